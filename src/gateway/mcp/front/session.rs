@@ -80,16 +80,7 @@ impl Session {
             return Err(told("it has no pipes".to_owned()));
         };
         let (to, lines) = mpsc::channel(MOST);
-        let state = State {
-            open: Vec::new(),
-            next: 0,
-            listener: None,
-            kept: VecDeque::new(),
-            version: None,
-            used: Instant::now(),
-            has_ended: false,
-        };
-        let session = Arc::new(Self { to: Mutex::new(Some(to)), state: Mutex::new(state) });
+        let session = Arc::new(Self { to: Mutex::new(Some(to)), state: Mutex::new(State::new()) });
         tokio::spawn(write(stdin, lines));
         tokio::spawn(Arc::clone(&session).read(child, stdout));
         Ok(session)
@@ -246,6 +237,18 @@ impl Session {
 }
 
 impl State {
+    fn new() -> Self {
+        Self {
+            open: Vec::new(),
+            next: 0,
+            listener: None,
+            kept: VecDeque::new(),
+            version: None,
+            used: Instant::now(),
+            has_ended: false,
+        }
+    }
+
     fn takes(&self, asks: &Asks) -> bool {
         let open = || self.open.iter().map(|open| &open.asks);
         let has = |all: &[Value], one: &Value| all.contains(one);
@@ -326,18 +329,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn state() -> State {
-        State {
-            open: Vec::new(),
-            next: 0,
-            listener: None,
-            kept: VecDeque::new(),
-            version: None,
-            used: Instant::now(),
-            has_ended: false,
-        }
-    }
-
     fn asks(state: &mut State, text: &str) -> Receiver<Vec<u8>> {
         let (out, answers) = mpsc::channel(MOST);
         state.open.push(Open { number: 0, asks: Asks::of(text.as_bytes()), out });
@@ -354,7 +345,7 @@ mod tests {
 
     #[test]
     fn each_message_goes_to_whom_it_belongs() {
-        let mut state = state();
+        let mut state = State::new();
         let (mut one, mut two) =
             (asks(&mut state, ONE), asks(&mut state, r#"[{"id":2,"method":"b"},{"id":3,"method":"b"}]"#));
         let progress = r#"{"method":"notifications/progress","params":{"progressToken":"p"}}"#;
@@ -375,7 +366,7 @@ mod tests {
 
     #[test]
     fn what_nobody_asked_for_goes_to_who_listens_or_waits_or_is_kept() {
-        let mut state = state();
+        let mut state = State::new();
         let text = r#"{"id":1,"method":"roots/list"}"#;
         assert_eq!(place(&mut state, text), None);
         assert_eq!(state.kept.len(), 1);
@@ -394,7 +385,7 @@ mod tests {
 
     #[test]
     fn an_error_that_names_no_request_is_that_of_the_last() {
-        let mut state = state();
+        let mut state = State::new();
         let (mut one, mut two) = (asks(&mut state, ONE), asks(&mut state, r#"{"id":"x","method":"b"}"#));
         let told = place(&mut state, r#"{"id":null,"error":{"code":-32600}}"#).unwrap();
         assert_eq!(told, r#"{"error":{"code":-32600},"id":"x"}"#);
@@ -406,7 +397,7 @@ mod tests {
 
     #[test]
     fn requests_that_could_not_be_told_apart_are_not_taken() {
-        let mut state = state();
+        let mut state = State::new();
         let _one = asks(&mut state, ONE);
         for (text, wanted) in [
             (r#"{"id":1,"method":"b"}"#, false),
@@ -421,7 +412,7 @@ mod tests {
 
     #[test]
     fn the_version_is_the_one_that_the_server_agreed_to() {
-        let mut state = state();
+        let mut state = State::new();
         let _one = asks(&mut state, r#"{"id":1,"method":"initialize"}"#);
         place(&mut state, r#"{"id":1,"result":{"protocolVersion":"2025-06-18"}}"#).unwrap();
         assert_eq!(state.version.as_deref(), Some("2025-06-18"));
