@@ -106,13 +106,17 @@ pub fn verdict(call: &ToolCall, catalog: &Catalog) -> Verdict {
     let matches = entries::find(call, catalog);
     let own = || matches.iter().filter(|one| !one.foreign);
     let mut guess = guess::guess(call, catalog.lexicon());
-    let held = held_by_name(call, catalog);
-    let says_what = held.iter().any(|holding| matches!(holding.what, Held::Command | Held::Code(_)));
-    if guess.is_open && !says_what && guess.tier < Tier::Medium {
-        (guess.tier, guess.by) = (Tier::Medium, By::Unknown);
-    }
     // A project only tightens: what its files say is no reason not to guess.
     let described = own().any(|one| one.layer != Layer::Project);
+    let holds: Vec<Holding> = if described {
+        own().flat_map(|one| one.tool.holds.iter().cloned()).collect()
+    } else {
+        held_by_name(call, catalog)
+    };
+    let says_what = holds.iter().any(|holding| matches!(holding.what, Held::Command | Held::Code(_)));
+    if !described && guess.is_open && !says_what && guess.tier < Tier::Medium {
+        (guess.tier, guess.by) = (Tier::Medium, By::Unknown);
+    }
     let mut base = own().map(|one| one.tool.tier.min(Tier::Low)).max().unwrap_or(Tier::Safe);
     let mut findings = Vec::new();
     for one in &matches {
@@ -132,7 +136,6 @@ pub fn verdict(call: &ToolCall, catalog: &Catalog) -> Verdict {
         findings.push(of_warning(span));
     }
     findings.extend(call.marks.iter().map(|mark| of_mark(mark, call, span)));
-    let holds = if described { own().flat_map(|one| one.tool.holds.iter().cloned()).collect() } else { held };
     let all = |of: fn(&Tool) -> &[String]| own().flat_map(|one| of(one.tool).iter().cloned()).collect();
     Verdict { base, findings, holds, kind: guess.kind, show: all(|tool| &tool.show), guessed: !described }
 }
