@@ -14,6 +14,7 @@ pub mod callback;
 pub mod channel;
 pub mod check;
 pub mod clock;
+pub mod closing;
 pub mod config;
 pub mod hub;
 pub mod keyring;

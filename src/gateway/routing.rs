@@ -1,5 +1,4 @@
-//! Who is asked where: a request goes out by its route, an answer comes back by whoever is first, and every message says in
-//! the end how it ended.
+//! Who is asked where: a request goes out by its route, and an answer comes back by whoever is first.
 //!
 //! What may not enter: how a messenger speaks, and whether an answer counts.
 
@@ -9,7 +8,7 @@ use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::answer::{self, Answerer};
 use crate::api::answers::give;
@@ -38,7 +37,9 @@ pub struct Wires {
 }
 
 impl Wires {
-    fn get(&self, name: &str) -> Option<Arc<dyn Channel>> {
+    /// The messenger of this name, if it is connected.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Channel>> {
         self.open.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(name).cloned()
     }
 }
@@ -155,7 +156,9 @@ impl Carrier {
             }
         }
         tasks.spawn(hear(app.clone(), taps));
-        tasks.spawn(carry(app.clone(), wires));
+        let ended = Arc::new(Notify::new());
+        tasks.spawn(crate::closing::close(app.clone(), wires.clone(), ended.clone()));
+        tasks.spawn(carry(app.clone(), wires, ended));
         Self { tasks }
     }
 
@@ -165,8 +168,9 @@ impl Carrier {
     }
 }
 
-/// Sends out what is filed, and closes what ended.
-async fn carry(app: Arc<App>, wires: Arc<Wires>) {
+/// Sends out what is filed, and says when there is something to close.
+async fn carry(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
+    let waits = |action: &str| app.hub.find(action).is_some_and(|shown| shown.pending.state == State::Waiting);
     let (_, mut stream) = app.hub.listen(None);
     let mut all = app.hub.all();
     let mut sending: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
@@ -176,7 +180,7 @@ async fn carry(app: Arc<App>, wires: Arc<Wires>) {
                 sending.spawn(ask(app.clone(), wires.clone(), shown));
             }
         }
-        close_ended(&app, &wires).await;
+        ended.notify_one();
         loop {
             match stream.recv().await {
                 Ok(event) if event.kind == "request.filed" => {
@@ -188,11 +192,11 @@ async fn carry(app: Arc<App>, wires: Arc<Wires>) {
                     if let Some(shown) = app.hub.find(&event.action_id) {
                         sending.spawn(escalate(app.clone(), wires.clone(), shown));
                     }
-                    close_ended(&app, &wires).await;
+                    ended.notify_one();
                 }
-                Ok(event) if event.kind.starts_with("request.") && event.request.is_some() => {
-                    close_ended(&app, &wires).await;
-                }
+                // It may have ended while a messenger was still taking its card.
+                Ok(event) if event.kind == "request.offered" && waits(&event.action_id) => {}
+                Ok(event) if event.kind.starts_with("request.") => ended.notify_one(),
                 Ok(_) => {}
                 Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => break,
                 Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
@@ -216,23 +220,32 @@ async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
         .collect();
     let flooded = session.len() >= FLOOD && !is_urgent(&shown.pending);
     let accept = config.accept();
-    let mut failures = 0;
-    for name in &route.channels {
-        let Some(wire) = wires.get(name) else { continue };
-        let sent = if flooded {
+    let send = async |name: &str| {
+        let wire = wires.get(name)?;
+        if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != State::Waiting) {
+            // Somebody answered while the channel before was failing.
+            return Some(true);
+        }
+        Some(if flooded {
             digest(&app, name, &*wire, &session, &shown, accept).await
         } else {
             offer(&app, name, &*wire, &shown, accept).await
-        };
-        if !sent {
-            failures += 1;
-        }
-        // From tier 3 on two that fail are enough: then everybody is asked.
-        let everybody = route.broadcast || (failures >= 2 && shown.pending.tier.number() >= 3);
-        if sent && !everybody {
-            return;
+        })
+    };
+    let mut rest = route.channels.iter();
+    if !route.broadcast {
+        let mut failures = 0;
+        // From tier 3 on two that fail are enough: then everybody else is asked.
+        while failures < 2 || shown.pending.tier.number() < 3 {
+            let Some(name) = rest.next() else { return };
+            match send(name).await {
+                Some(true) => return,
+                Some(false) => failures += 1,
+                None => {}
+            }
         }
     }
+    futures_util::future::join_all(rest.map(|name| send(name))).await;
 }
 
 /// Puts a card on a channel. True when it was taken, now or before.
@@ -277,8 +290,6 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
         Ok(_) => {
             note(app, name, |health| health.sends = Some(Status::Up));
             app.hub.tell("request.offered", &shown.action, json!({ "channel": name }), now);
-            // Whoever answered while it was being sent is told too.
-            app.hub.tell("channel.sent", "", json!({ "channel": name }), now);
             true
         }
         Err(why) => {
@@ -335,31 +346,6 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
         tell(&app, &name, &*wire, &text, ESCALATED).await;
     }
     app.hub.tell("request.escalated", &shown.action, json!({ "tier": tier }), Timestamp::now());
-}
-
-/// Says on every message whose request ended how it did.
-async fn close_ended(app: &App, wires: &Wires) {
-    let Ok(Ok(open)) = app.room.at(|backend| backend.base().offers(None)).await else { return };
-    for offer in open {
-        let Some(message) = &offer.message else { continue };
-        let shown = app.hub.find(&offer.action);
-        if shown.as_ref().is_some_and(|shown| shown.pending.state == State::Waiting) {
-            continue;
-        }
-        let ended =
-            shown.as_ref().map_or_else(|| "it was asked anew".to_owned(), |shown| answer::settled(&shown.pending));
-        if let Some(wire) = wires.get(&offer.channel) {
-            let card = shown.map_or_else(Card::default, |shown| card(app, &shown));
-            if let Err(failed) = wire.close(message, &card, &ended).await {
-                eprintln!("guard-gateway: channel {}: {failed}", offer.channel);
-                if matches!(failed, channel::Failed::Later(_)) {
-                    continue;
-                }
-            }
-        }
-        let (action, channel) = (offer.action.clone(), offer.channel.clone());
-        let _ = app.room.at(move |backend| backend.base().close(&action, &channel)).await;
-    }
 }
 
 /// Hears taps, one after the other.

@@ -65,6 +65,65 @@ fn ntfy_tells_where_to_answer() {
 }
 
 #[test]
+fn a_card_that_was_on_its_way_when_its_request_ended_is_told_the_end() {
+    let mut house = House::new("");
+    let (out, go) = (house.path("told"), house.path("go"));
+    let program = format!(
+        "cat >> '{0}'; i=0; while [ ! -e '{1}' ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done",
+        out.display(),
+        go.display()
+    );
+    house.write_config(&format!(
+        "[[channel]]\nname = \"slow\"\nkind = \"program\"\ncommand = {}\n",
+        json!(["/bin/sh", "-c", program])
+    ));
+    assert!(house.end("-TERM").success());
+    house.start();
+    let mut agent = house.agent(MEDIUM);
+    let told = |wanted: &str| std::fs::read_to_string(&out).unwrap_or_default().contains(wanted);
+    until(|| told("request.filed"));
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
+    // What the answer set off is over before the channel has taken the card.
+    agent.wait().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(!told("request.ended"));
+    std::fs::write(&go, "").unwrap();
+    until(|| told("denied by ada"));
+}
+
+#[test]
+fn a_broadcast_goes_out_on_all_channels_at_once() {
+    let mut house = House::new("");
+    let (one, two) = (house.path("one"), house.path("two"));
+    // Each takes the card only when the other one has it too.
+    let program = |own: &std::path::Path, other: &std::path::Path| {
+        let text = format!(
+            "cat > '{}'; i=0; while [ ! -e '{}' ]; do i=$((i+1)); [ $i -lt 160 ] || exit 1; sleep 0.05; done",
+            own.display(),
+            other.display()
+        );
+        json!(["/bin/sh", "-c", text])
+    };
+    house.write_config(&format!(
+        "[[channel]]\nname = \"one\"\nkind = \"program\"\ncommand = {}\n\
+         [[channel]]\nname = \"two\"\nkind = \"program\"\ncommand = {}\n\
+         [[route]]\nbroadcast = true\nchannels = [\"one\", \"two\"]\n",
+        program(&one, &two),
+        program(&two, &one)
+    ));
+    assert!(house.end("-TERM").success());
+    house.start();
+    let mut agent = house.agent(MEDIUM);
+    let state = |name: &str| house.get("/v1/status", &house.person).body["channels"][name]["state"].clone();
+    until(|| ["one", "two"].iter().all(|name| !state(name).is_null()));
+    assert_eq!(["one", "two"].map(state), [json!("up"), json!("up")]);
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    agent.wait().unwrap();
+}
+
+#[test]
 fn a_program_gets_the_card_and_one_notice_stands_for_a_flood() {
     let mut house = House::new("");
     let out = house.path("cards");
