@@ -1,10 +1,9 @@
 //! `guard replay`: judges what was run before, and tells how often guard would have asked.
 //!
-//! It reads the transcripts that agents keep ([`transcripts`]) or a file of commands ([`history`]), judges each on the
+//! It reads the transcripts and databases that agents keep ([`transcripts`], [`database`]) or a file of commands ([`history`]), judges each on the
 //! engine up to the decision, and counts ([`tally`]). What may not enter: writing anything, the record included.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use jiff::{Timestamp, Zoned};
 
+pub mod database;
 pub mod history;
 pub mod lines;
 pub mod report;
@@ -32,8 +32,8 @@ use tally::{Tally, Verdict};
 /// The arguments of `guard replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A shell's history (bash, zsh or fish), a transcript, or commands line by line; `-` is standard input. Without it
-    /// the transcripts of Claude Code, Codex and Gemini CLI below your home are read
+    /// A shell's history (bash, zsh or fish), an agent's transcript or database, or commands line by line; `-` is standard
+    /// input. Without it all that the agents of guard-agents(7) keep of their sessions is read
     file: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
@@ -89,7 +89,7 @@ pub fn run(args: &ReplayArgs) -> Result<u8, String> {
     match &args.file {
         Some(file) => {
             replay.origin = args.origin.map_or(Origin::Cli, Who::origin);
-            let transcript = file.extension() == Some(OsStr::new("jsonl"));
+            let transcript = transcripts::may_be(file);
             if transcript && args.origin.is_none() {
                 replay.origin = Origin::Agent;
             }
@@ -109,9 +109,9 @@ pub fn run(args: &ReplayArgs) -> Result<u8, String> {
             let files = transcripts::find(&home, &engine.caller.env);
             let all = files.len();
             let mut seen = transcripts::Seen::default();
-            for (number, (agent, file)) in files.iter().enumerate() {
+            for (number, (source, file)) in files.iter().enumerate() {
                 replay.place = format!("file {} of {all}", number + 1);
-                transcripts::read(agent, file, &mut seen, &mut replay);
+                transcripts::read(*source, file, &mut seen, &mut replay);
             }
             replay.tally.files = all;
         }

@@ -146,6 +146,9 @@ fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
         for template in &mut templates {
             template.read().map_err(|why| wrong(format!("template: {why}")))?;
         }
+        for transcript in &agent.transcript {
+            transcript.check().map_err(|why| wrong(format!("transcript: {why}")))?;
+        }
         let marks: Vec<&str> = templates.iter().map(|template| template.mark()).collect();
         let packed_templates = postcard::to_allocvec(&templates)?;
         if postcard::from_bytes::<Vec<Template>>(&packed_templates)? != templates {

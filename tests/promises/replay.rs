@@ -224,3 +224,228 @@ fn changes_of_files_are_judged_as_the_hook_would() {
     assert_eq!(rules, ["effects.write-agent", "effects.write-persistence"]);
     assert!(home.prints(&["replay"], 0).contains("1 command and 3 changes of files (claude 3, codex 1)"));
 }
+
+/// Each of the forms in which agents keep what they did holds the same three calls, and others that are of no interest.
+fn three(found: &Value, agent: &str) {
+    assert_eq!(numbers(found), [3, 2, 1, 0], "{agent}: {found}");
+    assert_eq!(found["by"], json!({ agent: 3 }), "{found}");
+    assert_eq!((&found["commands"], &found["file_changes"]), (&json!(2), &json!(1)), "{agent}: {found}");
+    assert_eq!(found["skipped"], json!({ "files": 0, "lines": 0 }), "{agent}: {found}");
+    assert_eq!((&found["folder_unknown"], &found["folder_gone"]), (&json!(0), &json!(0)), "{agent}: {found}");
+    let days: Vec<_> = found["days"].as_array().unwrap().iter().map(|day| day["day"].as_str().unwrap()).collect();
+    assert_eq!(days, ["2026-11-20"], "{agent}: {found}");
+}
+
+/// What is below the home before and after: names, and what each file holds.
+fn kept(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(kept(&path));
+        } else {
+            files.push((path.clone(), fs::read(&path).unwrap()));
+        }
+    }
+    files.sort();
+    files
+}
+
+fn found_alone(home: &Home, agent: &str, file: &str) {
+    let before = kept(&home.path("home"));
+    three(&replayed(home, &[]), agent);
+    three(&replayed(home, &[home.path("home").join(file).to_str().unwrap()]), agent);
+    assert_eq!(kept(&home.path("home")), before, "{agent}");
+}
+
+const AT: [&str; 4] = ["2026-11-20T10:00:00Z", "2026-11-20T10:00:01Z", "2026-11-20T10:00:02Z", "2026-11-20T10:00:03Z"];
+
+/// 2026-11-20T10:00:00Z
+const SECONDS: i64 = 1_795_168_800;
+
+#[test]
+fn lines_with_calls_among_the_parts_of_a_message_are_read() {
+    let home = Home::new();
+    let call = |number: usize, name: &str, arguments: Value| {
+        json!({
+            "uuid": "u", "type": "assistant", "timestamp": AT[number], "cwd": home.path("work"),
+            "message": { "role": "model", "parts": [
+                { "text": "functionCall" },
+                { "functionCall": { "id": format!("call_{number}"), "name": name, "args": arguments } },
+            ] },
+        })
+    };
+    let telemetry = json!({ "type": "system", "timestamp": AT[0], "systemPayload": { "uiEvent":
+        { "call_id": "call_0", "function_name": "run_shell_command", "function_args": { "command": "ls" } } } });
+    let answer = json!({ "type": "tool_result", "message": { "role": "user", "parts": [
+        { "functionResponse": { "id": "call_0", "name": "run_shell_command", "response": { "output": "functionCall" } } } ] } });
+    let lines = [
+        call(0, "run_shell_command", json!({ "command": "ls" })),
+        telemetry,
+        answer,
+        call(1, "run_shell_command", json!({ "command": "git push --force origin main" })),
+        call(2, "write_file", json!({ "file_path": home.path("work/a.rs"), "content": "x" })),
+        call(3, "read_file", json!({ "path": "a.rs" })),
+    ];
+    write(&home, ".qwen/projects/-work/chats/s.jsonl", &lines);
+    found_alone(&home, "qwen", ".qwen/projects/-work/chats/s.jsonl");
+}
+
+#[test]
+fn lines_whose_first_tells_the_directory_are_read() {
+    let home = Home::new();
+    let call = |number: usize, name: &str, input: Value| {
+        json!({ "type": "message", "id": "m", "timestamp": AT[number], "message": { "role": "assistant", "content": [
+            { "type": "tool_use", "id": format!("call_{number}"), "name": name, "input": input } ] } })
+    };
+    let lines = [
+        json!({ "type": "session_start", "id": "s", "version": 2, "cwd": home.path("work") }),
+        call(0, "Execute", json!({ "command": "ls", "summary": "s", "riskLevel": "low" })),
+        json!({ "type": "message", "message": { "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": "call_0", "is_error": false, "content": "a" } ] } }),
+        call(1, "Execute", json!({ "command": "git push --force origin main" })),
+        call(2, "Create", json!({ "file_path": home.path("work/a.rs"), "content": "x" })),
+        call(3, "Read", json!({ "file_path": "a.rs" })),
+    ];
+    write(&home, ".factory/sessions/-work/s.jsonl", &lines);
+    found_alone(&home, "droid", ".factory/sessions/-work/s.jsonl");
+}
+
+#[test]
+fn lines_of_events_are_read_and_each_call_counts_when_it_begins() {
+    let home = Home::new();
+    let event = |number: usize, kind: &str, data: Value| json!({ "type": kind, "data": data, "id": "e", "timestamp": AT[number] });
+    let call = |number: usize, name: &str, arguments: Value| {
+        let id = format!("call_{number}");
+        let asked =
+            json!({ "content": "", "toolRequests": [{ "toolCallId": id, "name": name, "arguments": arguments }] });
+        let begun = json!({ "toolCallId": id, "toolName": name, "arguments": arguments, "turnId": "0" });
+        [
+            event(number, "assistant.message", asked),
+            event(number, "tool.execution_start", begun),
+            event(number, "tool.execution_complete", json!({ "toolCallId": id, "success": true })),
+        ]
+    };
+    let start = json!({ "sessionId": "s", "context": { "cwd": home.path("work"), "branch": "main" } });
+    let calls = [
+        call(0, "bash", json!({ "command": "ls", "description": "d" })),
+        call(1, "bash", json!({ "command": "git push --force origin main" })),
+        call(2, "create", json!({ "path": home.path("work/a.rs"), "file_text": "x" })),
+        call(3, "view", json!({ "path": "a.rs" })),
+    ];
+    let lines: Vec<Value> = [event(0, "session.start", start)].into_iter().chain(calls.concat()).collect();
+    write(&home, ".copilot/session-state/s/events.jsonl", &lines);
+    found_alone(&home, "copilot", ".copilot/session-state/s/events.jsonl");
+}
+
+#[test]
+fn a_file_of_messages_is_read_with_the_one_beside_it() {
+    let home = Home::new();
+    let call = |number: i64, name: &str, input: Value| {
+        json!({ "id": "m", "role": "assistant", "ts": (SECONDS + number) * 1000, "content": [
+            { "type": "text", "text": "so" },
+            { "type": "tool_use", "id": format!("call_{number}"), "name": name, "input": input } ] })
+    };
+    let messages = json!({ "version": 1, "updated_at": AT[0], "messages": [
+        { "role": "user", "content": [{ "type": "text", "text": "do it" }], "ts": SECONDS * 1000 },
+        call(0, "run_commands", json!({ "commands": ["ls"] })),
+        { "role": "user", "ts": SECONDS * 1000, "content": [
+            { "type": "tool_result", "tool_use_id": "call_0", "name": "run_commands", "content": [{ "query": "ls" }] } ] },
+        call(1, "run_commands", json!({ "commands": ["git push --force origin main"] })),
+        call(2, "editor", json!({ "path": home.path("work/a.rs"), "new_text": "x" })),
+        call(3, "read_files", json!({ "paths": ["a.rs"] })),
+    ] });
+    write(&home, ".cline/data/sessions/7_a/7_a.messages.json", &[messages]);
+    write(&home, ".cline/data/sessions/7_a/7_a.json", &[json!({ "session_id": "7_a", "cwd": home.path("work") })]);
+    found_alone(&home, "cline", ".cline/data/sessions/7_a/7_a.messages.json");
+}
+
+#[test]
+fn a_database_is_read_part_by_part() {
+    let home = Home::new();
+    let path = home.path("home/.local/share/opencode/opencode.db");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let own = rusqlite::Connection::open(&path).unwrap();
+    own.execute_batch(
+        "PRAGMA journal_mode = wal; CREATE TABLE session (id text PRIMARY KEY, directory text NOT NULL); \
+         CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer, data text);",
+    )
+    .unwrap();
+    own.execute("INSERT INTO session VALUES ('s', ?1)", [home.path("work").to_str().unwrap()]).unwrap();
+    let state = |status: &str, input: Value| json!({ "status": status, "input": input, "output": "o" });
+    let parts = [
+        json!({ "type": "text", "text": "do it" }),
+        json!({ "type": "tool", "tool": "bash", "callID": "c0", "state": state("completed", json!({ "command": "ls" })) }),
+        json!({ "type": "step-finish", "reason": "tool-calls", "tokens": {} }),
+        json!({ "type": "tool", "tool": "bash", "callID": "c1",
+            "state": state("error", json!({ "command": "git push --force origin main" })) }),
+        json!({ "type": "tool", "tool": "write", "callID": "c2",
+            "state": state("completed", json!({ "filePath": home.path("work/a.rs"), "content": "x" })) }),
+        json!({ "type": "tool", "tool": "read", "callID": "c3", "state": state("completed", json!({ "filePath": "a.rs" })) }),
+        json!({ "type": "tool", "tool": "bash", "callID": "c4", "state": { "status": "pending", "input": {}, "raw": "" } }),
+    ];
+    for (number, part) in parts.iter().enumerate() {
+        let at = (SECONDS + i64::try_from(number).unwrap()) * 1000;
+        let values = (number.to_string(), at, part.to_string());
+        own.execute("INSERT INTO part VALUES (?1, 'm', 's', ?2, ?3)", values).unwrap();
+    }
+    // While the agent has it open, what it wrote last stands in the log alone.
+    three(&replayed(&home, &[]), "opencode");
+    drop(own);
+    found_alone(&home, "opencode", ".local/share/opencode/opencode.db");
+    let elsewhere = home.path("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    fs::rename(home.path("home/.local/share/opencode"), elsewhere.join("opencode")).unwrap();
+    let text = home.guard(&["replay", "--json"]).env("XDG_DATA_HOME", &elsewhere).output().unwrap().stdout;
+    three(&serde_json::from_slice(&text).unwrap(), "opencode");
+}
+
+#[test]
+fn a_database_is_read_message_by_message() {
+    let home = Home::new();
+    let path = home.path("home/.hermes/state.db");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let own = rusqlite::Connection::open(&path).unwrap();
+    own.execute_batch(
+        "CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT, started_at REAL, cwd TEXT); CREATE TABLE messages (id \
+         INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, role TEXT, content TEXT, tool_call_id TEXT, tool_calls TEXT, \
+         tool_name TEXT, timestamp REAL);",
+    )
+    .unwrap();
+    own.execute("INSERT INTO sessions VALUES ('s', 'cli', 1, ?1)", [home.path("work").to_str().unwrap()]).unwrap();
+    let call = |id: &str, name: &str, arguments: &Value| json!({ "id": id, "call_id": id, "type": "function", "function": { "name": name, "arguments": arguments.to_string() } });
+    let both = json!([
+        call("c0", "terminal", &json!({ "command": "ls" })),
+        call("c1", "terminal", &json!({ "command": "git push --force origin main" })),
+    ]);
+    let others = json!([
+        call("c2", "write_file", &json!({ "path": home.path("work/a.rs"), "content": "x" })),
+        call("c3", "read_file", &json!({ "path": "a.rs" })),
+    ]);
+    for (number, calls) in [both, others].iter().enumerate() {
+        let at = SECONDS as f64 + number as f64 + 0.5;
+        let row = "INSERT INTO messages (session_id, role, tool_calls, timestamp) VALUES ('s', 'assistant', ?1, ?2)";
+        own.execute(row, (calls.to_string(), at)).unwrap();
+    }
+    own.execute_batch(
+        "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'tool', '{\"output\":1}', 2)",
+    )
+    .unwrap();
+    drop(own);
+    found_alone(&home, "hermes", ".hermes/state.db");
+    // A newer version whose tables are others is told of, and the rest is read.
+    rusqlite::Connection::open(&path).unwrap().execute_batch("ALTER TABLE messages RENAME TO other").unwrap();
+    let found = replayed(&home, &[]);
+    assert_eq!((numbers(&found)[0], &found["skipped"]), (0, &json!({ "files": 1, "lines": 0 })), "{found}");
+}
+
+#[test]
+fn calls_of_the_same_name_in_two_sessions_are_two() {
+    let home = Home::new();
+    for (session, command) in [("a", "ls"), ("b", "make"), ("c", "ls")] {
+        let call = json!({ "type": "tool_use", "id": "call_0", "name": "Execute", "input": { "command": command } });
+        let line = json!({ "timestamp": AT[0], "message": { "role": "assistant", "content": [call] } });
+        write(&home, &format!(".factory/sessions/-work/{session}.jsonl"), &[line]);
+    }
+    assert_eq!(numbers(&replayed(&home, &[]))[0], 2);
+}

@@ -42,6 +42,10 @@ not there. files: the agent's own tools would write a start-up file and a hook o
 is over while guard waits. once: with both doors open, one yes is enough. undone: guard install --uninstall restores the \
 agent's file to the byte.";
 
+const REPLAY: &str = "\
+guard replay reads what these agents keep of their sessions, and changes nothing of it. A directory that the agent's own \
+variable names, or XDG_DATA_HOME, counts in place of the one below the home. A database is read while its agent runs, too.";
+
 /// The page in roff.
 #[must_use]
 pub fn page() -> String {
@@ -51,6 +55,7 @@ pub fn page() -> String {
     page.push_str(&format!(".SH DESCRIPTION\n{}\n", escape(ABOUT)));
     page.push_str(&table());
     page.push_str(&trials());
+    page.push_str(&kept());
     page.push_str(&format!(".SH \"THROUGH A HOOK\"\n{}\n", escape(HOOKS)));
     for host in HOSTS.iter() {
         page.push_str(&section(host));
@@ -128,6 +133,33 @@ const fn short(fate: Fate) -> &'static str {
         Fate::Blocked => "blocked",
         Fate::Unknown => "not known",
     }
+}
+
+/// What `guard replay` reads.
+fn kept() -> String {
+    let mut text = format!(".SH \"WHAT THEY RAN BEFORE\"\n{}\n.PP\n.TS\nlb lb\nl l.\nagent\tkept in\n", escape(REPLAY));
+    for agent in agents::all() {
+        let mut places = Vec::new();
+        for form in &agent.transcript {
+            let above = match &agent.config {
+                _ if form.below_data => "~/.local/share".to_owned(),
+                Some(config) => format!("~/{}{}", if config.below_config { ".config/" } else { "" }, config.folder),
+                None => continue,
+            };
+            for folder in &form.folders {
+                let folder = if folder == "." { above.clone() } else { format!("{above}/{folder}") };
+                let deep = if form.shallow { "" } else { "**/" };
+                let name =
+                    |name: &String| format!("{folder}/{deep}{}{name}", if name.starts_with('.') { "*" } else { "" });
+                places.extend(form.names.iter().map(name));
+            }
+        }
+        if !places.is_empty() {
+            text.push_str(&format!("{}\t{}\n", escape(&agent.title), escape(&places.join(", "))));
+        }
+    }
+    text.push_str(".TE\n");
+    text
 }
 
 fn section(host: &Host) -> String {

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::file;
 use super::hosts::{Host, When, Wire};
 use crate::exec::probe::Probe;
-use crate::judge::agents::model::Agent;
+use crate::judge::agents::model::{Agent, Config};
+use crate::judge::invocation::Environment;
 use crate::world::identity::Caller;
 use crate::world::programs::Search;
 
@@ -48,14 +49,7 @@ impl<'a> Places<'a> {
     /// The directory of an agent.
     #[must_use]
     pub fn folder(&self, host: &Host) -> PathBuf {
-        let absolute = |name: &str| self.caller.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        if let Some(named) = absolute(&host.config.variable) {
-            return named;
-        }
-        if host.config.below_config {
-            return absolute("XDG_CONFIG_HOME").unwrap_or_else(|| self.home.join(".config")).join(&host.config.folder);
-        }
-        self.home.join(&host.config.folder)
+        own_folder(host.config, &self.home, &self.caller.env)
     }
 
     /// The top of the project: the nearest directory with a repository, else the working directory.
@@ -162,6 +156,24 @@ impl<'a> Places<'a> {
         let text = path.to_str().filter(|text| !text.chars().any(char::is_control)).map(str::to_owned);
         text.ok_or_else(|| format!("{} cannot be written into a configuration: move guard", path.display()))
     }
+}
+
+/// An agent's own directory, for an account with this home.
+#[must_use]
+pub fn own_folder(config: &Config, home: &Path, env: &Environment) -> PathBuf {
+    if let Some(named) = absolute(env, &config.variable) {
+        return named;
+    }
+    if config.below_config {
+        return absolute(env, "XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join(&config.folder);
+    }
+    home.join(&config.folder)
+}
+
+/// The absolute path that a variable holds.
+#[must_use]
+pub fn absolute(env: &Environment, name: &str) -> Option<PathBuf> {
+    env.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// The version of a package for Python, by the directory that describes it beside its program.

@@ -2,7 +2,7 @@
 //! tell of.
 //!
 //! What is read is what the agents write for themselves, in forms that they change: what is not understood is passed
-//! over, and what is broken is counted.
+//! over, and what is broken is counted. What may not enter: names of agents and their forms ([`Transcript`]).
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,9 +13,12 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Ran, Sink, lines};
-use crate::app::hook::call::{What, Wrong};
-use crate::app::hook::{hosts, shape};
+use super::{Ran, Sink, database, lines};
+use crate::app::hook::call::What;
+use crate::app::hook::shape;
+use crate::app::install::places;
+use crate::judge::agents;
+use crate::judge::agents::model::{Agent, Tools, Transcript, TranscriptCall, TranscriptForm};
 use crate::judge::invocation::Environment;
 use crate::judge::sort;
 
@@ -28,28 +31,43 @@ const MAX_FILES: usize = 100_000;
 /// The longest file that is one JSON value.
 const MAX_WHOLE: u64 = 128 << 20;
 
+/// How much of a file is read to see whose it is.
+const HEAD: u64 = 1 << 20;
+
+/// Whose transcript, in which form.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    agent: &'static Agent,
+    form: &'static Transcript,
+}
+
+/// All forms of all agents.
+fn sources() -> impl Iterator<Item = Source> {
+    agents::all().flat_map(|agent| agent.transcript.iter().map(move |form| Source { agent, form }))
+}
+
 /// All transcripts, each with its agent, in a fixed order.
 #[must_use]
-pub fn find(home: &Path, env: &Environment) -> Vec<(&'static str, PathBuf)> {
-    let folder = |variable: &str, below: &str| {
-        let set = env.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-        set.unwrap_or_else(|| home.join(below))
-    };
-    let claude = folder("CLAUDE_CONFIG_DIR", ".claude").join("projects");
-    let codex = folder("CODEX_HOME", ".codex");
-    let gemini = home.join(".gemini/tmp");
+pub fn find(home: &Path, env: &Environment) -> Vec<(Source, PathBuf)> {
     let mut found = Vec::new();
-    let mut add = |agent: &'static str, folder: &Path, wanted: &dyn Fn(&Path) -> bool| {
-        let mut files = Vec::new();
-        walk(folder, 0, wanted, &mut files);
-        sort::sort(&mut files);
-        found.extend(files.into_iter().map(|file| (agent, file)));
-    };
-    let ends = |path: &Path, end: &str| path.extension().is_some_and(|extension| extension == end);
-    add("claude", &claude, &|path| ends(path, "jsonl"));
-    add("codex", &codex.join("sessions"), &|path| ends(path, "jsonl"));
-    add("codex", &codex.join("archived_sessions"), &|path| ends(path, "jsonl"));
-    add("gemini", &gemini, &|path| ends(path, "json") || ends(path, "jsonl"));
+    for source in sources() {
+        let own = if source.form.below_data {
+            places::absolute(env, "XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share"))
+        } else {
+            let Some(config) = &source.agent.config else { continue };
+            places::own_folder(config, home, env)
+        };
+        let wanted = |path: &Path| {
+            let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+            source.form.names.iter().any(|end| name.ends_with(end.as_str()))
+        };
+        for folder in &source.form.folders {
+            let mut files = Vec::new();
+            walk(&own.join(folder), if source.form.shallow { MAX_DEPTH } else { 0 }, &wanted, &mut files);
+            sort::sort(&mut files);
+            found.extend(files.into_iter().map(|file| (source, file)));
+        }
+    }
     found
 }
 
@@ -72,195 +90,285 @@ fn walk(folder: &Path, depth: usize, wanted: &dyn Fn(&Path) -> bool, files: &mut
 pub struct Seen(HashSet<u64>);
 
 impl Seen {
-    /// Whether this is the first time.
-    fn is_new(&mut self, agent: &str, id: &str) -> bool {
+    /// Whether this is the first time. Some models count their calls from nought in each session, so that the name alone
+    /// does not tell.
+    fn is_new(&mut self, agent: &str, id: &str, tool: &str, input: &Value) -> bool {
         let mut hasher = DefaultHasher::new();
-        (agent, id).hash(&mut hasher);
+        (agent, id, tool, input.to_string()).hash(&mut hasher);
         self.0.insert(hasher.finish())
     }
 }
 
 /// Reads one transcript of this agent.
-pub fn read(agent: &'static str, path: &Path, seen: &mut Seen, sink: &mut dyn Sink) {
-    let file = match lines::open(path) {
-        Ok(file) => file,
-        Err(error) => return sink.skipped_file(path, &error.to_string()),
+pub fn read(source: Source, path: &Path, seen: &mut Seen, sink: &mut dyn Sink) {
+    let mut reader = Reader { source, cwd: None, seen, sink };
+    reader.cwd = source.form.cwd_file.as_ref().and_then(|name| above(path, name));
+    if let Some(value) = source.form.beside.as_ref().and_then(|(end, other)| beside(path, end, other)) {
+        reader.settle(&value);
+    }
+    let read = match &source.form.form {
+        TranscriptForm::Lines => {
+            lines::open(path).and_then(|file| lines::each(file, |line| reader.line(line))).map_err(told)
+        }
+        TranscriptForm::Whole => whole(path).map(|value| reader.value(&value)),
+        TranscriptForm::Rows(query) => database::each(path, query, |row| match row {
+            Some(row) => reader.value(&row),
+            None => reader.sink.skipped_line(),
+        }),
     };
-    let mut reader = Reader { agent, cwd: None, seen, sink };
-    if path.extension().is_some_and(|extension| extension == "json") {
-        let mut bytes = Vec::new();
-        if let Err(error) = file.take(MAX_WHOLE + 1).read_to_end(&mut bytes) {
-            return reader.sink.skipped_file(path, &error.to_string());
-        }
-        if bytes.len() as u64 > MAX_WHOLE {
-            return reader.sink.skipped_file(path, "too long");
-        }
-        reader.cwd = project_of(path);
-        match serde_json::from_slice::<Value>(&bytes) {
-            Ok(value) => reader.gemini(&value, None),
-            Err(_) => reader.sink.skipped_file(path, "not JSON"),
-        }
-        return;
-    }
-    if agent == "gemini" {
-        reader.cwd = project_of(path);
-    }
-    let read = lines::each(file, |line| match line {
-        Some(line) => reader.line(line),
-        None => reader.sink.skipped_line(),
-    });
-    if let Err(error) = read {
-        sink.skipped_file(path, &error.to_string());
+    if let Err(why) = read {
+        sink.skipped_file(path, &why);
     }
 }
 
-/// Reads a transcript of whichever agent wrote it.
+/// Whether a file of this name may be a transcript.
+#[must_use]
+pub fn may_be(path: &Path) -> bool {
+    sources().any(|source| source.ends_as(path))
+}
+
+/// Reads a transcript of whichever agent wrote it: whose tools it knows most of.
 pub fn read_any(path: &Path, sink: &mut dyn Sink) {
-    let head = lines::open(path).and_then(|file| {
-        let mut head = Vec::new();
-        file.take(1 << 20).read_to_end(&mut head).map(|_| head)
-    });
-    let head = match head {
-        Ok(head) => String::from_utf8_lossy(&head).into_owned(),
-        Err(error) => return sink.skipped_file(path, &error.to_string()),
-    };
-    let agent = match () {
-        () if head.contains("\"run_shell_command\"") => "gemini",
-        () if head.contains("\"session_meta\"") || head.contains("\"function_call\"") => "codex",
-        () => "claude",
-    };
-    read(agent, path, &mut Seen::default(), sink);
+    if let Err(error) = lines::open(path) {
+        return sink.skipped_file(path, &error.to_string());
+    }
+    let mut best: Option<(usize, Source)> = None;
+    for source in sources().filter(|source| source.ends_as(path)) {
+        let known = source.known_in(path);
+        if best.is_none_or(|(most, _)| known > most) {
+            best = Some((known, source));
+        }
+    }
+    if let Some((_, source)) = best {
+        read(source, path, &mut Seen::default(), sink);
+    }
 }
 
-/// Gemini CLI keeps the project's path beside the directory of its chats, in newer versions.
-fn project_of(path: &Path) -> Option<PathBuf> {
-    let root =
-        path.ancestors().skip(1).take(3).map(|folder| folder.join(".project_root")).find(|file| file.is_file())?;
+impl Source {
+    /// Whether the file's name has the extension of these transcripts.
+    fn ends_as(&self, path: &Path) -> bool {
+        let extension = |name: &str| name.rsplit('.').next().map(str::to_owned);
+        let own = path.extension().map(|own| own.to_string_lossy().into_owned());
+        self.form.names.iter().any(|name| extension(name) == own)
+    }
+
+    /// How much of a file's beginning reads as this agent's: a call counts for one, and for three where its tool is known;
+    /// each line with the directory in its place counts for one more.
+    fn known_in(&self, path: &Path) -> usize {
+        let mut values = Vec::new();
+        match &self.form.form {
+            TranscriptForm::Lines => {
+                let Ok(file) = lines::open(path) else { return 0 };
+                let read = lines::each(file.take(HEAD), |line| {
+                    values.extend(line.and_then(|line| serde_json::from_slice::<Value>(line).ok()));
+                });
+                if read.is_err() {
+                    return 0;
+                }
+            }
+            TranscriptForm::Whole => values.extend(whole(path).ok()),
+            TranscriptForm::Rows(query) => return usize::from(database::answers(path, query)),
+        }
+        let tools = self.tools();
+        let described = |tool: &str| {
+            tools.harmless.iter().any(|name| name == tool)
+                || tools.known.iter().any(|known| known.names.iter().any(|name| name == tool))
+        };
+        let calls = values.iter().flat_map(|value| calls_of(self.form, value));
+        let settled = values.iter().filter(|value| first(value, &self.form.cwd).is_some()).count();
+        calls.map(|call| if described(call.tool) { 3 } else { 1 }).sum::<usize>() + settled
+    }
+
+    fn tools(&self) -> &'static Tools {
+        static NONE: Tools = Tools { prefix: Vec::new(), harmless: Vec::new(), known: Vec::new() };
+        self.agent.hook.as_ref().map_or(&NONE, |hook| &hook.tools)
+    }
+
+    /// Fields of an input that name the directory of a command.
+    fn inner(&self) -> &'static [String] {
+        match (&self.form.inner, &self.agent.hook) {
+            (own, Some(hook)) if own.is_empty() => &hook.inner,
+            (own, _) => own,
+        }
+    }
+}
+
+fn told(error: std::io::Error) -> String {
+    error.to_string()
+}
+
+/// A file that is one JSON value.
+fn whole(path: &Path) -> Result<Value, String> {
+    let mut bytes = Vec::new();
+    lines::open(path).and_then(|file| file.take(MAX_WHOLE + 1).read_to_end(&mut bytes)).map_err(told)?;
+    if bytes.len() as u64 > MAX_WHOLE {
+        return Err("too long".to_owned());
+    }
+    serde_json::from_slice(&bytes).map_err(|_| "not JSON".to_owned())
+}
+
+/// The directory that a file of this name holds, in one of the directories above.
+fn above(path: &Path, name: &str) -> Option<PathBuf> {
+    let root = path.ancestors().skip(1).take(3).map(|folder| folder.join(name)).find(|file| file.is_file())?;
     let text = fs::read_to_string(root).ok()?;
     Some(PathBuf::from(text.trim())).filter(|path| path.is_absolute())
 }
 
+/// The JSON file whose name ends otherwise.
+fn beside(path: &Path, end: &str, other: &str) -> Option<Value> {
+    let name = path.file_name()?.to_str()?.strip_suffix(end)?;
+    whole(&path.with_file_name(format!("{name}{other}"))).ok()
+}
+
+/// A call of a tool as it stands in a transcript.
+struct Found<'a> {
+    tool: &'a str,
+    input: &'a Value,
+    id: Option<&'a str>,
+    at: Option<Timestamp>,
+}
+
+/// All calls in a line, a file or a row.
+fn calls_of<'a>(form: &'a Transcript, value: &'a Value) -> Vec<Found<'a>> {
+    let mut found = Vec::new();
+    for call in &form.call {
+        for way in &call.at {
+            let steps: Vec<&str> = way.split('/').skip(1).collect();
+            search(form, call, &steps, value, None, &mut found);
+        }
+    }
+    found
+}
+
+/// Goes the steps that are left, and takes what is a call at their end.
+fn search<'a>(
+    form: &'a Transcript,
+    call: &'a TranscriptCall,
+    steps: &[&str],
+    value: &'a Value,
+    at: Option<Timestamp>,
+    found: &mut Vec<Found<'a>>,
+) {
+    let at = first(value, &form.time).and_then(time).or(at);
+    match steps {
+        [] => found.extend(is_call(call, value, at)),
+        ["**"] => match (is_call(call, value, at), value) {
+            (Some(call), _) => found.push(call),
+            (None, Value::Array(items)) => items.iter().for_each(|item| search(form, call, steps, item, at, found)),
+            (None, Value::Object(fields)) => {
+                fields.values().for_each(|item| search(form, call, steps, item, at, found))
+            }
+            _ => {}
+        },
+        ["*", rest @ ..] => {
+            for item in value.as_array().into_iter().flatten() {
+                search(form, call, rest, item, at, found);
+            }
+        }
+        [name, rest @ ..] => {
+            if let Some(inner) = value.get(name) {
+                search(form, call, rest, inner, at, found);
+            }
+        }
+    }
+}
+
+fn is_call<'a>(call: &'a TranscriptCall, value: &'a Value, at: Option<Timestamp>) -> Option<Found<'a>> {
+    if let Some((place, words)) = &call.when {
+        let word = value.pointer(place)?.as_str()?;
+        words.iter().find(|known| *known == word)?;
+    }
+    let tool = match &call.only {
+        Some(only) => only.as_str(),
+        None => value.pointer(&call.tool)?.as_str()?,
+    };
+    let input = first(value, &call.input).filter(|input| input.is_object() || input.is_string())?;
+    Some(Found { tool, input, id: first(value, &call.id).and_then(Value::as_str), at })
+}
+
+/// The first of these places that holds something.
+fn first<'a>(value: &'a Value, places: &[String]) -> Option<&'a Value> {
+    places.iter().find_map(|place| value.pointer(place)).filter(|value| !value.is_null())
+}
+
+/// A time as agents write it: a text, or a number since 1970 (what would be beyond the year 5000 is counted in milliseconds).
+fn time(value: &Value) -> Option<Timestamp> {
+    const MILLISECONDS: f64 = 1e11;
+    match value {
+        Value::String(text) => text.parse().ok(),
+        Value::Number(number) => {
+            let number = number.as_f64()?;
+            let seconds = if number.abs() >= MILLISECONDS { number / 1000.0 } else { number };
+            Timestamp::from_duration(jiff::SignedDuration::try_from_secs_f64(seconds).ok()?).ok()
+        }
+        _ => None,
+    }
+}
+
 /// One file while it is read.
 struct Reader<'a> {
-    agent: &'static str,
-    /// The session's directory, where a line of its own tells it.
+    source: Source,
+    /// The session's directory, where something before tells it.
     cwd: Option<PathBuf>,
     seen: &'a mut Seen,
     sink: &'a mut dyn Sink,
 }
 
 impl Reader<'_> {
-    fn line(&mut self, line: &[u8]) {
+    fn line(&mut self, line: Option<&[u8]>) {
+        let Some(line) = line else { return self.sink.skipped_line() };
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
         }
         let Ok(text) = std::str::from_utf8(line) else { return self.sink.skipped_line() };
         // Most lines tell of no command, and are long.
-        let marks: &[&str] = match self.agent {
-            "claude" => &["\"tool_use\""],
-            "codex" => &["_call\"", "\"cwd\""],
-            _ => &["\"run_shell_command\"", "\"write_file\"", "\"replace\""],
-        };
-        let ends = text.trim_end().ends_with('}');
-        if ends && !marks.iter().any(|mark| text.contains(mark)) {
+        let marks = &self.source.form.marks;
+        let tells = marks.is_empty() || marks.iter().any(|mark| text.contains(mark.as_str()));
+        if text.trim_end().ends_with('}') && !tells {
             return;
         }
-        let Ok(value) = serde_json::from_str::<Value>(text) else { return self.sink.skipped_line() };
-        match self.agent {
-            "claude" => self.claude(&value),
-            "codex" => self.codex(&value),
-            _ => self.gemini(&value, None),
-        }
-    }
-
-    /// What a tool does, by the description of its agent.
-    fn used(&self, tool: &str, arguments: &Value) -> Result<What, Wrong> {
-        match hosts::named(self.agent) {
-            Some(host) => shape::used(&host.hook.tools, tool, arguments),
-            None => Ok(What::Other),
-        }
-    }
-
-    /// What a tool did, once for each call.
-    fn ran(&mut self, id: Option<&str>, what: Result<What, Wrong>, cwd: Option<PathBuf>, at: Option<Timestamp>) {
-        if what == Ok(What::Other) || id.is_some_and(|id| !self.seen.is_new(self.agent, id)) {
-            return;
-        }
-        match what {
-            Ok(what) => self.sink.ran(Ran { what, cwd, at, by: self.agent }),
+        match serde_json::from_str::<Value>(text) {
+            Ok(value) => self.value(&value),
             Err(_) => self.sink.skipped_line(),
         }
     }
 
-    /// `{"type":"assistant","cwd":…,"timestamp":…,"message":{"content":[{"type":"tool_use","name":"Bash",…}]}}`
-    fn claude(&mut self, value: &Value) {
-        let Some(content) = value.pointer("/message/content").and_then(Value::as_array) else { return };
-        let cwd = value.get("cwd").and_then(Value::as_str).map(PathBuf::from);
-        let at = time(value);
-        for item in content.iter().filter(|item| item.get("type").is_some_and(|kind| kind == "tool_use")) {
-            let Some(tool) = item.get("name").and_then(Value::as_str) else { continue };
-            let what = self.used(tool, item.get("input").unwrap_or(&Value::Null));
-            self.ran(item.get("id").and_then(Value::as_str), what, cwd.clone(), at);
+    /// Takes the session's directory, where it stands there.
+    fn settle(&mut self, value: &Value) {
+        if let Some(cwd) = first(value, &self.source.form.cwd).and_then(Value::as_str) {
+            self.cwd = Some(PathBuf::from(cwd)).filter(|cwd| !cwd.as_os_str().is_empty());
         }
     }
 
-    /// `{"timestamp":…,"type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{…}"}}`;
-    /// the directory stands in lines of its own. Old files have no `payload` around it.
-    fn codex(&mut self, value: &Value) {
-        let payload = value.get("payload").unwrap_or(value);
-        if let Some(cwd) = payload.get("cwd").and_then(Value::as_str) {
-            self.cwd = Some(PathBuf::from(cwd));
+    fn value(&mut self, value: &Value) {
+        self.settle(value);
+        for call in calls_of(self.source.form, value) {
+            self.call(&call);
         }
-        let name = payload.get("name").and_then(Value::as_str).unwrap_or_default();
-        let (tool, arguments) = match payload.get("type").and_then(Value::as_str) {
-            Some("function_call") => {
-                let Some(text) = payload.get("arguments").and_then(Value::as_str) else { return };
-                match serde_json::from_str::<Value>(text) {
-                    Ok(arguments) => (name, arguments),
-                    // Tools of no interest may take anything.
-                    Err(_) if self.used(name, &Value::Null) == Ok(What::Other) => return,
-                    Err(_) => return self.sink.skipped_line(),
-                }
-            }
-            Some("custom_tool_call") => (name, payload.get("input").cloned().unwrap_or_default()),
-            Some("local_shell_call") => ("local_shell", payload.get("action").cloned().unwrap_or_default()),
-            _ => return,
+    }
+
+    /// What a tool did, by the description of its agent, once for each call.
+    fn call(&mut self, call: &Found<'_>) {
+        let what = shape::used(self.source.tools(), call.tool, call.input);
+        let agent = self.source.agent.name.as_str();
+        let is_new = |seen: &mut Seen| call.id.is_none_or(|id| seen.is_new(agent, id, call.tool, call.input));
+        if what == Ok(What::Other) || !is_new(self.seen) {
+            return;
+        }
+        let what = match what {
+            Ok(What::Argv(words)) => unwrapped(words),
+            Ok(what) => what,
+            Err(_) => return self.sink.skipped_line(),
         };
-        let what = match self.used(tool, &arguments) {
-            Ok(What::Argv(words)) => Ok(unwrapped(words)),
-            what => what,
-        };
-        let own = ["workdir", "working_directory"].iter().find_map(|name| arguments.get(name)?.as_str());
-        let cwd = match (own.filter(|own| !own.is_empty()).map(PathBuf::from), &self.cwd) {
+        let object = call.input.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let input = object.as_ref().unwrap_or(call.input);
+        let own = self.source.inner().iter().find_map(|name| input.get(name)?.as_str());
+        let cwd = match (own.filter(|own| !own.is_empty()), &self.cwd) {
             (Some(own), Some(session)) => Some(session.join(own)),
-            (own, session) => own.or_else(|| session.clone()),
+            (Some(own), None) => Some(PathBuf::from(own)).filter(|own| own.is_absolute()),
+            (None, session) => session.clone(),
         };
-        let id = ["call_id", "id"].iter().find_map(|name| payload.get(name)?.as_str()).map(ToOwned::to_owned);
-        self.ran(id.as_deref(), what, cwd, time(value));
-    }
-
-    /// Calls of tools, wherever they stand: `{"name":"run_shell_command","args":{"command":…}}`.
-    fn gemini(&mut self, value: &Value, at: Option<Timestamp>) {
-        match value {
-            Value::Array(items) => items.iter().for_each(|item| self.gemini(item, at)),
-            Value::Object(fields) => {
-                let at = time(value).or(at);
-                let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
-                let arguments = fields.get("args").or_else(|| fields.get("arguments")).filter(|it| it.is_object());
-                if let Some(arguments) = arguments {
-                    let own = ["directory", "dir_path"].iter().find_map(|name| arguments.get(name)?.as_str());
-                    let cwd = match (own.filter(|own| !own.is_empty()), &self.cwd) {
-                        (Some(own), Some(project)) => Some(project.join(own)),
-                        (Some(own), None) => Some(PathBuf::from(own)).filter(|own| own.is_absolute()),
-                        (None, project) => project.clone(),
-                    };
-                    let what = self.used(name, arguments);
-                    return self.ran(fields.get("id").and_then(Value::as_str), what, cwd, at);
-                }
-                fields.values().for_each(|inner| self.gemini(inner, at));
-            }
-            _ => {}
-        }
+        self.sink.ran(Ran { what, cwd, at: call.at, by: agent });
     }
 }
 
@@ -273,8 +381,4 @@ fn unwrapped(words: Vec<String>) -> What {
         },
         _ => What::Argv(words),
     }
-}
-
-fn time(value: &Value) -> Option<Timestamp> {
-    value.get("timestamp").and_then(Value::as_str).and_then(|text| text.parse().ok())
 }

@@ -4,11 +4,13 @@
 
 mod live;
 mod template;
+mod transcript;
 
 use serde::{Deserialize, Serialize};
 
 pub use live::{Found, Live};
 pub use template::{Hole, Part, Stands, Template};
+pub use transcript::{Call as TranscriptCall, Form as TranscriptForm, Transcript};
 
 /// An agent: a program that runs commands which nobody typed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -53,6 +55,9 @@ pub struct Agent {
     /// How it is tried without its user; `None` where that was never seen to work.
     #[serde(default)]
     pub live: Option<Live>,
+    /// What it keeps of what it did.
+    #[serde(default)]
+    pub transcript: Vec<Transcript>,
     /// With which versions all this was seen to hold.
     #[serde(default)]
     pub tried: Vec<Tried>,

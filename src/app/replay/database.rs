@@ -1,0 +1,133 @@
+//! Rows of a database that another program keeps: read, and nothing of it or beside it changed.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row};
+use serde_json::{Map, Value};
+
+use super::lines;
+
+/// The longest text that is read.
+const MAX_TEXT: usize = 16 << 20;
+
+/// Hands each row to `take`, as an object of its columns; `None` for one that is too long or holds broken JSON. A text that
+/// begins as an object or an array is read as one.
+///
+/// # Errors
+/// It is no such database, or its tables are not those of the query.
+pub fn each(path: &Path, query: &str, mut take: impl FnMut(Option<Value>)) -> Result<(), String> {
+    let connection = open(path)?;
+    let told = |error: rusqlite::Error| error.to_string();
+    let mut statement = connection.prepare(query).map_err(told)?;
+    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let mut rows = statement.query([]).map_err(told)?;
+    while let Some(row) = rows.next().map_err(told)? {
+        take(object(row, &names));
+    }
+    Ok(())
+}
+
+/// Whether the query can be asked of it.
+#[must_use]
+pub fn answers(path: &Path, query: &str) -> bool {
+    open(path).is_ok_and(|connection| connection.prepare(query).is_ok())
+}
+
+fn open(path: &Path) -> Result<Connection, String> {
+    // A pipe or a device could hang.
+    drop(lines::open(path).map_err(|error| error.to_string())?);
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    // Without a log nothing is made beside it; with one, what is in the log has to be read too.
+    let has_log = fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    let how = if has_log { "mode=ro" } else { "mode=ro&immutable=1" };
+    let mut address = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' => address.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => address.push(char::from(*byte)),
+            byte => address.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || {
+        let connection = Connection::open_with_flags(format!("{address}?{how}"), flags)?;
+        connection.busy_timeout(Duration::from_secs(2))?;
+        connection.pragma_update(None, "query_only", true)?;
+        connection.pragma_update(None, "trusted_schema", false)?;
+        Ok(connection)
+    };
+    open().map_err(|error: rusqlite::Error| error.to_string())
+}
+
+fn object(row: &Row<'_>, names: &[String]) -> Option<Value> {
+    let mut object = Map::new();
+    for (number, name) in names.iter().enumerate() {
+        let value = match row.get_ref(number).ok()? {
+            ValueRef::Text(text) | ValueRef::Blob(text) if text.len() > MAX_TEXT => return None,
+            ValueRef::Text(text) if matches!(text.first(), Some(b'{' | b'[')) => serde_json::from_slice(text).ok()?,
+            ValueRef::Text(text) => Value::from(String::from_utf8_lossy(text)),
+            ValueRef::Integer(number) => Value::from(number),
+            ValueRef::Real(number) => Value::from(number),
+            ValueRef::Null | ValueRef::Blob(_) => continue,
+        };
+        object.insert(name.clone(), value);
+    }
+    Some(Value::Object(object))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn all(path: &Path, query: &str) -> Result<Vec<Option<Value>>, String> {
+        let mut found = Vec::new();
+        each(path, query, |row| found.push(row)).map(|()| found)
+    }
+
+    #[test]
+    fn each_row_is_an_object_and_nothing_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a b?%#.db");
+        let own = Connection::open(&path).unwrap();
+        own.execute_batch(
+            "PRAGMA journal_mode = wal; CREATE TABLE t (a, b); INSERT INTO t VALUES (1, '{\"x\": [2]}'), (1.5, 'text'), \
+             (NULL, x'00'), (4, '{broken');",
+        )
+        .unwrap();
+        let expected =
+            [Some(json!({ "a": 1, "b": { "x": [2] } })), Some(json!({ "a": 1.5, "b": "text" })), Some(json!({})), None];
+        let kept = |name: &str| fs::read(folder.path().join(name)).unwrap();
+        // While its program runs, what was written last stands in the log alone.
+        let log = kept("a b?%#.db-wal");
+        assert!(!log.is_empty());
+        assert_eq!(all(&path, "SELECT a, b FROM t").unwrap(), expected);
+        assert_eq!(kept("a b?%#.db-wal"), log);
+        drop(own);
+        let before = kept("a b?%#.db");
+        assert_eq!(all(&path, "SELECT a, b FROM t").unwrap(), expected);
+        assert_eq!(kept("a b?%#.db"), before);
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["a b?%#.db"]);
+        assert!(all(&path, "DELETE FROM t").is_err());
+        assert!(all(&path, "SELECT a FROM other").unwrap_err().contains("other"));
+        assert!(answers(&path, "SELECT a FROM t") && !answers(&path, "SELECT c FROM t"));
+    }
+
+    #[test]
+    fn what_is_no_database_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        assert!(all(&path, "SELECT 1").is_err());
+        assert!(!path.exists());
+        fs::write(&path, "no database at all, but long enough to be looked at as one".repeat(20)).unwrap();
+        assert!(all(&path, "SELECT a FROM t").is_err());
+        assert!(all(folder.path(), "SELECT 1").is_err());
+    }
+}

@@ -1,0 +1,153 @@
+//! Where an agent keeps what it did, and how a call of a tool is found in it: for `guard replay`.
+
+use serde::{Deserialize, Serialize};
+
+/// Files of one form. A place in JSON is a pointer (`/message/content`); in `at` a step may be `*`, each element of an array,
+/// and the last one `**`, every object at whatever depth.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transcript {
+    /// Directories below the agent's own, or `.` for that itself; they are searched with all that is below them.
+    pub folders: Vec<String>,
+    /// What is below them is not searched.
+    #[serde(default)]
+    pub shallow: bool,
+    /// The directories are below `XDG_DATA_HOME` or `~/.local/share` rather than the agent's own.
+    #[serde(default)]
+    pub below_data: bool,
+    /// How the files' names end.
+    pub names: Vec<String>,
+    pub form: Form,
+    /// Texts of which a line contains one when it tells anything; without any, all lines are read.
+    #[serde(default)]
+    pub marks: Vec<String>,
+    /// Where the session's directory stands: it holds until another line tells another one.
+    #[serde(default)]
+    pub cwd: Vec<String>,
+    /// A file with the directory as its only text, in one of the three directories above the transcript.
+    #[serde(default)]
+    pub cwd_file: Option<String>,
+    /// A JSON file beside it that has `cwd`: how the transcript's name ends, and how that one's ends instead.
+    #[serde(default)]
+    pub beside: Option<(String, String)>,
+    /// Where the time stands, in the call or in what is around it: a text (RFC 3339), or seconds or milliseconds since 1970.
+    #[serde(default)]
+    pub time: Vec<String>,
+    /// Fields of the input that name the directory of a command, seen from the session's; without them the hook's.
+    #[serde(default)]
+    pub inner: Vec<String>,
+    pub call: Vec<Call>,
+}
+
+/// What a file is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// A JSON value in each line.
+    #[default]
+    Lines,
+    /// One JSON value.
+    Whole,
+    /// An SQLite database and a query of it: each row is an object with its columns, of which those that hold an object or an
+    /// array as text are that.
+    Rows(String),
+}
+
+/// One form of a call. What lacks the tool or the input is none.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// Where calls stand. An empty one is the line, the file or the row itself.
+    pub at: Vec<String>,
+    /// A place in the call, and the words of which it must hold one.
+    #[serde(default)]
+    pub when: Option<(String, Vec<String>)>,
+    /// Where the tool's name stands in the call.
+    #[serde(default)]
+    pub tool: String,
+    /// The tool, where this form is of one alone.
+    #[serde(default)]
+    pub only: Option<String>,
+    /// Where its input stands: an object, or one as text.
+    pub input: Vec<String>,
+    /// Where its name among calls stands: what is resumed is written down again.
+    #[serde(default)]
+    pub id: Vec<String>,
+}
+
+impl Transcript {
+    /// Whether the description is one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        let empty =
+            [("folders", self.folders.is_empty()), ("names", self.names.is_empty()), ("call", self.call.is_empty())];
+        if let Some((key, _)) = empty.iter().find(|(_, empty)| *empty) {
+            return Err(format!("{key}: at least one is needed"));
+        }
+        let plain =
+            |path: &String| !path.starts_with('/') && path.split('/').all(|step| !matches!(step, "" | "." | ".."));
+        if let Some(folder) = self.folders.iter().find(|folder| *folder != "." && !plain(folder)) {
+            return Err(format!("folders: {folder:?} must lead down from the agent's directory"));
+        }
+        let of_calls = self.call.iter().flat_map(|call| {
+            let when = call.when.iter().map(|(place, _)| place);
+            call.input.iter().chain(&call.id).chain(when).chain([&call.tool])
+        });
+        let pointers = self.cwd.iter().chain(&self.time).chain(of_calls);
+        let ways = self.call.iter().flat_map(|call| &call.at);
+        if let Some(wrong) = pointers.chain(ways).find(|place| !place.is_empty() && !place.starts_with('/')) {
+            return Err(format!("{wrong:?} is no place: one begins with /"));
+        }
+        for call in &self.call {
+            if call.at.is_empty() || call.input.is_empty() || call.tool.is_empty() == call.only.is_none() {
+                return Err("call: at, input and one of tool and only are needed".to_owned());
+            }
+            let early = |way: &String| way.strip_suffix("/**").unwrap_or(way).split('/').any(|step| step == "**");
+            if let Some(way) = call.at.iter().find(|way| early(way)) {
+                return Err(format!("{way:?}: ** may only be the last step"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(change: impl FnOnce(&mut Transcript)) -> Result<(), String> {
+        let at = |text: &str| vec![text.to_owned()];
+        let call = Call { at: at("/a/*/**"), tool: "/name".to_owned(), input: at("/input"), ..Call::default() };
+        let mut good =
+            Transcript { folders: at("a/b"), names: at(".jsonl"), call: vec![call], ..Transcript::default() };
+        change(&mut good);
+        good.check()
+    }
+
+    #[test]
+    fn what_is_no_description_is_told_with_its_place() {
+        assert_eq!(with(|_| ()), Ok(()));
+        assert!(with(|it| it.folders.clear()).is_err_and(|why| why.starts_with("folders")));
+        assert!(with(|it| it.names.clear()).is_err_and(|why| why.starts_with("names")));
+        assert!(with(|it| it.call.clear()).is_err_and(|why| why.starts_with("call")));
+        for folder in ["/etc", "../x", "a/../b", "", "a//b", "./a"] {
+            assert!(with(|it| it.folders[0] = folder.to_owned()).is_err(), "{folder}");
+        }
+        assert_eq!(with(|it| it.folders[0] = ".".to_owned()), Ok(()));
+        assert!(with(|it| it.time = vec!["at".to_owned()]).is_err_and(|why| why.contains("\"at\"")));
+        assert!(with(|it| it.cwd = vec!["cwd".to_owned()]).is_err());
+        assert!(with(|it| it.call[0].id = vec!["id".to_owned()]).is_err());
+        assert!(with(|it| it.call[0].when = Some(("type".to_owned(), Vec::new()))).is_err());
+        assert!(with(|it| it.call[0].input[0] = "input".to_owned()).is_err());
+        assert!(with(|it| it.call[0].tool.clear()).is_err());
+        assert!(with(|it| it.call[0].only = Some("shell".to_owned())).is_err());
+        let only = |it: &mut Transcript| (it.call[0].tool, it.call[0].only) = (String::new(), Some("shell".to_owned()));
+        assert_eq!(with(only), Ok(()));
+        assert!(with(|it| it.call[0].input.clear()).is_err());
+        assert!(with(|it| it.call[0].at.clear()).is_err());
+        assert!(with(|it| it.call[0].at[0] = "/**/a".to_owned()).is_err_and(|why| why.contains("**")));
+        assert_eq!(with(|it| it.call[0].at[0] = "/**".to_owned()), Ok(()));
+    }
+}
