@@ -192,6 +192,7 @@ fn a_project_cannot_loosen() {
         "[[program]]\nname = \"ourtool\"\ndry_run = [\"--force\"]\n",
         "[[program]]\nname = \"ourtool\"\nprints = [{ what = \"nothing\" }]\n",
         "[[program]]\nname = \"ourtool\"\nmakes = true\n",
+        "[[program]]\nname = \"ourtool\"\nrenames = false\n",
         "[[program]]\nname = \"ourtool\"\nworks_in = { flags = [\"-D\"] }\n",
         "[[paths]]\nclass = \"generated\"\nglobs = [\"src\"]\n",
         "[[paths]]\nclass = \"temp\"\nglobs = [\"/etc\"]\n",
@@ -239,7 +240,8 @@ fn a_description_says_what_no_program_of_guard_knows() {
         ("", "prints = [{ what = \"number\", args = [\"~^[+]%s$\"] }]", "rm -rf /tmp/build-$(ours +%s)", 3, 1),
         ("", "prints = [{ what = \"temporary\" }]", "d=$(ours) && rm -rf \"$d\"", 3, 1),
         ("tier = 0", "prints = [{ what = \"repository\" }]", "rm \"$(ours)/README.md\"", 2, 1),
-        ("", "makes = true", "ours missing && rm -rf missing", 3, 1),
+        ("", "renames = true", "ours && rm -rf missing", 1, 3),
+        ("renames = true", "makes = true", "ours missing && rm -rf missing", 3, 1),
         ("", "tree = { changes = [\"swap\"] }\n[[program.sub]]\nname = \"swap\"", "ours swap x && rm -rf build", 1, 3),
         ("", "tree = { moves = [\"swap\"] }\n[[program.sub]]\nname = \"swap\"", "ours swap x && rm -rf /tmp/x/y", 1, 3),
         (

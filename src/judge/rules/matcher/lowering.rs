@@ -7,8 +7,7 @@ mod before;
 mod made;
 
 use before::{
-    copied_into, created, earlier, history as build, ignored_otherwise, is_opaque, linked, may_make, moved_into, near,
-    untouched,
+    copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make, moved_into, near,
 };
 pub(super) use before::{is_quiet, makes};
 pub(super) use made::{is_maker, made};
@@ -213,8 +212,9 @@ fn stays_in_repository(text: &str, facts: &PathFacts, git: &GitFacts) -> bool {
     }
 }
 
-/// Only inside the project: elsewhere others make things too, and a place that is empty now need not be when the command
-/// runs.
+/// Nothing is there, or only what the line makes since: nothing in it is known to bring a person's work there, and no program
+/// comes before that nobody has described. Only inside the project: elsewhere others make things too, and a place that is empty
+/// now need not be when the command runs.
 fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
     if path.components.last().is_some_and(|last| last.glob.is_some()) {
         return matches_nothing(view, path);
@@ -225,7 +225,12 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
         return false;
     }
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
-    missing && untouched(view, path)
+    missing
+        && !is_opaque(view)
+        && !moved_into(view, path)
+        && !copied_into(view, path)
+        && !linked(view, path)
+        && !follows_unknown(view, path)
 }
 
 /// What lies in a directory of the project under names that a pattern stands for: with its kind and times.

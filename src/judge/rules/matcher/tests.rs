@@ -16,6 +16,11 @@ const CWD: &str = "/home/me/project";
 
 /// A catalog with these rules beside the built-in ones. Each rule is given as the lines of its match.
 fn catalog(rules: &[(&str, &str)]) -> Catalog {
+    catalog_with(rules, Layer::User, "")
+}
+
+/// The same, and a second file in a layer of its own.
+fn catalog_with(rules: &[(&str, &str)], layer: Layer, more: &str) -> Catalog {
     let mut text = String::from(
         "family = \"t\"\nabout = \"For tests.\"\n\
          [[program]]\nname = \"zap|zapper\"\noptions = [\"-f|--force\", \"-o|--out=\"]\n\
@@ -36,7 +41,9 @@ fn catalog(rules: &[(&str, &str)]) -> Catalog {
         text.push('\n');
     }
     let file = PatternFile { path: "t.toml".into(), text, layer: Layer::User };
-    let (catalog, problems) = Catalog::with_files([file]);
+    let more = format!("family = \"more\"\nabout = \"For tests.\"\n{more}");
+    let more = PatternFile { path: "more.toml".into(), text: more, layer };
+    let (catalog, problems) = Catalog::with_files([file, more]);
     assert!(problems.is_empty(), "{problems:?}");
     catalog
 }

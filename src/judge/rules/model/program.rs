@@ -46,6 +46,8 @@ pub struct Program {
     pub works_in: Option<WorksIn>,
     /// Its operands are what it makes, and nothing else changes (`mkdir`).
     pub makes: bool,
+    /// It gives files other names, or moves them, to where its operands do not say (`rename`).
+    pub renames: bool,
     /// Flags with which a subcommand goes on with what an earlier run began, or ends it (`git rebase --abort`).
     pub resumes: Vec<FlagTest>,
     /// Of an agent: where its host keeps its plans, lists and memory, as globs. They are the agent's own to write.

@@ -38,17 +38,19 @@ pub fn describe(
         let outputs = shape.sub.iter().map(|sub| sub.get_ref().output.as_ref()).chain([shape.output.as_ref()]);
         let mut outputs = outputs.flatten();
         let says = !shape.dry_run.is_empty() || !shape.prints_code.is_empty() || outputs.any(clean);
-        let makes = shape.makes == Some(true) || shape.sub.iter().any(|sub| sub.get_ref().makes);
+        let moves_nothing = shape.renames == Some(false);
+        let makes = shape.makes == Some(true) || moves_nothing || shape.sub.iter().any(|sub| sub.get_ref().makes);
         let files = shape.files.is_some() || shape.sub.iter().any(|sub| sub.get_ref().files.is_some());
         let terminals = shape.sub.iter().any(|sub| sub.get_ref().terminal.is_some());
         if says || makes || files || terminals || !shape.prints.is_empty() || shape.works_in.is_some() {
             let what = "a project's pattern file may only tighten; \
-                        `dry_run`, `prints`, `prints_code`, `output`, `makes`, `files`, `terminal` and `works_in` \
-                        loosen";
+                        `dry_run`, `prints`, `prints_code`, `output`, `makes`, `renames = false`, `files`, `terminal` \
+                        and `works_in` loosen";
             fault("dry_run or output", what, "move the description to your own pattern files");
         }
     }
-    let mut fresh = Program::default();
+    // A project's word that it knows a program does not say that the program leaves a person's work where it is.
+    let mut fresh = Program { renames: !vocabulary.known.may_loosen(), ..Program::default() };
     let mut programs = Vec::new();
     for entry in shape.name.get_ref() {
         let known = entry.split('|').find_map(|name| Some((name, vocabulary.known.program(name)?)));
@@ -153,6 +155,7 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.follows.extend(&shape.follows);
     program.lists = shape.lists.as_ref().map(|lists| lists.get_ref().clone()).or(program.lists.take());
     program.makes = shape.makes.unwrap_or(program.makes);
+    program.renames = shape.renames.unwrap_or(program.renames);
     program.files = shape.files.as_ref().map_or(program.files, |files| *files.get_ref());
     if let Some(place) = &shape.works_in {
         let WorksInShape { flags, env, here } = place.get_ref();

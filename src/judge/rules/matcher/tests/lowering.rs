@@ -138,11 +138,17 @@ fn what_was_moved_into_the_temp_directory_is_not_lowered() {
 }
 
 #[test]
-fn what_does_not_exist_is_lowered_unless_the_line_could_have_made_it() {
+fn what_does_not_exist_is_lowered_unless_the_line_could_have_brought_it() {
     let missing = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
     assert!(lowered(vec![removing(&["x"])], &missing));
     assert!(lowered(vec![effect(Effect::Write, &["y"]), removing(&["x"])], &missing));
     assert!(!lowered(vec![program("unheard-of", &[]), removing(&["x"])], &missing));
+    for part in [Effect::Move, Effect::Load] {
+        let from = Act { parent: Some(0), ..effect(part, &["src"]) };
+        let to = Act { parent: Some(0), ..effect(Effect::Write, &["x"]) };
+        assert!(!lowered(vec![program("mv", &["src", "x"]), from, to, removing(&["x"])], &missing), "{part:?}");
+    }
+    assert!(!lowered(vec![effect(Effect::Link, &["x"]), removing(&["x/"])], &missing));
     assert!(!lowered(vec![removing(&["x"])], &world("/home/me/project/x", PathKind::Directory, GitFacts::default())));
     assert!(!lowered(vec![removing(&["x"])], &Answers::none()));
     // A wrapper around it has not run anything before it.
@@ -150,6 +156,22 @@ fn what_does_not_exist_is_lowered_unless_the_line_could_have_made_it() {
     let inner = Act { span: Span::new(5, 20), wrappers: ["sudo".into()].into(), ..removing(&["x"]) };
     let facts = Facts { acts: vec![sudo, inner], ..Facts::default() };
     assert_eq!(found_with(&catalog(&[("one", LOWERED)]), &facts, &missing)[0].tier, Tier::Low);
+}
+
+#[test]
+fn what_a_described_program_makes_since_is_lowered_unless_it_renames() {
+    let missing = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
+    let lowered = |layer: Layer, described: &str| {
+        let acts = vec![program("brings", &[]), removing(&["x"])];
+        let findings = found_with(&catalog_with(&[("one", LOWERED)], layer, described), &line(acts), &missing);
+        findings.iter().any(|finding| finding.act == Some(1) && finding.tier == Tier::Low)
+    };
+    let plain = "[[program]]\nname = \"brings\"\n";
+    assert!(!lowered(Layer::User, ""));
+    assert!(lowered(Layer::User, plain));
+    assert!(!lowered(Layer::Project, plain), "a project cannot say so");
+    assert!(!lowered(Layer::User, &format!("{plain}renames = true\n")));
+    assert!(!lowered(Layer::User, &format!("{plain}options = [\"-v=\"]\nmounts = [\"-v\"]\n")));
 }
 
 #[test]
