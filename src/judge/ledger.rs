@@ -227,6 +227,13 @@ impl Ledger {
         Books::of(self).whose(path) == Whose::Own
     }
 
+    /// Whether this session wrote the file at the path, or moved one there, whatever lay there before.
+    #[must_use]
+    pub fn has_written(&self, path: &str) -> bool {
+        let wrote = |deed: &Deed| deed.path == path && !matches!(deed.done, Done::Gone);
+        self.entries.iter().any(|entry| entry.deeds.done.iter().any(wrote))
+    }
+
     /// Whether what lies at a path is still what this session made of it: of a directory, with all that it holds.
     #[must_use]
     pub fn owns(&self, path: &str, look: &Look) -> Option<Own> {

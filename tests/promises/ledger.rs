@@ -415,3 +415,30 @@ fn what_was_made_with_a_password_is_still_known_by_its_name() {
     assert!(scene.runs("a", "docker rm -f near"));
     assert!(!scene.runs("b", "docker rm -f near"));
 }
+
+#[test]
+fn settings_that_the_session_wrote_say_where_packages_come_from() {
+    let scene = Scene::new();
+    let writes = |session: &str, name: &str, text: &str| {
+        let input = serde_json::json!({ "file_path": scene.home.path("work").join(name), "content": text });
+        assert!(scene.call(session, "Write", &input), "{name}");
+        scene.write(name, text);
+    };
+    // What a person put there is theirs to say.
+    scene.write(".npmrc", "registry=https://npm.example.org\n");
+    assert!(scene.runs("s", "npm ci"));
+    fs::remove_file(scene.home.path("work").join(".npmrc")).unwrap();
+    for (name, text, asked, runs) in [
+        (".npmrc", "@ours:registry=https://npm.example.org\n", "npm ci", "npm test"),
+        ("r.txt", "requests\n-i https://example.org/simple\n", "pip install -r r.txt", "pip list"),
+        ("dev.txt", "-r more.txt\nrequests>=2\nunheard-of ; extra == 'x'\n", "pip install -r dev.txt", "pip check"),
+        (".cargo/config.toml", "[source.x]\nregistry = \"https://example.org\" # x\n", "cargo test", "cargo fmt"),
+    ] {
+        writes("s", name, text);
+        assert!(!scene.runs("s", asked), "{asked}");
+        assert!(scene.runs("s", runs), "{runs}");
+        assert!(scene.runs("another", asked), "{asked}: by another session");
+    }
+    writes("s", "r.txt", "requests>=2\nflask[async]~=3.0 ; python_version < '4'  # web\n-e .\n");
+    assert!(scene.runs("s", "pip install -r r.txt"));
+}

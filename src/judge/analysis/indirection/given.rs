@@ -73,6 +73,9 @@ impl Walker<'_> {
                 files.extend(self.written_by_name(state, &load.files));
                 files.extend(self.found_by_name(state, &load.files));
             }
+            if load.session {
+                files.retain(|file| self.is_of_session(state, file));
+            }
             for file in files.into_iter().take(MAX_FILES) {
                 self.load(state, frame, load, &file, ran, env);
             }
@@ -106,6 +109,15 @@ impl Walker<'_> {
             !load.changed || path.is_none_or(|path| self.is_changed(&path))
         };
         named.map(part).filter(is_new).collect()
+    }
+
+    /// Whether the line or an earlier command of the session wrote a file. What is fetched is judged where that is.
+    fn is_of_session(&self, state: &State, file: &Value) -> bool {
+        let Some(path) = file.known().and_then(|path| absolute(state, &path)) else { return false };
+        let wrote = |path: &str| self.inquiry.ledger().is_some_and(|ledger| ledger.has_written(path));
+        let leads_to = || self.inquiry.path(&path).map_or(path.as_str(), |facts| facts.canonical.as_str());
+        !self.is_fetched(&path)
+            && (self.files.contains_key(&path) || self.links.contains_key(&path) || wrote(leads_to()))
     }
 
     /// Whether git does not have a file as it is, so that nobody need have looked at it.

@@ -132,13 +132,20 @@ impl Walker<'_> {
 
 /// The command that a line of settings runs, by the first of these that speaks of it.
 fn command_in(line: &str, lines: &[SettingLine]) -> Option<String> {
-    if let Some((key, value)) = line.split_once('=') {
-        let key = key.trim().rsplit('.').next().unwrap_or_default();
-        if lines.iter().any(|known| known.begins.strip_suffix('=') == Some(key)) {
-            // A list is a program and its arguments.
-            let list = value.trim().strip_prefix('[').map(|list| list.trim_end_matches(']').replace(',', " "));
-            return Some(list.unwrap_or_else(|| value.trim().to_owned()));
-        }
+    // A key ends at the first mark that ends a known one; what stands in front of its last part is a table or a scope.
+    let keyed = ['=', ':'].into_iter().find_map(|mark| {
+        let known = || lines.iter().filter_map(move |known| Some((known, known.begins.strip_suffix(mark)?)));
+        known().next()?;
+        line.match_indices(mark).find_map(|(at, _)| {
+            let key = line[..at].trim().rsplit(['.', ':']).next().unwrap_or_default().trim_matches(['"', '\'']);
+            known().find(|(_, name)| *name == key).map(|(known, _)| (known, line[at + 1..].trim()))
+        })
+    });
+    if let Some((known, value)) = keyed {
+        // A list is a program and its arguments.
+        let list = value.strip_prefix('[').map(|list| list.trim_end_matches(']').replace(',', " "));
+        let value = list.unwrap_or_else(|| value.to_owned());
+        return Some(behind(known, value));
     }
     let first = line.split_whitespace().next()?;
     let found = lines.iter().find(|known| known.begins.is_empty() || known.begins == first)?;
@@ -153,7 +160,19 @@ fn command_in(line: &str, lines: &[SettingLine]) -> Option<String> {
         }
         rest = behind;
     }
-    Some(if found.before.is_empty() { rest.to_owned() } else { format!("{} {rest}", found.before) })
+    Some(behind(found, rest.to_owned()))
+}
+
+/// What a line says, behind what is put in front of it.
+fn behind(line: &SettingLine, said: String) -> String {
+    let said = if line.word {
+        let text = said.split(" #").next().unwrap_or_default();
+        let bare = text.trim().trim_end_matches(';').trim_matches(['"', '\''].as_slice());
+        format!("'{}'", bare.replace('\'', r"'\''"))
+    } else {
+        said
+    };
+    if line.before.is_empty() { said } else { format!("{} {said}", line.before) }
 }
 
 #[cfg(test)]
@@ -162,8 +181,12 @@ mod tests {
 
     #[test]
     fn a_line_of_settings_is_the_command_that_it_runs() {
-        let line =
-            |begins: &str, skip, before: &str| SettingLine { begins: begins.into(), skip, before: before.into() };
+        let line = |begins: &str, skip, before: &str| SettingLine {
+            begins: begins.into(),
+            skip,
+            before: before.into(),
+            word: false,
+        };
         let screen = [line("screen", 0, ""), line("exec", 1, ""), line("backtick", 4, "")];
         assert_eq!(command_in("screen -t x rm y", &screen).as_deref(), Some("screen -t x rm y"));
         assert_eq!(command_in("exec !.. rm x", &screen).as_deref(), Some("rm x"));
@@ -177,5 +200,15 @@ mod tests {
         assert_eq!(command_in("runner = [\"a\", 'b c']", &keys).as_deref(), Some("\"a\"  'b c'"));
         assert_eq!(command_in("my-wrapper = \"./x\"", &keys), None);
         assert_eq!(command_in("wrapper \"./x\"", &keys), None);
+        let sources =
+            [line("source=", 0, "ours get --from"), line("server:", 0, "ours get --from"), line("get", 1, "ours")];
+        assert_eq!(command_in("source = \"h://x?a=b\"", &sources).as_deref(), Some("ours get --from \"h://x?a=b\""));
+        assert_eq!(command_in("@some:source=h://x", &sources).as_deref(), Some("ours get --from h://x"));
+        assert_eq!(command_in("server: 'h://x'", &sources).as_deref(), Some("ours get --from 'h://x'"));
+        assert_eq!(command_in("//x/:token=server:y", &sources), None);
+        let word = [SettingLine { word: true, ..line("", 0, "ours get") }];
+        assert_eq!(command_in("a>=1; b < \"c\"  # d", &word).as_deref(), Some("ours get 'a>=1; b < \"c'"));
+        assert_eq!(command_in("it's", &word).as_deref(), Some("ours get 'it'\\''s'"));
+        assert_eq!(command_in("get a b", &sources).as_deref(), Some("ours a b"));
     }
 }

@@ -7,7 +7,8 @@ mod before;
 mod made;
 
 use before::{
-    copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make, moved_into, near,
+    copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make,
+    moved_into, near, untouched,
 };
 pub(super) use before::{is_quiet, makes};
 pub(super) use made::{is_maker, made};
@@ -15,7 +16,7 @@ pub(super) use made::{is_maker, made};
 use super::history::History;
 use super::match_context::{MatchContext, Seen, View};
 use crate::judge::agents;
-use crate::judge::analysis::act::{Act, Effect, Flag, RemoteKind, Value, Verb};
+use crate::judge::analysis::act::{Act, Effect, Flag, RemoteKind, Source, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::paths::{NormalPath, Relation, Start};
@@ -212,8 +213,8 @@ fn stays_in_repository(text: &str, facts: &PathFacts, git: &GitFacts) -> bool {
     }
 }
 
-/// Nothing is there, or only what the line makes since: nothing in it is known to bring a person's work there, and no program
-/// comes before that nobody has described. Only inside the project: elsewhere others make things too, and a place that is empty
+/// Nothing is there, or only what the line makes since: nothing in it is known to bring a person's work there, no program comes
+/// before that nobody has described, and it is the line itself that takes it away again. Only inside the project: elsewhere others make things too, and a place that is empty
 /// now need not be when the command runs.
 fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
     if path.components.last().is_some_and(|last| last.glob.is_some()) {
@@ -225,12 +226,15 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
         return false;
     }
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
-    missing
-        && !is_opaque(view)
-        && !moved_into(view, path)
-        && !copied_into(view, path)
-        && !linked(view, path)
-        && !follows_unknown(view, path)
+    let made_since = || {
+        view.act.source == Source::Command
+            && !is_opaque(view)
+            && !moved_into(view, path)
+            && !copied_into(view, path)
+            && !linked(view, path)
+            && !follows_unknown(view, path)
+    };
+    missing && (untouched(view, path) || made_since())
 }
 
 /// What lies in a directory of the project under names that a pattern stands for: with its kind and times.

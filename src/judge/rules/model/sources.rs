@@ -24,6 +24,8 @@ pub struct Load {
     pub files: Vec<String>,
     /// Operands are read only where git does not have them as they are.
     pub changed: bool,
+    /// Only files that the line or the session wrote are read.
+    pub session: bool,
     /// What a name may leave out at its end.
     pub endings: Vec<String>,
     /// Only with one of these words among its arguments.
@@ -43,12 +45,14 @@ pub struct Load {
 /// A line of settings by which a program runs a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SettingLine {
-    /// The word that it begins with; empty: any. With `=` at its end: the key whose value is the command.
+    /// The word that it begins with; empty: any. With `=` or `:` at its end: the key whose value is the command.
     pub begins: String,
     /// How many words stand in front of the command.
     pub skip: u32,
-    /// What is put in front of the line, where it is the rest of a command line of the program itself.
+    /// What is put in front of the line, or of the value, where it is the rest of a command line of the program itself.
     pub before: String,
+    /// What stands there is one word, whatever blanks and marks of a shell are in it.
+    pub word: bool,
 }
 
 /// Which tasks of a file of tasks a program runs.

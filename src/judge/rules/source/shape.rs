@@ -80,6 +80,7 @@ pub struct LoadShape {
     pub words: Vec<String>,
     pub unless: Vec<String>,
     pub changed: bool,
+    pub session: bool,
     pub stdin: bool,
     pub lines: Vec<At<SettingLine>>,
     pub tasks: Option<At<Tasks>>,
@@ -92,6 +93,7 @@ fn setting_line(from: &mut Fields<'_>) -> SettingLine {
         begins: from.line("begins").unwrap_or_default(),
         skip: from.count("skip").unwrap_or_default(),
         before: from.line("before").unwrap_or_default(),
+        word: from.flag("word"),
     }
 }
 
@@ -119,6 +121,7 @@ impl LoadShape {
             words: from.lines("words"),
             unless: from.lines("unless"),
             changed: from.flag("changed"),
+            session: from.flag("session"),
             stdin: from.flag("stdin"),
             lines: from.tables("lines", setting_line),
             tasks: from.word("tasks"),

@@ -105,13 +105,22 @@ pub(super) fn is_opaque(view: &View<'_>) -> bool {
     view.context.history().is_opaque(view.act.span.start, view.act.conditional)
 }
 
-/// Whether a program comes before that may have brought anything to the path: one that no description tells of, one that is
-/// described to rename what it likes, or one in a container that has places of this machine.
+/// Whether no earlier act can have made or changed what is at the path. Only acts whose whole effect is known count as
+/// harmless.
+pub(super) fn untouched(view: &View<'_>, path: &NormalPath) -> bool {
+    !is_opaque(view) && !near(view, path).any(|(id, act)| may_make(view.context, id, act, path))
+}
+
+/// Whether a program comes before that may have brought anything to the path: one that no description tells of, one that runs
+/// code of the line or files that nobody could read, one that is described to rename what it likes, or one in a container that has places of this machine.
 pub(super) fn follows_unknown(view: &View<'_>, path: &NormalPath) -> bool {
     let context = view.context;
     near(view, path).any(|(id, act)| {
-        let known = context.program(act).is_some_and(|program| !program.renames && program.mounts.is_empty());
-        !known && may_do_anything(context, id, act)
+        if act.verb == Verb::Effect(Effect::Execute) {
+            return true;
+        }
+        let described = context.program(act).is_some_and(|program| !program.renames && program.mounts.is_empty());
+        (!described || act.code.is_some()) && may_do_anything(context, id, act)
     })
 }
 

@@ -161,14 +161,21 @@ fn what_does_not_exist_is_lowered_unless_the_line_could_have_brought_it() {
 #[test]
 fn what_a_described_program_makes_since_is_lowered_unless_it_renames() {
     let missing = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
-    let lowered = |layer: Layer, described: &str| {
-        let acts = vec![program("brings", &[]), removing(&["x"])];
+    let after = |first: Act, layer: Layer, described: &str| {
+        let acts = vec![first, removing(&["x"])];
         let findings = found_with(&catalog_with(&[("one", LOWERED)], layer, described), &line(acts), &missing);
         findings.iter().any(|finding| finding.act == Some(1) && finding.tier == Tier::Low)
     };
+    let lowered = |layer: Layer, described: &str| after(program("brings", &[]), layer, described);
     let plain = "[[program]]\nname = \"brings\"\n";
+    let code = Code { language: "python".into(), text: Value::text("import x") };
+    assert!(!after(Act { code: Some(code), ..program("brings", &[]) }, Layer::User, plain));
     assert!(!lowered(Layer::User, ""));
     assert!(lowered(Layer::User, plain));
+    let in_code = Act { source: Source::Code("python".into()), ..removing(&["x"]) };
+    let acts = vec![program("brings", &[]), in_code];
+    let findings = found_with(&catalog_with(&[("one", LOWERED)], Layer::User, plain), &line(acts), &missing);
+    assert_eq!(findings[0].tier, Tier::High, "it may be what that code is for");
     assert!(!lowered(Layer::Project, plain), "a project cannot say so");
     assert!(!lowered(Layer::User, &format!("{plain}renames = true\n")));
     assert!(!lowered(Layer::User, &format!("{plain}options = [\"-v=\"]\nmounts = [\"-v\"]\n")));
