@@ -223,6 +223,12 @@ const REVIEWER_FIELDS: &[Field] = &[
     Field { name: "temperature", kind: "number", what: "Sent where it is set." },
     Field { name: "policy", kind: "path", what: "A text of your own that is added to what the model is told." },
     Field {
+        name: "contents",
+        kind: "list of globs below the working folder",
+        what: "Files of which it is told what they hold, where a command names them: src/**/*.py. None without. Never one in a place of secrets, nor over a link.",
+    },
+    Field { name: "contents_kib", kind: "1 to 64", what: "How much of that is told in all, in KiB; 16 without." },
+    Field {
         name: "review",
         kind: "list of ids of rules, with *",
         what: "What these find is sent to the reviewer below the threshold too, at tier 1.",

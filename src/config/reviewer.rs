@@ -30,6 +30,10 @@ pub struct Reviewer {
     pub cache: u32,
     /// A file with a text that is added to what the model is told.
     pub policy: Option<PathBuf>,
+    /// Globs below the working folder: files of which it is told what they hold, where a command names them.
+    pub contents: Vec<String>,
+    /// How much of that, in KiB.
+    pub contents_kib: u32,
     /// Globs over ids of rules that are sent to it below the threshold too.
     pub review: Vec<String>,
 }
@@ -131,6 +135,10 @@ impl Reviewer {
         }
         lines.push(format!("cache = {}", self.cache));
         lines.extend(self.policy.as_ref().map(|path| format!("policy = {}", path.display())));
+        lines.extend(self.contents.iter().map(|glob| format!("contents = {glob}")));
+        if !self.contents.is_empty() {
+            lines.push(format!("contents_kib = {}", self.contents_kib));
+        }
         lines.extend(self.review.iter().map(|rule| format!("review = {rule}")));
         lines
     }
@@ -178,6 +186,10 @@ struct Table {
     temperature: Option<f64>,
     policy: Option<PathBuf>,
     #[serde(default)]
+    contents: Vec<String>,
+    #[serde(default = "sixteen")]
+    contents_kib: u32,
+    #[serde(default)]
     review: Vec<String>,
     jury: Option<Juror>,
 }
@@ -216,6 +228,9 @@ const fn tokens() -> u64 {
 }
 const fn hour() -> u32 {
     3600
+}
+const fn sixteen() -> u32 {
+    16
 }
 const fn answer() -> u32 {
     400
@@ -310,6 +325,12 @@ fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, Wrong> {
     }) {
         return Err(("review", format!("\"{wrong}\" is no id of a rule; * stands at its end alone")));
     }
+    if let Some(wrong) = table.contents.iter().find(|glob| {
+        let plain = |step: &str| !matches!(step, "" | "." | "..");
+        glob.starts_with('~') || !glob.split('/').all(plain)
+    }) {
+        return Err(("contents", format!("\"{wrong}\" must lead down from the working folder: src/**/*.py")));
+    }
     let policy = table.policy.map(at_home);
     if policy.as_ref().is_some_and(|path| !path.is_absolute()) {
         return Err(("policy", "the path must be absolute, or begin with ~/".to_owned()));
@@ -324,6 +345,8 @@ fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, Wrong> {
         money_per_day: money.map(|money| (money * 1e6).round() as u64),
         cache: within("cache", table.cache, 0, 86_400)?,
         policy,
+        contents: table.contents,
+        contents_kib: within("contents_kib", table.contents_kib, 1, 64)?,
         review: table.review,
     })
 }
@@ -425,6 +448,8 @@ mod tests {
     fn a_table_says_who_reviews_and_the_rest_has_a_default() {
         let reviewer = read_table("provider = \"anthropic\"\nmodel = \"m\"\nkey = { env = \"K\" }\n").unwrap();
         assert_eq!((reviewer.timeout, reviewer.retries, reviewer.cache, reviewer.calls_per_day), (10, 1, 3600, 500));
+        assert_eq!((reviewer.contents.as_slice(), reviewer.contents_kib), (&[][..], 16));
+        assert!(!reviewer.lines().join("\n").contains("contents"));
         assert_eq!(reviewer.voices[0].url, "https://api.anthropic.com/v1");
         assert_eq!(reviewer.voices[0].key, Some(KeyFrom::Env("K".to_owned())));
         let both = read_table(
@@ -454,6 +479,12 @@ mod tests {
             ("provider = \"openai\"\nmodel = \"m\"\nprice_in = -1", "price_in"),
             ("provider = \"openai\"\nmodel = \"m\"\nreview = [\"*.x\"]", "review"),
             ("provider = \"openai\"\nmodel = \"m\"\npolicy = \"x\"", "policy"),
+            ("provider = \"openai\"\nmodel = \"m\"\ncontents = [\"/etc/*\"]", "contents"),
+            ("provider = \"openai\"\nmodel = \"m\"\ncontents = [\"src/../../x\"]", "contents"),
+            ("provider = \"openai\"\nmodel = \"m\"\ncontents = [\"~/x\"]", "contents"),
+            ("provider = \"openai\"\nmodel = \"m\"\ncontents = [\"\"]", "contents"),
+            ("provider = \"openai\"\nmodel = \"m\"\ncontents_kib = 65", "contents_kib"),
+            ("provider = \"openai\"\nmodel = \"m\"\ncontents_kib = 0", "contents_kib"),
             ("provider = \"openai\"\nmodel = \"m\"\nkey = { file = \"k\" }", "key"),
             ("provider = \"openai\"\nmodel = \"m\"\nkey = { command = [] }", "key"),
             ("provider = \"openai\"\nmodel = \"m\"\nkey = { env = \"\" }", "key"),

@@ -209,9 +209,11 @@ fn helper(
 
 /// The account's own text. One that cannot be read leaves no reviewer: what it would have forbidden is not known.
 fn own_text(path: &std::path::Path) -> Result<String, String> {
-    let told = |error: std::io::Error| format!("its policy {} cannot be read: {error}", path.display());
+    let told = |error: std::io::Error| {
+        format!("its policy {} cannot be read ({error}): write it, or take policy out of [reviewer]", path.display())
+    };
     if std::fs::metadata(path).map_err(told)?.len() > MAX_POLICY {
-        return Err(format!("its policy {} is longer than {} KiB", path.display(), MAX_POLICY >> 10));
+        return Err(format!("its policy {} is longer than {} KiB: shorten it", path.display(), MAX_POLICY >> 10));
     }
     std::fs::read_to_string(path).map_err(told)
 }
@@ -276,6 +278,18 @@ mod tests {
         ] {
             assert_eq!(says(text, 0).0, Says::Nothing, "{text}");
         }
+    }
+
+    #[test]
+    fn a_policy_that_cannot_be_read_is_named_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("policy.txt");
+        let why = own_text(&path).unwrap_err();
+        assert!(why.contains("policy.txt cannot be read") && why.contains("take policy out of [reviewer]"), "{why}");
+        std::fs::write(&path, "be kind").unwrap();
+        assert_eq!(own_text(&path), Ok("be kind".to_owned()));
+        std::fs::write(&path, "x".repeat(65 << 10)).unwrap();
+        assert!(own_text(&path).unwrap_err().ends_with("longer than 64 KiB: shorten it"));
     }
 
     #[test]

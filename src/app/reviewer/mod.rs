@@ -5,6 +5,7 @@
 //! configuration names. What may not enter: HTTP.
 
 mod consult;
+mod contents;
 mod examples;
 mod request;
 mod settle;

@@ -2,10 +2,11 @@
 //!
 //! Redacted as the record is. Where something was hidden, the parts say what they do and not how they are written: what is
 //! a secret only in its place would be shown without it. What may not enter: the conversation that led to the command,
-//! and what files hold.
+//! and what files hold beyond what the policy says ([`contents`]).
 
 use serde::Serialize;
 
+use super::contents::{self, Content};
 use crate::app::ask::evidence;
 use crate::app::engine::Engine;
 use crate::judge::Judgment;
@@ -42,6 +43,9 @@ pub struct Request {
     pub score: Weight,
     pub threshold: Weight,
     pub reversibility: Reversibility,
+    /// What files hold that it names, as far as the policy lets it be told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contents: Vec<Content>,
     /// Where it comes from, and which agent.
     pub origin: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +86,12 @@ impl Request {
     /// The request about a command.
     #[must_use]
     pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Self {
-        Self::with(engine, invocation, judgment, &evidence(engine, invocation, judgment))
+        let told = Self::with(engine, invocation, judgment, &evidence(engine, invocation, judgment));
+        let contents = match &engine.config().reviewer {
+            Some((reviewer, _)) => contents::of(engine, reviewer, invocation, judgment),
+            None => Vec::new(),
+        };
+        Self { contents, ..told }
     }
 
     /// The same, with these sentences about what it would touch.
@@ -125,6 +134,7 @@ impl Request {
             score: risk.score,
             threshold: engine.policy().thresholds.of(invocation.origin),
             reversibility: risk.reversibility,
+            contents: Vec::new(),
             origin: invocation.origin.name(),
             agent: invocation.session.agent.clone(),
             folder: hide(&invocation.cwd.to_string_lossy()),

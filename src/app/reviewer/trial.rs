@@ -279,6 +279,8 @@ mod tests {
             money_per_day: None,
             cache: 0,
             policy: None,
+            contents: Vec::new(),
+            contents_kib: 16,
             review: Vec::new(),
         };
         let report = report(&reviewer, 5, answers);

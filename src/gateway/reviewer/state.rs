@@ -185,6 +185,8 @@ mod tests {
             money_per_day: Some(50),
             cache: 60,
             policy: None,
+            contents: Vec::new(),
+            contents_kib: 16,
             review: Vec::new(),
         }
     }
