@@ -79,6 +79,9 @@ pub struct McpArgs {
     /// Authorization: Bearer with the token in GUARD_MCP_TOKEN, or with the one that is printed
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
+    /// For how many seconds such a session lives that nobody uses
+    #[arg(long, value_name = "SECONDS", requires = "listen", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    idle: u64,
     /// The server's program and its arguments
     #[arg(last = true, required_unless_present = "http", value_name = "COMMAND")]
     server: Vec<OsString>,

@@ -35,14 +35,14 @@ pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), Strin
 pub(super) fn listen(args: &McpArgs, address: SocketAddr) -> Result<u8, String> {
     let program = gateway::find()?;
     let mut command = Command::new(&program);
-    command.arg("mcp-listen").arg(address.to_string()).arg("--").args(words(args));
+    command.arg("mcp-listen").arg(address.to_string()).arg(format!("--idle={}", args.idle)).arg("--").args(words(args));
     let error = command.exec();
     Err(format!("{} cannot be started: {error}", program.display()))
 }
 
 /// What this was called with, without `--listen`.
 fn words(args: &McpArgs) -> Vec<OsString> {
-    let McpArgs { what: _, name, wait, redact_results, http, header, header_env, listen: _, server } = args;
+    let McpArgs { what: _, name, wait, redact_results, http, header, header_env, listen: _, idle: _, server } = args;
     let mut words = vec!["mcp".into(), format!("--wait={wait}").into()];
     let mut put = |option: &str, value: &str| words.push(OsString::from(format!("--{option}={value}")));
     name.iter().for_each(|name| put("name", name));

@@ -1,5 +1,7 @@
 //! `guard mcp --listen`: a client over HTTP, the real gateway, the real guard, and a server over standard input and output.
 
+mod limits;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -64,9 +66,15 @@ impl Drop for Front {
 
 impl Front {
     fn command(home: &std::path::Path, address: &str) -> Command {
+        Self::command_with(home, address, &[])
+    }
+
+    fn command_with(home: &std::path::Path, address: &str, more: &[&str]) -> Command {
         let mut command = Command::new(guard());
         command.env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin").current_dir(home);
-        command.args(["mcp", "--name", "things", "--wait", "0", "--listen", address, "--", "python3", "server.py"]);
+        command.args(["mcp", "--name", "things", "--listen", address]);
+        command.args(if more.contains(&"--wait") { &[][..] } else { &["--wait", "0"] }).args(more);
+        command.args(["--", "python3", "server.py"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -76,9 +84,13 @@ impl Front {
     }
 
     fn with(token: Option<&str>) -> Self {
+        Self::started(token, &[])
+    }
+
+    fn started(token: Option<&str>, more: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("server.py"), SERVER).unwrap();
-        let mut command = Self::command(home.path(), "127.0.0.1:0");
+        let mut command = Self::command_with(home.path(), "127.0.0.1:0", more);
         command.envs(token.map(|token| ("GUARD_MCP_TOKEN", token))).stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

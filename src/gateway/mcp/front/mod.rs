@@ -4,11 +4,12 @@
 //! without a session share some. Here is HTTP alone: who comes in, which session a message is for, and the streams that
 //! answer. What may not enter: judging, and what messages mean beyond whom they answer.
 
+mod connections;
 mod head;
 mod session;
+mod stream;
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,20 +17,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use clap::Args;
-use futures_util::stream;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::Receiver;
 
 use self::head::{accepts, agrees, is_here, text};
 use self::session::{Refusal, Session};
+use self::stream::{Hanger, streamed};
 use super::message::{self, Asks};
 use crate::name::{hash, same, secret};
 use crate::submission;
@@ -46,11 +45,11 @@ const LONGEST: usize = 32 << 20;
 /// The most sessions at once.
 const MOST_SESSIONS: usize = 64;
 
-/// How long a session lives that nobody uses.
-const IDLE: Duration = Duration::from_secs(60 * 60);
+/// How long a client may take for the head of a request, and for its message, where sessions live that long.
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often a stream shows that it lives, and how often is looked for sessions that nobody uses.
-const ALIVE: Duration = Duration::from_secs(15);
+/// How often is looked for sessions that nobody uses.
+const SELDOM: Duration = Duration::from_secs(15);
 
 /// How long guards may take to end when this does.
 const FAREWELL: Duration = Duration::from_secs(8);
@@ -71,6 +70,9 @@ const MISMATCH: i32 = -32001;
 pub struct ListenArgs {
     /// Where to listen
     address: SocketAddr,
+    /// For how many seconds a session lives that nobody uses
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    idle: u64,
     /// What guard is started with for each session
     #[arg(last = true, required = true)]
     words: Vec<OsString>,
@@ -82,6 +84,8 @@ struct Front {
     words: Vec<OsString>,
     /// Of the token.
     token: [u8; 32],
+    /// How long a session lives that nobody uses.
+    idle: Duration,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
     /// For requests without a session.
     shared: Mutex<Vec<Arc<Session>>>,
@@ -109,7 +113,8 @@ pub fn run(args: ListenArgs) -> Result<u8, String> {
 }
 
 async fn serve(args: ListenArgs) -> Result<u8, String> {
-    let ListenArgs { address, words } = args;
+    let ListenArgs { address, idle, words } = args;
+    let idle = Duration::from_secs(idle);
     if !address.ip().is_loopback() {
         return Err(format!(
             "{address} can be reached from elsewhere, and nothing is said there in plain: listen at 127.0.0.1, with a \
@@ -130,6 +135,7 @@ async fn serve(args: ListenArgs) -> Result<u8, String> {
         guard: submission::guard()?,
         words,
         token: hash(&token),
+        idle,
         sessions: Mutex::default(),
         shared: Mutex::default(),
     });
@@ -139,8 +145,8 @@ async fn serve(args: ListenArgs) -> Result<u8, String> {
         Some(_) => println!("guard-gateway: clients send the header Authorization: Bearer, with the token in {TOKEN}"),
         None => println!("guard-gateway: clients send the header Authorization: Bearer {token}"),
     }
-    let serving = tokio::spawn(async move { axum::serve(listener, router).await });
-    let mut seldom = tokio::time::interval(ALIVE);
+    let serving = tokio::spawn(connections::serve(listener, router, front.patience()));
+    let mut seldom = tokio::time::interval(SELDOM.min(idle / 2));
     loop {
         tokio::select! {
             _ = term.recv() => break,
@@ -164,10 +170,15 @@ async fn serve(args: ListenArgs) -> Result<u8, String> {
 }
 
 impl Front {
+    /// How long a client may take to say what it wants.
+    fn patience(&self) -> Duration {
+        PATIENCE.min(self.idle)
+    }
+
     /// Takes out sessions that have ended, and ends those that nobody uses.
     fn sweep(&self) {
         let lives = |session: &Arc<Session>| {
-            let is_idle = session.idle().is_some_and(|idle| idle >= IDLE);
+            let is_idle = session.idle().is_some_and(|idle| idle >= self.idle);
             if is_idle {
                 session.end();
             }
@@ -275,7 +286,10 @@ impl Front {
             let why = format!("the message is longer than {} MiB, or was cut", LONGEST >> 20);
             fault(StatusCode::PAYLOAD_TOO_LARGE, WRONG, why)
         };
-        let body = axum::body::to_bytes(body, LONGEST - 1).await.map_err(|_| long())?;
+        let late = |_| fault(StatusCode::REQUEST_TIMEOUT, WRONG, "the message does not come whole in time");
+        let body =
+            tokio::time::timeout(self.patience(), axum::body::to_bytes(body, LONGEST - 1)).await.map_err(late)?;
+        let body = body.map_err(|_| long())?;
         let unreadable = || fault(StatusCode::BAD_REQUEST, UNREADABLE, "this is no message, or it says a thing twice");
         let asks = Asks::read(&body).ok_or_else(unreadable)?;
         let line = message::line(body.to_vec());
@@ -329,31 +343,6 @@ impl Front {
     }
 }
 
-/// Takes requests back when whoever asked has left before they were answered.
-struct Hanger {
-    session: Arc<Session>,
-    number: u64,
-}
-
-impl Drop for Hanger {
-    fn drop(&mut self) {
-        let ids = self.session.unanswered(self.number);
-        let session = Arc::clone(&self.session);
-        if ids.is_empty() {
-            return;
-        }
-        // While all ends there is nothing left to be told.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let number = self.number;
-        runtime.spawn(async move {
-            for id in &ids {
-                let _ = session.tell(message::cancelled(id)).await;
-            }
-            session.forget(number);
-        });
-    }
-}
-
 async fn said(State(front): State<Arc<Front>>, request: Request) -> Response {
     front.takes(request).await.unwrap_or_else(told)
 }
@@ -389,21 +378,11 @@ fn told(fault: Fault) -> Response {
     if fault.status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
+    // What is left of it is not waited for.
+    if matches!(fault.status, StatusCode::UNAUTHORIZED | StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE) {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     response
-}
-
-/// Server-sent events, one a message, and a comment now and then while there is none.
-fn streamed(from: Receiver<Vec<u8>>, hanger: Option<Hanger>) -> Response {
-    let events = stream::unfold((from, hanger), async |(mut from, hanger)| {
-        let part = match tokio::time::timeout(ALIVE, from.recv()).await {
-            Ok(None) => return None,
-            Ok(Some(line)) => [b"event: message\ndata: ".as_slice(), &line, b"\n\n"].concat(),
-            Err(_) => b":\n\n".to_vec(),
-        };
-        Some((Ok::<_, Infallible>(Bytes::from(part)), (from, hanger)))
-    });
-    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache, no-transform")];
-    (head, Body::from_stream(events)).into_response()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::super::message::{self, Asks};
-use super::TOKEN;
+use super::{TOKEN, locked};
 
 /// How many messages wait to be taken by either side.
 const MOST: usize = 64;
@@ -319,10 +319,6 @@ async fn write(mut to: ChildStdin, mut lines: Receiver<Vec<u8>>) {
             return;
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

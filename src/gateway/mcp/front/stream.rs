@@ -1,0 +1,58 @@
+//! The streams that answer: server-sent events, one a message.
+//!
+//! What may not enter: whose message it is.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream;
+use tokio::sync::mpsc::Receiver;
+
+use super::super::message;
+use super::session::Session;
+
+/// How often a stream shows that it lives.
+const ALIVE: Duration = Duration::from_secs(15);
+
+/// Takes requests back when whoever asked has left before they were answered.
+pub(super) struct Hanger {
+    pub(super) session: Arc<Session>,
+    pub(super) number: u64,
+}
+
+impl Drop for Hanger {
+    fn drop(&mut self) {
+        let ids = self.session.unanswered(self.number);
+        let session = Arc::clone(&self.session);
+        if ids.is_empty() {
+            return;
+        }
+        // While all ends there is nothing left to be told.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let number = self.number;
+        runtime.spawn(async move {
+            for id in &ids {
+                let _ = session.tell(message::cancelled(id)).await;
+            }
+            session.forget(number);
+        });
+    }
+}
+
+/// Server-sent events, one a message, and a comment now and then while there is none.
+pub(super) fn streamed(from: Receiver<Vec<u8>>, hanger: Option<Hanger>) -> Response {
+    let events = stream::unfold((from, hanger), async |(mut from, hanger)| {
+        let part = match tokio::time::timeout(ALIVE, from.recv()).await {
+            Ok(None) => return None,
+            Ok(Some(line)) => [b"event: message\ndata: ".as_slice(), &line, b"\n\n"].concat(),
+            Err(_) => b":\n\n".to_vec(),
+        };
+        Some((Ok::<_, Infallible>(Bytes::from(part)), (from, hanger)))
+    });
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache, no-transform")];
+    (head, Body::from_stream(events)).into_response()
+}
