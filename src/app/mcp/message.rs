@@ -43,6 +43,9 @@ pub(super) struct ToolRequest {
     pub names_version: bool,
 }
 
+/// What asks for a tool.
+const CALL: &str = "tools/call";
+
 /// Where such a request names it.
 const VERSION: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 
@@ -69,8 +72,11 @@ pub(super) fn read(line: &[u8]) -> Message {
         if let Some(name) = taken_for(message, &["method", "params", "id", "result", "error"]) {
             return Message::Wrong { id, why: format!("some readers take {name:?} for another name") };
         }
+        if let Some(method) = method.filter(|method| *method != CALL && folded(method) == CALL) {
+            return Message::Wrong { id, why: format!("some readers take the method {method:?} for another one") };
+        }
         match method {
-            Some("tools/call") => {
+            Some(CALL) => {
                 if let Some(name) = params.and_then(|params| taken_for(params, &["name", "arguments", "_meta"])) {
                     return Message::Wrong { id, why: format!("some readers take {name:?} for another name") };
                 }
@@ -96,10 +102,14 @@ pub(super) fn read(line: &[u8]) -> Message {
     if calls.is_empty() { Message::Other } else { Message::Calls(calls) }
 }
 
-/// A member's name that differs from one of these in capital letters alone: to some readers it is that one.
+/// A name as readers take it that do not look at capital letters, blanks and controls.
+fn folded(name: &str) -> String {
+    let plain = name.chars().filter(|c| !c.is_whitespace() && !c.is_control());
+    plain.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+/// A member's name that differs from one of these in capital letters or blanks alone: to some readers it is that one.
 fn taken_for<'m>(message: &'m Value, names: &[&str]) -> Option<&'m str> {
-    let folded =
-        |name: &str| name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect::<String>();
     let members = message.as_object()?.keys().map(String::as_str);
     members.filter(|name| !names.contains(name)).find(|name| names.contains(&folded(name).as_str()))
 }
@@ -289,6 +299,10 @@ mod tests {
             br#"{"method":"tools/call","params":{"name":"x","Name":"y"}}"#,
             br#"{"method":"tools/call","params":{"name":"x","ARGUMENTS":{}}}"#,
             "{\"method\":\"tools/call\",\"param\u{17f}\":{\"name\":\"x\"}}".as_bytes(),
+            br#"{"id":1,"method":"Tools/Call","params":{"name":"x"}}"#,
+            br#"{"id":1,"method":" tools/call","params":{"name":"x"}}"#,
+            br#"{"id":1,"method":"tools/call\u0000","params":{"name":"x"}}"#,
+            br#"{"method":"tools/call","params":{"name":"x"," name":"y"}}"#,
             br#"{"method":"tools/call""#,
             b"nonsense",
             b"{} {}",

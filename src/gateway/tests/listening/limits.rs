@@ -220,7 +220,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 #[test]
 fn whatever_a_client_sends_no_call_gets_through_unjudged_and_the_next_client_is_served() {
     let front = Front::new();
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases: 24, ..ProptestConfig::default() });
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases: 64, ..ProptestConfig::default() });
     let ran = runner.run(&prop::collection::vec(hostile(), 1..6), |messages| {
         let session = front.begins("2025-11-25");
         for message in &messages {
