@@ -7,6 +7,7 @@
 
 mod events;
 pub mod front;
+mod given;
 mod message;
 mod remote;
 

@@ -11,6 +11,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use tokio::sync::mpsc;
 
 use super::events::{Event, Events};
+use super::given;
 use super::message::{self, Asks, Mirrored};
 use crate::channel::http;
 
@@ -94,21 +95,12 @@ impl Remote {
         if url.scheme() != "https" && !(url.scheme() == "http" && is_here) {
             return Err(format!("{url}: an address begins with https://; http:// reaches this machine alone"));
         }
-        let mut map = HeaderMap::new();
-        for header in headers {
-            let (name, value) = header.split_once(':').ok_or("a header is written as NAME: VALUE")?;
-            let name = HeaderName::try_from(name.trim()).map_err(|_| format!("{} is no header", name.trim()))?;
-            let value = filled(value.trim(), &variable)?;
-            let wrong = |_| format!("the value of the header {name} holds what no header may");
-            let mut value = HeaderValue::try_from(value).map_err(wrong)?;
-            value.set_sensitive(true);
-            map.append(name, value);
-        }
+        let headers = given::headers(headers, variable)?;
         let client = http::lasting_client()?;
         Ok(Self {
             client,
             url,
-            headers: map,
+            headers,
             session: Mutex::default(),
             version: Mutex::default(),
             mirrored: Mutex::default(),
@@ -383,20 +375,6 @@ async fn whole(mut response: Response, most: usize) -> Result<Vec<u8>, String> {
     Ok(text)
 }
 
-/// A value with `${NAME}` filled in.
-fn filled(value: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = value;
-    while let Some((before, behind)) = rest.split_once("${") {
-        let (name, after) = behind.split_once('}').ok_or("a header has ${ without }")?;
-        out.push_str(before);
-        out.push_str(&variable(name).ok_or_else(|| format!("the variable {name} is not set, which a header names"))?);
-        rest = after;
-    }
-    out.push_str(rest);
-    Ok(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -414,17 +392,6 @@ mod tests {
         }
         for url in ["http://mcp.example.com/x", "http://127.0.0.1.example.com", "ftp://localhost", "x", "file:///x"] {
             assert!(remote(url, &[]).is_err(), "{url}");
-        }
-    }
-
-    #[test]
-    fn headers_take_what_is_secret_from_variables() {
-        let built = remote("https://x.example", &["Authorization: Bearer ${KEY}!", "X-A:b"]).unwrap();
-        assert_eq!(built.headers["authorization"], "Bearer k3y!");
-        assert_eq!(built.headers["x-a"], "b");
-        assert!(!format!("{built:?}").contains("k3y"));
-        for wrong in ["Authorization", "a b: c", "X: ${NONE}", "X: ${KEY", "X: a\nb"] {
-            assert!(remote("https://x.example", &[wrong]).is_err(), "{wrong}");
         }
     }
 }

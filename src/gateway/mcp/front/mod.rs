@@ -7,6 +7,7 @@
 mod connections;
 mod head;
 mod session;
+mod state;
 mod stream;
 
 use std::collections::HashMap;
