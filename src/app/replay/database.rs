@@ -23,7 +23,7 @@ pub fn each(path: &Path, query: &str, mut take: impl FnMut(Option<Value>)) -> Re
     let connection = open(path)?;
     let told = |error: rusqlite::Error| error.to_string();
     let mut statement = connection.prepare(query).map_err(told)?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query([]).map_err(told)?;
     while let Some(row) = rows.next().map_err(told)? {
         take(object(row, &names));
