@@ -8,7 +8,7 @@ mod made;
 
 use before::{
     copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make,
-    moved_into, near, untouched,
+    moved_into, naming, near, untouched,
 };
 pub(super) use before::{is_quiet, makes};
 pub(super) use made::{is_maker, made};
@@ -290,7 +290,7 @@ fn is_numbered(view: &View<'_>, path: &NormalPath) -> bool {
     };
     let is_known = path.start == Start::Root && !path.dynamic && !path.globbed && !path.everything;
     is_known
-        && near(view, path).any(|(_, act)| act.remote.is_none() && makes(view.context, act) && same(act))
+        && naming(view, path).any(|(_, act)| act.remote.is_none() && makes(view.context, act) && same(act))
         && !moved_into(view, path)
         && !linked(view, path)
 }

@@ -29,12 +29,20 @@ pub(super) fn earlier<'v>(
 
 /// Those of them that may make or change what is at the path, or do anything.
 pub(super) fn near<'v>(view: &'v View<'_>, path: &NormalPath) -> impl Iterator<Item = (ActId, &'v Act)> {
+    near_and(view, path, view.context.history().others())
+}
+
+/// Those of them that make or change what is at the path, by what they name.
+pub(super) fn naming<'v>(view: &'v View<'_>, path: &NormalPath) -> impl Iterator<Item = (ActId, &'v Act)> {
+    near_and(view, path, &[])
+}
+
+fn near_and<'v>(view: &'v View<'_>, path: &NormalPath, others: &'v [ActId]) -> impl Iterator<Item = (ActId, &'v Act)> {
     let pay = |units: u64| {
         view.context.spend(units);
     };
-    let history = view.context.history();
-    let places = history.near(path, &pay);
-    earlier(view, places.into_iter().chain(history.others().iter().copied()))
+    let places = view.context.history().near(path, &pay);
+    earlier(view, places.into_iter().chain(others.iter().copied()))
 }
 
 /// What looking at one earlier act costs, in units of fuel.
@@ -160,7 +168,7 @@ pub(in crate::judge::rules::matcher) fn makes(context: &MatchContext<'_>, act: &
 
 /// Whether an earlier act makes the path, or something below it, anew.
 pub(super) fn created(view: &View<'_>, path: &NormalPath) -> bool {
-    near(view, path).any(|(_, act)| creates(view.context, act, path))
+    naming(view, path).any(|(_, act)| creates(view.context, act, path))
 }
 
 /// Whether an act makes the path, or something below it, anew.
@@ -286,7 +294,7 @@ pub(super) fn linked(view: &View<'_>, path: &NormalPath) -> bool {
             place.is_none_or(|place| may_touch(path, &place) && (!plain || place.components != path.components))
         })
     };
-    near(view, path).any(|(_, act)| is_linking(act) && act.remote.is_none() && leads(act))
+    naming(view, path).any(|(_, act)| is_linking(act) && act.remote.is_none() && leads(act))
 }
 
 /// Whether an earlier act may have changed what git ignores or what lies in the work tree.
