@@ -251,8 +251,14 @@ fn less_shows_the_newest_rows_first_and_gives_the_terminal_back() {
     terminal.wait_for("row-0");
     // Ctrl-C is the pager's, which throws away what was typed with it.
     terminal.send("\x03");
-    terminal.settle(std::time::Duration::from_millis(300));
-    terminal.send("G");
+    // When it has done so shows nowhere: the key is pressed until it is heard.
+    for _ in 0..60 {
+        terminal.settle(std::time::Duration::from_millis(500));
+        if terminal.screen().contains("row-39") {
+            break;
+        }
+        terminal.send("G");
+    }
     terminal.wait_for("row-39");
     terminal.send("q");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");

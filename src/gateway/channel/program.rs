@@ -3,17 +3,26 @@
 //! What may not enter: answers, which come back over the API.
 
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt as _;
-use tokio::process::Command;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{ChildStderr, Command};
 
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox};
 
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// How long is waited for what a program that has ended said: something that it began may still hold its standard error.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How much of the end of its standard error is kept, in bytes.
+const KEPT: usize = 4096;
+
+/// How long the line may be that is told of it, in characters.
+const LONGEST: usize = 200;
 
 /// A program and its arguments.
 pub struct Program {
@@ -36,22 +45,55 @@ impl Program {
         let broken = |why: String| Failed::Broken(why);
         let Some((program, arguments)) = self.command.split_first() else { return Err(broken("no program".into())) };
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        let said = Arc::new(Mutex::new(Vec::new()));
         let work = async {
             let mut child = command.spawn()?;
+            let hearing = child.stderr.take().map(|stderr| tokio::spawn(keep_end(stderr, Arc::clone(&said))));
             if let Some(mut stdin) = child.stdin.take() {
                 // A program that needs no input may end without reading it.
                 let _ = stdin.write_all(format!("{input}\n").as_bytes()).await;
             }
-            child.wait().await
+            let status = child.wait().await;
+            if let Some(mut hearing) = hearing
+                && tokio::time::timeout(LAST_WORDS, &mut hearing).await.is_err()
+            {
+                hearing.abort();
+            }
+            status
         };
-        match tokio::time::timeout(LIMIT, work).await {
-            Ok(Ok(status)) if status.success() => Ok(String::new()),
-            Ok(Ok(status)) => Err(broken(format!("{program}: {status}"))),
-            Ok(Err(error)) => Err(broken(format!("{program}: {error}"))),
-            Err(_) => Err(broken(format!("{program} took longer than {} s", LIMIT.as_secs()))),
-        }
+        let why = match tokio::time::timeout(LIMIT, work).await {
+            Ok(Ok(status)) if status.success() => return Ok(String::new()),
+            Ok(Ok(status)) => format!("{program}: {status}"),
+            Ok(Err(error)) => format!("{program}: {error}"),
+            Err(_) => format!("{program} took longer than {} s", LIMIT.as_secs()),
+        };
+        let last = last_line(&said.lock().unwrap_or_else(PoisonError::into_inner));
+        Err(broken(last.map_or_else(|| why.clone(), |last| format!("{why}: {last}"))))
     }
+}
+
+/// Keeps the end of what a program says on standard error.
+async fn keep_end(mut from: ChildStderr, said: Arc<Mutex<Vec<u8>>>) {
+    let mut part = [0; 1024];
+    while let Ok(length @ 1..) = from.read(&mut part).await {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.extend_from_slice(part.get(..length).unwrap_or_default());
+        let beyond = said.len().saturating_sub(KEPT);
+        said.drain(..beyond);
+    }
+}
+
+/// The last line that says anything, as a person may see it.
+fn last_line(said: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(said);
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    let (line, _) = crate::store::redact(line);
+    let line = guard_ui::ui::visible::text(&line).into_owned();
+    Some(match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{} ... (cut)", line.get(..at).unwrap_or_default()),
+        None => line,
+    })
 }
 
 impl Channel for Program {
@@ -72,5 +114,31 @@ impl Channel for Program {
 
     fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn fails(script: &str) -> String {
+        let program = Program::new(["/bin/sh", "-c", script].map(str::to_owned).to_vec()).unwrap();
+        program.run(&json!({})).await.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn what_it_said_last_is_told_with_how_it_ended() {
+        assert_eq!(fails("exit 3").await, "/bin/sh: exit status: 3");
+        let said = fails("echo first >&2; printf 'no such \\033[1mroom\\n\\n  \\n' >&2; exit 1").await;
+        assert!(said.starts_with("/bin/sh: exit status: 1: no such ") && said.ends_with("room"), "{said}");
+        assert!(!said.contains('\u{1b}') && !said.contains("first"), "{said}");
+        let said = fails("echo password=hunter2hunter2 >&2; exit 1").await;
+        assert!(!said.contains("hunter2"), "{said}");
+        let said = fails("head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1").await;
+        assert!(said.ends_with("xxx ... (cut)") && said.len() < 300, "{said}");
+        // What it leaves running holds nothing up.
+        assert!(fails("echo gone >&2; sleep 60 & exit 1").await.ends_with(": gone"));
+        let program = Program::new(["/bin/sh", "-c", "echo fine >&2"].map(str::to_owned).to_vec()).unwrap();
+        assert_eq!(program.run(&json!({})).await, Ok(String::new()));
     }
 }
