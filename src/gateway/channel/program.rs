@@ -3,7 +3,7 @@
 //! What may not enter: answers, which come back over the API.
 
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -46,21 +46,28 @@ impl Program {
         let Some((program, arguments)) = self.command.split_first() else { return Err(broken("no program".into())) };
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
-        let said = Arc::new(Mutex::new(Vec::new()));
+        let mut said = Vec::new();
         let work = async {
             let mut child = command.spawn()?;
-            let hearing = child.stderr.take().map(|stderr| tokio::spawn(keep_end(stderr, Arc::clone(&said))));
-            if let Some(mut stdin) = child.stdin.take() {
-                // A program that needs no input may end without reading it.
-                let _ = stdin.write_all(format!("{input}\n").as_bytes()).await;
+            let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
+            let waiting = async {
+                if let Some(mut stdin) = stdin {
+                    // A program that needs no input may end without reading it.
+                    let _ = stdin.write_all(format!("{input}\n").as_bytes()).await;
+                }
+                child.wait().await
+            };
+            let hearing = keep_end(stderr, &mut said);
+            tokio::pin!(waiting, hearing);
+            tokio::select! {
+                () = &mut hearing => waiting.await,
+                status = &mut waiting => {
+                    if !status.as_ref().is_ok_and(std::process::ExitStatus::success) {
+                        let _ = tokio::time::timeout(LAST_WORDS, hearing).await;
+                    }
+                    status
+                }
             }
-            let status = child.wait().await;
-            if let Some(mut hearing) = hearing
-                && tokio::time::timeout(LAST_WORDS, &mut hearing).await.is_err()
-            {
-                hearing.abort();
-            }
-            status
         };
         let why = match tokio::time::timeout(LIMIT, work).await {
             Ok(Ok(status)) if status.success() => return Ok(String::new()),
@@ -68,19 +75,20 @@ impl Program {
             Ok(Err(error)) => format!("{program}: {error}"),
             Err(_) => format!("{program} took longer than {} s", LIMIT.as_secs()),
         };
-        let last = last_line(&said.lock().unwrap_or_else(PoisonError::into_inner));
-        Err(broken(last.map_or_else(|| why.clone(), |last| format!("{why}: {last}"))))
+        Err(broken(match last_line(&said) {
+            Some(last) => format!("{why}: {last}"),
+            None => why,
+        }))
     }
 }
 
 /// Keeps the end of what a program says on standard error.
-async fn keep_end(mut from: ChildStderr, said: Arc<Mutex<Vec<u8>>>) {
+async fn keep_end(from: Option<ChildStderr>, said: &mut Vec<u8>) {
+    let Some(mut from) = from else { return };
     let mut part = [0; 1024];
     while let Ok(length @ 1..) = from.read(&mut part).await {
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
         said.extend_from_slice(part.get(..length).unwrap_or_default());
-        let beyond = said.len().saturating_sub(KEPT);
-        said.drain(..beyond);
+        said.drain(..said.len().saturating_sub(KEPT));
     }
 }
 
