@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::act::{Taint, Value};
 use super::map::Map;
 use super::state::{Bound, Variable};
+use crate::judge::rules::glob;
 
 /// The environment that the line gives a command.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +32,24 @@ impl EnvView {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.own.is_empty() && self.exported.values().all(|variable| one_text(variable).is_none())
+    }
+
+    /// Those whose names a glob covers.
+    pub fn named<'e>(&'e self, pattern: &'e str) -> impl Iterator<Item = (&'e str, &'e Value)> {
+        let prefix = pattern.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
+        self.beginning(prefix).filter(move |(name, _)| glob::text(pattern, name))
+    }
+
+    /// Whether nothing is set for this command alone.
+    #[must_use]
+    pub fn is_exported(&self) -> bool {
+        self.own.is_empty()
+    }
+
+    /// Whether another command finds the same exported variables, because nothing changed them in between.
+    #[must_use]
+    pub fn exports_as(&self, other: &Self) -> bool {
+        self.exported.is_copy_of(&other.exported)
     }
 
     /// What is known of all its values together.

@@ -38,7 +38,7 @@ static EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.bin"
 type Known<T> = RefCell<HashMap<Box<str>, T>>;
 
 /// A layer file, and the number of a program or rule there.
-type At = (usize, usize);
+pub type At = (usize, usize);
 
 /// All layers together. Later layers add to earlier ones.
 #[derive(Debug)]
@@ -205,8 +205,20 @@ impl Catalog {
     }
 
     /// The `*` rules that an act with these features could match. Harmless commands have none, and none are decoded.
-    pub fn any_rules(&self, have: Features) -> impl Iterator<Item = &Rule> + '_ {
-        self.open().flat_map(move |(_, file)| file.blob.any_rules(have).filter_map(|number| file.rule(number)))
+    pub fn any_rules(&self, have: Features, may: impl Fn(&Rule) -> bool) -> Rc<[At]> {
+        fn of((at, file): (usize, &Packed), have: Features) -> impl Iterator<Item = At> + '_ {
+            file.blob.any_rules(have).map(move |number| (at, number))
+        }
+        let may = |(at, number): &At| {
+            let packed = self.shelves.get(*at).and_then(LayerFile::packed);
+            packed.and_then(|packed| packed.rule(*number)).is_some_and(&may)
+        };
+        self.open().flat_map(|file| of(file, have)).filter(may).collect()
+    }
+
+    /// The rules that stand there.
+    pub fn rules_at(&self, places: Rc<[At]>) -> impl Iterator<Item = &Rule> {
+        self.decoded(places, |_| true)
     }
 
     /// The `*` rules of last resort whose literal stands in the original text.

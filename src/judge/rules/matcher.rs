@@ -60,6 +60,7 @@ pub fn find(
         history: OnceCell::new(),
         shown: OnceCell::new(),
         raw: RefCell::default(),
+        any_rules: RefCell::default(),
         compared: Cell::new(match_context::MOST_COMPARED),
     };
     let mut findings = Findings { all: Vec::new(), places: HashMap::new(), disabled: &policy.disabled_rules };
@@ -114,7 +115,8 @@ fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, findings: &mut Findi
     let before = findings.all.len();
     let features = conditions::features(&view);
     let sub = act.sub.first().map(String::as_str);
-    let rules = context.catalog.rules_for(act.verb.key(), features, sub).chain(context.catalog.any_rules(features));
+    let of_any = context.any_rules(act, features);
+    let rules = context.catalog.rules_for(act.verb.key(), features, sub).chain(of_any);
     for rule in rules {
         if !context.spend(7) {
             break;

@@ -4,7 +4,7 @@
 use crate::judge::rules::model::{InputTest, Rule, Which};
 
 /// What an act must have for a rule to be worth trying. A set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Features(pub u32);
 
 impl Features {

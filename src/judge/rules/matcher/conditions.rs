@@ -154,10 +154,9 @@ fn flag_holds(view: &View<'_>, test: &FlagTest) -> bool {
 
 fn env_holds(view: &View<'_>, test: &EnvTest) -> bool {
     view.context.spend(4);
-    let prefix = test.name.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
-    view.act.env.beginning(prefix).any(|(name, value)| {
+    view.act.env.named(&test.name).any(|(_, value)| {
         view.context.spend(2);
-        glob::text(&test.name, name) && test.value.as_ref().is_none_or(|test| view.passes(test, value))
+        test.value.as_ref().is_none_or(|test| view.passes(test, value))
     })
 }
 

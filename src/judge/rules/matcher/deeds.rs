@@ -63,6 +63,7 @@ pub fn aims(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &
         history: OnceCell::new(),
         shown: OnceCell::new(),
         raw: RefCell::default(),
+        any_rules: RefCell::default(),
         compared: Cell::new(super::match_context::MOST_COMPARED),
     };
     let mut aims = Aims { named: Vec::new(), ran: !facts.opaque.is_empty() };

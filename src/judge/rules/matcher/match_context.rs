@@ -12,13 +12,15 @@ use crate::judge::analysis::act::{
     Act, ActId, Effect, Facts, Flag, Operand, Piece, Source, UnknownReason, Value, Verb,
 };
 use crate::judge::analysis::class::{PathClass, PathClasses};
+use crate::judge::analysis::env::EnvView;
 use crate::judge::analysis::hosts;
 use crate::judge::analysis::paths::{NormalPath, Placer, Start};
 use crate::judge::analysis::question::{FileFacts, Inquiry, PathKind};
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Policy;
-use crate::judge::rules::catalog::Catalog;
-use crate::judge::rules::model::{HostClass, Program, RawTest, RemoteName, TextTest, WrapFrom};
+use crate::judge::rules::blob::Features;
+use crate::judge::rules::catalog::{At, Catalog};
+use crate::judge::rules::model::{HostClass, Program, RawTest, Rule, RemoteName, TextTest, WrapFrom};
 use crate::judge::rules::{glob, text};
 use crate::judge::sort;
 
@@ -39,6 +41,8 @@ pub(super) struct MatchContext<'a> {
     pub shown: OnceCell<Vec<bool>>,
     /// Raw tests that were held against the original text, by where the catalog keeps them, and whether they found it.
     pub raw: RefCell<HashMap<*const RawTest, bool>>,
+    /// The `*` rules for acts with such features, where nothing but this was exported.
+    pub any_rules: RefCell<(EnvView, HashMap<Features, Rc<[At]>>)>,
     /// How many more names of packages may be compared with all well-known ones.
     pub compared: Cell<u32>,
 }
@@ -47,6 +51,27 @@ pub(super) struct MatchContext<'a> {
 pub(super) const MOST_COMPARED: u32 = 8;
 
 impl MatchContext<'_> {
+    /// The `*` rules that an act with these features could match. Those that speak of variables which it does not have
+    /// are left out once for all acts that find the same ones.
+    pub fn any_rules(&self, act: &Act, features: Features) -> impl Iterator<Item = &Rule> {
+        let speaks = |rule: &Rule| {
+            let tests = &rule.when.env;
+            self.spend(4 * (1 + tests.len() as u64));
+            tests.is_empty() || tests.iter().any(|test| act.env.named(&test.name).next().is_some())
+        };
+        let all = || self.catalog.any_rules(features, speaks);
+        let places = if act.env.is_exported() {
+            let mut known = self.any_rules.borrow_mut();
+            if !known.0.exports_as(&act.env) {
+                *known = (act.env.clone(), HashMap::new());
+            }
+            known.1.entry(features).or_insert_with(all).clone()
+        } else {
+            all()
+        };
+        self.catalog.rules_at(places)
+    }
+
     /// The original text.
     pub fn text(&self) -> &str {
         self.text.get_or_init(|| original(self.invocation))
