@@ -7,15 +7,13 @@ use super::builtins::within;
 use super::command::Lookup;
 use super::enclosing::Frame;
 use super::expand::Field;
+use super::program::is_installed;
 use super::state::State;
 use super::walk::Walker;
 use super::wrappers::quoted_words;
+use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Dialect, Span};
-
-/// Programs whose names stand among arguments only where they are meant to be run.
-const COMMANDS: [&str; 12] =
-    ["sudo", "doas", "git", "find", "dd", "shred", "xargs", "chmod", "chown", "kubectl", "terraform", "systemctl"];
 
 /// How many places among arguments are tried as the beginning of a command.
 const MAX_BEGINNINGS: usize = 3;
@@ -51,7 +49,8 @@ impl Walker<'_> {
         }
     }
 
-    /// A program that nothing describes, or that starts others, may run the command that its arguments spell out.
+    /// A program that nothing describes, or that starts others, may run the command that its arguments spell out, one
+    /// after another or in one of them, and a shell whose path it is given.
     #[inline(never)]
     pub fn perhaps_wraps(
         &mut self,
@@ -64,36 +63,133 @@ impl Walker<'_> {
     ) {
         let mut child = state.child(env);
         let frame = within(frame, name);
-        self.somewhere(&mut child, &frame, args, env, span, is_written_out);
-        for pair in args.windows(2) {
-            let [option, line] = pair else { continue };
-            let Some(text) = line.value.known().filter(|_| option.value.leading().starts_with('-')) else { continue };
-            if !text.contains(' ') {
-                continue;
+        let catalog = self.catalog;
+        self.somewhere(&mut child, &frame, args, env, span, |name, rest| is_written_out(catalog, name, rest));
+        for (index, arg) in args.iter().enumerate() {
+            let Some(text) = arg.value.known() else { continue };
+            let before = index.checked_sub(1).and_then(|before| args.get(before));
+            let of_option = before.is_some_and(|before| before.value.leading().starts_with('-'));
+            for line in lines_in(&text, of_option) {
+                self.perhaps_line(&child, &frame, line, arg.span);
             }
-            let word = |word: String| Arg::word(Value::text(word), line.span);
-            let words: Vec<Arg> = quoted_words(&text).into_iter().map(word).collect();
-            let first = words.first().map(|word| word.value.leading()).unwrap_or_default();
-            let is_line = is_written_out(first.rsplit('/').next().unwrap_or(&first), &words);
-            if is_line && syntax::parse(text.as_bytes(), Dialect::Bash).is_ok() {
-                self.text(&mut child.fork(), &frame.perhaps().elsewhere(line.span), &text);
+        }
+    }
+
+    /// Walks a text that may be a command line: where it begins with a command that is written out, or is the path of a
+    /// shell, which then reads what it is fed.
+    fn perhaps_line(&mut self, state: &State, frame: &Frame, line: &str, span: Span) {
+        let first = line.split([' ', ',']).next().unwrap_or_default();
+        let program = first.rsplit('/').next().unwrap_or_default();
+        let frame = frame.perhaps().elsewhere(span);
+        if first.starts_with('/') && is_installed(first) && self.is_shell_name(program) {
+            let shell = Field::word(Value::text(first), span);
+            let mut child = self.fork(state);
+            self.run(&mut child, &frame, vec![shell], Vec::new(), span, Lookup::Programs);
+        } else if line.contains(' ') {
+            let word = |word: String| Arg::word(Value::text(word), span);
+            let words: Vec<Arg> = quoted_words(line).into_iter().map(word).collect();
+            if is_written_out(self.catalog, program, &words) && syntax::parse(line.as_bytes(), Dialect::Bash).is_ok() {
+                self.text(&mut state.fork(), &frame, line);
             }
         }
     }
 }
 
+/// The texts in an argument that may be command lines: all of it behind an option, what stands behind the name of an option
+/// or a setting, and what is escaped to a shell.
+fn lines_in(text: &str, of_option: bool) -> impl Iterator<Item = &str> {
+    let whole = (of_option || text.starts_with('/')).then_some(text);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.:@".contains(c);
+    let value = text.split_once('=').filter(|(name, _)| !name.is_empty() && name.chars().all(is_name));
+    let escaped = text.strip_prefix("\\!").or_else(|| text.strip_prefix('!'));
+    [whole, value.map(|(_, value)| value), escaped.map(str::trim_start)].into_iter().flatten()
+}
+
 /// Whether a name and what follows it are written as a command. What is often the name of a subcommand counts only with
 /// the options that the program of that name is given.
-fn is_written_out(name: &str, rest: &[Arg]) -> bool {
-    let given = |letters: &[char]| {
+fn is_written_out(catalog: &Catalog, name: &str, rest: &[Arg]) -> bool {
+    let program = catalog.program(name).and_then(|program| program.as_argument.as_deref());
+    let given = |letters: &str| {
         rest.iter().any(|arg| {
             let text = arg.value.leading();
-            text.starts_with('-') && !text.starts_with("--") && letters.iter().all(|letter| text.contains(*letter))
+            text.starts_with('-') && !text.starts_with("--") && letters.chars().all(|letter| text.contains(letter))
         })
     };
-    match name {
-        "rm" => given(&['r', 'f']),
-        "sh" | "bash" | "zsh" | "dash" | "ksh" => given(&['c']),
-        _ => COMMANDS.contains(&name) && rest.len() > 1,
+    program.is_some_and(|letters| if letters.is_empty() { rest.len() > 1 } else { given(letters) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::act::{Effect, Verb};
+    use super::super::testing::facts;
+
+    /// The programs and deletions that a line comes to beside the program that it begins with, in order.
+    fn inside(line: &str) -> Vec<String> {
+        let facts = facts(line);
+        let found = facts.acts.iter().skip(1).filter_map(|act| match &act.verb {
+            Verb::Program { name, .. } => Some(name.clone()),
+            Verb::Effect(Effect::Delete) => {
+                Some(act.operands.iter().map(|operand| operand.value.rough()).collect::<Vec<_>>().join(" "))
+            }
+            Verb::Effect(_) => None,
+        });
+        found.collect()
+    }
+
+    #[test]
+    fn a_command_in_an_argument_is_walked_where_it_is_written_out() {
+        for line in [
+            "unheard-of rm -rf x",
+            "unheard-of --hook 'rm -rf x'",
+            "unheard-of --hook='rm -rf x'",
+            "unheard-of on.end='rm -rf x'",
+            "unheard-of '! rm -rf x'",
+            "unheard-of '\\!rm -rf x'",
+            "unheard-of sub '!/bin/rm -rf x'",
+        ] {
+            assert_eq!(inside(line), ["rm", "x"], "{line}");
+        }
+        assert_eq!(inside("unheard-of --hook 'bash -c \"rm -rf x\"'"), ["bash", "rm", "x"]);
+        for line in [
+            "unheard-of 'rm -rf x'",
+            "unheard-of rm x",
+            "unheard-of rm -r x",
+            "unheard-of rm --rf x",
+            "unheard-of --hook='rm x'",
+            "unheard-of --hook='rm -rf (x'",
+            "unheard-of '!x'",
+            "unheard-of 'a b=rm -rf x'",
+            "unheard-of '=rm -rf x'",
+            "unheard-of --hook 'unheard -rf x'",
+            "unheard-of git",
+        ] {
+            assert_eq!(inside(line), [""; 0], "{line}");
+        }
+        assert_eq!(inside("unheard-of git push"), ["git"]);
+    }
+
+    #[test]
+    fn a_shell_that_is_given_by_its_path_may_be_started() {
+        for line in [
+            "unheard-of /bin/sh",
+            "unheard-of --shell /usr/bin/zsh",
+            "unheard-of --shell=/bin/sh",
+            "unheard-of -o execute=/bin/sh,-c,x",
+            "unheard-of '!/bin/sh'",
+            "unheard-of '! /bin/sh -i'",
+        ] {
+            assert_eq!(inside(line).len(), 1, "{line}");
+        }
+        for line in [
+            "unheard-of sh",
+            "unheard-of --shell=bash",
+            "unheard-of /home/dev/project/sh",
+            "unheard-of /bin/cat",
+            "unheard-of /bin/sh/x",
+            "unheard-of a/bin/sh",
+            "unheard-of /bin/sh: not found",
+        ] {
+            assert_eq!(inside(line), [""; 0], "{line}");
+        }
     }
 }

@@ -115,7 +115,7 @@ impl Walker<'_> {
                 self.code_source(state, frame, id, (name, path.as_deref()), source, env, span);
             }
             let may_run = described.is_none() || reading.tier > Tier::Safe && launches(&words);
-            if may_run && !runs_more && words.len() > 1 && !name.contains(':') {
+            if may_run && !runs_more && !words.is_empty() && !name.contains(':') {
                 self.perhaps_wraps(state, frame, name, &words, env, span);
             }
             self.leads(state, frame, name, described, &reading, args, env, span);
@@ -365,7 +365,7 @@ impl Walker<'_> {
 }
 
 /// Whether a path is of a place where programs are installed by name: what they do is known by it.
-fn is_installed(path: &str) -> bool {
+pub(super) fn is_installed(path: &str) -> bool {
     const PLACES: [&str; 7] = ["/usr/", "/opt/", "/nix/", "/snap/", "/Applications/", "/System/", "/Library/"];
     const FOLDERS: [&str; 6] = ["bin", "sbin", ".bin", "libexec", "shims", "Scripts"];
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).rsplit('/').next().unwrap_or_default();

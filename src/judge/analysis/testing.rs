@@ -16,6 +16,7 @@ about = "Programs for the tests of the walk."
 
 [[program]]
 name = ["rm"]
+as_argument = "rf"
 options = ["-r|-R|--recursive", "-f|--force"]
 effects = [{ does = "delete", to = "operands", recursive = ["-r"] }]
 
@@ -63,6 +64,7 @@ wraps = [{ inner = "line", skip = 1, remote = "ssh", host = 0, bare_shell = true
 
 [[program]]
 name = ["bash", "sh", "dash"]
+as_argument = "c"
 style = "posix"
 options = ["-c", "-l", "-i", "-x", "-e", "-u", "-s", "-o=", "-O="]
 runs = { language = "shell", code = ["-c"], script_operand = true, stdin = true }
@@ -107,6 +109,7 @@ style = "none"
 
 [[program]]
 name = ["git"]
+as_argument = ""
 style = "gnu"
 options = ["-C="]
 output = "own"

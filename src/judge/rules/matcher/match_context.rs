@@ -20,7 +20,7 @@ use crate::judge::invocation::Invocation;
 use crate::judge::policy::Policy;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::{At, Catalog};
-use crate::judge::rules::model::{HostClass, Program, RawTest, Rule, RemoteName, TextTest, WrapFrom};
+use crate::judge::rules::model::{HostClass, Program, RawTest, RemoteName, Rule, TextTest, WrapFrom};
 use crate::judge::rules::{glob, text};
 use crate::judge::sort;
 

@@ -48,6 +48,9 @@ pub struct Program {
     pub makes: bool,
     /// It gives files other names, or moves them, to where its operands do not say (`rename`).
     pub renames: bool,
+    /// Where the arguments of a program that nothing describes hold this name and, behind it, short options with all these
+    /// letters (with none: anything), they are a command that it may run.
+    pub as_argument: Option<String>,
     /// Flags with which a subcommand goes on with what an earlier run began, or ends it (`git rebase --abort`).
     pub resumes: Vec<FlagTest>,
     /// Of an agent: where its host keeps its plans, lists and memory, as globs. They are the agent's own to write.

@@ -156,6 +156,7 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.lists = shape.lists.as_ref().map(|lists| lists.get_ref().clone()).or(program.lists.take());
     program.makes = shape.makes.unwrap_or(program.makes);
     program.renames = shape.renames.unwrap_or(program.renames);
+    program.as_argument = shape.as_argument.clone().or(program.as_argument.take());
     program.files = shape.files.as_ref().map_or(program.files, |files| *files.get_ref());
     if let Some(place) = &shape.works_in {
         let WorksInShape { flags, env, here } = place.get_ref();
