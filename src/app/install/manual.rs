@@ -44,7 +44,8 @@ agent's file to the byte.";
 
 const REPLAY: &str = "\
 guard replay reads what these agents keep of their sessions, and changes nothing of it. A directory that the agent's own \
-variable names, or XDG_DATA_HOME, counts in place of the one below the home. A database is read while its agent runs, too.";
+variable names, or XDG_DATA_HOME, counts in place of the one below the home. A database is read while its agent runs, too, and for no longer \
+than two minutes.";
 
 /// The page in roff.
 #[must_use]

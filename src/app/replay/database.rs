@@ -3,10 +3,10 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use serde_json::{Map, Value};
 
 use super::lines;
@@ -14,14 +14,24 @@ use super::lines;
 /// The longest text that is read.
 const MAX_TEXT: usize = 16 << 20;
 
+/// For how long one database is read, with what is done with its rows: in the place of a table may stand a view that has no end.
+const MAX_TIME: Duration = Duration::from_secs(120);
+
+/// After how many steps of a query the clock is looked at.
+const STEPS: i32 = 1000;
+
 /// Hands each row to `take`, as an object of its columns; `None` for one that is too long or holds broken JSON. A text that
 /// begins as an object or an array is read as one.
 ///
 /// # Errors
-/// It is no such database, or its tables are not those of the query.
-pub fn each(path: &Path, query: &str, mut take: impl FnMut(Option<Value>)) -> Result<(), String> {
-    let connection = open(path)?;
-    let told = |error: rusqlite::Error| error.to_string();
+/// It is no such database, its tables are not those of the query, or it takes too long; what was handed over until then stands.
+pub fn each(path: &Path, query: &str, take: impl FnMut(Option<Value>)) -> Result<(), String> {
+    each_within(MAX_TIME, path, query, take)
+}
+
+fn each_within(limit: Duration, path: &Path, query: &str, mut take: impl FnMut(Option<Value>)) -> Result<(), String> {
+    let connection = open(limit, path)?;
+    let told = |error: rusqlite::Error| told(limit, &error);
     let mut statement = connection.prepare(query).map_err(told)?;
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query([]).map_err(told)?;
@@ -34,10 +44,18 @@ pub fn each(path: &Path, query: &str, mut take: impl FnMut(Option<Value>)) -> Re
 /// Whether the query can be asked of it.
 #[must_use]
 pub fn answers(path: &Path, query: &str) -> bool {
-    open(path).is_ok_and(|connection| connection.prepare(query).is_ok())
+    open(MAX_TIME, path).is_ok_and(|connection| connection.prepare(query).is_ok())
 }
 
-fn open(path: &Path) -> Result<Connection, String> {
+fn told(limit: Duration, error: &rusqlite::Error) -> String {
+    if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
+        return format!("to read it takes longer than {} s", limit.as_secs());
+    }
+    error.to_string()
+}
+
+/// A connection on which all that is asked ends when this time is over.
+fn open(limit: Duration, path: &Path) -> Result<Connection, String> {
     // A pipe or a device could hang.
     drop(lines::open(path).map_err(|error| error.to_string())?);
     let mut log = path.as_os_str().to_owned();
@@ -55,13 +73,15 @@ fn open(path: &Path) -> Result<Connection, String> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || {
-        let connection = Connection::open_with_flags(format!("{address}?{how}"), flags)?;
+        let mut connection = Connection::open_with_flags(format!("{address}?{how}"), flags)?;
+        let begun = Instant::now();
+        connection.progress_handler(STEPS, Some(move || begun.elapsed() >= limit))?;
         connection.busy_timeout(Duration::from_secs(2))?;
         connection.pragma_update(None, "query_only", true)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         Ok(connection)
     };
-    open().map_err(|error: rusqlite::Error| error.to_string())
+    open().map_err(|error: rusqlite::Error| told(limit, &error))
 }
 
 fn object(row: &Row<'_>, names: &[String]) -> Option<Value> {
@@ -118,6 +138,32 @@ mod tests {
         assert!(all(&path, "DELETE FROM t").is_err());
         assert!(all(&path, "SELECT a FROM other").unwrap_err().contains("other"));
         assert!(answers(&path, "SELECT a FROM t") && !answers(&path, "SELECT c FROM t"));
+    }
+
+    #[test]
+    fn a_view_without_an_end_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let numbers = "WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT a FROM n";
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch(&format!(
+                "CREATE VIEW rows AS {numbers}; CREATE VIEW silent AS {numbers} WHERE a < 0; CREATE TABLE t (a); \
+                 INSERT INTO t VALUES (7);"
+            ))
+            .unwrap();
+        let within = |limit, query: &str| {
+            let mut found = Vec::new();
+            (each_within(limit, &path, query, |row| found.push(row)), found)
+        };
+        // Neither where rows come again and again nor where none ever comes.
+        let (told, found) = within(Duration::from_millis(20), "SELECT a FROM rows");
+        assert_eq!(told.unwrap_err(), "to read it takes longer than 0 s");
+        assert_eq!(found.first(), Some(&Some(json!({ "a": 1 }))));
+        let (told, found) = within(Duration::from_millis(20), "SELECT a FROM silent");
+        assert_eq!((told.unwrap_err().as_str(), found), ("to read it takes longer than 0 s", Vec::new()));
+        let (told, found) = within(MAX_TIME, "SELECT a FROM t");
+        assert_eq!((told, found), (Ok(()), vec![Some(json!({ "a": 7 }))]));
     }
 
     #[test]
