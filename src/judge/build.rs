@@ -31,6 +31,7 @@ mod judge {
         pub mod model;
         pub mod packages;
         pub mod problem;
+        pub mod secrets;
         pub mod source;
         pub mod subs;
     }
@@ -48,6 +49,7 @@ use std::process::ExitCode;
 use judge::agents::model::{Agent, Form, Template};
 use judge::rules::blob::{Blob, Contents, pack};
 use judge::rules::model::PackageList;
+use judge::rules::secrets::SecretArguments;
 use judge::rules::source::{Nothing, read_all};
 use judge::tools::lexicon::Lexicon;
 
@@ -56,6 +58,9 @@ const FOLDER: &str = "patterns";
 
 /// The words that tools are guessed at by.
 const LEXICON: &str = "guess/tools.toml";
+
+/// Where programs take secrets.
+const SECRETS: &str = "redaction/programs.toml";
 
 fn main() -> ExitCode {
     match build() {
@@ -108,11 +113,18 @@ fn build() -> Result<(), Box<dyn Error>> {
     if postcard::from_bytes::<Lexicon>(&words)? != lexicon {
         return Err("the lexicon does not come back from the store".into());
     }
+    let secrets = std::fs::read_to_string(PathBuf::from(FOLDER).join(SECRETS))?;
+    let secrets: SecretArguments = toml::from_str(&secrets).map_err(|error| format!("patterns/{SECRETS}: {error}"))?;
+    let secret_arguments = postcard::to_allocvec(&secrets)?;
+    if postcard::from_bytes::<SecretArguments>(&secret_arguments)? != secrets {
+        return Err("the places of secrets do not come back from the store".into());
+    }
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("patterns.bin"), blob)?;
     std::fs::write(out.join("examples.bin"), examples)?;
     std::fs::write(out.join("agents.rs"), agents(&out)?)?;
     std::fs::write(out.join("lexicon.bin"), words)?;
+    std::fs::write(out.join("secrets.bin"), secret_arguments)?;
     Ok(())
 }
 

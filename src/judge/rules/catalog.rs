@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 mod layer;
 mod lists;
@@ -27,12 +28,22 @@ use super::blob::pack;
 use super::index::Index;
 use super::model::{Examples, Program, Rule, Support, Tool};
 use super::problem::Problem;
+use super::secrets::SecretArguments;
 use super::source;
 use crate::judge::tools::lexicon::{Known as Words, Lexicon};
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
 static LEXICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.bin"));
+static SECRETS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/secrets.bin"));
 static EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.bin"));
+
+/// Where programs take secrets, of all that guard comes with.
+#[must_use]
+pub fn secret_arguments() -> &'static SecretArguments {
+    static READ: OnceLock<SecretArguments> = OnceLock::new();
+    // The build script reads back what it packs.
+    READ.get_or_init(|| postcard::from_bytes(SECRETS).unwrap_or_default())
+}
 
 /// What was found out by name before.
 type Known<T> = RefCell<HashMap<Box<str>, T>>;

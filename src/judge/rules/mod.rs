@@ -12,6 +12,7 @@ pub mod matcher;
 pub mod model;
 mod packages;
 pub mod problem;
+pub mod secrets;
 pub mod source;
 pub mod subs;
 pub mod text;

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::words::{self, Gap, Word};
 use super::{Secrets, is_expansion, is_random, is_reference};
+use crate::judge::rules::catalog::secret_arguments;
 
 /// How much a name says about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -335,11 +336,13 @@ impl Name<'_> {
             return None;
         }
         match plain {
-            // Container tools name a secret that they keep; they are not told it.
+            // A tool for containers names a secret that it keeps, and is not told it.
             "secret" if value.starts_with("id=") || value.starts_with("src=") => return None,
-            "secret" if self.is_of(&["docker", "podman", "buildah", "nerdctl"]) => return None,
-            // Without an equals sign, these ask for it.
-            "password" if self.is_of(&["mysql", "mysqldump", "mariadb", "psql", "pg_dump", "pg_restore"]) => {
+            _ if secret_arguments()
+                .none
+                .iter()
+                .any(|none| none.options.iter().any(|name| name == plain) && self.is_of(&none.programs)) =>
+            {
                 return None;
             }
             _ => {}
@@ -348,14 +351,15 @@ impl Name<'_> {
     }
 
     /// Whether one of these programs stands in front, in the same command.
-    fn is_of(&self, programs: &[&str]) -> bool {
+    fn is_of(&self, programs: &[String]) -> bool {
         /// How many words are looked at.
         const NEAR: usize = 32;
         let here = self.words.partition_point(|word| word.span.end < self.end);
         let command = self.words.get(..=here).unwrap_or_default();
         for word in command.iter().rev().take(NEAR) {
             let written = self.text.get(word.span.clone()).unwrap_or_default();
-            if programs.contains(&written.rsplit('/').next().unwrap_or(written)) {
+            let base = written.rsplit('/').next().unwrap_or(written);
+            if programs.iter().any(|program| program == base) {
                 return true;
             }
             if matches!(word.gap, Gap::Command | Gap::Pipe) {

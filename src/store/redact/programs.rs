@@ -4,100 +4,8 @@ use std::ops::Range;
 
 use super::words::{self, Gap, Word};
 use super::{Secrets, is_expansion, is_reference};
-
-/// In what form an option takes its secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// `-pSECRET`
-    Attached,
-    /// `-p SECRET`
-    Next,
-    /// `-pSECRET` or `-p SECRET`
-    Either,
-    /// `-u name:SECRET`, attached or not
-    AfterColon,
-    /// `-U name%SECRET`, attached or not
-    AfterPercent,
-    /// `-u name,SECRET`, attached or not
-    AfterComma,
-}
-
-/// Which programs take a secret behind which option.
-struct Taker {
-    programs: &'static [&'static str],
-    /// Words that must stand between the program and the option; none for any.
-    sub: Option<&'static str>,
-    options: &'static [&'static str],
-    form: Form,
-}
-
-const fn taker(
-    programs: &'static [&'static str],
-    sub: Option<&'static str>,
-    options: &'static [&'static str],
-    form: Form,
-) -> Taker {
-    Taker { programs, sub, options, form }
-}
-
-/// From the programs' manual pages.
-const TAKERS: &[Taker] = &[
-    taker(
-        &[
-            "mysql",
-            "mysqldump",
-            "mysqladmin",
-            "mysqlimport",
-            "mysqlshow",
-            "mysqlcheck",
-            "mysqlpump",
-            "mysqlbinlog",
-            "mariadb",
-            "mariadb-dump",
-            "mariadb-admin",
-        ],
-        None,
-        &["-p"],
-        Form::Attached,
-    ),
-    taker(&["7z", "7za", "7zr", "7zz", "rar", "unrar"], None, &["-p", "-hp"], Form::Attached),
-    taker(&["sshpass"], None, &["-p"], Form::Either),
-    taker(&["curl"], None, &["-u", "--user", "-U", "--proxy-user"], Form::AfterColon),
-    taker(&["http", "https", "xh"], None, &["-a", "--auth"], Form::AfterColon),
-    taker(&["redis-cli", "valkey-cli"], None, &["-a"], Form::Next),
-    taker(
-        &["ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami", "ldappasswd"],
-        None,
-        &["-w"],
-        Form::Either,
-    ),
-    taker(&["mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"], None, &["-p"], Form::Next),
-    taker(&["sqlcmd", "bcp"], None, &["-P"], Form::Either),
-    taker(&["zip", "unzip"], None, &["-P"], Form::Either),
-    taker(&["ipmitool"], None, &["-P"], Form::Either),
-    taker(&["cqlsh", "snowsql"], None, &["-p"], Form::Next),
-    taker(
-        &["docker", "podman", "nerdctl", "buildah", "skopeo", "oras", "crane", "helm", "az", "oc", "argocd", "vault"],
-        Some("login"),
-        &["-p"],
-        Form::Next,
-    ),
-    taker(&["smbclient", "rpcclient", "net", "smbget", "smbcacls"], None, &["-U", "--user"], Form::AfterPercent),
-    taker(&["gh"], Some("secret"), &["--body", "-b"], Form::Next),
-    taker(&["openssl"], Some("enc"), &["-k", "-K"], Form::Next),
-    taker(&["twine"], None, &["-p"], Form::Next),
-    taker(&["mosquitto_pub", "mosquitto_sub", "mosquitto_rr"], None, &["-P"], Form::Next),
-    taker(&["lftp"], None, &["-u", "--user"], Form::AfterComma),
-    taker(&["xfreerdp", "xfreerdp3", "wlfreerdp", "mstsc"], None, &["/p:"], Form::Attached),
-    taker(&["doctl", "flyctl", "fly"], Some("auth"), &["-t"], Form::Next),
-];
-
-/// Programs whose subcommand takes a secret as its only operand.
-const OPERANDS: &[(&str, &str)] =
-    &[("vault", "login"), ("cargo", "login"), ("bw", "unlock"), ("vault", "unwrap"), ("pulumi", "login")];
-
-/// Programs that take `name/SECRET@database`.
-const LOGONS: &[&str] = &["sqlplus", "sqlldr", "expdp", "impdp", "exp", "imp", "rman"];
+use crate::judge::rules::catalog::secret_arguments;
+use crate::judge::rules::secrets::{SecretForm as Form, SecretOption, WhichOperand};
 
 /// Finds secrets by the program that takes them.
 pub(super) fn find(words: &[Word], secrets: &mut Secrets<'_>) {
@@ -138,7 +46,7 @@ impl<'w> Command<'w> {
 
     fn options(&self, secrets: &mut Secrets<'_>) {
         let text = secrets.text;
-        let mut takers: Vec<(&Taker, bool)> = Vec::new();
+        let mut takers: Vec<(&SecretOption, bool)> = Vec::new();
         let mut waiting: Option<Form> = None;
         let mut before = "";
         let mut hidden = 0;
@@ -154,14 +62,14 @@ impl<'w> Command<'w> {
                 continue;
             }
             let base = written.rsplit('/').next().unwrap_or(written);
-            for taker in TAKERS.iter().filter(|taker| taker.programs.contains(&base)) {
+            for taker in secret_arguments().option.iter().filter(|taker| has(&taker.programs, base)) {
                 // Each once: a command may name a program any number of times.
                 if !takers.iter().any(|(known, _)| std::ptr::eq(*known, taker)) {
                     takers.push((taker, taker.sub.is_none()));
                 }
             }
             for (taker, ready) in &mut takers {
-                *ready = *ready || taker.sub == Some(written);
+                *ready = *ready || taker.sub.as_deref() == Some(written);
             }
             if before.starts_with("-pass")
                 && let Some(rest) = written.strip_prefix("pass:")
@@ -171,7 +79,8 @@ impl<'w> Command<'w> {
             }
             before = written;
             let taken = takers.iter().filter(|(_, ready)| *ready).flat_map(|(taker, _)| {
-                taker.options.iter().filter(|option| written.starts_with(**option)).map(|option| (*option, taker.form))
+                let fits = |option: &&String| written.starts_with(option.as_str());
+                taker.options.iter().filter(fits).map(|option| (option, taker.form))
             });
             // The longest option that fits: `--user` is no `-u`.
             let Some((option, form)) = taken.max_by_key(|(option, _)| option.len()) else { continue };
@@ -196,34 +105,43 @@ impl<'w> Command<'w> {
         const NEAR: usize = 32;
         let text = secrets.text;
         let words: Vec<(&Word, &str)> = self.texts(text).collect();
-        let is = |at: usize, wanted: &str| {
-            words.get(at).is_some_and(|(_, written)| written.rsplit('/').next().unwrap_or(written) == wanted)
-        };
         let whole = |word: &Word| words::value(text, word.span.start, quote_before(text, word));
         for (at, (_, written)) in words.iter().enumerate() {
             let base = written.rsplit('/').next().unwrap_or(written);
-            if OPERANDS.iter().any(|(program, sub)| *program == base && is(at + 1, sub))
-                && let Some((word, operand)) =
-                    words.iter().skip(at + 2).take(NEAR).find(|(_, word)| !word.starts_with('-'))
-                && !operand.contains(['=', ':'])
-            {
-                hide(secrets, whole(word), Form::Next);
-            }
-            let rest = || words.iter().skip(at + 1).take(NEAR);
-            if base == "htpasswd"
-                && rest().any(|(_, word)| is_cluster_with(word, 'b'))
-                && let Some((word, _)) = words.last().filter(|_| rest().count() >= 3)
-            {
-                hide(secrets, whole(word), Form::Next);
-            }
-            if LOGONS.contains(&base)
-                && let Some((word, logon)) =
-                    rest().find(|(_, word)| word.contains('/') && !word.starts_with(['-', '/']))
-                && let Some((name, secret)) = logon.split_once('/')
-            {
-                let start = word.span.start + name.len() + 1;
-                let secret = secret.split_once('@').map_or(secret, |(secret, _)| secret);
-                hide(secrets, start..start + secret.len(), Form::Next);
+            for operand in secret_arguments().operand.iter().filter(|operand| has(&operand.programs, base)) {
+                let behind = || words.iter().skip(at + 1).take(NEAR);
+                let is = |wanted: &str, written: &str| written.rsplit('/').next().unwrap_or(written) == wanted;
+                let sub = operand.sub.as_deref();
+                if sub.is_some_and(|sub| !behind().next().is_some_and(|(_, written)| is(sub, written)))
+                    || operand.letter.is_some_and(|letter| !behind().any(|(_, word)| is_cluster_with(word, letter)))
+                {
+                    continue;
+                }
+                let rest = || behind().skip(usize::from(sub.is_some()));
+                match operand.which {
+                    WhichOperand::First => {
+                        if let Some((word, written)) = rest().find(|(_, word)| !word.starts_with('-'))
+                            && !written.contains(['=', ':'])
+                        {
+                            hide(secrets, whole(word), Form::Next);
+                        }
+                    }
+                    WhichOperand::Last => {
+                        if let Some((word, _)) = words.last().filter(|_| rest().count() >= 3) {
+                            hide(secrets, whole(word), Form::Next);
+                        }
+                    }
+                    WhichOperand::Logon => {
+                        let named = rest().find(|(_, word)| word.contains('/') && !word.starts_with(['-', '/']));
+                        if let Some((word, logon)) = named
+                            && let Some((name, secret)) = logon.split_once('/')
+                        {
+                            let start = word.span.start + name.len() + 1;
+                            let secret = secret.split_once('@').map_or(secret, |(secret, _)| secret);
+                            hide(secrets, start..start + secret.len(), Form::Next);
+                        }
+                    }
+                }
             }
         }
     }
@@ -292,15 +210,17 @@ impl<'w> Command<'w> {
         let reads = self.texts(text).any(|(_, written)| written == "read");
         let hidden =
             || self.texts(text).any(|(_, written)| is_cluster_with(written, 's') || super::names::is_secret(written));
-        let has = |wanted: &str| self.texts(text).any(|(_, written)| written.rsplit('/').next() == Some(wanted));
+        let named = |wanted: &[String]| {
+            self.texts(text).any(|(_, written)| has(wanted, written.rsplit('/').next().unwrap_or(written)))
+        };
+        let given = |letter: char| self.texts(text).any(|(_, written)| is_cluster_with(written, letter));
         any(&STORES) && any(&PUTS)
             || reads && hidden()
-            || has("--password-stdin")
-            || has("--with-token")
-            || has("chpasswd")
-            || has("--passphrase-fd")
-            || has("passwd") && has("--stdin")
-            || has("sudo") && self.texts(text).any(|(_, written)| is_cluster_with(written, 'S'))
+            || secret_arguments().input.iter().any(|input| {
+                (input.programs.is_empty() || named(&input.programs))
+                    && (input.words.is_empty() || named(&input.words))
+                    && input.letter.is_none_or(given)
+            })
     }
 
     /// `<<< SECRET`
@@ -323,6 +243,11 @@ impl<'w> Command<'w> {
             saying = saying || matches!(written, "echo" | "printf");
         }
     }
+}
+
+/// Whether a name is one of these.
+fn has(names: &[String], name: &str) -> bool {
+    names.iter().any(|known| known == name)
 }
 
 /// Whether the quote behind a word closes one that was opened in front of it.

@@ -1,6 +1,7 @@
 //! Secrets that are known by their shape, wherever they stand.
 
 use super::Secrets;
+use crate::judge::rules::catalog::secret_arguments;
 
 /// A token's prefix, the least number of characters that follow it, and which.
 struct Shape {
@@ -104,10 +105,9 @@ pub(super) fn find(secrets: &mut Secrets<'_>) {
 /// What is too mixed to be a name, whatever stands around it: the last net. What is decoded in the same text is no secret,
 /// and digests are told by what stands in front of them.
 fn random(secrets: &mut Secrets<'_>) {
-    const DECODES: [&str; 6] = ["base64", "b64decode", "atob", "openssl", "xxd", "base32"];
     const DIGESTS: [&str; 5] = ["sha1-", "sha256-", "sha384-", "sha512-", "h1:"];
     let text = secrets.text;
-    if DECODES.iter().any(|word| text.contains(word)) {
+    if secret_arguments().decoders.iter().any(|word| text.contains(word.as_str())) {
         return;
     }
     let bytes = text.as_bytes();
