@@ -274,7 +274,10 @@ fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -
     if !all_given(flags, &spec.when) || any_given(flags, &spec.unless) {
         return None;
     }
-    let on = place(&spec.to, flags, operands, here);
+    // What is linked alone is linked into the directory that the command runs in.
+    let alone = spec.does == Effect::Link && operands.len() == 1;
+    let to = if alone && spec.to == Place::Init { &Place::Operands } else { &spec.to };
+    let on = place(to, flags, operands, here);
     // What goes over the network goes also where no argument names it.
     let named = matches!(spec.to, Place::Flag(_));
     let needs_none = matches!(spec.does, Effect::Send | Effect::Fetch) && !named || spec.to == Place::Stdin;

@@ -8,14 +8,13 @@ use super::paths::Placer;
 use super::question::PathKind;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
+use crate::judge::rules::text::same_flag;
 use crate::judge::syntax::tree::Span;
 
 /// Options that name the directory.
 const INTO: [&str; 2] = ["-t", "--target-directory"];
 /// Options by which the last operand is what is made, also where a directory is there.
 const REPLACING: [&str; 5] = ["-T", "--no-target-directory", "-n", "--no-dereference", "-h"];
-/// Options by which a source keeps the directories that are written in front of its name.
-const PARENTS: [&str; 3] = ["--parents", "-R", "--relative"];
 
 /// What a place must be for a file in it to count beside its directory.
 const GRAVE: [PathClass; 6] = [
@@ -32,10 +31,12 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn landings(&mut self, state: &State, frame: &Frame, reading: &Reading, parent: usize, span: Span) {
         let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
-        let links = self.facts.acts.get(parent).is_some_and(|act| act.verb.key() == "ln");
-        let merges = self.facts.acts.get(parent).is_some_and(|act| act.verb.key() == "rsync");
+        let links = reading.effects.iter().any(|derived| derived.effect == Effect::Link);
+        let program = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
+        let parents = program.map_or(&[][..], |program| &program.parents);
+        let merges = program.is_some_and(|program| program.merges);
         let replaces = has(&REPLACING[..2]) || links && has(&REPLACING[2..]) || has(&["--exchange"]);
-        let keeps_parents = has(&PARENTS[..1]) || merges && has(&PARENTS[1..]);
+        let keeps_parents = reading.flags.iter().any(|flag| parents.iter().any(|name| same_flag(name, &flag.name)));
         let mut landed = Vec::new();
         let mut replaced = Vec::new();
         for Derived { on, .. } in reading.effects.iter().filter(|derived| derived.effect.writes()) {

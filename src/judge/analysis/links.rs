@@ -1,6 +1,6 @@
 //! Links that the line makes: what is done to them is done to what they lead to.
 
-use super::act::{Act, Effect, Operand, Piece, Value};
+use super::act::{Act, Effect, Operand, Piece, Value, Verb};
 use super::arguments::Reading;
 use super::builtins::below_temporary;
 use super::fuel::cost;
@@ -12,34 +12,27 @@ use super::walk::Walker;
 /// How many links are followed one after the other.
 const MAX_LINKS: usize = 4;
 
-/// Programs that link, by the last part of their names.
-const LINKERS: [&str; 7] = ["ln", "link", "symlink", "linkSync", "symlinkSync", "ln_s", "ln_sf"];
-
 impl Walker<'_> {
-    /// Remembers the links that a program makes.
+    /// Remembers the links that a program makes: what is described as being linked leads from where it writes.
     #[inline(never)]
-    pub fn links_made(&mut self, state: &State, name: &str, reading: &Reading) {
+    pub fn links_made(&mut self, state: &State, reading: &Reading) {
         let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
-        let copies = name == "cp" && has(&["-l", "-s", "--link", "--symbolic-link"]);
-        if !copies && !LINKERS.contains(&name.rsplit([':', '.']).next().unwrap_or_default()) {
-            return;
-        }
-        let operands: Vec<&Value> = reading.operands.iter().map(|operand| &operand.value).collect();
-        let into = reading.flags.iter().find(|flag| flag.name == "-t").and_then(|flag| flag.value.as_ref());
+        let linked = reading.effects.iter().filter(|derived| derived.effect == Effect::Link);
+        let sources: Vec<&Operand> = linked.flat_map(|derived| &derived.on).collect();
+        let placed =
+            reading.effects.iter().find(|derived| derived.effect.writes()).and_then(|derived| derived.on.last());
+        let (Some(first), Some(placed)) = (sources.first(), placed) else { return };
+        let into = has(&["-t"]);
+        // What is linked alone gets its own name where the command runs.
         let here = Value::text(".");
-        let (place, sources) = match (into, operands.as_slice()) {
-            (Some(into), sources) => (into, sources),
-            (None, [source]) => (&here, std::slice::from_ref(source)),
-            (None, [sources @ .., last]) => (*last, sources),
-            (None, []) => return,
-        };
+        let place = if placed.span == first.span { &here } else { &placed.value };
         let Some(at) = self.file_key(state, place) else { return };
         let directory = sources.len() > 1
-            || into.is_some()
+            || into
             || place.rough().ends_with(['/', '.'])
             || !has(&["-n", "-T"]) && self.inquiry.path(&at).is_some_and(|there| there.kind == PathKind::Directory);
         for source in sources {
-            let Some(text) = source.known() else { continue };
+            let Some(text) = source.value.known() else { continue };
             let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             let link = if directory { format!("{at}/{name}") } else { at.clone() };
             // What a symbolic link says is read from where it lies.
@@ -97,10 +90,13 @@ impl Walker<'_> {
     }
 
     /// The same effect on what links of the line lead to.
-    pub fn effect_behind_links(&mut self, state: &State, id: usize, effect: Effect, by: &str) {
+    pub fn effect_behind_links(&mut self, state: &State, id: usize, effect: Effect) {
         let Some(act) = self.facts.acts.get(id).filter(|_| !self.links.is_empty()) else { return };
+        let of_same = self.facts.acts.iter().skip(act.parent.unwrap_or(id)).filter(|other| other.parent == act.parent);
+        let mut effects = of_same.map(|other| &other.verb);
         // Taking a link away, or putting something in its place, is nothing to what it leads to.
-        let replaces = matches!(effect, Effect::Delete | Effect::Move | Effect::Link) || matches!(by, "ln" | "mv");
+        let replaces =
+            effect == Effect::Delete || effects.any(|verb| matches!(verb, Verb::Effect(Effect::Move | Effect::Link)));
         let behind = act.operands.iter().filter_map(|operand| {
             let (value, itself) = self.behind(state, &operand.value)?;
             (!(itself && replaces)).then_some(Operand { value, span: operand.span })

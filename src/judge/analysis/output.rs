@@ -1,9 +1,11 @@
-//! What simple filters print, when their arguments and input are known: `echo`, `printf`, decoders.
+//! What builtins and simple filters print, when their arguments and input are known: `echo`, `printf`, decoders. Which program
+//! is such a filter is for its description to say.
 
 use super::act::{Piece, UnknownReason, Value};
 use super::decode::{base32, base64, escapes, hexadecimal, translate};
 use super::state::Build as _;
 use crate::judge::reserved;
+use crate::judge::rules::model::Printed;
 use crate::judge::sort;
 
 /// Known output.
@@ -20,116 +22,115 @@ const SILENT: &[&str] = &[
     "[", "trap", "exit", "return", "break", "continue", "shopt", "umask", "wait", "read",
 ];
 
-/// What a program of this name prints with these arguments and this input.
-pub(super) fn of(name: &str, args: &[&Value], stdin: &Value) -> Option<Known> {
-    let texts: Option<Vec<String>> = args.iter().map(|value| value.known_text()).collect();
-    let plain = |text: Value| Some(Known { text, decoded: false });
-    if SILENT.contains(&name) {
-        return plain(Value::default());
-    }
+/// What a builtin of this name prints with these arguments, without what it looks up.
+pub(super) fn of_builtin(name: &str, args: &[&Value]) -> Option<Known> {
+    let plain = |text: Value| Known { text, decoded: false };
     match name {
-        "echo" => return plain(echo(args)),
-        "printf" => return printf(args).map(|text| Known { text, decoded: false }),
-        "cat" | "tee" | "sponge" if args.is_empty() || name == "tee" => return plain(stdin.clone()),
-        "which" | "command" | "type" | "whence" => {
-            let texts = texts?;
-            let looks = match name {
-                "command" => texts.first().is_some_and(|option| option == "-v"),
-                "type" => texts.first().is_some_and(|option| option == "-P" || option == "-p"),
-                _ => true,
-            };
-            let program = texts.iter().rfind(|text| !text.starts_with('-'))?;
-            return if looks { plain(Value::text(format!("{program}\n"))) } else { None };
-        }
-        _ => {}
-    }
-    if matches!(name, "basename" | "dirname") {
-        let spelled: Vec<String> = args.iter().map(|value| value.spelled()).collect::<Option<_>>()?;
-        let words: Vec<&str> = spelled.iter().map(String::as_str).collect();
-        let mut text = Value::of_spelled(&name_or_directory(name, &words)?);
-        text.push_text("\n");
-        return plain(text);
-    }
-    let args = texts?;
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    match (name, words.as_slice()) {
-        ("seq", [last]) => sequence(1, last.parse().ok()?),
-        ("seq", [first, last]) => sequence(first.parse().ok()?, last.parse().ok()?),
-        _ => {
-            let text = stdin.known()?;
-            filter(name, &words, &text)
-        }
+        "echo" => Some(plain(echo(args))),
+        "printf" => printf(args).map(plain),
+        _ => SILENT.contains(&name).then(|| plain(Value::default())),
     }
 }
 
-/// What a filter makes of known text.
-fn filter(name: &str, args: &[&str], text: &str) -> Option<Known> {
-    let plain = |text: String| Some(Known { text: Value::text(text), decoded: false });
-    let decoded = |bytes: Option<Vec<u8>>| {
-        let text = String::from_utf8_lossy(&reserved::taken_in_bytes(&bytes?)).into_owned();
+/// What comes of these arguments and this input, where nothing else has to be known.
+pub(super) fn of(what: Printed, args: &[&Value], stdin: &Value) -> Option<Known> {
+    let plain = |text: Value| Some(Known { text, decoded: false });
+    let line = |text: Value| {
+        let mut text = text;
+        text.push_text("\n");
+        plain(text)
+    };
+    let spelled = || args.iter().map(|value| value.spelled()).collect::<Option<Vec<String>>>();
+    let known = || args.iter().map(|value| value.known_text()).collect::<Option<Vec<String>>>();
+    let decoded = |decode: fn(&str) -> Option<Vec<u8>>| {
+        let text = String::from_utf8_lossy(&reserved::taken_in_bytes(&decode(&stdin.known()?)?)).into_owned();
         Some(Known { text: Value::text(text), decoded: true })
     };
-    match (name, args) {
-        ("base64" | "gbase64", options)
-            if options.iter().any(|o| ["-d", "-D", "--decode", "-di", "-id"].contains(o)) =>
-        {
-            decoded(base64(text))
+    let lines = |of: &dyn Fn(Vec<&str>) -> Vec<&str>| {
+        let text = stdin.known()?;
+        plain(Value::text(of(text.lines().collect()).iter().map(|line| format!("{line}\n")).collect::<String>()))
+    };
+    match what {
+        Printed::Nothing => plain(Value::default()),
+        Printed::Input => plain(stdin.clone()),
+        Printed::Name => line(Value::of_spelled(&name_of(&spelled()?)?)),
+        Printed::Directory => line(Value::of_spelled(&directory_of(&spelled()?)?)),
+        Printed::Sequence => match known()?.as_slice() {
+            [last] => sequence(1, last.parse().ok()?),
+            [first, last] => sequence(first.parse().ok()?, last.parse().ok()?),
+            _ => None,
+        },
+        Printed::Base64 => decoded(base64),
+        Printed::Base32 => decoded(base32),
+        Printed::Hexadecimal => decoded(hexadecimal),
+        Printed::Translated => {
+            let words = known()?;
+            translate(&words.iter().map(String::as_str).collect::<Vec<_>>(), &stdin.known()?)
         }
-        ("openssl", ["base64", rest @ ..] | ["enc", "-base64", rest @ ..] | ["enc", "-a", rest @ ..])
-            if rest.contains(&"-d") =>
-        {
-            decoded(base64(text))
+        Printed::ReversedLetters => {
+            let text = stdin.known()?;
+            let turned: Vec<String> = text.split('\n').map(|line| line.chars().rev().collect()).collect();
+            Some(Known { text: Value::text(turned.join("\n")), decoded: true })
         }
-        ("base32", [option, ..]) if ["-d", "--decode"].contains(option) => decoded(base32(text)),
-        ("xxd", options)
-            if options.iter().any(|o| ["-rp", "-pr"].contains(o))
-                || options.contains(&"-r") && options.iter().any(|o| ["-p", "-ps", "-plain"].contains(o)) =>
-        {
-            decoded(hexadecimal(text))
-        }
-        ("rev", []) => {
-            let lines: Vec<String> = text.split('\n').map(|line| line.chars().rev().collect()).collect();
-            Some(Known { text: Value::text(lines.join("\n")), decoded: true })
-        }
-        ("tac", []) => {
-            let mut lines: Vec<&str> = text.lines().collect();
-            lines.reverse();
-            plain(lines.iter().map(|line| format!("{line}\n")).collect())
-        }
-        ("tr", options) => translate(options, text),
-        ("head", [] | ["-n", _] | ["-1"]) | ("tail", [] | ["-n", _] | ["-1"]) => {
-            let count: usize = match args {
-                ["-n", count] => count.parse().ok()?,
-                ["-1"] => 1,
-                _ => 10,
-            };
-            let lines: Vec<&str> = text.lines().collect();
-            let skip = if name == "tail" { lines.len().saturating_sub(count) } else { 0 };
-            plain(lines.iter().skip(skip).take(count).map(|line| format!("{line}\n")).collect())
-        }
-        ("sort", []) => {
-            let mut lines: Vec<&str> = text.lines().collect();
+        Printed::ReversedLines => lines(&|lines| lines.into_iter().rev().collect()),
+        Printed::SortedLines => lines(&|mut lines| {
             sort::sort(&mut lines);
-            plain(lines.iter().map(|line| format!("{line}\n")).collect())
+            lines
+        }),
+        Printed::FirstLines => {
+            let count = count_of(&known()?)?;
+            lines(&|lines| lines.into_iter().take(count).collect())
         }
+        Printed::LastLines => {
+            let count = count_of(&known()?)?;
+            lines(&|lines| {
+                let skip = lines.len().saturating_sub(count);
+                lines.into_iter().skip(skip).collect()
+            })
+        }
+        Printed::Number
+        | Printed::Temporary
+        | Printed::User
+        | Printed::Repository
+        | Printed::Files
+        | Printed::SomeLines
+        | Printed::Digest
+        | Printed::Letters
+        | Printed::Beginning
+        | Printed::Program
+        | Printed::Names => None,
+    }
+}
+
+/// How many lines are asked for: ten when nothing is said.
+fn count_of(words: &[String]) -> Option<usize> {
+    match words {
+        [] => Some(10),
+        [option, count] if option == "-n" => count.parse().ok(),
+        [option] if option == "-1" => Some(1),
         _ => None,
     }
 }
 
-/// What `basename` and `dirname` print of one path.
-fn name_or_directory(program: &str, words: &[&str]) -> Option<String> {
-    match (program, words) {
-        ("basename", [path]) => Some(base(path).to_owned()),
-        ("basename", [path, suffix] | ["-s", suffix, path]) => {
-            let name = base(path);
-            Some(name.strip_suffix(suffix).filter(|name| !name.is_empty()).unwrap_or(name).to_owned())
-        }
-        ("dirname", [path]) => {
-            let path = path.trim_end_matches('/');
-            Some(path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }).to_owned())
-        }
+/// The last name of a path, without an ending that is given.
+fn name_of(words: &[String]) -> Option<String> {
+    match words {
+        [path] => Some(base(path).to_owned()),
+        [option, suffix, path] if option == "-s" => Some(without(suffix, path)),
+        [path, suffix] => Some(without(suffix, path)),
         _ => None,
     }
+}
+
+fn without(suffix: &str, path: &str) -> String {
+    let name = base(path);
+    name.strip_suffix(suffix).filter(|name| !name.is_empty()).unwrap_or(name).to_owned()
+}
+
+fn directory_of(words: &[String]) -> Option<String> {
+    let [path] = words else { return None };
+    let path = path.trim_end_matches('/');
+    Some(path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }).to_owned())
 }
 
 fn base(path: &str) -> &str {
@@ -276,28 +277,65 @@ fn convert(conversion: char, width: &str, value: Option<&Value>, text: &mut Valu
 mod tests {
     use super::*;
 
-    fn print(name: &str, args: &[&str], stdin: &str) -> Option<String> {
+    fn echoed(name: &str, args: &[&str]) -> Option<String> {
         let values: Vec<Value> = args.iter().map(|text| Value::text(*text)).collect();
-        of(name, &values.iter().collect::<Vec<_>>(), &Value::text(stdin))?.text.known_text()
+        of_builtin(name, &values.iter().collect::<Vec<_>>())?.text.known_text()
+    }
+
+    fn print(what: Printed, args: &[&str], stdin: &str) -> Option<String> {
+        let values: Vec<Value> = args.iter().map(|text| Value::text(*text)).collect();
+        of(what, &values.iter().collect::<Vec<_>>(), &Value::text(stdin))?.text.known_text()
     }
 
     #[test]
     fn echo_and_printf_print_as_bash_does() {
-        assert_eq!(print("echo", &["-n", "rm", "x"], "").as_deref(), Some("rm x"));
-        assert_eq!(print("echo", &["-e", r"\x72m"], "").as_deref(), Some("rm\n"));
-        assert_eq!(print("printf", &["%s %s\\n", "rm", "x"], "").as_deref(), Some("rm x\n"));
-        assert_eq!(print("printf", &["%s\\n", "a", "b"], "").as_deref(), Some("a\nb\n"));
-        assert_eq!(print("printf", &[r"\162\x6d"], "").as_deref(), Some("rm"));
-        assert_eq!(print("printf", &["%.2s", "rmdir"], "").as_deref(), Some("rm"));
+        assert_eq!(echoed("echo", &["-n", "rm", "x"]).as_deref(), Some("rm x"));
+        assert_eq!(echoed("echo", &["-e", r"\x72m"]).as_deref(), Some("rm\n"));
+        assert_eq!(echoed("printf", &["%s %s\\n", "rm", "x"]).as_deref(), Some("rm x\n"));
+        assert_eq!(echoed("printf", &["%s\\n", "a", "b"]).as_deref(), Some("a\nb\n"));
+        assert_eq!(echoed("printf", &[r"\162\x6d"]).as_deref(), Some("rm"));
+        assert_eq!(echoed("printf", &["%.2s", "rmdir"]).as_deref(), Some("rm"));
+        assert_eq!(echoed("cd", &["x"]).as_deref(), Some(""));
+        assert_eq!(echoed("pwd", &[]), None);
     }
 
     #[test]
     fn decoders_decode() {
-        assert_eq!(print("base64", &["-d"], "cm0geA==").as_deref(), Some("rm x"));
-        assert_eq!(print("xxd", &["-r", "-p"], "726d2078").as_deref(), Some("rm x"));
-        assert_eq!(print("rev", &[], "x mr\n").as_deref(), Some("rm x\n"));
-        assert_eq!(print("tr", &["a-z", "n-za-m"], "ez k").as_deref(), Some("rm x"));
-        assert_eq!(print("tr", &["-d", "x"], "rxm").as_deref(), Some("rm"));
-        assert_eq!(print("base64", &["-d"], "!"), None);
+        assert_eq!(print(Printed::Base64, &["-d"], "cm0geA==").as_deref(), Some("rm x"));
+        assert_eq!(print(Printed::Base32, &["-d"], "OJWSA6A=").as_deref(), Some("rm x"));
+        assert_eq!(print(Printed::Hexadecimal, &["-r", "-p"], "726d2078").as_deref(), Some("rm x"));
+        assert_eq!(print(Printed::ReversedLetters, &[], "x mr\n").as_deref(), Some("rm x\n"));
+        assert_eq!(print(Printed::Translated, &["a-z", "n-za-m"], "ez k").as_deref(), Some("rm x"));
+        assert_eq!(print(Printed::Translated, &["-d", "x"], "rxm").as_deref(), Some("rm"));
+        assert_eq!(print(Printed::Base64, &["-d"], "!"), None);
+    }
+
+    #[test]
+    fn filters_print_lines_of_what_they_are_fed() {
+        let numbers: String = (1..=12).map(|number| format!("{number}\n")).collect();
+        let first_ten: String = (1..=10).map(|number| format!("{number}\n")).collect();
+        assert_eq!(print(Printed::FirstLines, &[], &numbers), Some(first_ten));
+        assert_eq!(print(Printed::FirstLines, &["-n", "2"], "a\nb\nc\n").as_deref(), Some("a\nb\n"));
+        assert_eq!(print(Printed::LastLines, &["-n", "2"], "a\nb\nc\n").as_deref(), Some("b\nc\n"));
+        assert_eq!(print(Printed::LastLines, &["-1"], "a\nb\nc\n").as_deref(), Some("c\n"));
+        assert_eq!(print(Printed::LastLines, &["-f"], "a\n"), None);
+        assert_eq!(print(Printed::ReversedLines, &[], "a\nb\n").as_deref(), Some("b\na\n"));
+        assert_eq!(print(Printed::SortedLines, &[], "b\na\n").as_deref(), Some("a\nb\n"));
+        assert_eq!(print(Printed::Input, &["x"], "a").as_deref(), Some("a"));
+        assert_eq!(print(Printed::Nothing, &["x"], "a").as_deref(), Some(""));
+    }
+
+    #[test]
+    fn names_and_numbers_are_made_of_arguments() {
+        assert_eq!(print(Printed::Name, &["/a/b.c"], "").as_deref(), Some("b.c\n"));
+        assert_eq!(print(Printed::Name, &["/a/b.c/", ".c"], "").as_deref(), Some("b\n"));
+        assert_eq!(print(Printed::Name, &["-s", ".c", "/a/b.c"], "").as_deref(), Some("b\n"));
+        assert_eq!(print(Printed::Name, &["/a/.c", ".c"], "").as_deref(), Some(".c\n"));
+        assert_eq!(print(Printed::Directory, &["/a/b"], "").as_deref(), Some("/a\n"));
+        assert_eq!(print(Printed::Directory, &["/a"], "").as_deref(), Some("/\n"));
+        assert_eq!(print(Printed::Directory, &["a"], "").as_deref(), Some(".\n"));
+        assert_eq!(print(Printed::Sequence, &["2"], "").as_deref(), Some("1\n2\n"));
+        assert_eq!(print(Printed::Sequence, &["2", "3"], "").as_deref(), Some("2\n3\n"));
+        assert_eq!(print(Printed::Sequence, &["1", "2", "3"], ""), None);
     }
 }

@@ -80,14 +80,14 @@ impl Walker<'_> {
         let id = self.program_act(state, frame, verb, &words, &reading, env, span, disguise);
         self.effects(state, frame, &reading, id, span);
         if let Some(program) = described.filter(|_| reading.expression) {
-            for part in search::alternatives(&words).unwrap_or_default() {
+            for part in search::alternatives(&words, self.catalog).unwrap_or_default() {
                 let verb = Verb::Program { name: name.to_owned(), path: path.clone() };
                 let reading = arguments::read(program, &part);
                 let id = self.program_act(state, frame, verb, &part, &reading, env, span, disguise);
                 self.effects(state, frame, &reading, id, span);
             }
         }
-        self.links_made(state, name, &reading);
+        self.links_made(state, &reading);
         if !runs_more && (reading.tier > Tier::Safe || !reading.effects.is_empty()) {
             self.perhaps_empty(state, frame, (name, path.as_deref()), described, &words, env, span, disguise);
         }
@@ -305,9 +305,8 @@ impl Walker<'_> {
             ..self.blank(state, frame, Verb::Effect(effect), span)
         };
         let doubted = self.doubted(state, Tier::Low);
-        let by = inherited.map(|act| act.verb.key().to_owned()).unwrap_or_default();
         let id = self.emit(state, act);
-        self.effect_behind_links(state, id, effect, &by);
+        self.effect_behind_links(state, id, effect);
         for dir in doubted {
             if let Some(act) = self.facts.acts.get(id).cloned() {
                 self.pay(&act);

@@ -296,9 +296,11 @@ impl Walker<'_> {
             ":" | "true" => true,
             // An empty line is as good as nothing.
             "echo" => act.args.iter().all(|arg| arg.is("-n") || arg.is("-e") || arg.is_empty()),
-            "cat" => !act.operands.is_empty() && act.operands.iter().all(|operand| operand.value.is("/dev/null")),
             "printf" => act.operands.iter().all(|operand| operand.value.is_empty()),
-            _ => false,
+            name => {
+                let nothing = || act.operands.iter().all(|operand| operand.value.is("/dev/null"));
+                !act.operands.is_empty() && self.prints_files(name) && nothing()
+            }
         }
     }
 

@@ -3,8 +3,9 @@
 //! `find . -name '*.pyc' -o -delete` deletes what is not named so. Rules speak of the tests that stand in a command; here
 //! the tests that do not narrow the deletion are taken out, and each alternative becomes a command of its own.
 
-use super::act::Value;
+use super::act::{Effect, Value};
 use super::arguments::Arg;
+use crate::judge::rules::catalog::Catalog;
 
 /// More alternatives than this are taken for a deletion without tests.
 const MAX_ALTERNATIVES: usize = 16;
@@ -59,8 +60,8 @@ const BARE: [&str; 7] = ["-empty", "-executable", "-readable", "-writable", "-no
 type Narrow = Vec<usize>;
 
 /// The commands, each with one alternative, that delete the same together; `None` where nothing is to be parted.
-pub(super) fn alternatives(words: &[Arg]) -> Option<Vec<Vec<Arg>>> {
-    let rewritten = with_deletion(words);
+pub(super) fn alternatives(words: &[Arg], catalog: &Catalog) -> Option<Vec<Vec<Arg>>> {
+    let rewritten = with_deletion(words, catalog);
     let words = rewritten.as_deref().unwrap_or(words);
     let text: Vec<Option<String>> =
         words.iter().map(|word| word.value.known().map(std::borrow::Cow::into_owned)).collect();
@@ -90,10 +91,14 @@ pub(super) fn alternatives(words: &[Arg]) -> Option<Vec<Vec<Arg>>> {
 }
 
 /// `-exec rm … ;` is another way to write `-delete`.
-fn with_deletion(words: &[Arg]) -> Option<Vec<Arg>> {
+fn with_deletion(words: &[Arg], catalog: &Catalog) -> Option<Vec<Arg>> {
     let is = |arg: &Arg, wanted: &[&str]| wanted.iter().any(|word| arg.value.is(word));
-    let removes =
-        |pair: &[Arg]| is(&pair[0], &["-exec", "-execdir"]) && is(&pair[1], &["rm", "/bin/rm", "unlink", "shred"]);
+    let deletes = |arg: &Arg| {
+        let name = arg.value.known().unwrap_or_default();
+        let program = catalog.program(name.rsplit('/').next().unwrap_or_default());
+        program.is_some_and(|program| program.effects.iter().any(|effect| effect.does == Effect::Delete))
+    };
+    let removes = |pair: &[Arg]| is(&pair[0], &["-exec", "-execdir"]) && deletes(&pair[1]);
     let from = words.windows(2).position(removes)?;
     let end = from + words[from..].iter().position(|arg| is(arg, &[";", "+"]))?;
     words[from..end].iter().any(|arg| is(arg, &["{}"])).then_some(())?;

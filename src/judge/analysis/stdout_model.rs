@@ -68,7 +68,7 @@ impl Walker<'_> {
         }
         let copies = reading.output == OutputTaint::Copies;
         let set_up = known.is_none() && self.prints_set_up(state, id, name, args, reading);
-        let files = if known.is_none() && name == "cat" { files_of(state, args) } else { None };
+        let files = if known.is_none() && self.prints_files(name) { files_of(state, args) } else { None };
         if let Some(sink) = self.sinks.get_mut(sink) {
             match known {
                 Some(Known { text, decoded: own }) => {
@@ -127,112 +127,127 @@ impl Walker<'_> {
         }
     }
 
-    /// Where a program lies that `which` and its kin look up.
+    /// Where a program lies that is looked up, by its name in the last argument.
     #[inline(never)]
-    fn looked_up(&self, state: &State, name: &str, args: &[&Value]) -> Option<String> {
-        let first = args.first().and_then(|arg| arg.known_text())?;
-        let looks = match name {
-            "which" | "whence" => !first.starts_with('-') || first == "-p",
-            "command" => first == "-v",
-            "type" => first == "-P" || first == "-p",
-            _ => false,
-        };
-        let program = args.last().and_then(|arg| arg.known_text()).filter(|name| looks && !name.contains('/'))?;
-        if state.functions.contains_key(&program) || state.sets("PATH") {
-            return None;
-        }
-        self.inquiry.program(&program).filter(|path| path.starts_with('/')).map(str::to_owned)
+    fn looked_up(&self, state: &State, args: &[&Value]) -> Option<Value> {
+        let program = args.last().and_then(|arg| arg.known_text()).filter(|name| !name.starts_with('-'))?;
+        let may_be_found = !program.contains('/') && !state.functions.contains_key(&program) && !state.sets("PATH");
+        let found = if may_be_found { self.inquiry.program(&program) } else { None };
+        let path = found.filter(|path| path.starts_with('/')).map_or(program.as_str(), |path| path);
+        Some(Value::text(format!("{path}\n")))
     }
 
+    /// What a command prints to its standard output, as far as it is known before it runs.
     #[inline(never)]
     pub fn known_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field]) -> Option<Known> {
         let values: Vec<&Value> = args.iter().map(|field| &field.value).collect();
-        let (stdin, taint, _) = self.stdin_of(state);
-        if let Some(path) = self.looked_up(state, name, &values) {
-            return Some(Known { text: Value::text(format!("{path}\n")), decoded: false });
-        }
-        if let Some(known) = output::of(name, &values, &stdin) {
+        let plain = |text: Value| Known { text, decoded: false };
+        if let Some(known) = output::of_builtin(name, &values) {
             return Some(known);
         }
-        let plain = |text: Value| Some(Known { text, decoded: false });
-        if let Some(text) = self.described_output(state, frame, name, &values) {
-            return plain(text);
-        }
-        match name {
-            "pwd" => {
+        let first = values.first().and_then(|arg| arg.known_text());
+        match (name, first.as_deref()) {
+            ("pwd", _) => {
                 let mut dir = Value::of_spelled(state.cwd.as_deref()?);
                 dir.push_text("\n");
-                plain(dir)
+                return Some(plain(dir));
             }
-            "ls" | "gls" => self.names_listed(state, &values).and_then(plain),
-            _ if taint.and(stdin.taint()) == Taint::default()
-                && let Some(plain_number) = makes_a_number(name, &values, &stdin) =>
-            {
-                let mut text = self.number(plain_number);
-                text.push_text(if values.is_empty() { "  -\n" } else { "\n" });
-                plain(text)
-            }
-            // Some of the names of a list are no more than all of them.
-            "head" | "tail" | "sort" | "uniq" | "tac" | "shuf" | "grep" | "egrep" | "fgrep"
-                if stdin.known().is_none() && search_results::listed(&stdin).is_some() =>
-            {
-                let letters = |value: &&&Value| value.leading().starts_with('-');
-                let whole =
-                    |value: &Value| value.rough().chars().all(|c| c.is_ascii_digit() || "-vieEFwxPnrutzs+".contains(c));
-                values.iter().filter(letters).all(|value| whole(value)).then_some(stdin).and_then(plain)
-            }
-            "cat" if !values.is_empty() => {
-                let mut text = Value::default();
-                let mut pipes = self.pipes.iter();
-                for value in values {
-                    let is_pipe =
-                        |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
-                    if value.is("-") {
-                        text.push_value(&stdin);
-                    } else if value.pieces().iter().any(is_pipe) {
-                        text.push_value(&self.sinks.get(*pipes.next()?)?.text);
-                    } else {
-                        text.push_value(&self.content_of(state, value)?);
-                    }
-                }
-                plain(text)
-            }
-            _ => None,
+            ("command", Some("-v")) | ("type", Some("-P" | "-p")) => return self.looked_up(state, &values).map(plain),
+            _ => {}
         }
+        let catalog = self.catalog;
+        let prints = &catalog.program(name)?.prints;
+        let fits = |prints: &&Prints| prints.args.is_empty() || prints.args.iter().any(|words| written(words, &values));
+        let (stdin, taint, _) = self.stdin_of(state);
+        prints
+            .iter()
+            .filter(fits)
+            .find_map(|prints| self.described_output(state, frame, name, prints.what, &values, (&stdin, taint)))
     }
 
-    /// What a program is described to print with these arguments.
-    fn described_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[&Value]) -> Option<Value> {
-        let program = self.catalog.program(name)?;
-        let fits = |prints: &&Prints| prints.args.is_empty() || prints.args.iter().any(|words| written(words, args));
-        let what = program.prints.iter().find(fits)?.what;
-        let line = |text: &str| Value::text(format!("{text}\n"));
-        match what {
-            Printed::Nothing => Some(Value::default()),
-            Printed::Number => {
-                let mut text = self.number(is_plain_number(args));
-                text.push_text("\n");
-                Some(text)
+    /// What a program prints that is described so.
+    fn described_output(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        what: Printed,
+        args: &[&Value],
+        (stdin, taint): (&Value, Taint),
+    ) -> Option<Known> {
+        let line = |text: Value| {
+            let mut text = text;
+            text.push_text("\n");
+            text
+        };
+        let is_clean = taint.and(stdin.taint()) == Taint::default();
+        let begins = match stdin.pieces().first() {
+            Some(Piece::Unknown(Unknown { why: UnknownReason::Number(number), .. })) => Some(number.plain),
+            _ => None,
+        };
+        let text = match what {
+            Printed::Number => line(self.number(is_plain_number(args))),
+            // Such a program names what it read, standard input by a dash.
+            Printed::Digest if is_clean && args.is_empty() => {
+                let mut text = self.number(true);
+                text.push_text("  -\n");
+                text
             }
+            Printed::Digest if is_clean => line(self.number(true)),
+            Printed::Letters if is_clean => line(self.number(is_name_of(args.last()?)?)),
+            Printed::Beginning if is_clean => line(self.number(begins?)),
             Printed::Temporary => {
                 let mut text = unknown(UnknownReason::Temporary { variable: false }, Taint::default());
                 text.push_text(&ending(args));
-                text.push_text("\n");
-                Some(text)
+                line(text)
             }
-            Printed::User => (frame.remote.is_none() && !frame.root).then(|| line(&self.invocation.user)),
+            Printed::User if frame.remote.is_none() && !frame.root => line(Value::text(self.invocation.user.as_str())),
             Printed::Repository if frame.remote.is_none() && !state.foreign => {
                 // Where it was told to look somewhere else, that is not followed.
+                let program = self.catalog.program(name)?;
                 let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
                 let told = places.iter().any(|name| state.sets(name));
                 let here = state.cwd.as_deref().filter(|_| !told)?;
-                Some(line(&self.inquiry.repository(here)?.root))
+                line(Value::text(self.inquiry.repository(here)?.root.as_str()))
             }
-            Printed::Repository => None,
-        }
+            Printed::Program => self.looked_up(state, args)?,
+            Printed::Names => self.names_listed(state, args)?,
+            Printed::SomeLines if stdin.known().is_none() && search_results::listed(stdin).is_some() => {
+                let whole =
+                    |value: &Value| value.rough().chars().all(|c| c.is_ascii_digit() || "-vieEFwxPnrutzs+".contains(c));
+                let letters = |value: &&&Value| value.leading().starts_with('-');
+                args.iter().filter(letters).all(|value| whole(value)).then(|| stdin.clone())?
+            }
+            Printed::Files => self.files_shown(state, args, stdin)?,
+            _ => return output::of(what, args, stdin),
+        };
+        Some(Known { text, decoded: false })
     }
 
-    /// What `ls` prints of what it is given: files and globs by the names that they are given by.
+    /// Whether a program is described to print files as they are.
+    pub fn prints_files(&self, name: &str) -> bool {
+        let program = self.catalog.program(name);
+        program.is_some_and(|program| program.prints.iter().any(|prints| prints.what == Printed::Files))
+    }
+
+    /// What is in the files that are named, and in what is fed where a dash stands.
+    fn files_shown(&self, state: &State, args: &[&Value], stdin: &Value) -> Option<Value> {
+        let mut text = Value::default();
+        let mut pipes = self.pipes.iter();
+        for value in args {
+            let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
+            if value.is("-") {
+                text.push_value(stdin);
+            } else if value.pieces().iter().any(is_pipe) {
+                text.push_value(&self.sinks.get(*pipes.next()?)?.text);
+            } else {
+                text.push_value(&self.content_of(state, value)?);
+            }
+        }
+        Some(text)
+    }
+
+    /// Files and globs by the names that they are given by, as a listing prints them.
     fn names_listed(&self, state: &State, args: &[&Value]) -> Option<Value> {
         let (options, operands): (Vec<&Value>, Vec<&Value>) =
             args.iter().partition(|arg| arg.leading().starts_with('-'));
@@ -283,28 +298,12 @@ fn ending(words: &[&Value]) -> String {
     if suffix.contains('/') { String::new() } else { suffix }
 }
 
-/// Whether a filter makes one word of its input that names no place: a checksum, random letters, the beginning of
-/// either; and whether that is letters and digits alone.
-fn makes_a_number(name: &str, words: &[&Value], stdin: &Value) -> Option<bool> {
-    let words = words.iter().map(|word| word.known_text()).collect::<Option<Vec<_>>>()?;
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let begins = match stdin.pieces().first() {
-        Some(Piece::Unknown(Unknown { why: UnknownReason::Number(number), .. })) => Some(number.plain),
-        _ => None,
-    };
-    match (name, words.as_slice()) {
-        ("md5sum" | "sha1sum" | "sha256sum" | "sha512sum" | "shasum" | "b2sum", []) | ("xxd", ["-p"]) => Some(true),
-        ("tr", ["-dc" | "-cd", set]) => {
-            let set = super::decode::characters(set)?;
-            let is_name = !set.is_empty() && !set.iter().any(|c| c.is_whitespace() || "/.~-".contains(*c));
-            is_name.then(|| set.iter().all(char::is_ascii_alphanumeric))
-        }
-        ("head", ["-c", _])
-        | ("cut", ["-d", " ", "-f1"] | ["-d ", "-f1"] | ["-d", " ", "-f", "1"] | ["-c" | "-b", _])
-        | ("awk", ["{print $1}" | "{ print $1 }"]) => begins,
-        ("head" | "cut", [letters]) if letters.starts_with("-c") && letters.len() > 2 => begins,
-        _ => None,
-    }
+/// Whether letters of a set, as a filter that keeps only these spells it, name no place; and whether they are letters and
+/// digits alone.
+fn is_name_of(set: &Value) -> Option<bool> {
+    let set = super::decode::characters(&set.known_text()?)?;
+    let is_name = !set.is_empty() && !set.iter().any(|c| c.is_whitespace() || "/.~-".contains(*c));
+    is_name.then(|| set.iter().all(char::is_ascii_alphanumeric))
 }
 
 /// Whether what is printed is a form of the clock without a dash, a dot or a colon.
@@ -314,7 +313,7 @@ fn is_plain_number(words: &[&Value]) -> bool {
     form.is_some_and(|form| form.starts_with('+') && !marks.iter().any(|mark| form.contains(mark)))
 }
 
-/// The files whose content `cat` prints as it is, where all are known.
+/// The files whose content is printed as it is, where all are known.
 fn files_of(state: &State, args: &[Field]) -> Option<Vec<String>> {
     let is_file = |path: &str| !path.starts_with('-') && !path.starts_with("/dev/") && !path.starts_with("/proc/");
     let path =

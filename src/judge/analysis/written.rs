@@ -8,7 +8,7 @@ use super::enclosing::Frame;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
-use crate::judge::rules::model::OutputTaint;
+use crate::judge::rules::model::{OutputTaint, Printed, Prints};
 
 /// Languages whose programs replace text in a file where it lies.
 const EDITORS: [&str; 2] = ["sed", "perl"];
@@ -81,8 +81,8 @@ impl Walker<'_> {
         let edits = self.facts.acts.get(parent).filter(|_| edits).map(replacements);
         let calls = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'))
             && reading.effects.iter().all(|derived| derived.effect.writes());
-        let copier = |act: &Act| matches!(act.verb.key(), "cp" | "gcp" | "mv" | "install" | "rsync");
-        let files_are_copied = copies && self.facts.acts.get(parent).is_some_and(copier);
+        let program = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
+        let files_are_copied = copies && program.is_some_and(|program| program.copies);
         let text = match sources.as_slice() {
             _ if let Some(put_in) = &edits => Value::text(put_in.as_str()),
             // A call writes what it is given.
@@ -119,7 +119,8 @@ impl Walker<'_> {
             }
         };
         // A filter that gets nothing leaves nothing: `tee file < /dev/null`.
-        let filters = self.facts.acts.get(parent).is_some_and(|act| matches!(act.verb.key(), "tee" | "sponge"));
+        let is_input = |prints: &Prints| prints.what == Printed::Input;
+        let filters = program.is_some_and(|program| program.prints.iter().any(is_input));
         if filters && derived.effect == Effect::Write && matches!(state.streams.stdin, Stream::Nothing) {
             for target in &derived.on {
                 let word = |text: &str| Arg::word(Value::text(text), target.span);

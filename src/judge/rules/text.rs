@@ -48,16 +48,41 @@ pub fn matches(test: &TextTest, text: &str) -> bool {
     test.regex.as_deref().is_some_and(|regex| may_match(&test.literals, text) && found(regex, text))
 }
 
-/// Whether a program's arguments are written like this: word by word a glob, or an expression behind `~`.
+/// Whether a program's arguments are written like this: word by word a glob, an expression behind `~`, or `...` for any
+/// number of them.
 #[must_use]
 pub fn written(words: &[String], args: &[&Value]) -> bool {
-    let fits = |(word, arg): (&String, &&Value)| {
+    let fits = |word: &String, arg: &&Value| {
         arg.known().is_some_and(|text| match word.strip_prefix('~') {
             Some(expression) => found(expression, &text),
             None => glob::text(word, &text),
         })
     };
-    words.len() == args.len() && words.iter().zip(args).all(fits)
+    let (mut word, mut arg) = (0, 0);
+    // Where the last `...` stands, and how many arguments it and those before it stand for.
+    let mut open: Option<(usize, usize)> = None;
+    loop {
+        match (words.get(word), args.get(arg)) {
+            (None, None) => return true,
+            (Some(any), _) if any == "..." => {
+                open = Some((word, arg));
+                word += 1;
+                continue;
+            }
+            (Some(expected), Some(given)) if fits(expected, given) => {
+                (word, arg) = (word + 1, arg + 1);
+                continue;
+            }
+            _ => {}
+        }
+        match open {
+            Some((any, taken)) if taken < args.len() => {
+                open = Some((any, taken + 1));
+                (word, arg) = (any + 1, taken + 1);
+            }
+            _ => return false,
+        }
+    }
 }
 
 /// Where the expression is first found, as byte offsets; all of the text when it does not compile.
@@ -132,6 +157,32 @@ pub fn given<'f>(flags: &'f [Flag], test: &FlagTest) -> Option<&'f Flag> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_are_held_word_by_word_against_what_is_written() {
+        let holds = |written: &str, line: &[&str]| {
+            let words: Vec<String> = written.split_whitespace().map(str::to_owned).collect();
+            let values: Vec<Value> = line.iter().map(|text| Value::text(*text)).collect();
+            super::written(&words, &values.iter().collect::<Vec<_>>())
+        };
+        assert!(holds("", &[]));
+        assert!(!holds("", &["a"]));
+        assert!(holds("-n *", &["-n", "1"]));
+        assert!(!holds("-n *", &["-n"]));
+        assert!(holds("~^-[dD]$ x", &["-D", "x"]));
+        assert!(!holds("~^-[dD]$ x", &["-dx", "x"]));
+        for line in [&["-d"][..], &["a", "-d"], &["-d", "a"], &["-", "-d", "b", "c"], &["-d", "-d"]] {
+            assert!(holds("... -d ...", line), "{line:?}");
+        }
+        for line in [&[][..], &["a"], &["a", "-D"]] {
+            assert!(!holds("... -d ...", line), "{line:?}");
+        }
+        assert!(holds("... a ... b", &["a", "a", "b", "b"]));
+        assert!(!holds("... a ... b", &["b", "a"]));
+        assert!(holds("x ...", &["x"]));
+        assert!(!holds("x ...", &["a", "x"]));
+        assert!(holds("...", &[]));
+    }
 
     #[test]
     fn a_negative_pattern_outweighs_a_positive_one() {

@@ -48,6 +48,12 @@ pub struct Program {
     pub makes: bool,
     /// It gives files other names, or moves them, to where its operands do not say (`rename`).
     pub renames: bool,
+    /// What it puts into place is what its operands name, unchanged (`cp`).
+    pub copies: bool,
+    /// Options with which that keeps the directories that are written in front of its name (`cp --parents`).
+    pub parents: Vec<String>,
+    /// A directory that its operands name with a slash behind it stands for what is in it (`rsync`).
+    pub merges: bool,
     /// Where the arguments of a program that nothing describes hold this name and, behind it, short options with all these
     /// letters (with none: anything), they are a command that it may run.
     pub as_argument: Option<String>,
@@ -402,15 +408,16 @@ pub enum OutputTaint {
     Code,
 }
 
-/// What a program prints with some arguments, known before it runs.
+/// What a program prints with some arguments, known before it runs. Of several the first counts that can be worked out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prints {
     pub what: Printed,
-    /// The arguments with which it does, word by word: a glob, or a regular expression behind `~`. None: with any.
+    /// The arguments with which it does, word by word: a glob, a regular expression behind `~`, or `...` for any number of
+    /// words. None: with any.
     pub args: Vec<Vec<String>>,
 }
 
-/// What may be known of an output without what it says.
+/// What may be known of an output: what it is made of, or what kind of text it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Printed {
@@ -424,6 +431,46 @@ pub enum Printed {
     User,
     /// The top of the repository worked in (`git rev-parse --show-toplevel`).
     Repository,
+    /// What it is fed, as it is (`tee`).
+    Input,
+    /// What is in the files that it is given; `-` is what it is fed (`cat`).
+    Files,
+    /// Some of the lines that it is fed, where these are a list of names (`grep`).
+    SomeLines,
+    /// The first lines of what it is fed: ten, `-n COUNT` or `-1` (`head`).
+    FirstLines,
+    /// The last ones (`tail`).
+    LastLines,
+    /// All lines in order (`sort`).
+    SortedLines,
+    /// All lines, the last one first (`tac`).
+    ReversedLines,
+    /// Each line from its end (`rev`).
+    ReversedLetters,
+    /// What it is fed with letters replaced, deleted or squeezed, as its arguments say (`tr`).
+    Translated,
+    /// What it is fed, decoded (`base64 -d`).
+    Base64,
+    /// The same of base 32.
+    Base32,
+    /// The same of pairs of hexadecimal digits (`xxd -r -p`).
+    Hexadecimal,
+    /// Digits and letters made of what it is fed (`sha256sum`).
+    Digest,
+    /// Letters of the set that is its last argument, from what it is fed (`tr -dc`).
+    Letters,
+    /// The beginning of what it is fed, where that is digits and letters (`head -c`).
+    Beginning,
+    /// Numbers up to its only argument, or from its first to its second (`seq`).
+    Sequence,
+    /// The last name of a path, without an ending that it is given (`basename`).
+    Name,
+    /// What stands before that (`dirname`).
+    Directory,
+    /// Where the program lies that its last argument names (`which`).
+    Program,
+    /// The files that it is given, by the names that they are given by (`ls`).
+    Names,
 }
 
 /// Where a program works, for [`super::Lowering::Scratch`].

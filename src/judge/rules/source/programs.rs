@@ -39,12 +39,15 @@ pub fn describe(
         let mut outputs = outputs.flatten();
         let says = !shape.dry_run.is_empty() || !shape.prints_code.is_empty() || outputs.any(clean);
         let moves_nothing = shape.renames == Some(false);
-        let makes = shape.makes == Some(true) || moves_nothing || shape.sub.iter().any(|sub| sub.get_ref().makes);
+        let makes = shape.makes == Some(true)
+            || shape.copies == Some(true)
+            || moves_nothing
+            || shape.sub.iter().any(|sub| sub.get_ref().makes);
         let files = shape.files.is_some() || shape.sub.iter().any(|sub| sub.get_ref().files.is_some());
         let terminals = shape.sub.iter().any(|sub| sub.get_ref().terminal.is_some());
         if says || makes || files || terminals || !shape.prints.is_empty() || shape.works_in.is_some() {
             let what = "a project's pattern file may only tighten; \
-                        `dry_run`, `prints`, `prints_code`, `output`, `makes`, `renames = false`, `files`, `terminal` \
+                        `dry_run`, `prints`, `prints_code`, `output`, `makes`, `copies`, `renames = false`, `files`, `terminal` \
                         and `works_in` loosen";
             fault("dry_run or output", what, "move the description to your own pattern files");
         }
@@ -156,6 +159,9 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.lists = shape.lists.as_ref().map(|lists| lists.get_ref().clone()).or(program.lists.take());
     program.makes = shape.makes.unwrap_or(program.makes);
     program.renames = shape.renames.unwrap_or(program.renames);
+    program.copies = shape.copies.unwrap_or(program.copies);
+    program.parents.extend(spelled(&shape.parents));
+    program.merges = shape.merges.unwrap_or(program.merges);
     program.as_argument = shape.as_argument.clone().or(program.as_argument.take());
     program.files = shape.files.as_ref().map_or(program.files, |files| *files.get_ref());
     if let Some(place) = &shape.works_in {

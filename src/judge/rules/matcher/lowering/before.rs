@@ -58,7 +58,7 @@ pub(super) fn history(context: &MatchContext<'_>) -> History {
             chooses: false,
         },
         Verb::Program { name, .. } => Entry {
-            makes: makes(context, act) || is_linking(act),
+            makes: makes(context, act) || is_linking(context, id, act),
             moves: context.program(act).is_some_and(|program| program.tree.is_some()) || name.contains(':'),
             other: may_do_anything(context, id, act) || changes_ignored(context, act),
             chooses: made::chooses(act),
@@ -84,9 +84,8 @@ fn goes_nowhere(context: &MatchContext<'_>, act: &Act) -> bool {
     !act.parent.is_some_and(|parent| context.effects_of(parent).any(|(_, effect)| effect.writes()))
 }
 
-fn is_linking(act: &Act) -> bool {
-    matches!(&act.verb, Verb::Effect(Effect::Link))
-        || matches!(&act.verb, Verb::Program { name, .. } if name == "ln" || name.contains(":symlink"))
+fn is_linking(context: &MatchContext<'_>, id: ActId, act: &Act) -> bool {
+    act.verb == Verb::Effect(Effect::Link) || context.effects_of(id).any(|(_, effect)| effect == Effect::Link)
 }
 
 /// Whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`, and a call in the code of an
@@ -294,7 +293,7 @@ pub(super) fn linked(view: &View<'_>, path: &NormalPath) -> bool {
             place.is_none_or(|place| may_touch(path, &place) && (!plain || place.components != path.components))
         })
     };
-    naming(view, path).any(|(_, act)| is_linking(act) && act.remote.is_none() && leads(act))
+    naming(view, path).any(|(id, act)| is_linking(view.context, id, act) && act.remote.is_none() && leads(act))
 }
 
 /// Whether an earlier act may have changed what git ignores or what lies in the work tree.
