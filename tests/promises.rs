@@ -94,6 +94,8 @@ mod showing;
 mod simulating;
 #[path = "promises/slips.rs"]
 mod slips;
+#[path = "promises/source.rs"]
+mod source;
 #[path = "promises/status.rs"]
 mod status;
 #[path = "promises/syntax/mod.rs"]

@@ -275,34 +275,6 @@ fn what_is_built_into_a_package_lies_in_it() {
     }
 }
 
-/// What may not be imported from where: every arrow points down.
-#[test]
-fn imports_point_downward() {
-    let floors: [(&str, &[&str]); 9] = [
-        ("judge", &["ui", "world", "config", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
-        ("ui", &["world", "config", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
-        ("world", &["config", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
-        ("config", &["world", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
-        ("store", &["world", "config", "prompt", "collector", "exec", "service", "app", "cli"]),
-        ("prompt", &["world", "config", "store", "collector", "exec", "service", "app", "cli"]),
-        ("exec", &["world", "config", "store", "prompt", "collector", "service", "app", "cli"]),
-        ("collector", &["world", "config", "store", "prompt", "exec", "service", "app", "cli"]),
-        ("service", &["world", "config", "store", "prompt", "collector", "exec", "app", "cli"]),
-    ];
-    for (floor, above) in floors {
-        for file in files(&root().join("src").join(floor)) {
-            let text = fs::read_to_string(&file).unwrap();
-            for line in text.lines().take_while(|line| !line.contains("#[cfg(test)]")) {
-                for name in above {
-                    let upward = format!("crate::{name}::");
-                    let whole = format!("crate::{name};");
-                    assert!(!line.contains(&upward) && !line.contains(&whole), "{}: {line}", file.display());
-                }
-            }
-        }
-    }
-}
-
 fn files(folder: &Path) -> Vec<PathBuf> {
     all_files(folder).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
 }

@@ -1,0 +1,283 @@
+//! What the source must not say: which part may use which other, and that what is known of programs stands in the patterns.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use guard::judge::rules::catalog::Catalog;
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::Visit;
+use syn::{Attribute, Item, ItemMod, Lit, UseTree};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All Rust files below a directory, without those of tests.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() {
+            if !["tests", "gateway", "patterns", "properties"].contains(&name) {
+                all.extend(sources(&path));
+            }
+        } else if name.ends_with(".rs") && !["tests.rs", "testing.rs", "limits.rs", "properties.rs"].contains(&name) {
+            all.push(path);
+        }
+    }
+    all.sort();
+    all
+}
+
+fn is_of_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string() == "test")
+    })
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Mod(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Const(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// The paths that a file names, from the top of its package, and the texts that it holds.
+#[derive(Default)]
+struct Said {
+    /// The modules that the reader is in.
+    within: Vec<String>,
+    paths: BTreeSet<Vec<String>>,
+    texts: BTreeSet<String>,
+}
+
+impl Said {
+    fn of(file: &Path) -> Self {
+        let inside = file.strip_prefix(root().join("src")).unwrap().with_extension("");
+        let mut within: Vec<String> = inside.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
+        if ["mod", "lib", "main"].contains(&within.last().unwrap().as_str()) {
+            within.pop();
+        }
+        let mut said = Self { within, ..Self::default() };
+        said.visit_file(&syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap());
+        said
+    }
+
+    fn path(&mut self, names: &[String]) {
+        let mut from = self.within.clone();
+        let mut names = names.iter().map(String::as_str).peekable();
+        match names.peek() {
+            Some(&"crate") => {
+                from.clear();
+                names.next();
+            }
+            Some(&"self") => {
+                names.next();
+            }
+            Some(&"super") => {}
+            _ => return,
+        }
+        while names.next_if_eq(&"super").is_some() {
+            from.pop();
+        }
+        from.extend(names.map(str::to_owned));
+        self.paths.insert(from);
+    }
+
+    fn tree(&mut self, tree: &UseTree, before: &[String]) {
+        let with = |name: String| before.iter().cloned().chain([name]).collect::<Vec<_>>();
+        match tree {
+            UseTree::Path(path) => self.tree(&path.tree, &with(path.ident.to_string())),
+            UseTree::Name(name) => self.path(&with(name.ident.to_string())),
+            UseTree::Rename(name) => self.path(&with(name.ident.to_string())),
+            UseTree::Glob(_) => self.path(before),
+            UseTree::Group(group) => group.items.iter().for_each(|tree| self.tree(tree, before)),
+        }
+    }
+
+    fn tokens(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.tokens(group.stream()),
+                TokenTree::Literal(literal) => self.visit_lit(&Lit::new(literal)),
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Said {
+    fn visit_item(&mut self, item: &'a Item) {
+        if !is_of_tests(attributes(item)) {
+            syn::visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'a ItemMod) {
+        self.within.push(item.ident.to_string());
+        syn::visit::visit_item_mod(self, item);
+        self.within.pop();
+    }
+
+    fn visit_use_tree(&mut self, tree: &'a UseTree) {
+        self.tree(tree, &[]);
+    }
+
+    fn visit_path(&mut self, path: &'a syn::Path) {
+        let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.path(&names);
+        syn::visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'a syn::Macro) {
+        self.tokens(call.tokens.clone());
+    }
+
+    fn visit_attribute(&mut self, _: &'a Attribute) {}
+
+    fn visit_lit(&mut self, literal: &'a Lit) {
+        match literal {
+            Lit::Str(text) => drop(self.texts.insert(text.value())),
+            Lit::ByteStr(text) => drop(self.texts.insert(String::from_utf8_lossy(&text.value()).into_owned())),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn what_is_said_of_a_file_is_found() {
+    let mut said = Said { within: vec!["a".into(), "b".into()], ..Said::default() };
+    said.visit_file(
+        &syn::parse_file(
+            r#"
+            use crate::{x::y, z::{self, w}};
+            use super::super::up as other;
+            mod inner { use super::near::*; }
+            fn f() { crate::called::f(); if matches!(v, "word" | b"bytes") {} g!(["deep"]); std::fs::read("plain"); }
+            #[cfg(test)]
+            mod tests { use crate::not; const T: &str = "not"; }
+            #[doc = "not"]
+            fn g() {}
+            "#,
+        )
+        .unwrap(),
+    );
+    let paths: Vec<String> = said.paths.iter().map(|path| path.join("::")).collect();
+    assert_eq!(paths, ["a::b::near", "called::f", "up", "x::y", "z::self", "z::w"]);
+    assert_eq!(said.texts.iter().collect::<Vec<_>>(), ["bytes", "deep", "plain", "word"]);
+}
+
+/// What may not be used from where: every arrow points down.
+#[test]
+fn imports_point_downward() {
+    let floors: [(&str, &[&str]); 9] = [
+        ("judge", &["ui", "world", "config", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
+        ("ui", &["world", "config", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
+        ("world", &["config", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
+        ("config", &["world", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
+        ("store", &["world", "config", "prompt", "collector", "exec", "service", "app", "cli"]),
+        ("prompt", &["world", "config", "store", "collector", "exec", "service", "app", "cli"]),
+        ("exec", &["world", "config", "store", "prompt", "collector", "service", "app", "cli"]),
+        ("collector", &["world", "config", "store", "prompt", "exec", "service", "app", "cli"]),
+        ("service", &["world", "config", "store", "prompt", "collector", "exec", "app", "cli"]),
+    ];
+    for (floor, above) in floors {
+        for file in sources(&root().join("src").join(floor)) {
+            for path in &Said::of(&file).paths {
+                let upward = path.first().is_some_and(|first| above.contains(&first.as_str()));
+                assert!(!upward, "{} uses {}", file.display(), path.join("::"));
+            }
+        }
+    }
+}
+
+/// Directories that read languages, whose words are also names of programs.
+const READERS: [&str; 2] = ["judge/analysis/code", "judge/syntax"];
+
+/// Words that are also names of programs, by what they are where they stand.
+const WORDS: [(&str, &str); 5] = [
+    (
+        "languages, by the names that descriptions give them",
+        "ash awk bash cmd dash duckdb ex fish gdb ipython ksh lua mongo perl php powershell python ruby rzsh sed sh \
+         sqlite3 zsh",
+    ),
+    (
+        "endings of file names",
+        "R cc cs dart go gradle groovy jar java nim py rpm sc scala swift tar tsx v vue xz zig zip",
+    ),
+    (
+        "keys, columns and forms of guard's own data",
+        "agent as at code env file from granted host id init kind last llm named near one q script strip timeout tree \
+         which write yes",
+    ),
+    ("what names are made of", "console cred fd keyring net pass passwd sort sshpass ss trunk tty"),
+    ("guard's own programs, and words that zsh has beside bash", "guard guard-canary guard-sh nocorrect noglob"),
+];
+
+/// Programs that the code knows: whose files it reads, or as which it judges something else.
+const KNOWN: [(&str, &str); 18] = [
+    ("judge/analysis/embedded_calls.rs", "js:run-file"),
+    ("judge/analysis/indirection/floor.rs", "known:read unknown:read unknown:root unknown:root-own unknown:touch"),
+    ("judge/analysis/indirection/git.rs", "git"),
+    ("judge/analysis/indirection/given.rs", "make"),
+    (
+        "judge/analysis/indirection/packages.rs",
+        "build bun find format info install make migrate npm pkg render reset serve task up watch",
+    ),
+    ("judge/analysis/program.rs", "ssh"),
+    ("judge/analysis/recipes.rs", "make"),
+    ("judge/analysis/redirect.rs", "truncate"),
+    ("judge/analysis/tool.rs", "make"),
+    ("judge/analysis/written.rs", "truncate"),
+    ("judge/approver.rs", "ssh"),
+    ("judge/context.rs", "git reset"),
+    ("judge/rules/matcher/lowering/before.rs", "cp mv rename"),
+    ("judge/rules/matcher/lowering/made.rs", "kubectx kubens"),
+    ("judge/rules/model/tool.rs", "fetch"),
+    ("judge/tools/guess.rs", "GET"),
+    ("store/redact/programs.rs", "import"),
+    ("store/sample.rs", "claude"),
+];
+
+#[test]
+fn no_described_program_is_named_in_what_judges_and_records() {
+    let catalog = Catalog::builtin();
+    let described: BTreeSet<String> =
+        catalog.all_programs().flat_map(|program| program.names.iter().cloned()).collect();
+    let listed = Command::new("bash").args(["-c", "compgen -bk"]).output().unwrap().stdout;
+    let builtins: BTreeSet<String> = String::from_utf8(listed).unwrap().lines().map(str::to_owned).collect();
+    assert!(builtins.len() > 60, "{builtins:?}");
+    let mut left: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for (place, words) in WORDS.into_iter().chain(KNOWN) {
+        left.extend(words.split_whitespace().map(|word| (place, word)));
+    }
+    let excused = left.clone();
+    let mut named = Vec::new();
+    for floor in ["judge", "store"] {
+        for file in sources(&root().join("src").join(floor)) {
+            let inside = file.strip_prefix(root().join("src")).unwrap().to_str().unwrap();
+            if READERS.iter().any(|reader| inside.starts_with(reader)) {
+                continue;
+            }
+            for text in Said::of(&file).texts.intersection(&described).filter(|text| !builtins.contains(*text)) {
+                let of_words = WORDS.iter().map(|(what, _)| *what).find(|what| excused.contains(&(*what, text)));
+                let place = of_words.unwrap_or(inside);
+                if excused.contains(&(place, text.as_str())) {
+                    left.retain(|excuse| *excuse != (place, text.as_str()));
+                } else {
+                    named.push(format!("{inside}: {text}"));
+                }
+            }
+        }
+    }
+    assert!(named.is_empty(), "what these are belongs into their descriptions:\n{}", named.join("\n"));
+    assert!(left.is_empty(), "nothing says these any more: {left:?}");
+}
