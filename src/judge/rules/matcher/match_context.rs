@@ -41,10 +41,17 @@ pub(super) struct MatchContext<'a> {
     pub shown: OnceCell<Vec<bool>>,
     /// Raw tests that were held against the original text, by where the catalog keeps them, and whether they found it.
     pub raw: RefCell<HashMap<*const RawTest, bool>>,
-    /// The `*` rules for acts with such features, where nothing but this was exported.
-    pub any_rules: RefCell<(EnvView, HashMap<Features, Rc<[At]>>)>,
+    /// The `*` rules that acts could match, where nothing but what the line exported last is in the environment.
+    pub any_rules: RefCell<AnyRules>,
     /// How many more names of packages may be compared with all well-known ones.
     pub compared: Cell<u32>,
+}
+
+/// Which `*` rules acts with some features could match in one environment.
+#[derive(Default)]
+pub(super) struct AnyRules {
+    env: EnvView,
+    places: HashMap<Features, Rc<[At]>>,
 }
 
 /// How many names of packages are compared with all well-known ones in one invocation: it is only to say more.
@@ -62,10 +69,10 @@ impl MatchContext<'_> {
         let all = || self.catalog.any_rules(features, speaks);
         let places = if act.env.is_exported() {
             let mut known = self.any_rules.borrow_mut();
-            if !known.0.exports_as(&act.env) {
-                *known = (act.env.clone(), HashMap::new());
+            if !known.env.exports_as(&act.env) {
+                *known = AnyRules { env: act.env.clone(), places: HashMap::new() };
             }
-            known.1.entry(features).or_insert_with(all).clone()
+            known.places.entry(features).or_insert_with(all).clone()
         } else {
             all()
         };
