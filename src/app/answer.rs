@@ -4,9 +4,12 @@
 //! [`super::approvals`]. What may not enter: running anything.
 
 use clap::Args;
+use jiff::Zoned;
 
 use super::approvals::{Approvals, Report};
 use super::failure::Failure;
+use super::time;
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
 
 /// The arguments of `guard approve`.
@@ -18,6 +21,30 @@ pub struct ApproveArgs {
     /// All that wait now: one question for tier 2 and below, one for each of tier 3; tier 4 is left out
     #[arg(long, conflicts_with = "ids")]
     all: bool,
+    /// Let exactly this command run without asking until the session that asked ends
+    #[arg(long, conflicts_with_all = ["all", "until", "always"])]
+    session: bool,
+    /// Let it run without asking until this time, at most 14 days ahead: 2h, 3d, 2026-11-21
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["all", "always"])]
+    until: Option<String>,
+    /// Let it run without asking until that is revoked
+    #[arg(long, conflicts_with = "all")]
+    always: bool,
+}
+
+impl ApproveArgs {
+    /// How far a yes reaches.
+    fn scope(&self) -> Result<AnswerScope, Failure> {
+        Ok(match &self.until {
+            Some(time) => {
+                let at = time::future(time, &Zoned::now()).map_err(|why| Failure::Said(format!("--until: {why}")))?;
+                AnswerScope::Until(at.as_second())
+            }
+            None if self.session => AnswerScope::Session,
+            None if self.always => AnswerScope::Always,
+            None => AnswerScope::Once,
+        })
+    }
 }
 
 /// The arguments of `guard deny`.
@@ -39,6 +66,7 @@ pub struct DenyArgs {
 /// # Errors
 /// The queue or the terminal cannot be used.
 pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
+    let scope = args.scope()?;
     let approvals = match Approvals::open("approve", &args.ids)? {
         Ok(approvals) => approvals,
         Err(code) => return Ok(code),
@@ -51,7 +79,8 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
             Err(why) => report.no(&pending.id, &why),
         }
     }
-    let single = shown.len() == 1 && !args.all;
+    // What lasts is decided one by one.
+    let single = (shown.len() == 1 && !args.all) || !scope.is_once();
     let (batch, by_themselves): (Vec<_>, Vec<_>) =
         shown.into_iter().partition(|one| !single && one.may_be_in_a_batch());
     for one in by_themselves {
@@ -59,11 +88,11 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
             report.no(one.id(), "of tier 4, which is in no batch: guard approve it by itself");
             continue;
         }
-        approvals.ask(&one, &mut report)?;
+        approvals.ask(&one, scope, &mut report)?;
     }
     match batch.as_slice() {
         [] => {}
-        [one] => approvals.ask(one, &mut report)?,
+        [one] => approvals.ask(one, scope, &mut report)?,
         batch => approvals.ask_together(batch, &mut report)?,
     }
     report.print()

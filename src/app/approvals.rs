@@ -14,12 +14,13 @@ use jiff::Timestamp;
 use self::place::{attempt, not_from_here};
 pub(super) use self::shown::{Shown, in_full, question};
 use super::approver::sign;
-use super::ask::{self, Card, Offer};
+use super::ask::{Card, asked_for};
 use super::authorize::folder_identity;
 use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
 use super::record_backend::{RecordBackend, Requests};
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::{self, Fresh};
 use crate::judge::bindings::Bindings;
 use crate::judge::policy::Refusal;
@@ -152,7 +153,7 @@ impl Approvals {
                 return Ok(Err(why));
             }
             let store = self.store()?;
-            let message = whole.approval(&whole.fresh, &digest, &bindings).message();
+            let message = whole.approval(&whole.fresh, &digest, &bindings, AnswerScope::Once).message();
             let given = self.queue.given(store, &pending.id, &digest, &bindings)?;
             let names =
                 given.and_then(|given| approver::signers(&enrolled.approvers, &message, &given).ok().map(owned));
@@ -170,21 +171,33 @@ impl Approvals {
         Ok(Ok(Shown { whole, engine, judgment, digest, bindings, waited_for, more, approvals, signed, is_foreign }))
     }
 
-    /// Asks about one request on the card.
-    pub fn ask(&self, one: &Shown, report: &mut Report) -> Result<(), Failure> {
-        let (Card { view, explained, look, runtime, session, always }, prompt) = one.card();
-        let is_signed = sign::is_wanted(&self.engine.approvers(), one.tier(), one.approvals);
+    /// Asks about one request on the card. A plain yes there reaches as far as `scope` says.
+    pub fn ask(&self, one: &Shown, scope: AnswerScope, report: &mut Report) -> Result<(), Failure> {
+        if let Err(why) = one.offers(scope) {
+            report.no(one.id(), &format!("not approved: {why}"));
+            return Ok(());
+        }
+        let (Card { mut view, mut explained, look, runtime, session, always }, prompt) = one.card();
+        if let Ok(Some(offer)) = asked_for(&one.whole.invocation, true, scope) {
+            view.evidence.insert(0, format!("A yes here lets run without asking {}.", offer.words));
+            explained.card = view.clone();
+        }
+        // A grant may be signed where the command by itself is not.
+        let grave = if prompt.may_grant { Tier::High } else { one.tier() };
+        let is_signed = sign::is_wanted(&self.engine.approvers(), one.tier().max(grave), one.approvals);
         // It is no yes before it is signed; what became of it is reported at the end.
         let asked = if is_signed { terminal::ask_before_a_signature } else { terminal::ask };
         match asked(&view, &prompt, &explained, look, runtime) {
-            Reply::Once => self.allow(one, None, None, report),
-            Reply::Overruled { words } => self.allow(one, None, Some(&words), report),
+            Reply::Once => self.allow(one, scope, None, report),
+            Reply::Overruled { words } => self.allow(one, AnswerScope::Once, Some(&words), report),
             Reply::Settled => {
                 report.no(one.id(), "already answered elsewhere");
                 Ok(())
             }
-            Reply::Session => self.allow(one, session.as_ref(), None, report),
-            Reply::Always => self.allow(one, always.as_ref(), None, report),
+            Reply::Session => {
+                self.allow(one, AnswerScope::of(session.as_ref().map(|offer| &offer.until)), None, report)
+            }
+            Reply::Always => self.allow(one, AnswerScope::of(always.as_ref().map(|offer| &offer.until)), None, report),
             Reply::No { words: Some(words) } => self.deny(&one.whole.pending, Some(&words), report),
             Reply::No { words: None } => {
                 report.no(one.id(), "not approved; guard deny refuses it and tells the one who asked");
@@ -209,7 +222,7 @@ impl Approvals {
         let yes = confirm(&text, &question(batch))?;
         for one in batch {
             if yes {
-                self.allow(one, None, None, report)?;
+                self.allow(one, AnswerScope::Once, None, report)?;
             } else {
                 report.no(one.id(), "not approved");
             }
@@ -217,21 +230,22 @@ impl Approvals {
         Ok(())
     }
 
-    /// A yes to what was shown, with words where a reviewer's no is overruled.
+    /// A yes to what was shown that reaches so far, with words where a reviewer's no is overruled. The grant is given by
+    /// the guard that waits.
     pub fn allow(
         &self,
         one: &Shown,
-        grant: Option<&Offer>,
+        scope: AnswerScope,
         words: Option<&str>,
         report: &mut Report,
     ) -> Result<(), Failure> {
         let (mut signatures, mut signer) = (Vec::new(), Vec::new());
         let enrolled = self.engine.approvers();
-        if sign::is_wanted(&enrolled, one.tier(), one.approvals) {
+        if sign::is_wanted(&enrolled, scope.signed_as(one.tier()), one.approvals) {
             // What is signed is what was shown here. Of another account's command the asker knows what that is.
             let shown = Fresh::of(one.whole.fresh.nonce, &one.whole.invocation, &one.judgment.risk);
             let fresh = if one.is_foreign { one.whole.fresh } else { shown };
-            let message = one.whole.approval(&fresh, &one.digest, &one.bindings).message();
+            let message = one.whole.approval(&fresh, &one.digest, &one.bindings, scope).message();
             match sign::sign(&enrolled, &format!("To approve {}", one.id()), &message, &one.signed) {
                 Ok(signed) => {
                     signer = sign::names(&enrolled, &signed.approver);
@@ -251,14 +265,9 @@ impl Approvals {
             waited_for: self.is_waited_for(&one.whole.pending),
             approvals: one.approvals,
             signer: &signer,
+            scope,
         };
-        let outcome = self.give(&one.whole.pending, &answer, report)?;
-        if let (true, Some(grant)) = (outcome, grant)
-            && let Err(why) = ask::give(&one.engine, &one.whole.invocation, grant)
-        {
-            report.no(one.id(), &format!("allowed this once; the grant could not be kept: {why}"));
-        }
-        Ok(())
+        self.give(&one.whole.pending, &answer, report)
     }
 
     /// A no, with words or without.
@@ -272,8 +281,9 @@ impl Approvals {
             waited_for: self.is_waited_for(pending),
             approvals: 1,
             signer: &[],
+            scope: AnswerScope::Once,
         };
-        self.give(pending, &answer, report).map(drop)
+        self.give(pending, &answer, report)
     }
 
     /// Whether the one who asked waits, or said that nobody would.
@@ -281,12 +291,12 @@ impl Approvals {
         pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now()
     }
 
-    fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut Report) -> Result<bool, Failure> {
+    fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut Report) -> Result<(), Failure> {
         let id = &pending.id;
         let outcome = match self.queue.answer(self.store()?, pending, answer, Timestamp::now()) {
             Err(StoreError::Elsewhere { why }) => {
                 report.no(id, &why);
-                return Ok(false);
+                return Ok(());
             }
             outcome => outcome?,
         };
@@ -295,11 +305,11 @@ impl Approvals {
             Outcome::Done { late } => {
                 self.wake(id);
                 match (answer.yes.is_some(), late) {
-                    (true, false) => report.yes(id, &format!("approved: {command}")),
+                    (true, false) if answer.scope.is_once() => report.yes(id, &format!("approved: {command}")),
+                    (true, false) => report.yes(id, &format!("approved, {}: {command}", so_far(answer.scope))),
                     (true, true) => report.yes(id, &format!("approved, to run once within an hour: {command}")),
                     (false, _) => report.yes(id, &format!("denied: {command}")),
                 }
-                return Ok(true);
             }
             Outcome::Partly { by } => {
                 let wanted = answer.approvals.max(pending.approvals);
@@ -313,13 +323,14 @@ impl Approvals {
             Outcome::Unsigned => report.no(id, "several approvers are wanted, and this yes is not signed"),
             Outcome::Settled(pending) => report.no(id, &settled(&pending)),
             Outcome::Wordless => report.no(id, "the reviewer refused it: a yes against that says why"),
+            Outcome::NotOffered { why } => report.no(id, &format!("not approved: {why}")),
             Outcome::TooLate => {
                 report.no(id, &too_late(pending.tier));
             }
             Outcome::AskedAnew => report.no(id, "it was asked again in the meantime: look at it again"),
             Outcome::Unknown => report.no(id, "there is no such request any more"),
         }
-        Ok(false)
+        Ok(())
     }
 
     fn store(&self) -> Result<&RecordBackend, Failure> {
@@ -328,6 +339,16 @@ impl Approvals {
 
     fn wake(&self, id: &str) {
         self.queue.wake(id);
+    }
+}
+
+/// How far a yes reaches, in words.
+fn so_far(scope: AnswerScope) -> String {
+    match scope {
+        AnswerScope::Once => "once".to_owned(),
+        AnswerScope::Session => "until its session ends".to_owned(),
+        AnswerScope::Until(at) => format!("until {}", Timestamp::from_second(at).unwrap_or_default()),
+        AnswerScope::Always => "until it is revoked".to_owned(),
     }
 }
 

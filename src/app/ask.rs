@@ -2,6 +2,7 @@
 //!
 //! What may not enter: deciding whether to ask, and running.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -12,7 +13,8 @@ use super::engine::Engine;
 use super::queue;
 use super::reviewer::{self, Review, Settles};
 use crate::judge::Judgment;
-use crate::judge::approved::{Approved, Place, Until, What};
+use crate::judge::answer_scope::{AnswerScope, NotOffered};
+use crate::judge::approved::{Approved, Until, exactly};
 use crate::judge::approver::{Approval, Fresh};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
@@ -134,8 +136,15 @@ fn signed(
     let fresh = Fresh::of(nonce, invocation, &judgment.risk);
     let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
     let filed = jiff::Timestamp::now().as_millisecond();
-    let approval =
-        Approval { request: "here", filed, fresh: &fresh, digest: &digest, bindings: &bindings, approvals: 1 };
+    let approval = Approval {
+        request: "here",
+        filed,
+        fresh: &fresh,
+        digest: &digest,
+        bindings: &bindings,
+        approvals: 1,
+        scope: AnswerScope::of(grant.as_ref().map(|offer| &offer.until)),
+    };
     let message = approval.message();
     let signed = sign::sign(&enrolled, "To approve this command", &message, &[]);
     match signed.and_then(|signed| sign::are_enough(&enrolled, (tier, 1), &message, &[signed])) {
@@ -297,13 +306,35 @@ fn offer(invocation: &Invocation, until: Until) -> Offer {
     Offer { until, words: format!("exactly this command, in {folder} and below, {end}") }
 }
 
+/// The grant of a yes that was given elsewhere and reaches so far; `may_grant` says whether the card offers one.
+///
+/// # Errors
+/// It is not offered.
+pub(super) fn asked_for(
+    invocation: &Invocation,
+    may_grant: bool,
+    scope: AnswerScope,
+) -> Result<Option<Offer>, NotOffered> {
+    let session = &invocation.session.id;
+    scope.check(may_grant, session, Timestamp::now().as_second())?;
+    Ok(scope.until(session).map(|until| offer(invocation, until)))
+}
+
+/// Keeps the grant that came with an answer, once its command may run, and says so where it cannot be kept.
+pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Option<&Offer>) {
+    if let Some(grant) = grant
+        && let Err(why) = give(engine, invocation, grant)
+    {
+        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be kept: {why}");
+    }
+}
+
 /// Keeps a grant that was given with an answer.
 ///
 /// # Errors
 /// Why it could not be kept.
-pub fn give(engine: &Engine, invocation: &Invocation, offer: &Offer) -> Result<(), String> {
-    let what = What::Exact { command: invocation.display() };
-    let place = Place::Folder { path: invocation.cwd.to_string_lossy().into_owned() };
+fn give(engine: &Engine, invocation: &Invocation, offer: &Offer) -> Result<(), String> {
+    let (what, place) = exactly(invocation);
     let store = engine.store().map_err(ToString::to_string)?;
     let grant = NewGrant {
         what: &what,

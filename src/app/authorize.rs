@@ -191,11 +191,7 @@ fn with_a_person(
         Ok(receipt) => receipt,
         Err(refusal) => return Err(say(&refusal, &judgment.risk)),
     };
-    if let Some(grant) = grant
-        && let Err(why) = ask::give(engine, &invocation, &grant)
-    {
-        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be kept: {why}");
-    }
+    ask::give_or_tell(engine, &invocation, grant.as_ref());
     Ok(Ready { approved, receipt, asked: true })
 }
 

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 
 use super::approver::sign;
-use super::ask::Asked;
+use super::ask::{Asked, Offer, asked_for};
 use super::authorize::folder_identity;
 use super::engine::Engine;
 use super::notify;
 use super::record_backend::Requests;
 use crate::judge::Judgment;
 use crate::judge::agents;
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::{self, Approval, Fresh, Signed};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Environment, Invocation};
@@ -23,8 +24,8 @@ use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 use crate::prompt::wakeup::{Heard, Wakeup};
-use crate::store::StoreError;
 use crate::store::queue::{Answer, Filed, Found, NewRequest, Plea};
+use crate::store::{Answered, StoreError};
 use crate::ui::pending;
 use crate::world::identity::Caller;
 
@@ -114,8 +115,9 @@ pub fn ask(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt
         return Asked::No(Refusal::NoOne { why: "what is of tier 4 is not filed without waiting".to_owned() });
     }
     // Without the record there is no answer that counts, nor a run of what is asked about.
-    let asking = Asking { engine, invocation, judgment, approvals: prompt.approvals, wait };
-    asking.ask(false).unwrap_or_else(|why| Asked::No(Refusal::Unrecorded { why }))
+    Asking::of(engine, invocation, judgment, prompt, wait)
+        .ask(false)
+        .unwrap_or_else(|why| Asked::No(Refusal::Unrecorded { why }))
 }
 
 /// Whether a person has said yes to this very command, and nobody has used it yet.
@@ -154,6 +156,8 @@ pub fn file_refused(
         decision: judgment.risk.is_decision(),
         plea: &Plea::default(),
         opinion: Some(opinion),
+        // A yes against a reviewer's no is for once.
+        may_grant: false,
     };
     let queue = engine.requests().ok()?;
     let Ok(Filed::Waits { id, .. }) = queue.file(&request, now) else { return None };
@@ -169,8 +173,9 @@ pub fn ask_another(
     prompt: &Prompt,
     wait: &Wait,
 ) -> Asked {
-    let asking = Asking { engine, invocation, judgment, approvals: prompt.approvals, wait };
-    asking.ask(true).unwrap_or_else(|why| Asked::No(Refusal::Unrecorded { why }))
+    Asking::of(engine, invocation, judgment, prompt, wait)
+        .ask(true)
+        .unwrap_or_else(|why| Asked::No(Refusal::Unrecorded { why }))
 }
 
 /// A command that is to wait.
@@ -180,13 +185,26 @@ struct Asking<'a> {
     judgment: &'a Judgment,
     /// How many different approvers are wanted.
     approvals: u8,
+    /// Its card offers a grant.
+    may_grant: bool,
     wait: &'a Wait,
 }
 
-impl Asking<'_> {
+impl<'a> Asking<'a> {
+    fn of(
+        engine: &'a Engine,
+        invocation: &'a Invocation,
+        judgment: &'a Judgment,
+        prompt: &Prompt,
+        wait: &'a Wait,
+    ) -> Self {
+        let may_grant = prompt.may_grant && judgment.may_grant;
+        Self { engine, invocation, judgment, approvals: prompt.approvals, may_grant, wait }
+    }
+
     /// Files it and waits. `signed_here`: the one at this terminal signs first.
     fn ask(&self, signed_here: bool) -> Result<Asked, String> {
-        let Self { engine, invocation, judgment, approvals, wait } = *self;
+        let Self { engine, invocation, judgment, approvals, may_grant, wait } = *self;
         let told = |error: StoreError| error.to_string();
         engine.store().map_err(ToString::to_string)?;
         let queue = engine.requests().map_err(told)?;
@@ -217,6 +235,7 @@ impl Asking<'_> {
             decision: judgment.risk.is_decision(),
             plea: &wait.plea,
             opinion: wait.opinion.as_ref(),
+            may_grant,
         };
         let (id, signing) = match queue.file(&request, now).map_err(told)? {
             Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),
@@ -281,7 +300,18 @@ impl Asking<'_> {
         };
         let tier = judgment.risk.tier;
         let (digest, bindings) = (&digest, &bindings);
-        let waiting = Waiting { engine, queue: &queue, id: &id, tier, approvals, signing, digest, bindings };
+        let waiting = Waiting {
+            engine,
+            invocation,
+            queue: &queue,
+            id: &id,
+            tier,
+            approvals,
+            may_grant,
+            signing,
+            digest,
+            bindings,
+        };
         let mut bell = match bell {
             Some(bell) => bell,
             None => begin(wait.time)?,
@@ -305,7 +335,7 @@ impl Asking<'_> {
     ) -> Result<Result<(), Refusal>, String> {
         let told = |error: StoreError| error.to_string();
         let enrolled = self.engine.approvers();
-        let message = signing.message(id, digest, bindings);
+        let message = signing.approval(id, digest, bindings, AnswerScope::Once).message();
         let signed = match sign::sign(&enrolled, &format!("To approve {id}"), &message, &[]) {
             Ok(signed) => signed,
             Err(why) => {
@@ -324,6 +354,7 @@ impl Asking<'_> {
             waited_for: true,
             approvals: self.approvals,
             signer: &signer,
+            scope: AnswerScope::Once,
         };
         let store = self.engine.store().map_err(ToString::to_string)?;
         // Whatever became of it meanwhile is found by whoever waits.
@@ -350,19 +381,28 @@ impl Signing {
         Ok(Self { filed, approvals, fresh })
     }
 
-    fn message(&self, request: &str, digest: &Digest, bindings: &Bindings) -> Vec<u8> {
+    /// What is signed for a yes to it that reaches so far.
+    fn approval<'a>(
+        &'a self,
+        request: &'a str,
+        digest: &'a Digest,
+        bindings: &'a Bindings,
+        scope: AnswerScope,
+    ) -> Approval<'a> {
         let Self { filed, approvals, fresh } = self;
-        Approval { request, filed: *filed, fresh, digest, bindings, approvals: *approvals }.message()
+        Approval { request, filed: *filed, fresh, digest, bindings, approvals: *approvals, scope }
     }
 }
 
 /// A request of this process.
 struct Waiting<'a> {
     engine: &'a Engine,
+    invocation: &'a Invocation,
     queue: &'a Requests,
     id: &'a str,
     tier: Tier,
     approvals: u8,
+    may_grant: bool,
     digest: &'a Digest,
     bindings: &'a Bindings,
     signing: Signing,
@@ -408,15 +448,29 @@ impl Waiting<'_> {
         }
     }
 
-    /// That a signature is one for an asking before this one, where it is.
-    fn of_another_asking(&self, signatures: &[Signed]) -> Option<String> {
+    /// That a signature is one of an earlier version, where it is.
+    fn of_an_earlier_version(&self, approval: &Approval<'_>, signatures: &[Signed]) -> Option<String> {
         let enrolled = self.engine.approvers();
-        let before = approver::unbound_approval(self.id, self.digest, self.bindings);
-        let signers = approver::signers(&enrolled.approvers, &before, signatures).ok()?;
-        let name = signers.first()?;
+        let signer = |message: Vec<u8>| {
+            let signers = approver::signers(&enrolled.approvers, &message, signatures).ok()?;
+            signers.first().map(|name| (*name).to_owned())
+        };
+        let name = approval.earlier_messages().into_iter().find_map(signer)?;
         Some(format!(
-            "{name} signed as an earlier version of guard did, which does not say which asking it answers: ask again"
+            "{name} signed as an earlier version of guard did, which does not say which asking it answers, or how far \
+             it reaches: ask again"
         ))
+    }
+
+    /// The grant that a yes asks for; why there is none to be had is a refusal.
+    fn grant(&self, answered: &Answered) -> Result<Option<Offer>, Refusal> {
+        let offer = asked_for(self.invocation, self.may_grant, answered.scope);
+        let mut offer = offer.map_err(|why| Refusal::Changed { what: why.to_string() })?;
+        // A service says by itself who gave it.
+        if let Some(offer) = offer.as_mut().filter(|_| !self.queue.is_shared()) {
+            offer.words.push_str(&format!(" (given by {})", answered.by));
+        }
+        Ok(offer)
     }
 
     /// The answer, when there is one.
@@ -427,24 +481,30 @@ impl Waiting<'_> {
         Ok(Some(match found {
             Found::Waiting => return Ok(None),
             Found::Yes(answered) => {
-                let message = self.signing.message(id, self.digest, self.bindings);
+                let approval = self.signing.approval(id, self.digest, self.bindings, answered.scope);
                 let signers = sign::are_enough(
                     &self.engine.approvers(),
-                    (self.tier, self.approvals),
-                    &message,
+                    (answered.scope.signed_as(self.tier), self.approvals),
+                    &approval.message(),
                     &answered.signatures,
                 );
                 let signed = match signers {
                     Ok(names) if names.is_empty() => String::new(),
                     Ok(names) => format!(", signed by {}", names.join(" and ")),
                     Err(why) => {
-                        let why = self.of_another_asking(&answered.signatures).unwrap_or(why);
+                        let why = self.of_an_earlier_version(&approval, &answered.signatures).unwrap_or(why);
                         return Ok(Some(Asked::No(Refusal::Unsigned { why })));
                     }
                 };
+                let grant = match self.grant(&answered) {
+                    Ok(grant) => grant,
+                    Err(refusal) => return Ok(Some(Asked::No(refusal))),
+                };
+                let reach = grant.as_ref().map_or(String::new(), |offer| format!(" for {}", offer.words));
                 let words = answered.words.map_or(String::new(), |words| format!(": {words}"));
-                let by = format!("request {id}, approved by {} in row {}{signed}{words}", answered.by, answered.row);
-                Asked::Yes { grant: None, by: Some(by) }
+                let by =
+                    format!("request {id}, approved by {} in row {}{signed}{reach}{words}", answered.by, answered.row);
+                Asked::Yes { grant, by: Some(by) }
             }
             Found::No { words, .. } => Asked::No(Refusal::Person { words }),
             Found::Void { what } => Asked::No(Refusal::Changed { what }),

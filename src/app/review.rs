@@ -15,6 +15,7 @@ use self::list::{List, Name, name};
 use super::approvals::{Approvals, Report, Shown, in_full, question};
 use super::failure::Failure;
 use super::{exit, pending};
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
 use crate::prompt::fullscreen::{self, Event, Fullscreen, Key};
 use crate::prompt::terminal::{Closed, READING};
@@ -82,7 +83,7 @@ fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
     for (number, one) in waiting.iter().enumerate() {
         writeln!(io::stdout(), "Request {} ({} of {count})", one.id, number + 1)?;
         match approvals.show(one)? {
-            Ok(shown) => approvals.ask(&shown, &mut report)?,
+            Ok(shown) => approvals.ask(&shown, AnswerScope::Once, &mut report)?,
             Err(why) => report.no(&one.id, &why),
         }
         for line in report.lines.drain(..) {
@@ -309,7 +310,7 @@ impl<'a> Sitting<'a> {
             Ok(shown) => {
                 self.list.open(&one);
                 let approvals = self.approvals;
-                screen.meanwhile(|| approvals.ask(&shown, &mut report))??;
+                screen.meanwhile(|| approvals.ask(&shown, AnswerScope::Once, &mut report))??;
             }
         }
         self.cards.remove(&name(&one));
@@ -348,7 +349,7 @@ impl<'a> Sitting<'a> {
         // An approver may have to sign, on the same terminal.
         screen.meanwhile(|| {
             chosen.iter().try_for_each(|shown| match yes {
-                true => approvals.allow(shown, None, None, &mut report),
+                true => approvals.allow(shown, AnswerScope::Once, None, &mut report),
                 false => {
                     report.no(shown.id(), "not approved");
                     Ok(())

@@ -19,7 +19,7 @@ use nix::unistd::getpid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ask::Asked;
+use super::ask::{self, Asked, Offer};
 use super::engine::{Engine, Judged};
 use super::failure::Failure;
 use super::queue::{self, Tells, Wait};
@@ -131,7 +131,7 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
     let report = wanted.report.then_some(&lines);
     let case = Case { engine: &engine, invocation: &invocation, judgment: &judgment, plea, report, opinion: None };
     match &decision {
-        Decision::Run(cleared) => case.allow(&decision, cleared.basis(), None, None),
+        Decision::Run(cleared) => case.allow(&decision, (cleared.basis(), None), None, None),
         Decision::Refuse(refusal) => case.deny(&decision, refusal, None),
         Decision::Ask(prompt) => {
             let most = Duration::from_secs(wanted.timeout_secs.into());
@@ -140,7 +140,7 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
             let settled = review.as_mut().map_or(Settles::Open, Review::settle);
             let case = Case { opinion: review.and_then(|review| review.opinion), ..case };
             match settled {
-                Settles::Runs(approved) => return case.allow(&decision, approved.basis(), None, None),
+                Settles::Runs(approved) => return case.allow(&decision, (approved.basis(), None), None, None),
                 Settles::Refused(refusal) => {
                     let refusal = overrulable(&engine, &invocation, &judgment, refusal, case.opinion.as_ref());
                     return case.deny(&decision, &refusal, None);
@@ -149,7 +149,9 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
             }
             let begun = Instant::now();
             match case.ask(prompt, wanted.timeout_secs) {
-                Ok(by) => case.allow(&decision, &ApprovalReason::Person, by.as_deref(), Some(begun.elapsed())),
+                Ok((grant, by)) => {
+                    case.allow(&decision, (&ApprovalReason::Person, grant), by.as_deref(), Some(begun.elapsed()))
+                }
                 Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
                     case.deny(&decision, &refusal, None)
                 }
@@ -239,8 +241,9 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.
-    fn ask(&self, prompt: &Prompt, timeout: u32) -> Result<Option<String>, Refusal> {
+    /// Lets it wait in the queue, and judges it once more when somebody says yes. The grant that came with
+    /// it, and who gave both, for the record.
+    fn ask(&self, prompt: &Prompt, timeout: u32) -> Result<(Option<Offer>, Option<String>), Refusal> {
         let Self { engine, invocation, judgment, .. } = *self;
         let time = Duration::from_secs(engine.policy().queue_wait.min(timeout).into());
         let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
@@ -254,9 +257,9 @@ impl Case<'_> {
             named: None,
         };
         match queue::ask(engine, invocation, judgment, prompt, &wait) {
-            Asked::Yes { by, .. } => {
+            Asked::Yes { grant, by } => {
                 let fresh = engine.judge_again(invocation);
-                Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| by)
+                Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| (grant, by))
             }
             Asked::No(refusal) | Asked::Killed { refusal, .. } => Err(refusal),
             Asked::Reviewed(_) => Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
@@ -266,16 +269,17 @@ impl Case<'_> {
         }
     }
 
-    /// Writes down that it may run, and says so.
+    /// Writes down that it may run, with the grant that came with the answer, and says so.
     fn allow(
         &self,
         decision: &Decision,
-        basis: &ApprovalReason,
+        (basis, grant): (&ApprovalReason, Option<Offer>),
         by: Option<&str>,
         answered: Option<Duration>,
     ) -> Result<u8, Failure> {
         match self.write(Settled::Allowed(basis), answered, by) {
             Ok(receipt) => {
+                ask::give_or_tell(self.engine, self.invocation, grant.as_ref());
                 let code = self.tell(decision, ("allow", basis.name()), by, None, receipt.row())?;
                 if let Some(lines) = self.report {
                     self.ended(lines, &receipt)?;

@@ -4,6 +4,9 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
+
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
 use crate::store::queue::{Outcome, Pending, State};
 
@@ -55,13 +58,20 @@ impl fmt::Display for Bar {
 
 /// Whether a yes to this may come from afar.
 ///
-/// `enrolled` says whether approvers with keys are; `unsigned_tier` is the highest tier without a signature.
+/// `enrolled` says whether approvers with keys are; `unsigned_tier` is the highest tier without a signature; `reach` says
+/// how far the yes reaches.
 ///
 /// # Errors
 /// Why it may not.
-pub fn may_say_yes(pending: &Pending, who: &Answerer, enrolled: bool, unsigned_tier: u8) -> Result<(), Bar> {
+pub fn may_say_yes(
+    pending: &Pending,
+    who: &Answerer,
+    enrolled: bool,
+    unsigned_tier: u8,
+    reach: AnswerScope,
+) -> Result<(), Bar> {
     may_answer(pending, who)?;
-    if pending.approvals > 1 || (enrolled && pending.tier >= Tier::High) {
+    if pending.approvals > 1 || (enrolled && reach.signed_as(pending.tier) >= Tier::High) {
         return Err(Bar::Signature);
     }
     up_to(unsigned_tier.min(who.max_tier), pending)
@@ -103,11 +113,31 @@ pub fn is_root_of(root: &str, token: &str) -> bool {
     root.split_once("@api:").is_some_and(|(_, client)| client == token)
 }
 
+/// The scopes that a yes to a request may have, by the words of the API.
+#[must_use]
+pub fn offers(pending: &Pending) -> Vec<&'static str> {
+    AnswerScope::offered(pending.offers_grant(true), &pending.session)
+}
+
+/// How far a yes reaches, in words.
+fn lasting(reach: AnswerScope) -> String {
+    match reach {
+        AnswerScope::Once => String::new(),
+        AnswerScope::Session => ", and the same command until its session ends".to_owned(),
+        AnswerScope::Until(at) => {
+            format!(", and the same command until {}", Timestamp::from_second(at).unwrap_or_default())
+        }
+        AnswerScope::Always => ", and the same command until that is revoked".to_owned(),
+    }
+}
+
 /// What became of an answer, in words for whoever gave it.
 #[must_use]
-pub fn told(outcome: &Outcome, yes: bool) -> String {
+pub fn told(outcome: &Outcome, yes: bool, reach: AnswerScope) -> String {
     match outcome {
-        Outcome::Done { late: false } => if yes { "approved" } else { "denied" }.to_owned(),
+        Outcome::Done { late: false } if yes => format!("approved{}", lasting(reach)),
+        Outcome::Done { late: false } => "denied".to_owned(),
+        Outcome::NotOffered { why } => why.clone(),
         Outcome::Done { late: true } if yes => {
             "approved; nobody waits now: the same command runs once within an hour".to_owned()
         }
@@ -151,6 +181,7 @@ pub mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::judge::review::{Opinion, Says};
     use crate::judge::risk::Weight;
 
     /// A request of tier 2 that waits.
@@ -176,7 +207,8 @@ pub mod tests {
 
     #[test]
     fn what_may_be_approved_from_afar() {
-        let yes = |pending: &Pending, enrolled, unsigned| may_say_yes(pending, &ada(), enrolled, unsigned);
+        let yes =
+            |pending: &Pending, enrolled, unsigned| may_say_yes(pending, &ada(), enrolled, unsigned, AnswerScope::Once);
         let two = pending();
         assert_eq!(yes(&two, false, 2), Ok(()));
         assert_eq!(yes(&two, true, 2), Ok(()), "a signature is wanted from tier 3 on");
@@ -188,11 +220,14 @@ pub mod tests {
         assert_eq!(yes(&three, false, 3), Ok(()));
         assert_eq!(yes(&three, true, 3), Err(Bar::Signature));
         let weak = Answerer { max_tier: 2, ..ada() };
-        assert_eq!(may_say_yes(&three, &weak, false, 3), Err(Bar::Tier { most: 2 }));
+        assert_eq!(may_say_yes(&three, &weak, false, 3, AnswerScope::Once), Err(Bar::Tier { most: 2 }));
         let four = changed(pending(), |one| {
             one.tier = Tier::Critical;
         });
-        assert_eq!(may_say_yes(&four, &Answerer { max_tier: 4, ..ada() }, false, 4), Err(Bar::Terminal));
+        assert_eq!(
+            may_say_yes(&four, &Answerer { max_tier: 4, ..ada() }, false, 4, AnswerScope::Once),
+            Err(Bar::Terminal)
+        );
         assert_eq!(
             yes(
                 &changed(pending(), |one| {
@@ -231,14 +266,43 @@ pub mod tests {
     }
 
     #[test]
+    fn a_yes_that_lasts_is_signed_where_approvers_are_enrolled() {
+        let yes = |reach, enrolled| may_say_yes(&pending(), &ada(), enrolled, 2, reach);
+        assert_eq!(yes(AnswerScope::Once, true), Ok(()));
+        for reach in [AnswerScope::Session, AnswerScope::Until(9), AnswerScope::Always] {
+            assert_eq!(yes(reach, true), Err(Bar::Signature), "{reach}");
+            assert_eq!(yes(reach, false), Ok(()), "{reach}");
+        }
+    }
+
+    #[test]
+    fn a_grant_is_offered_where_the_card_offers_it_to_whoever_waits() {
+        let one = |change: fn(&mut Pending)| {
+            let granted = changed(pending(), |one| one.may_grant = true);
+            offers(&changed(granted, change))
+        };
+        assert_eq!(one(|_| {}), ["once", "session", "until", "always"]);
+        assert_eq!(one(|one| one.session = String::new()), ["once", "until", "always"]);
+        assert_eq!(one(|one| one.may_grant = false), ["once"]);
+        assert_eq!(one(|one| one.tier = Tier::Critical), ["once"]);
+        assert_eq!(one(|one| one.approvals = 2), ["once"]);
+        assert_eq!(one(|one| one.decision = true), ["once"]);
+        assert_eq!(one(|one| one.state = State::Late), ["once"]);
+        let opinion = |says| Opinion { says, ..Opinion::nothing("m", "r") };
+        let reviewed = |says| changed(pending(), |one| (one.may_grant, one.review) = (true, Some(opinion(says))));
+        assert_eq!(offers(&reviewed(Says::Deny)), ["once"]);
+        assert_eq!(offers(&reviewed(Says::Escalate)).len(), 4);
+    }
+
+    #[test]
     fn nobody_answers_what_they_handed_in() {
         let own = changed(pending(), |one| {
             one.root = "1000@api:phone".to_owned();
         });
-        assert_eq!(may_say_yes(&own, &ada(), false, 2), Err(Bar::Own));
+        assert_eq!(may_say_yes(&own, &ada(), false, 2, AnswerScope::Once), Err(Bar::Own));
         let other = changed(pending(), |one| {
             one.root = "1000@api:phone2".to_owned();
         });
-        assert_eq!(may_say_yes(&other, &ada(), false, 2), Ok(()));
+        assert_eq!(may_say_yes(&other, &ada(), false, 2, AnswerScope::Once), Ok(()));
     }
 }

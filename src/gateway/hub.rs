@@ -221,6 +221,7 @@ pub fn view(shown: &Shown, now: Timestamp) -> Value {
     value["cwd"] = json!(guard_ui::ui::visible::text(&pending.cwd));
     value["why"] = json!(guard_ui::ui::visible::text(&pending.why));
     value["tier_name"] = json!(pending.tier.name());
+    value["offers"] = json!(crate::answer::offers(pending));
     if let Some(said) = &pending.said {
         value["said"] = json!(guard_ui::ui::visible::text(said));
     }

@@ -11,12 +11,13 @@ use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 
 use crate::answer::{self, Answerer};
-use crate::api::answers::give;
+use crate::api::answers::{Answer, give};
 use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::backend::Offer;
 use crate::channel::{self, Card, Channel, Did, Doing, Health, Press, Status, Tap};
 use crate::hub::{Shown, seconds_left};
+use crate::judge::answer_scope::AnswerScope;
 use crate::name::{hash, secret};
 use crate::route::{is_urgent, route};
 use crate::store::queue::{Pending, State};
@@ -51,7 +52,7 @@ pub fn card(app: &App, shown: &Shown) -> Card {
     let visible = |text: &str| guard_ui::ui::visible::text(text).into_owned();
     let anybody = Answerer { by: String::new(), token: None, max_tier: 3 };
     let enrolled = app.account.approvers().is_any();
-    let bar = answer::may_say_yes(pending, &anybody, enrolled, config.unsigned_tier).err();
+    let bar = answer::may_say_yes(pending, &anybody, enrolled, config.unsigned_tier, AnswerScope::Once).err();
     let by = pending.agent.as_deref().unwrap_or(&pending.origin);
     Card {
         action_id: shown.action.clone(),
@@ -387,7 +388,7 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
     };
     let Some(shown) = shown else { return "there is no such request any more".to_owned() };
     let who = Answerer { by: format!("{approver} ({})", tap.channel), token: None, max_tier: 3 };
-    match give(app, &shown, &who, yes, words, None).await {
+    match give(app, &shown, &who, Answer { yes, words, ..Answer::default() }).await {
         Ok(axum::Json(value)) => value["told"].as_str().unwrap_or("done").to_owned(),
         Err(problem) => problem.detail,
     }

@@ -128,6 +128,13 @@ impl Receipt {
     }
 }
 
+/// What a grant that is given with an answer covers: this command to the byte, in its directory and below.
+#[must_use]
+pub fn exactly(invocation: &Invocation) -> (What, Place) {
+    let path = invocation.cwd.to_string_lossy().into_owned();
+    (What::Exact { command: invocation.display() }, Place::Folder { path })
+}
+
 impl Place {
     /// Whether a directory lies where the grant holds.
     #[must_use]

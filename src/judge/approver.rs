@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+use super::answer_scope::AnswerScope;
 use super::bindings::Bindings;
 use super::invocation::{Digest, Invocation};
 use super::risk::Risk;
@@ -176,29 +177,40 @@ pub struct Approval<'a> {
     pub bindings: &'a Bindings,
     /// How many different approvers it wants, as it was filed.
     pub approvals: u8,
+    /// How far the yes reaches.
+    pub scope: AnswerScope,
 }
 
 impl Approval<'_> {
     /// The bytes that are signed. Nothing else that is signed begins alike.
     #[must_use]
     pub fn message(&self) -> Vec<u8> {
+        format!("guard approval 3\n{}scope {}\n", self.of_this_asking(), self.scope).into_bytes()
+    }
+
+    /// What binds it to one asking.
+    fn of_this_asking(&self) -> String {
         let Self { request, filed, digest, approvals, .. } = self;
         let bindings = Digest(self.bindings.digest());
         let nonce: String = self.fresh.nonce.iter().map(|byte| format!("{byte:02x}")).collect();
         let card = Digest(self.fresh.card);
         format!(
-            "guard approval 2\nrequest {request}\nfiled {filed}\nnonce {nonce}\ncommand {digest}\nbindings {bindings}\n\
+            "request {request}\nfiled {filed}\nnonce {nonce}\ncommand {digest}\nbindings {bindings}\n\
              card {card}\napprovals {approvals}\n"
         )
-        .into_bytes()
     }
-}
 
-/// What an earlier version signed for a yes, which holds for every asking alike: known so that it is refused by name.
-#[must_use]
-pub fn unbound_approval(request: &str, digest: &Digest, bindings: &Bindings) -> Vec<u8> {
-    let bindings = Digest(bindings.digest());
-    format!("guard approval 1\nrequest {request}\ncommand {digest}\nbindings {bindings}\n").into_bytes()
+    /// What earlier versions signed for a yes, which does not say which asking it answers, or not how far it reaches:
+    /// known so that it is refused by name.
+    #[must_use]
+    pub fn earlier_messages(&self) -> [Vec<u8>; 2] {
+        let Self { request, digest, .. } = self;
+        let bindings = Digest(self.bindings.digest());
+        [
+            format!("guard approval 1\nrequest {request}\ncommand {digest}\nbindings {bindings}\n").into_bytes(),
+            format!("guard approval 2\n{}", self.of_this_asking()).into_bytes(),
+        ]
+    }
 }
 
 /// What is signed to enrol or remove an approver. `change` is `add` or `remove`.
@@ -411,10 +423,19 @@ mod tests {
         let invocation = crate::judge::testing::argv(Origin::Cli, &["rm", "x"]);
         let fresh = Fresh::of([7; 16], &invocation, &Risk::default());
         let (digest, bindings) = (Digest([1; 32]), Bindings::of(&crate::judge::Judgment::default(), None));
-        let one =
-            Approval { request: "r1", filed: 5, fresh: &fresh, digest: &digest, bindings: &bindings, approvals: 1 };
+        let scope = AnswerScope::Once;
+        let one = Approval {
+            request: "r1",
+            filed: 5,
+            fresh: &fresh,
+            digest: &digest,
+            bindings: &bindings,
+            approvals: 1,
+            scope,
+        };
         let text = String::from_utf8(one.message()).unwrap();
-        assert!(text.starts_with("guard approval 2\nrequest r1\nfiled 5\nnonce 07070707"), "{text}");
+        assert!(text.starts_with("guard approval 3\nrequest r1\nfiled 5\nnonce 07070707"), "{text}");
+        assert!(text.ends_with("approvals 1\nscope once\n"), "{text}");
         let elsewhere = Bindings::of(&crate::judge::Judgment::default(), Some((1, 2)));
         let other_card = Fresh::of([7; 16], &crate::judge::testing::argv(Origin::Cli, &["rm", "y"]), &Risk::default());
         let other_nonce = Fresh { nonce: [8; 16], ..fresh };
@@ -426,8 +447,19 @@ mod tests {
             Approval { digest: &Digest([2; 32]), ..one },
             Approval { bindings: &elsewhere, ..one },
             Approval { approvals: 2, ..one },
+            Approval { scope: AnswerScope::Session, ..one },
+            Approval { scope: AnswerScope::Until(9), ..one },
+            Approval { scope: AnswerScope::Until(10), ..one },
+            Approval { scope: AnswerScope::Always, ..one },
         ] {
             assert_ne!(other.message(), one.message(), "{other:?}");
+        }
+        let times = [9, 10].map(|at| Approval { scope: AnswerScope::Until(at), ..one }.message());
+        assert_ne!(times[0], times[1]);
+        for (number, earlier) in (1..).zip(one.earlier_messages()) {
+            let earlier = String::from_utf8(earlier).unwrap();
+            assert!(earlier.starts_with(&format!("guard approval {number}\nrequest r1\n")), "{earlier}");
+            assert!(!earlier.contains("scope"), "{earlier}");
         }
     }
 

@@ -21,6 +21,7 @@ use rules::catalog::Catalog;
 pub mod agent_template;
 pub mod agents;
 pub mod analysis;
+pub mod answer_scope;
 pub mod approved;
 pub mod approver;
 pub mod behaviour;

@@ -11,10 +11,13 @@ use super::Store;
 use super::behaviour;
 use super::chain::{self, Draft};
 use super::error::StoreError;
+use super::grants::encode;
 use super::key::Key;
 use super::prune;
 use super::queue::{Answer, Pending, Queue};
 use super::redact::redact;
+use crate::judge::answer_scope::AnswerScope;
+use crate::judge::approved::Until;
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
@@ -31,11 +34,15 @@ pub struct Answered {
     pub words: Option<String>,
     /// Of approvers, over the request.
     pub signatures: Vec<Signed>,
+    /// How far it reaches.
+    #[serde(default)]
+    pub scope: AnswerScope,
 }
 
 /// What an answer is bound to.
-pub(super) fn seal(key: &Key, request: &str, digest: &Digest, bindings: &Bindings) -> [u8; 32] {
-    let bytes = [request.as_bytes(), &[0], &digest.0, &bindings.digest()].concat();
+pub(super) fn seal(key: &Key, request: &str, digest: &Digest, bindings: &Bindings, scope: AnswerScope) -> [u8; 32] {
+    let reach = if scope.is_once() { String::new() } else { scope.to_string() };
+    let bytes = [request.as_bytes(), &[0], &digest.0, &bindings.digest(), reach.as_bytes()].concat();
     key.seal("answer", &bytes)
 }
 
@@ -47,7 +54,7 @@ impl Store {
         answer: &Answer<'_>,
         now: Timestamp,
     ) -> Result<i64, StoreError> {
-        let Answer { yes: bound, by, words, signatures, .. } = *answer;
+        let Answer { yes: bound, by, words, signatures, scope: reach, .. } = *answer;
         let mut draft = Draft::default();
         draft.text("kind", Some("answered"));
         draft.integer("at", now.as_millisecond());
@@ -57,12 +64,13 @@ impl Store {
         let mac = match bound {
             Some((digest, bindings)) => {
                 let key = Key::read_or_make(&self.paths.key())?;
-                Some(seal(&key, &request.id, digest, bindings))
+                Some(seal(&key, &request.id, digest, bindings, reach))
             }
             None => None,
         };
         if let Some(mac) = &mac {
             draft.blob("digest", mac);
+            draft.text("until", reach.until(&request.session).as_ref().map(encode));
         }
         draft.text("cwd", Some(request.cwd.as_str()));
         draft.text("user", Some(by));
@@ -92,22 +100,27 @@ impl Store {
         digest: &Digest,
         bindings: &Bindings,
     ) -> Result<Option<Answered>, StoreError> {
-        let wanted = seal(&Key::read(&self.paths.key())?, request, digest, bindings);
+        let key = Key::read(&self.paths.key())?;
         self.persist(|connection| {
-            const ANSWER: &str = "SELECT digest, user, words, signatures FROM record
+            const ANSWER: &str = "SELECT digest, user, words, signatures, until FROM record
                 WHERE id = ?1 AND kind = 'answered' AND decision = 'allow' AND scope = ?2";
             let found = connection
                 .prepare(ANSWER)?
                 .query_row((row, scope(request)), |found| {
                     let (mac, by): (Option<Vec<u8>>, Option<String>) = (found.get(0)?, found.get(1)?);
-                    Ok((mac, by, found.get(2)?, found.get::<_, Option<String>>(3)?))
+                    let (signatures, until): (Option<String>, Option<String>) = (found.get(3)?, found.get(4)?);
+                    Ok((mac, by, found.get(2)?, signatures, until))
                 })
                 .optional()?;
-            let Some((Some(mac), Some(by), words, signatures)) = found else { return Ok(None) };
+            let Some((Some(mac), Some(by), words, signatures, until)) = found else { return Ok(None) };
+            // Nor does a yes that reaches nobody knows how far say anything.
+            let Ok(until) = until.map(|text| serde_json::from_str::<Until>(&text)).transpose() else { return Ok(None) };
+            let scope = AnswerScope::of(until.as_ref());
             // What cannot be read is no signature.
             let signatures = signatures.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+            let wanted = seal(&key, request, digest, bindings, scope);
             let holds = mac == wanted && chain::is_whole(connection, row)?;
-            Ok(holds.then_some(Answered { row, by, words, signatures }))
+            Ok(holds.then_some(Answered { row, by, words, signatures, scope }))
         })
     }
 

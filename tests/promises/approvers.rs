@@ -112,6 +112,7 @@ fn an_old_signature_does_not_approve_the_same_command_asked_again() {
             waited_for: true,
             approvals: 1,
             signer: &["ada".to_owned()],
+            scope: guard::judge::answer_scope::AnswerScope::Once,
         };
         let outcome = queue.answer(&home.store(), &whole.pending, &answer, jiff::Timestamp::now()).unwrap();
         assert!(matches!(outcome, guard::store::queue::Outcome::Done { .. }), "{outcome:?}");

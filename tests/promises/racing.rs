@@ -9,6 +9,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use guard::judge::answer_scope::AnswerScope;
 use guard::prompt::terminal::READING;
 use guard::prompt::wakeup;
 use guard::store::Kind;
@@ -65,7 +66,16 @@ fn waiting(home: &Home) -> (Asker, Traced) {
 fn say_yes_to(home: &Home, shown: &Whole) -> Outcome {
     let queue = queue(home);
     let yes = Some((&shown.digest, &shown.bindings));
-    let answer = Answer { yes, by: "ada", words: None, signatures: &[], waited_for: true, approvals: 1, signer: &[] };
+    let answer = Answer {
+        yes,
+        by: "ada",
+        words: None,
+        signatures: &[],
+        waited_for: true,
+        approvals: 1,
+        signer: &[],
+        scope: AnswerScope::Once,
+    };
     let outcome = queue.answer(&home.store(), &shown.pending, &answer, Timestamp::now()).unwrap();
     wakeup::ring(&queue.bell(&shown.pending.id).unwrap());
     outcome

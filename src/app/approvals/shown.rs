@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::app::ask::{self, Card};
 use crate::app::engine::Engine;
 use crate::judge::Judgment;
+use crate::judge::answer_scope::{AnswerScope, NotOffered};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::judge::policy::Prompt;
@@ -48,6 +49,20 @@ impl Shown {
         self.whole.pending.tier.max(self.judgment.risk.tier)
     }
 
+    /// Whether the guard that asked offers a grant with the answer.
+    fn may_grant(&self) -> bool {
+        self.whole.pending.offers_grant(self.waited_for)
+    }
+
+    /// That a yes may reach so far.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn offers(&self, scope: AnswerScope) -> Result<(), NotOffered> {
+        let may_grant = self.prompt().may_grant && self.judgment.may_grant;
+        scope.check(may_grant, &self.whole.pending.session, Timestamp::now().as_second())
+    }
+
     /// Whether one question may be about it and others.
     pub fn may_be_in_a_batch(&self) -> bool {
         let refused = self.whole.pending.review.as_ref().is_some_and(|opinion| opinion.says == Says::Deny);
@@ -67,7 +82,7 @@ impl Shown {
             seconds: seconds.min(left),
             finish_seconds: timeouts.critical_finish.min(left),
             word: tier == Tier::Critical,
-            may_grant: tier < Tier::Critical && self.waited_for && self.approvals == 1 && !decision,
+            may_grant: self.may_grant() && tier < Tier::Critical && self.approvals == 1 && !decision,
             approvals: self.approvals,
             decision,
         }

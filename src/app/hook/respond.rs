@@ -16,7 +16,7 @@ use super::hosts::Host;
 use super::typing;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
-use crate::app::ask::Asked;
+use crate::app::ask::{self, Asked, Offer};
 use crate::app::authorize;
 use crate::app::deeds;
 use crate::app::engine::{Engine, EngineError, Judged};
@@ -125,10 +125,13 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
             let _with_agent = Parting::watch(&engine.caller);
             let wait = Wait { opinion, ..wait(host, &engine, &prompt, watchdog) };
             match elsewhere(&engine, &invocation, &judgment, &prompt, &wait) {
-                Ok(by) => {
+                Ok((grant, by)) => {
                     let settled = Settled::Allowed(&ApprovalReason::Person);
                     match note.write(settled, Some(begun.elapsed()), by.as_deref(), hands()) {
-                        Ok(()) => Ok(allow()),
+                        Ok(()) => {
+                            ask::give_or_tell(&engine, &invocation, grant.as_ref());
+                            Ok(allow())
+                        }
                         Err(refusal) => deny(refusal, None),
                     }
                 }
@@ -157,16 +160,17 @@ fn in_full(engine: &Engine, mut reason: String) -> String {
     super::cut(&reason)
 }
 
-/// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.
+/// Lets it wait in the queue, and judges it once more when somebody says yes. The grant that came with it, and
+/// who gave both, for the record.
 fn elsewhere(
     engine: &Engine,
     invocation: &Invocation,
     judgment: &Judgment,
     prompt: &Prompt,
     wait: &Wait,
-) -> Result<Option<String>, Refusal> {
-    let by = match queue::ask(engine, invocation, judgment, prompt, wait) {
-        Asked::Yes { by, .. } => by,
+) -> Result<(Option<Offer>, Option<String>), Refusal> {
+    let yes = match queue::ask(engine, invocation, judgment, prompt, wait) {
+        Asked::Yes { grant, by } => (grant, by),
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
         Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
         Asked::Queued { request } => {
@@ -174,7 +178,7 @@ fn elsewhere(
         }
     };
     let fresh = engine.judge_again(invocation);
-    Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| by)
+    Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| yes)
 }
 
 /// How long it may wait: as the policy says, and no longer than leaves time to answer.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::app::ask::Asked;
+use crate::app::ask::{self as asking, Asked, Offer};
 use crate::app::authorize;
 use crate::app::engine::{self, Engine, Judged};
 use crate::app::queue::{self, Tells, Wait};
@@ -119,8 +119,12 @@ fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), Stri
             let begun = Instant::now();
             let thought = opinion.borrow().clone();
             match ask(&engine, &invocation, &judgment, &prompt, (most, named), thought) {
-                Ok(by) => write(Settled::Allowed(&ApprovalReason::Person), Some(begun.elapsed()), by.as_deref())
-                    .map_err(|refusal| deny(&refusal, None)),
+                Ok((grant, by)) => {
+                    write(Settled::Allowed(&ApprovalReason::Person), Some(begun.elapsed()), by.as_deref())
+                        .map_err(|refusal| deny(&refusal, None))?;
+                    asking::give_or_tell(&engine, &invocation, grant.as_ref());
+                    Ok(())
+                }
                 // Where nobody could be asked, nobody took time to answer.
                 Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
                     Err(deny(&refusal, None))
@@ -131,7 +135,8 @@ fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), Stri
     }
 }
 
-/// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.
+/// Lets it wait in the queue, and judges it once more when somebody says yes. The grant that came with it, and
+/// who gave both, for the record.
 fn ask(
     engine: &Engine,
     invocation: &Invocation,
@@ -139,20 +144,20 @@ fn ask(
     prompt: &Prompt,
     (most, named): (Duration, Named),
     opinion: Option<Opinion>,
-) -> Result<Option<String>, Refusal> {
+) -> Result<(Option<Offer>, Option<String>), Refusal> {
     let policy = Duration::from_secs(engine.policy().queue_wait.into());
     let time = policy.min(most).min(queue::callers_limit(&engine.caller.env));
     let why = "a call of a tool waits in the queue, and may not wait here".to_owned();
     let wait =
         Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion, named: Some(named) };
-    let by = match queue::ask(engine, invocation, judgment, prompt, &wait) {
-        Asked::Yes { by, .. } => by,
+    let yes = match queue::ask(engine, invocation, judgment, prompt, &wait) {
+        Asked::Yes { grant, by } => (grant, by),
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
         Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
         Asked::Queued { request } => return Err(Refusal::NoOne { why: format!("request {request} waits") }),
     };
     let fresh = engine.judge_again(invocation);
-    Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| by)
+    Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| yes)
 }
 
 /// A refusal in words that a model understands: it did not run, why, and that asking again in another way is no use.

@@ -60,6 +60,7 @@ impl Requests {
                 decision: new.decision,
                 plea: new.plea.clone(),
                 opinion: new.opinion.cloned(),
+                may_grant: new.may_grant,
             }))),
         }
     }
@@ -135,6 +136,7 @@ impl Requests {
                 words: answer.words.map(str::to_owned),
                 signatures: answer.signatures.to_vec(),
                 approvals: answer.approvals,
+                scope: answer.scope,
             }))),
         }
     }

@@ -21,6 +21,7 @@ use super::message::{Ask, Reply, Said, Text, VERSION, Version};
 use super::server::Server;
 use super::show;
 use crate::app::record_backend;
+use crate::judge::approved::{Place, Until, What};
 use crate::judge::invocation::{Digest, Invocation, Request};
 use crate::service::line::Lines;
 use crate::store::queue::{Queue, Told};
@@ -51,6 +52,8 @@ pub(super) struct Connection<'a> {
     filed: Vec<String>,
     /// Grants of which this connection was told.
     granted: HashSet<i64>,
+    /// Grants that came with a yes taken over this connection, until when they hold, and who gave them.
+    offered: Vec<((What, Place), Until, String)>,
 }
 
 fn told<T>(result: Result<T, crate::store::StoreError>) -> Or<T> {
@@ -67,7 +70,16 @@ fn reply<T: Serialize>(result: Or<T>) -> Vec<u8> {
 impl<'a> Connection<'a> {
     pub fn new(house: &'a Server, peer: Peer) -> Self {
         let (store, queue) = (OnceCell::new(), OnceCell::new());
-        Self { house, peer, store, queue, taken: HashMap::new(), filed: Vec::new(), granted: HashSet::new() }
+        Self {
+            house,
+            peer,
+            store,
+            queue,
+            taken: HashMap::new(),
+            filed: Vec::new(),
+            granted: HashSet::new(),
+            offered: Vec::new(),
+        }
     }
 
     /// Answers until the other end has nothing more to say, or says what is none.
@@ -153,7 +165,6 @@ impl<'a> Connection<'a> {
             Ask::Signatures { id, digest, bindings } => reply(self.signatures(&id, &digest, &bindings)),
             Ask::Answer(given) => reply(self.give(*given)),
             Ask::Grant { what, place, until, words, user, session } => {
-                let words = format!("{words} (given by {})", self.user());
                 let grant = NewGrant {
                     what: &what,
                     place: &place,

@@ -8,6 +8,7 @@ use base64ct::{Base64, Encoding as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
@@ -251,6 +252,9 @@ pub struct New {
     /// What a reviewer thinks of it.
     #[serde(default)]
     pub opinion: Option<Opinion>,
+    /// Its card offers a grant.
+    #[serde(default)]
+    pub may_grant: bool,
 }
 
 /// A person's answer.
@@ -264,6 +268,9 @@ pub struct Given {
     pub signatures: Vec<Signed>,
     /// How many different approvers are wanted, as the one who answers finds it.
     pub approvals: u8,
+    /// How far a yes reaches.
+    #[serde(default)]
+    pub scope: AnswerScope,
 }
 
 /// A session, for those who may let it go on.

@@ -10,7 +10,7 @@ use axum::extract::{Path, State};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::access::Caller;
 use super::lists::known;
@@ -18,7 +18,8 @@ use super::problem::Problem;
 use super::{App, locked, passkeys};
 use crate::answer::{self, Answerer, Bar};
 use crate::backend::{Given, Scope};
-use crate::hub::Shown;
+use crate::hub::{self, Shown};
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::Signed;
 use crate::judge::approver::passkey::Assertion;
 use crate::store::queue::Outcome;
@@ -26,10 +27,66 @@ use crate::store::queue::Outcome;
 /// The longest words that go with an answer, in characters.
 const WORDS: usize = 500;
 
+/// The words for how far a yes reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Word {
+    #[default]
+    Once,
+    Session,
+    Until,
+    Always,
+}
+
+/// How far a yes reaches.
+#[derive(Debug, Default, Deserialize, ToSchema, IntoParams)]
+pub struct Reach {
+    /// once (the default), or a grant of exactly this command in its directory, where `offers` of the request has it: until
+    /// the session ends (session), until a time (until), until it is revoked (always)
+    scope: Option<Word>,
+    /// When a grant `until` ends, at most 14 days ahead
+    #[schema(value_type = Option<String>, format = DateTime)]
+    #[param(value_type = Option<String>, format = DateTime)]
+    until: Option<Timestamp>,
+}
+
+impl Reach {
+    /// What is meant.
+    ///
+    /// # Errors
+    /// A time is missing, or belongs to nothing.
+    pub(super) fn read(&self) -> Result<AnswerScope, Problem> {
+        Ok(match (self.scope.unwrap_or_default(), self.until) {
+            (Word::Until, Some(at)) => AnswerScope::Until(at.as_second()),
+            (Word::Until, None) => return Err(Problem::new("bad-request", "the scope until wants a time: until")),
+            (_, Some(_)) => return Err(Problem::new("bad-request", "until belongs to the scope until")),
+            (Word::Once, None) => AnswerScope::Once,
+            (Word::Session, None) => AnswerScope::Session,
+            (Word::Always, None) => AnswerScope::Always,
+        })
+    }
+}
+
+/// That a yes to this may reach so far.
+///
+/// # Errors
+/// It may not, and why.
+pub(super) fn offered(shown: &Shown, reach: AnswerScope) -> Result<(), Problem> {
+    let (pending, now) = (&shown.pending, Timestamp::now().as_second());
+    let checked = reach.check(pending.offers_grant(true), &pending.session, now);
+    checked.map_err(|why| Problem::new("not-offered", why.to_string()))
+}
+
 /// What goes with an answer.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Said {
+    /// For a yes: once (the default), or a grant of exactly this command in its directory, where `offers` of the request
+    /// has it: until the session ends (session), until a time (until), until it is revoked (always)
+    pub scope: Option<Word>,
+    /// When a grant `until` ends, at most 14 days ahead
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub until: Option<Timestamp>,
     /// What whoever asked is told
     pub words: Option<String>,
     /// What the browser gave for the challenge, where an approver signs with a passkey
@@ -37,11 +94,11 @@ pub struct Said {
     pub assertion: Option<Assertion>,
 }
 
-/// Lets it run, once.
+/// Lets it run, once; or asks the guard that waits for a grant as well.
 #[utoipa::path(post, path = "/v1/requests/{id}/approve", params(("id" = String, Path)), request_body = Option<Said>,
     responses((status = 200, description = "the outcome"), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
-    (status = 410, body = Problem), (status = 429, body = Problem)))]
+    (status = 410, body = Problem), (status = 422, body = Problem), (status = 429, body = Problem)))]
 pub async fn approve(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -74,50 +131,68 @@ async fn by_api(
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Decide)?;
     locked(&app.limits).decide.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
-    let Said { words, assertion } = body.map(|Json(said)| said).unwrap_or_default();
+    let Said { scope, until, words, assertion } = body.map(|Json(said)| said).unwrap_or_default();
     let words = words.filter(|words| !words.trim().is_empty());
     if words.as_deref().is_some_and(|words| words.chars().count() > WORDS) {
         return Err(Problem::new("bad-request", format!("words: at most {WORDS} characters")).about(id));
+    }
+    let reach = Reach { scope, until }.read().map_err(|why| why.about(id))?;
+    if !yes && (scope.is_some() || until.is_some()) {
+        return Err(Problem::new("bad-request", "scope and until belong to a yes").about(id));
     }
     let shown = known(app, caller, id).await?.shown;
     let shown = shown.ok_or_else(|| Problem::new("settled", "it was settled without a person").about(id))?;
     let who = caller.answerer();
     let signed = match assertion.filter(|_| yes) {
-        Some(assertion) => Some(passkeys::signed(app, &shown, &who, &assertion).await.map_err(|why| why.about(id))?),
+        Some(assertion) => {
+            offered(&shown, reach).map_err(|why| why.about(id))?;
+            let signed = passkeys::signed(app, &shown, &who, (&assertion, reach)).await;
+            Some(signed.map_err(|why| why.about(id))?)
+        }
         None => None,
     };
-    give(app, &shown, &who, yes, words, signed).await.map_err(|problem| problem.about(id))
+    give(app, &shown, &who, Answer { yes, reach, words, signed }).await.map_err(|problem| problem.about(id))
 }
 
-/// Gives an answer, wherever it comes from, and says what became of it.
+/// An answer, wherever it comes from.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    pub yes: bool,
+    /// How far a yes reaches.
+    pub reach: AnswerScope,
+    pub words: Option<String>,
+    /// By an approver's passkey.
+    pub signed: Option<Signed>,
+}
+
+/// Gives an answer, and says what became of it.
 ///
 /// # Errors
 /// It does not count, and why.
-pub async fn give(
-    app: &Arc<App>,
-    shown: &Shown,
-    who: &Answerer,
-    yes: bool,
-    words: Option<String>,
-    signed: Option<Signed>,
-) -> Result<Json<Value>, Problem> {
+pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: Answer) -> Result<Json<Value>, Problem> {
+    let Answer { yes, reach, words, signed } = answer;
+    if yes && hub::is_waiting(shown) {
+        offered(shown, reach)?;
+    }
     if yes && signed.is_some() {
         answer::may_sign(&shown.pending, who).map_err(barred)?;
     } else if yes {
         let enrolled = app.account.approvers().is_any();
-        answer::may_say_yes(&shown.pending, who, enrolled, app.config().unsigned_tier).map_err(barred)?;
+        answer::may_say_yes(&shown.pending, who, enrolled, app.config().unsigned_tier, reach).map_err(barred)?;
     } else if who.token.as_deref().is_some_and(|token| answer::is_of(&shown.pending, token)) {
         return Err(Problem::new("own-request", "whoever asked cancels it: DELETE"));
     }
     let (pending, now) = (shown.pending.clone(), Timestamp::now());
     let by = signed.as_ref().map_or_else(|| who.by.clone(), |signed| format!("{} (passkey)", signed.approver));
-    let given = Given { yes, by: by.clone(), words, signed };
+    let given = Given { yes, by: by.clone(), words, signed, reach };
     let outcome = app.room.at(move |backend| backend.answer(&pending, &given, now)).await??;
     // Everybody hears of it at once.
     let _ = app.look().await;
-    let text = answer::told(&outcome, yes);
+    let text = answer::told(&outcome, yes, reach);
     match &outcome {
-        Outcome::Done { .. } => Ok(Json(json!({ "outcome": "done", "told": text, "by": by }))),
+        Outcome::Done { .. } => {
+            Ok(Json(json!({ "outcome": "done", "told": text, "by": by, "scope": reach.to_string() })))
+        }
         Outcome::Partly { by } => Ok(Json(json!({ "outcome": "partly", "told": text, "by": by }))),
         // The same answer again, by whoever gave it: a tap that was repeated because its answer was lost.
         Outcome::Settled(now) if now.decided_by.as_deref() == Some(&by) && was(now.state) == Some(yes) => {
@@ -131,6 +206,7 @@ pub async fn give(
         Outcome::Settled(_) | Outcome::SignedAlready { .. } | Outcome::AskedAnew => Err(Problem::new("settled", text)),
         Outcome::Unsigned => Err(Problem::new("signature-required", text)),
         Outcome::Wordless => Err(Problem::new("not-from-afar", text)),
+        Outcome::NotOffered { .. } => Err(Problem::new("not-offered", text)),
         Outcome::TooLate => Err(Problem::new("too-late", text)),
         Outcome::Unknown => Err(Problem::new("not-found", text)),
     }

@@ -19,7 +19,7 @@ use tokio::sync::broadcast::error::RecvError;
 use utoipa::IntoParams;
 
 use super::access::Caller;
-use super::answers::give;
+use super::answers::{Answer, give};
 use super::problem::Problem;
 use super::{App, locked};
 use crate::backend::Scope;
@@ -200,7 +200,8 @@ async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
         Err(problem) => return ack("not_found", problem.detail),
     };
     let Some(shown) = known.shown else { return ack("settled", "it was settled without a person".to_owned()) };
-    match give(app, &shown, &caller.answerer(), said.yes, said.reason, None).await {
+    let answer = Answer { yes: said.yes, words: said.reason, ..Answer::default() };
+    match give(app, &shown, &caller.answerer(), answer).await {
         Ok(axum::Json(value)) => {
             ack(value["outcome"].as_str().unwrap_or_default(), value["told"].as_str().unwrap_or_default().to_owned())
         }

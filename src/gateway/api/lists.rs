@@ -22,6 +22,7 @@ use crate::answer::{self, REPLIES};
 use crate::backend::{Scope, Submission};
 use crate::channel::Status;
 use crate::hub::{self, Shown};
+use crate::judge::answer_scope::AnswerScope;
 use crate::store::queue::State as Stands;
 
 /// How many requests a page of a list holds.
@@ -152,11 +153,17 @@ fn shown(app: &App, caller: &Caller, id: &str, known: &Known) -> Response {
     value["action_id"] = json!(id);
     if let Some(shown) = &known.shown {
         let enrolled = app.account.approvers().is_any();
-        let bar = answer::may_say_yes(&shown.pending, &caller.answerer(), enrolled, app.config().unsigned_tier).err();
+        let may = |reach| {
+            answer::may_say_yes(&shown.pending, &caller.answerer(), enrolled, app.config().unsigned_tier, reach).err()
+        };
+        let bar = may(AnswerScope::Once);
         let by_passkey = bar == Some(answer::Bar::Signature)
             && answer::may_sign(&shown.pending, &caller.answerer()).is_ok()
             && super::passkeys::are_any(app);
         value["by_passkey"] = json!(by_passkey);
+        // What lasts may want a signature where a yes for once does not.
+        let signs = may(AnswerScope::Always) == Some(answer::Bar::Signature);
+        value["grant_by_passkey"] = json!(signs);
         value["approve_bar"] = json!(bar.map(|bar| bar.to_string()));
     }
     if let Some(submission) = &known.submission {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Json;
-use axum::extract::{ConnectInfo, Path, State};
+use axum::extract::{ConnectInfo, Path, Query, State};
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,13 +15,14 @@ use tokio::sync::watch;
 use utoipa::ToSchema;
 
 use super::access::{Caller, Peer};
-use super::answers::barred;
+use super::answers::{Reach, barred, offered};
 use super::lists::known;
 use super::problem::Problem;
 use super::{App, locked};
 use crate::answer::{self, Answerer};
 use crate::backend::Scope;
 use crate::hub::{self, Shown};
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::passkey::{self, Assertion, Pairing, Passkey, Registration};
 use crate::judge::approver::{Key, Signed};
 use crate::name::hash;
@@ -70,19 +71,24 @@ pub fn are_any(app: &App) -> bool {
     enrolled(app).is_ok_and(|all| !all.is_empty())
 }
 
-async fn message(app: &App, shown: &Shown) -> Result<Vec<u8>, Problem> {
+async fn message(app: &App, shown: &Shown, reach: AnswerScope) -> Result<Vec<u8>, Problem> {
     let pending = shown.pending.clone();
-    let message = app.room.at(move |backend| backend.approval(&pending)).await??;
+    let message = app.room.at(move |backend| backend.approval(&pending, reach)).await??;
     message.ok_or_else(|| Problem::new("settled", answer::settled(&shown.pending)))
 }
 
-/// The signature of an approver, once it holds for this request.
+/// The signature of an approver, once it holds for a yes to this request that reaches so far.
 ///
 /// # Errors
 /// It does not, and which part of it.
-pub(super) async fn signed(app: &App, shown: &Shown, who: &Answerer, assertion: &Assertion) -> Result<Signed, Problem> {
+pub(super) async fn signed(
+    app: &App,
+    shown: &Shown,
+    who: &Answerer,
+    (assertion, reach): (&Assertion, AnswerScope),
+) -> Result<Signed, Problem> {
     answer::may_sign(&shown.pending, who).map_err(barred)?;
-    let message = message(app, shown).await?;
+    let message = message(app, shown, reach).await?;
     let found = enrolled(app)?.into_iter().find(|(_, passkey)| passkey.credential == assertion.id);
     let (approver, passkey) =
         found.ok_or_else(|| Problem::new("bad-assertion", "no passkey of this id is enrolled"))?;
@@ -92,20 +98,23 @@ pub(super) async fn signed(app: &App, shown: &Shown, who: &Answerer, assertion: 
 }
 
 /// What an approver's passkey is to sign for a yes.
-#[utoipa::path(get, path = "/v1/requests/{id}/challenge", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/v1/requests/{id}/challenge", params(("id" = String, Path), Reach), responses(
     (status = 200, description = "`challenge`, the passkeys that may answer it (`allow`), and the request (`card`)"),
-    (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
-    (status = 409, body = Problem)))]
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+    (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub async fn challenge(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(id): Path<String>,
+    Query(reach): Query<Reach>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Decide)?;
     let shown = known(&app, &caller, &id).await?.shown;
     let shown = shown.ok_or_else(|| Problem::new("settled", "it was settled without a person").about(&id))?;
     answer::may_sign(&shown.pending, &caller.answerer()).map_err(|bar| barred(bar).about(&id))?;
-    let message = message(&app, &shown).await.map_err(|problem| problem.about(&id))?;
+    let reach = reach.read().map_err(|problem| problem.about(&id))?;
+    offered(&shown, reach).map_err(|problem| problem.about(&id))?;
+    let message = message(&app, &shown, reach).await.map_err(|problem| problem.about(&id))?;
     let allow: Vec<Value> = enrolled(&app)?
         .into_iter()
         .map(|(name, passkey)| json!({ "id": passkey.credential, "rp_id": passkey.rp_id, "name": name }))

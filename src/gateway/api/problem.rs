@@ -26,7 +26,7 @@ pub struct Problem {
 }
 
 /// Every kind there is: its word, its status, its title.
-pub const KINDS: [(&str, u16, &str); 16] = [
+pub const KINDS: [(&str, u16, &str); 17] = [
     ("bad-request", 400, "The request is not what this reads"),
     ("unauthorized", 401, "No token, or none that holds"),
     ("forbidden", 403, "The token may not do this"),
@@ -40,6 +40,7 @@ pub const KINDS: [(&str, u16, &str); 16] = [
     ("settled", 409, "It is settled"),
     ("too-late", 410, "It is too late"),
     ("bad-assertion", 422, "The passkey did not sign this"),
+    ("not-offered", 422, "A yes to this does not reach so far"),
     ("key-reused", 422, "The idempotency key came with another body"),
     ("too-many", 429, "Too many requests"),
     ("failed", 503, "guard cannot answer now"),

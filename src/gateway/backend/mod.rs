@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use self::record::{Cursor, SessionView};
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::Signed;
 use crate::judge::invocation::Origin;
 use crate::store::queue::{Outcome, Pending};
@@ -29,6 +30,8 @@ pub struct Given {
     pub words: Option<String>,
     /// The signature of an approver, which was looked at already; the guard that waits looks at it again.
     pub signed: Option<Signed>,
+    /// How far a yes reaches. The grant, where it is one, is given by the guard that waits.
+    pub reach: AnswerScope,
 }
 
 /// What a token may be used for.
@@ -130,11 +133,11 @@ pub trait Backend: Send {
     /// The queue cannot be read.
     fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, String>;
 
-    /// What an approver signs for a yes to a request; `None` where nobody can say yes to it any more.
+    /// What an approver signs for a yes to a request that reaches so far; `None` where nobody can say yes to it any more.
     ///
     /// # Errors
     /// The queue cannot be read.
-    fn approval(&mut self, shown: &Pending) -> Result<Option<Vec<u8>>, String>;
+    fn approval(&mut self, shown: &Pending, reach: AnswerScope) -> Result<Option<Vec<u8>>, String>;
 
     /// Gives an answer to a request as it was shown: the first one wins.
     ///

@@ -18,6 +18,7 @@ use super::base::Base;
 use super::process::lives;
 use super::record::{self, Cursor, SessionView};
 use super::{Backend, Given, Page};
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use crate::judge::policy::Refusal;
@@ -129,11 +130,11 @@ impl Backend for Own {
         Ok(all)
     }
 
-    fn approval(&mut self, shown: &Pending) -> Result<Option<Vec<u8>>, String> {
+    fn approval(&mut self, shown: &Pending, reach: AnswerScope) -> Result<Option<Vec<u8>>, String> {
         let whole = self.queue.whole(&shown.id).map_err(|error| error.to_string())?;
         let same = |whole: &Whole| whole.pending.filed == shown.filed && whole.pending.state.is_open();
         let whole = whole.filter(same);
-        Ok(whole.map(|whole| whole.approval(&whole.fresh, &whole.digest, &whole.bindings).message()))
+        Ok(whole.map(|whole| whole.approval(&whole.fresh, &whole.digest, &whole.bindings, reach).message()))
     }
 
     fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<Outcome, String> {
@@ -159,6 +160,7 @@ impl Backend for Own {
             waited_for: shown.waiter.as_deref().is_none_or(lives) && shown.expires > now,
             approvals: shown.approvals,
             signer: &signer,
+            scope: given.reach,
         };
         let outcome = self.queue.answer(&self.store, shown, &answer, now).map_err(told)?;
         if matches!(outcome, Outcome::Done { .. }) {

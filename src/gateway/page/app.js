@@ -8,6 +8,7 @@ const $ = (id) => document.getElementById(id);
 let replies = [];
 let bars = new Map();
 let signs = new Set();
+let grants = new Set();
 let selected = new Set();
 let waiting = [];
 let stream = null;
@@ -78,19 +79,22 @@ async function openStory(id) {
 }
 
 const does = {
-  approve: (id, words) => answer(id, "approve", words),
+  approve: (id, words, scope) => answer(id, "approve", words, scope),
   deny: (id, words) => answer(id, "deny", words),
-  sign: (id, words) => answer(id, "approve", words, async () => sign(await call("GET", `/v1/requests/${id}/challenge`))),
+  sign: (id, words, scope) => answer(id, "approve", words, scope,
+    async () => sign(await call("GET", `/v1/requests/${id}/challenge?${new URLSearchParams(scope)}`))),
   story: (id) => openStory(id),
   select: (id, on) => { if (on) selected.add(id); else selected.delete(id); drawBatch(); },
 };
 
-async function answer(id, verb, words, signing) {
+async function answer(id, verb, words, scope, signing) {
   const node = document.getElementById(`card-${id}`);
   node?.querySelectorAll("button").forEach((button) => { button.disabled = true; });
   try {
     const assertion = signing ? await signing() : undefined;
-    const { told } = await call("POST", `/v1/requests/${id}/${verb}`, { ...(words ? { words } : {}), ...(assertion ? { assertion } : {}) });
+    const { told } = await call("POST", `/v1/requests/${id}/${verb}`, {
+      ...(words ? { words } : {}), ...scope, ...(assertion ? { assertion } : {}),
+    });
     say(told);
   } catch (error) {
     say(error.message);
@@ -120,7 +124,8 @@ function draw() {
     if (known.has(id)) { known.delete(id); continue; }
     const bar = bars.get(request.action_id);
     const signed = signs.has(request.action_id);
-    const node = card(request, { bar, signed, replies, selected: selected.has(request.action_id), does });
+    const grantSigned = grants.has(request.action_id);
+    const node = card(request, { bar, signed, grantSigned, replies, selected: selected.has(request.action_id), does });
     // A decision for a person stands before everything else.
     if (request.decision) cards.prepend(node); else cards.append(node);
   }
@@ -154,6 +159,7 @@ async function load() {
         const one = await call("GET", `/v1/requests/${request.action_id}`);
         bars.set(request.action_id, one.approve_bar);
         if (one.by_passkey) signs.add(request.action_id);
+        if (one.grant_by_passkey) grants.add(request.action_id);
       }
     }
     waiting = requests.reverse();

@@ -34,8 +34,29 @@ function facts(request) {
   return list;
 }
 
+const HOUR = 3600 * 1000;
+const LASTS = [
+  ["once", "this once"], ["session", "until its session ends"], ["1", "for an hour"], ["24", "for a day"], ["168", "for a week"],
+  ["always", "until that is revoked"],
+];
+
+/** How far a yes reaches: a choice where the request offers one, and what it says. */
+function reach(request, id) {
+  const offers = request.offers ?? [];
+  if (offers.length < 2) return null;
+  const choice = el("select", { id: `lasts-${id}`, class: "lasts", "aria-label": "How long exactly this command may run without asking" },
+    ...LASTS.filter(([value]) => offers.includes(value) || (Number(value) && offers.includes("until")))
+      .map(([value, words]) => el("option", { value }, words)));
+  const value = () => {
+    if (choice.value === "once") return {};
+    if (!Number(choice.value)) return { scope: choice.value };
+    return { scope: "until", until: new Date(Date.now() + Number(choice.value) * HOUR).toISOString() };
+  };
+  return { node: el("p", { class: "reach" }, "Approve ", choice), value };
+}
+
 /** A waiting request. `does` holds what its buttons do. */
-export function card(request, { bar, signed, replies, selected, does }) {
+export function card(request, { bar, signed, grantSigned, replies, selected, does }) {
   const id = request.action_id;
   const article = el("article", { id: `card-${id}`, "data-tier": request.tier, "aria-labelledby": `title-${id}`, tabindex: "-1" });
   const left = el("span", { class: "left" }, `${request.timeout_secs} s`);
@@ -48,21 +69,29 @@ export function card(request, { bar, signed, replies, selected, does }) {
   if (bar && !signed) article.append(el("p", { class: "bar" }, bar));
   const words = el("input", { id: `words-${id}`, "aria-label": "Words for whoever asked", placeholder: "words (optional)", maxlength: "500" });
   const buttons = el("div", { class: "does" });
+  const lasts = reach(request, id);
+  const given = lasts ? lasts.value : () => ({});
   if (signed) {
     // A browser shows its user this site and never the command: what is read here is what is signed only where the page is honest.
-    buttons.append(el("button", { type: "button", class: "yes", "data-do": "sign", onclick: () => does.sign(id, words.value) }, "Approve with passkey"));
+    buttons.append(el("button", { type: "button", class: "yes", "data-do": "sign", onclick: () => does.sign(id, words.value, given()) }, "Approve with passkey"));
   } else if (!bar) {
     const pick = el("input", { type: "checkbox", onchange: (event) => does.select(id, event.target.checked) });
     pick.checked = selected;
     if (request.tier <= 2) buttons.append(el("label", { class: "pick" }, pick, "select"));
-    buttons.append(el("button", { type: "button", class: "yes", "data-do": "approve", onclick: () => does.approve(id, words.value) }, "Approve"));
+    buttons.append(el("button", { type: "button", class: "yes", "data-do": "approve", onclick: () => {
+      const scope = given();
+      if (grantSigned && scope.scope) does.sign(id, words.value, scope);
+      else does.approve(id, words.value, scope);
+    } }, "Approve"));
   }
   buttons.append(el("button", { type: "button", class: "no", "data-do": "deny", onclick: () => does.deny(id, words.value) }, "Deny"));
   for (const reply of replies) {
     buttons.append(el("button", { type: "button", "data-do": "reply", onclick: () => does.deny(id, reply) }, `No: ${reply}`));
   }
   buttons.append(el("button", { type: "button", "data-do": "story", "aria-label": `All about it: request ${request.id}`, onclick: () => does.story(id) }, "All about it"));
-  article.append(words, buttons);
+  article.append(words);
+  if (lasts && (signed || !bar)) article.append(lasts.node);
+  article.append(buttons);
   return article;
 }
 

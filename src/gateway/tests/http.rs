@@ -96,6 +96,72 @@ fn an_agents_command_is_answered_from_afar() {
 }
 
 #[test]
+fn a_yes_that_lasts_is_a_grant_of_this_command_alone() {
+    let house = House::new("");
+    let agent = house.agent(MEDIUM);
+    let waiting = house.waiting();
+    let offers: Vec<&str> = waiting["offers"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(offers.starts_with(&["once"]) && offers.ends_with(&["until", "always"]), "{offers:?}");
+    let id = waiting["action_id"].as_str().unwrap().to_owned();
+    let approve = |id: &str, body: Value| house.post(&format!("/v1/requests/{id}/approve"), &house.person, &body);
+    let day = |days: i64| (jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days)).to_string();
+    for (body, status, kind) in [
+        (json!({ "scope": "until" }), 400, "bad-request"),
+        (json!({ "scope": "always", "until": day(1) }), 400, "bad-request"),
+        (json!({ "scope": "until", "until": day(-1) }), 422, "not-offered"),
+        (json!({ "scope": "until", "until": day(15) }), 422, "not-offered"),
+    ] {
+        let no = approve(&id, body.clone());
+        assert_eq!(
+            (no.status, &no.body["type"]),
+            (status, &json!(format!("urn:guard:problem:{kind}"))),
+            "{body}: {}",
+            no.text
+        );
+    }
+    let no = house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({ "scope": "always" }));
+    assert_eq!(no.status, 400, "{}", no.text);
+    assert_eq!(house.waiting()["action_id"], id.as_str(), "nothing was approved");
+    let yes = approve(&id, json!({ "scope": "until", "until": day(13) }));
+    assert_eq!(yes.status, 200, "{}", yes.text);
+    assert!(yes.body["told"].as_str().unwrap().starts_with("approved, and the same command until "), "{}", yes.text);
+    assert!(agent.wait_with_output().unwrap().status.success());
+    // The same runs without asking now, and another does not.
+    assert!(house.agent(MEDIUM).wait_with_output().unwrap().status.success());
+    assert_eq!(house.ran(), 2);
+    let other = house.agent(&format!("{MEDIUM}-other"));
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(approve(&id, json!({})).body["scope"], "once");
+    assert!(other.wait_with_output().unwrap().status.success());
+    let again = house.agent(&format!("{MEDIUM}-other"));
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
+    assert_eq!(again.wait_with_output().unwrap().status.code(), Some(126));
+    assert_eq!(house.ran(), 3);
+}
+
+#[test]
+fn what_the_card_offers_no_grant_for_is_approved_once_at_a_time() {
+    let house = House::new("unsigned_tier = 3\n");
+    let agent = house.agent("bash -c 'npm install some-pkg'");
+    let waiting = house.waiting();
+    if waiting["offers"] != json!(["once"]) {
+        panic!("{waiting}");
+    }
+    let id = waiting["action_id"].as_str().unwrap().to_owned();
+    for scope in ["session", "always"] {
+        let no = house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({ "scope": scope }));
+        assert_eq!((no.status, &no.body["type"]), (422, &json!("urn:guard:problem:not-offered")), "{}", no.text);
+    }
+    assert_eq!(house.ran(), 0);
+    assert_eq!(
+        house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({ "scope": "once" })).status,
+        200
+    );
+    assert!(agent.wait_with_output().unwrap().status.success());
+}
+
+#[test]
 fn what_is_of_tier_3_is_not_approved_from_afar_unless_the_configuration_says_so() {
     let mut house = House::new("");
     let agent = house.agent("git push --force origin main");

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use guard_gateway::backend::own::Own;
 use guard_gateway::backend::{Backend as _, Given};
+use guard_gateway::judge::answer_scope::AnswerScope;
 use guard_gateway::store::Paths;
 use guard_gateway::store::queue::{Filed, Outcome, Queue, State};
 use jiff::Timestamp;
@@ -38,7 +39,13 @@ fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
                 }
                 for shown in all {
                     let by = format!("a{number}");
-                    let given = Given { yes: number % 3 != 0, by: by.clone(), words: None, signed: None };
+                    let given = Given {
+                        yes: number % 3 != 0,
+                        by: by.clone(),
+                        words: None,
+                        signed: None,
+                        reach: AnswerScope::Once,
+                    };
                     loop {
                         match backend.answer(&shown, &given, Timestamp::now()) {
                             Ok(Outcome::Done { late: false }) => {

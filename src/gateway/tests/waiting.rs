@@ -39,6 +39,7 @@ pub fn file(queue: &Queue, number: usize, session: usize) -> Filed {
         decision: false,
         plea: &Plea::default(),
         opinion: None,
+        may_grant: false,
     };
     queue.file(&new, &|_| true, now).unwrap()
 }

@@ -85,6 +85,12 @@ impl Queue {
             if refused && answer.yes.is_some() && answer.words.is_none_or(|words| words.trim().is_empty()) {
                 return Ok(Outcome::Wordless);
             }
+            let may_grant = wanted == 1 && pending.offers_grant(answer.waited_for);
+            if answer.yes.is_some()
+                && let Err(why) = answer.scope.check(may_grant, &pending.session, now.as_second())
+            {
+                return Ok(Outcome::NotOffered { why: why.to_string() });
+            }
             let mut given: Vec<(i64, &str)> =
                 pending.given.iter().copied().zip(pending.approved_by.iter().map(String::as_str)).collect();
             let several = wanted > 1 && answer.yes.is_some();

@@ -158,9 +158,10 @@ impl Queue {
             connection
                 .prepare(
                     "INSERT OR REPLACE INTO request(id, state, filed, expires, waiter, digest, user, session, root, origin,
-                     agent, tier, score, command, redacted, cwd, why, exact, approvals, decision, crisis, said, review)
+                     agent, tier, score, command, redacted, cwd, why, exact, approvals, decision, crisis, said, review,
+                     may_grant)
                      VALUES(?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-                            ?20, ?21, ?22)",
+                            ?20, ?21, ?22, ?23)",
                 )?
                 .execute(params![
                     id,
@@ -185,6 +186,7 @@ impl Queue {
                     new.plea.crisis,
                     said,
                     review,
+                    new.may_grant,
                 ])?;
             Ok(Filed::Waits { id, twins })
         })

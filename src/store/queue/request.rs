@@ -6,10 +6,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::exact::Exact;
+use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::{Approval, Fresh, Signed};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
-use crate::judge::review::Opinion;
+use crate::judge::review::{Opinion, Says};
 use crate::judge::risk::{Risk, Tier, Weight};
 use crate::store::Answered;
 
@@ -102,6 +103,9 @@ pub struct Pending {
     /// What a reviewer thinks of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Opinion>,
+    /// Its card offers a grant.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_grant: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,6 +132,14 @@ impl Pending {
     #[must_use]
     pub fn is_never_late(&self) -> bool {
         self.tier == Tier::Critical || self.approvals > 1
+    }
+
+    /// Whether a yes to it may be a grant as well. `waited_for` says whether the guard that asked is there.
+    #[must_use]
+    pub fn offers_grant(&self, waited_for: bool) -> bool {
+        let refused = self.review.as_ref().is_some_and(|opinion| opinion.says == Says::Deny);
+        let waits = self.state == State::Waiting && waited_for;
+        self.may_grant && waits && !self.is_never_late() && !self.decision && !refused
     }
 
     /// What comes first in every list: a decision for somebody in a crisis, then other decisions, then all else.
@@ -188,6 +200,8 @@ pub struct NewRequest<'a> {
     pub plea: &'a Plea,
     /// What a reviewer thinks of it.
     pub opinion: Option<&'a Opinion>,
+    /// Its card offers a grant.
+    pub may_grant: bool,
 }
 
 /// What whoever asks says of a command beside the command. It may bring a request forward, and lowers nothing.
@@ -240,6 +254,8 @@ pub struct Answer<'a> {
     pub approvals: u8,
     /// All names under which the one who signed could have signed.
     pub signer: &'a [String],
+    /// How far a yes reaches.
+    pub scope: AnswerScope,
 }
 
 /// What became of an answer.
@@ -257,6 +273,8 @@ pub enum Outcome {
     Copied { by: String },
     /// A reviewer refused it, and a yes against that says why.
     Wordless,
+    /// A yes may not reach so far, and why: nothing was approved.
+    NotOffered { why: String },
     /// Somebody was first, or it is over.
     Settled(Box<Pending>),
     /// It is of tier 4 or wants several approvers, and nobody waits for it any more.
@@ -291,11 +309,18 @@ impl Whole {
         Some(Self { pending, invocation, digest, bindings, fresh, above })
     }
 
-    /// What an approver signs for a yes to it, where this is what it would do now and this is what they were shown.
+    /// What an approver signs for a yes to it that reaches so far, where this is what it would do now and this is what
+    /// they were shown.
     #[must_use]
-    pub fn approval<'a>(&'a self, fresh: &'a Fresh, digest: &'a Digest, bindings: &'a Bindings) -> Approval<'a> {
+    pub fn approval<'a>(
+        &'a self,
+        fresh: &'a Fresh,
+        digest: &'a Digest,
+        bindings: &'a Bindings,
+        scope: AnswerScope,
+    ) -> Approval<'a> {
         let Pending { id, filed, approvals, .. } = &self.pending;
-        Approval { request: id, filed: filed.as_millisecond(), fresh, digest, bindings, approvals: *approvals }
+        Approval { request: id, filed: filed.as_millisecond(), fresh, digest, bindings, approvals: *approvals, scope }
     }
 }
 
@@ -325,6 +350,7 @@ pub fn blank() -> Pending {
         approvals: 1,
         approved_by: Vec::new(),
         review: None,
+        may_grant: false,
         decided: None,
         decided_by: None,
         words: None,

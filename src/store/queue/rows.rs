@@ -18,7 +18,7 @@ const UNUSED_MS: i64 = 60 * 60 * 1000;
 const SHOWN_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     "CREATE TABLE IF NOT EXISTS request(
     id TEXT PRIMARY KEY,
     state TEXT NOT NULL,
@@ -53,6 +53,8 @@ const STEPS: [&str; 4] = [
      CREATE TABLE counter(key TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT",
     // What a reviewer thinks of it: JSON.
     "ALTER TABLE request ADD COLUMN review TEXT",
+    // Whether its card offers a grant: said when it is filed, and by nobody who answers.
+    "ALTER TABLE request ADD COLUMN may_grant INTEGER NOT NULL DEFAULT 0",
 ];
 
 /// How many steps this version knows.
@@ -75,7 +77,8 @@ pub(super) fn take(connection: &Connection) -> rusqlite::Result<()> {
 }
 pub(super) const COLUMNS: &str =
     "id, state, filed, expires, waiter, user, session, root, origin, agent, tier, score, command,
-    redacted, cwd, why, decided, decided_by, words, digest, answer, approvals, given, decision, crisis, said, review";
+    redacted, cwd, why, decided, decided_by, words, digest, answer, approvals, given, decision, crisis, said, review,
+    may_grant";
 
 pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<Pending>> {
     connection.prepare(&format!("SELECT {COLUMNS} FROM request WHERE id = ?1"))?.query_row([id], pending).optional()
@@ -123,6 +126,7 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
         crisis: row.get(24)?,
         said: row.get(25)?,
         review: row.get::<_, Option<String>>(26)?.and_then(|text| serde_json::from_str(&text).ok()),
+        may_grant: row.get(27)?,
     })
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use guard::store::queue::State;
 
-use super::stage::{Asker, FLAGGED, answer_card, home, person, state};
+use super::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, person, state};
 
 #[test]
 fn a_batch_is_shown_in_full_and_asked_about_once_with_a_result_for_each() {
@@ -137,4 +137,31 @@ fn a_grant_may_be_given_with_the_answer_and_is_the_askers() {
     asker.ran();
     assert_eq!(home.ran(), 2);
     assert!(home.prints(&["allow", "list"], 0).contains("npm install some-pkg"));
+}
+
+#[test]
+fn a_yes_that_lasts_lets_the_same_command_run_again_and_no_other() {
+    let home = home();
+    let asker = Asker::new(&home, &MEDIUM);
+    for (option, why) in [("--until=30d", "holds for 14 days at most"), ("--until=yesterday", "--until: ")] {
+        let mut terminal = person(&home, &["approve", &asker.id, option]);
+        terminal.wait_exit();
+        assert!(terminal.screen().contains(why), "{option}: {}", terminal.screen());
+    }
+    assert_eq!(state(&home, &asker.id), State::Waiting);
+    let mut terminal = person(&home, &["approve", &asker.id, "--always"]);
+    terminal.wait_for("A yes here lets run without asking exactly this command");
+    answer_card(&mut terminal, "y");
+    terminal.wait_exit();
+    assert!(terminal.screen().contains("approved, until it is revoked: npm install"), "{}", terminal.screen());
+    asker.ran();
+    let again = super::stage::shell(&home, &[&["--"], &MEDIUM[..]].concat()).output().unwrap();
+    assert!(again.status.success(), "{again:?}");
+    assert_eq!(home.ran(), 2);
+    let other = Asker::new(&home, &["npm", "install", "some-other-pkg"]);
+    assert_eq!(state(&home, &other.id), State::Waiting);
+    let mut terminal = person(&home, &["deny", &other.id]);
+    terminal.wait_exit();
+    other.refused("denied by a person");
+    assert_eq!(home.ran(), 2);
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::super::message::{Row, SettledBy, Text};
 use super::{Connection, Or, both_of, path, told};
 use crate::app::export::deliver;
-use crate::judge::approved::{GrantId, Receipt};
+use crate::judge::approved::{GrantId, Place, Receipt, Until, What};
 use crate::judge::invocation::{Line, Request, Session};
 use crate::judge::policy::ApprovalReason;
 use crate::judge::risk::{Risk, Tier};
@@ -156,12 +156,25 @@ impl Connection<'_> {
         Ok(())
     }
 
-    pub(super) fn grant(&self, grant: &NewGrant<'_>) -> Or<i64> {
-        self.person("give grants")?;
-        if grant.user == self.user() && !self.house.service.own_requests {
-            return Err("an account gives itself no grants".to_owned());
-        }
-        told(self.store()?.grant(grant, Timestamp::now()))
+    /// Keeps a grant: one that came with a yes which was taken over this connection, to the letter, or one by those who may
+    /// answer themselves.
+    pub(super) fn grant(&mut self, grant: &NewGrant<'_>) -> Or<i64> {
+        let own = grant.user == self.user();
+        let is_this = |((what, place), until, _): &((What, Place), Until, String)| {
+            own && what == grant.what && place == grant.place && until == grant.until
+        };
+        let by = match self.offered.iter().position(is_this) {
+            Some(at) => self.offered.swap_remove(at).2,
+            None => {
+                self.person("give grants")?;
+                if own && !self.house.service.own_requests {
+                    return Err("an account gives itself no grants".to_owned());
+                }
+                self.user().to_owned()
+            }
+        };
+        let words = format!("{} (given by {by})", grant.words);
+        told(self.store()?.grant(&NewGrant { words: &words, ..*grant }, Timestamp::now()))
     }
 
     pub(super) fn resume(&self, root: &str, session: &str, why: &str) -> Or<i64> {

@@ -10,6 +10,7 @@ use super::super::message::{Given, New, Text};
 use super::{Connection, MAX_LATE, MAX_WAIT, Or, reply, told};
 use crate::app::approvals::place::attempted;
 use crate::app::approver::sign;
+use crate::judge::approved::exactly;
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation, Request};
@@ -62,6 +63,7 @@ impl Connection<'_> {
             decision: new.decision || risk.is_decision(),
             plea: &new.plea,
             opinion: new.opinion.as_ref(),
+            may_grant: new.may_grant,
         };
         let filed = told(queue.file(&request, &Caller::lives, now))?;
         if let (Filed::Waits { id, .. }, true) = (&filed, new.waits) {
@@ -78,8 +80,15 @@ impl Connection<'_> {
 
     pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<Found> {
         self.own(id)?;
+        // It is erased once the yes is used.
+        let whole = told(self.queue()?.whole(id))?;
         let found = told(self.queue()?.take(self.store()?, id, digest, bindings))?;
         if let Found::Yes(answered) = &found {
+            if let Some(whole) = whole
+                && let Some(until) = answered.scope.until(&whole.pending.session)
+            {
+                self.offered.push((exactly(&whole.invocation), until, answered.by.clone()));
+            }
             let by = format!("request {id}, approved by {} in row {}", answered.by, answered.row);
             self.taken.insert(*digest, by);
         }
@@ -200,9 +209,10 @@ impl Connection<'_> {
         let mut signer = Vec::new();
         if let Some((digest, bindings)) = &given.yes {
             let enrolled = self.house.enrolled();
-            if sign::is_wanted(&enrolled, pending.tier, approvals) {
+            let tier = given.scope.signed_as(pending.tier);
+            if sign::is_wanted(&enrolled, tier, approvals) {
                 let Some(whole) = told(self.queue()?.whole(&pending.id))? else { return Ok(Outcome::Unknown) };
-                let message = whole.approval(&whole.fresh, digest, bindings).message();
+                let message = whole.approval(&whole.fresh, digest, bindings, given.scope).message();
                 // Of several, this is one; that it is there and holds is what is wanted now.
                 let names = sign::are_enough(&enrolled, (pending.tier.max(Tier::High), 1), &message, &given.signatures);
                 let names = names.map_err(|why| Refusal::Unsigned { why }.to_string())?;
@@ -217,6 +227,7 @@ impl Connection<'_> {
             waited_for: pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now(),
             approvals,
             signer: &signer,
+            scope: given.scope,
         };
         let outcome = told(self.queue()?.answer(self.store()?, &shown, &answer, Timestamp::now()))?;
         self.house.ring(&pending.id);
