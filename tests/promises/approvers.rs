@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use guard::judge::answer_scope::AnswerScope;
 use guard::store::queue::State;
 
 use crate::harness::home::Home;
@@ -112,7 +113,7 @@ fn an_old_signature_does_not_approve_the_same_command_asked_again() {
             waited_for: true,
             approvals: 1,
             signer: &["ada".to_owned()],
-            scope: guard::judge::answer_scope::AnswerScope::Once,
+            scope: AnswerScope::Once,
         };
         let outcome = queue.answer(&home.store(), &whole.pending, &answer, jiff::Timestamp::now()).unwrap();
         assert!(matches!(outcome, guard::store::queue::Outcome::Done { .. }), "{outcome:?}");
@@ -225,6 +226,55 @@ fn a_signature_for_one_request_does_not_serve_another() {
     let again = shell(&home, &["--", "git", "push", "--force", "origin", "develop"]).output().unwrap();
     assert_eq!(again.status.code(), Some(126));
     assert_eq!(home.ran(), ran);
+}
+
+#[test]
+fn what_is_signed_for_once_does_not_last() {
+    let home = home();
+    enrol(&home, "ada", WORDS, None);
+    // Tier 2, which is not signed where it is approved once.
+    let asker = Asker::new(&home, &MEDIUM);
+    let roots = guard::config::paths::Roots {
+        machine: home.path("none"),
+        machine_owner: 0,
+        home: None,
+        named: Some(home.path("home/.config/guard")),
+        cwd: home.path("home"),
+        uid: nix::unistd::getuid().as_raw(),
+    };
+    let enrolled = guard::config::approvers::load(&roots);
+    let ada = enrolled.named("ada").unwrap();
+    let queue = crate::queue::stage::queue(&home);
+    let whole = queue.whole(&asker.id).unwrap().unwrap();
+    // Whoever holds the queue's file passes the signature on as one for something that lasts.
+    let message = whole.approval(&whole.fresh, &whole.digest, &whole.bindings, AnswerScope::Once).message();
+    let signature = ada.sign_with_passphrase(WORDS, &message).unwrap();
+    let answer = guard::store::queue::Answer {
+        yes: Some((&whole.digest, &whole.bindings)),
+        by: "ada",
+        words: None,
+        signatures: &[signature],
+        waited_for: true,
+        approvals: 1,
+        signer: &["ada".to_owned()],
+        scope: AnswerScope::Always,
+    };
+    let outcome = queue.answer(&home.store(), &whole.pending, &answer, jiff::Timestamp::now()).unwrap();
+    assert!(matches!(outcome, guard::store::queue::Outcome::Done { .. }), "{outcome:?}");
+    guard::prompt::wakeup::ring(&queue.bell(&asker.id).unwrap());
+    asker.refused("not signed by an approver");
+    assert_eq!(home.ran(), 0);
+    // Signed for what it is, it lasts.
+    let asker = Asker::new(&home, &MEDIUM);
+    let mut terminal = person(&home, &["approve", &asker.id, "--always"]);
+    answer_card(&mut terminal, "y");
+    terminal.wait_for("Passphrase of ada:");
+    terminal.send(&format!("{WORDS}\r"));
+    terminal.wait_exit();
+    assert!(terminal.screen().contains("approved, until it is revoked"), "{}", terminal.screen());
+    asker.ran();
+    assert!(shell(&home, &[&["--"], &MEDIUM[..]].concat()).output().unwrap().status.success());
+    assert_eq!(home.ran(), 2);
 }
 
 #[test]

@@ -40,7 +40,7 @@ use crate::ui::{verdict, visible};
 const MAX_COMMAND: usize = 512 << 10;
 
 /// What is left of the deadline for the answer itself.
-const MARGIN: Duration = Duration::from_millis(500);
+const MARGIN: Duration = Duration::from_secs(1);
 
 /// The answer to a call; an error is a denial.
 pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer, String> {
