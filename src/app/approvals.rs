@@ -177,13 +177,16 @@ impl Approvals {
             report.no(one.id(), &format!("not approved: {why}"));
             return Ok(());
         }
-        let (Card { mut view, mut explained, look, runtime, session, always }, prompt) = one.card();
-        if let Ok(Some(offer)) = asked_for(&one.whole.invocation, true, scope) {
-            view.evidence.insert(0, format!("A yes here lets run without asking {}.", offer.words));
-            explained.card = view.clone();
-        }
+        let (Card { mut view, mut explained, look, runtime, session, always }, mut prompt) = one.card();
         // A grant may be signed where the command by itself is not.
         let grave = if prompt.may_grant { Tier::High } else { one.tier() };
+        if let Ok(Some(offer)) = asked_for(&one.whole.invocation, true, scope) {
+            view.evidence.insert(0, format!("A yes here lets run without asking {}.", offer.words));
+            view.lasts = true;
+            explained.card = view.clone();
+            // How long it lasts was said already.
+            prompt.may_grant = false;
+        }
         let is_signed = sign::is_wanted(&self.engine.approvers(), one.tier().max(grave), one.approvals);
         // It is no yes before it is signed; what became of it is reported at the end.
         let asked = if is_signed { terminal::ask_before_a_signature } else { terminal::ask };

@@ -337,7 +337,7 @@ impl<'a> PromptLoop<'a> {
             Ok(Answer::Settled) => None,
             Ok(_) if !self.said => None,
             Ok(Answer::Once) if self.prompt.approvals > 1 => Some("your yes is one of several that are wanted"),
-            Ok(answer) => answer.words(),
+            Ok(answer) => answer.words(self.view.lasts),
             // Somebody else has the terminal, or nobody has it.
             Err(Closed::Background | Closed::HungUp) => return,
             Err(_) => None,

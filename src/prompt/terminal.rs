@@ -54,10 +54,11 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// A yes in words.
+    /// A yes in words; `lasts` says whether a plain one is a grant as well.
     #[must_use]
-    pub const fn words(&self) -> Option<&'static str> {
+    pub const fn words(&self, lasts: bool) -> Option<&'static str> {
         match self {
+            Self::Once if lasts => Some("allowed by you"),
             Self::Once => Some("allowed once by you"),
             Self::Overruled { .. } => Some("allowed once by you, against the reviewer"),
             Self::Settled => Some("allowed once by the reviewer"),
@@ -147,7 +148,7 @@ pub fn ask_before_a_signature(
 
 /// Says on the terminal that a command was allowed.
 pub fn say_yes(answer: &Answer, command: &[u8], look: &Look) {
-    let (Some(words), Ok(tty)) = (answer.words(), Tty::open()) else { return };
+    let (Some(words), Ok(tty)) = (answer.words(false), Tty::open()) else { return };
     let line = verdict::settled(words, command, tty.size().columns);
     // If the terminal takes nothing now, the answer holds all the same.
     let _ = tty.write(format!("{}\r\n", line.render(look)).as_bytes());

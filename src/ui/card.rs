@@ -40,11 +40,19 @@ pub struct CardView {
     pub session_grant: Option<String>,
     /// What `a` would cover, in words; `None`: not offered.
     pub standing_grant: Option<String>,
+    /// A plain yes is a grant as well, and the evidence says which.
+    pub lasts: bool,
     /// It is the first of its kind that this account sees: the card says what it is.
     pub first: bool,
 }
 
 impl CardView {
+    /// What a plain yes is, beside the key for it.
+    #[must_use]
+    pub const fn yes(&self) -> &'static str {
+        if self.lasts { "yes" } else { "once" }
+    }
+
     /// The view of an invocation and its risk, with no evidence and no grants on offer.
     #[must_use]
     pub fn new(invocation: &Invocation, risk: Risk, threshold: Weight) -> Self {
@@ -64,6 +72,7 @@ impl CardView {
             opinion: None,
             session_grant: None,
             standing_grant: None,
+            lasts: false,
             first: false,
         }
     }

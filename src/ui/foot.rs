@@ -13,7 +13,7 @@ pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room
             let grants = state.prompt.may_grant;
             let session = (grants && view.session_grant.is_some()).then_some(("s", "this session"));
             let standing = (grants && view.standing_grant.is_some()).then_some(("a", "always"));
-            let all = [Some(("y", "once")), session, standing, Some(("n", "no")), Some(("?", "explain"))];
+            let all = [Some(("y", view.yes())), session, standing, Some(("n", "no")), Some(("?", "explain"))];
             keys(all.into_iter().flatten(), columns)
         }
         Entry::Confirm => {

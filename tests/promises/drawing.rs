@@ -91,6 +91,7 @@ fn view(command: &[u8], tier: Tier, dangerous: &[&str]) -> CardView {
         opinion: None,
         session_grant: Some("exactly this command, in this directory, until this session ends".to_owned()),
         standing_grant: Some("exactly this command, in ~/work/api and below, until you revoke it".to_owned()),
+        lasts: false,
         first: false,
     }
 }

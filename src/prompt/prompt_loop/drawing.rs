@@ -103,7 +103,7 @@ impl PromptLoop<'_> {
                 let session = if self.view.session_grant.is_some() { ", s this session" } else { "" };
                 let standing = if self.view.standing_grant.is_some() { ", a always" } else { "" };
                 let grants = if self.prompt.may_grant { format!("{session}{standing}") } else { String::new() };
-                format!("y once{grants}, n no, ? explain; then Enter ({} s):", self.left())
+                format!("y {}{grants}, n no, ? explain; then Enter ({} s):", self.view.yes(), self.left())
             }
             Entry::Confirm => format!("y allow always, n no; then Enter ({} s):", self.left()),
             Entry::Overrule(_) => {

@@ -74,6 +74,7 @@ fn view(command: &[u8], tier: Tier) -> CardView {
         opinion: None,
         session_grant: Some("this exact command, in this directory, until the session ends".to_owned()),
         standing_grant: Some("this exact command, in /home/ada/project, until you revoke it".to_owned()),
+        lasts: false,
         first: false,
     }
 }

@@ -151,9 +151,12 @@ fn a_yes_that_lasts_lets_the_same_command_run_again_and_no_other() {
     assert_eq!(state(&home, &asker.id), State::Waiting);
     let mut terminal = person(&home, &["approve", &asker.id, "--always"]);
     terminal.wait_for("A yes here lets run without asking exactly this command");
+    terminal.wait_for("y yes   n no");
     answer_card(&mut terminal, "y");
     terminal.wait_exit();
-    assert!(terminal.screen().contains("approved, until it is revoked: npm install"), "{}", terminal.screen());
+    let screen = terminal.screen();
+    assert!(screen.contains("allowed by you: npm install"), "{screen}");
+    assert!(screen.contains("approved, until it is revoked: npm install"), "{screen}");
     asker.ran();
     let again = super::stage::shell(&home, &[&["--"], &MEDIUM[..]].concat()).output().unwrap();
     assert!(again.status.success(), "{again:?}");
