@@ -55,6 +55,33 @@ fn a_person_answers_on_the_page() {
 }
 
 #[test]
+fn a_yes_on_the_page_lasts_where_that_is_chosen() {
+    let house = House::new("");
+    let mut page = logged_in(&house);
+    let mut agent = house.agent(MEDIUM);
+    page.until("document.querySelectorAll('article').length === 1");
+    assert_eq!(page.run("document.querySelector('.lasts').value"), "once");
+    let offered = page.run("[...document.querySelector('.lasts').options].map((one) => one.textContent).join(', ')");
+    let offered = offered.as_str().unwrap();
+    assert!(offered.starts_with("this once, ") && offered.ends_with("for a week, until that is revoked"), "{offered}");
+    page.picture("lasts");
+    page.run(
+        "document.querySelector('.lasts').value = '24'; document.querySelector('article [data-do=approve]').click()",
+    );
+    assert!(agent.wait().unwrap().success());
+    page.until("document.querySelectorAll('article').length === 0");
+    assert!(house.agent(MEDIUM).wait().unwrap().success());
+    assert_eq!(house.ran(), 2);
+    // What offers no grant offers no choice.
+    let mut agent = house.agent("bash -c 'npm install some-pkg'");
+    page.until("document.querySelectorAll('article').length === 1");
+    assert_eq!(page.run("document.querySelectorAll('.lasts').length"), 0);
+    page.run("document.querySelector('article [data-do=deny]').click()");
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn what_wants_more_offers_no_yes_and_says_where() {
     let house = House::new("");
     let mut page = logged_in(&house);
