@@ -248,11 +248,16 @@ mod tests {
         assert_eq!((output, status.code()), (b"hello".to_vec(), Some(7)));
     }
 
+    /// What a shell starts in the background ignores it, these tests among them, and hands that on. Other tests watch
+    /// signals and put back what was there: it is set before the first one begins.
+    #[ctor::ctor(unsafe)]
+    fn is_interrupted_as_in_the_foreground() {
+        // SAFETY: no handler is installed, and no other thread runs yet.
+        let _ = unsafe { nix::sys::signal::signal(Signal::SIGINT, nix::sys::signal::SigHandler::SigDfl) };
+    }
+
     #[test]
     fn a_death_by_signal_is_passed_on_without_a_core() {
-        // What a shell starts in the background ignores it, these tests among them, and hands that on.
-        // SAFETY: no handler is installed.
-        unsafe { nix::sys::signal::signal(Signal::SIGINT, nix::sys::signal::SigHandler::SigDfl) }.unwrap();
         for signal in [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGSEGV, Signal::SIGINT, Signal::SIGPIPE] {
             let (_, status) = through(line(&format!("kill -{} $$", signal as i32), &[]), |_| ());
             assert_eq!((status.signal(), status.core_dumped()), (Some(signal as i32), false));

@@ -157,13 +157,14 @@ fn shown(app: &App, caller: &Caller, id: &str, known: &Known) -> Response {
             answer::may_say_yes(&shown.pending, &caller.answerer(), enrolled, app.config().unsigned_tier, reach).err()
         };
         let bar = may(AnswerScope::Once);
-        let by_passkey = bar == Some(answer::Bar::Signature)
-            && answer::may_sign(&shown.pending, &caller.answerer()).is_ok()
-            && super::passkeys::are_any(app);
-        value["by_passkey"] = json!(by_passkey);
+        let may_sign = answer::may_sign(&shown.pending, &caller.answerer()).is_ok() && super::passkeys::are_any(app);
+        value["by_passkey"] = json!(bar == Some(answer::Bar::Signature) && may_sign);
         // What lasts may want a signature where a yes for once does not.
         let signs = may(AnswerScope::Always) == Some(answer::Bar::Signature);
-        value["grant_by_passkey"] = json!(signs);
+        value["grant_by_passkey"] = json!(signs && may_sign);
+        if signs && !may_sign {
+            value["offers"] = json!([AnswerScope::Once.to_string()]);
+        }
         value["approve_bar"] = json!(bar.map(|bar| bar.to_string()));
     }
     if let Some(submission) = &known.submission {

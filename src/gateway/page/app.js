@@ -9,6 +9,7 @@ let replies = [];
 let bars = new Map();
 let signs = new Set();
 let grants = new Set();
+let offers = new Map();
 let selected = new Set();
 let waiting = [];
 let stream = null;
@@ -53,7 +54,8 @@ async function drawSessions() {
     try {
       say((await call("POST", `/v1/sessions/${verb}`, { session, ...(words ? { words } : {}) })).told);
     } catch (error) {
-      say(error.message);
+      // What was typed stays.
+      return say(error.message);
     }
     await drawSessions();
   };
@@ -160,7 +162,9 @@ async function load() {
         bars.set(request.action_id, one.approve_bar);
         if (one.by_passkey) signs.add(request.action_id);
         if (one.grant_by_passkey) grants.add(request.action_id);
+        offers.set(request.action_id, one.offers);
       }
+      request.offers = offers.get(request.action_id);
     }
     waiting = requests.reverse();
     draw();
