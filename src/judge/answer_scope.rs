@@ -99,11 +99,10 @@ impl AnswerScope {
     /// The words of the scopes that may be had, for whoever chooses.
     #[must_use]
     pub fn offered(may_grant: bool, session: &str) -> Vec<&'static str> {
-        match (may_grant, session.is_empty()) {
-            (false, _) => vec!["once"],
-            (true, true) => vec!["once", "until", "always"],
-            (true, false) => vec!["once", "session", "until", "always"],
-        }
+        // Some time may be had where the next second may.
+        let all =
+            [("once", Self::Once), ("session", Self::Session), ("until", Self::Until(1)), ("always", Self::Always)];
+        all.into_iter().filter(|(_, scope)| scope.check(may_grant, session, 0).is_ok()).map(|(word, _)| word).collect()
     }
 }
 

@@ -226,8 +226,7 @@ impl Walker<'_> {
 
     /// Whether a program is described to print files as they are.
     pub fn prints_files(&self, name: &str) -> bool {
-        let program = self.catalog.program(name);
-        program.is_some_and(|program| program.prints.iter().any(|prints| prints.what == Printed::Files))
+        self.catalog.program(name).is_some_and(|program| program.may_print(Printed::Files))
     }
 
     /// What is in the files that are named, and in what is fed where a dash stands.

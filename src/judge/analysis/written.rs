@@ -8,7 +8,7 @@ use super::enclosing::Frame;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
-use crate::judge::rules::model::{OutputTaint, Printed, Prints};
+use crate::judge::rules::model::{OutputTaint, Printed};
 
 /// Languages whose programs replace text in a file where it lies.
 const EDITORS: [&str; 2] = ["sed", "perl"];
@@ -119,8 +119,7 @@ impl Walker<'_> {
             }
         };
         // A filter that gets nothing leaves nothing: `tee file < /dev/null`.
-        let is_input = |prints: &Prints| prints.what == Printed::Input;
-        let filters = program.is_some_and(|program| program.prints.iter().any(is_input));
+        let filters = program.is_some_and(|program| program.may_print(Printed::Input));
         if filters && derived.effect == Effect::Write && matches!(state.streams.stdin, Stream::Nothing) {
             for target in &derived.on {
                 let word = |text: &str| Arg::word(Value::text(text), target.span);

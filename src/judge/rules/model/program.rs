@@ -112,6 +112,12 @@ pub enum Follow {
 }
 
 impl Program {
+    /// Whether what it prints is ever this.
+    #[must_use]
+    pub fn may_print(&self, what: Printed) -> bool {
+        self.prints.iter().any(|prints| prints.what == what)
+    }
+
     /// Whether it builds the project in which it starts, so that what is new there may come of that.
     #[must_use]
     pub fn builds_projects(&self) -> bool {
