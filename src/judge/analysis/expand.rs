@@ -68,7 +68,7 @@ impl Walker<'_> {
             }
             Braces::Words(words) => {
                 for parts in words {
-                    if !self.spend(cost::FIELD) {
+                    if !self.spend(cost::BRACES) {
                         break;
                     }
                     self.fields_of(state, frame, &parts, span, disguise.or(Some(Disguise::Assembly)), out);

@@ -53,6 +53,8 @@ pub mod cost {
     pub const AIMED: u64 = 2_000;
     /// A word that an expansion comes to.
     pub const FIELD: u64 = 10;
+    /// One of the words that braces come to, beside the field.
+    pub const BRACES: u64 = 30;
     /// A look into what the line made or wrote.
     pub const LOOK_UP: u64 = 2;
     /// An argument that a program's description is held against.

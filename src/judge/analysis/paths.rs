@@ -37,6 +37,8 @@ pub struct Placer {
     bases: Vec<String>,
     /// The places of guard's own files, made when they are first asked for.
     own: OnceCell<Vec<String>>,
+    /// The classes of known texts, by the directory they are taken from and by themselves.
+    texts: RefCell<HashMap<String, HashMap<String, PathClasses>>>,
     /// The classes of plain absolute paths, by their text. Catalog and answers are the same for as long as this lives.
     known: RefCell<HashMap<String, PathClasses>>,
     /// The same of all others.
@@ -79,6 +81,7 @@ impl Placer {
             temp,
             bases,
             own: OnceCell::new(),
+            texts: RefCell::default(),
             known: RefCell::default(),
             others: RefCell::default(),
             listed: OnceCell::new(),
@@ -136,6 +139,23 @@ impl Placer {
         if inquiry.fuel.is_empty() {
             return ANYTHING;
         }
+        let [Piece::Text(text)] = value.pieces() else { return self.of_value(value, cwd, catalog, inquiry) };
+        let from = cwd.unwrap_or_default();
+        if let Some(classes) = self.texts.borrow().get(from).and_then(|known| known.get(text.as_str())) {
+            return *classes;
+        }
+        let classes = self.of_value(value, cwd, catalog, inquiry);
+        let mut texts = self.texts.borrow_mut();
+        if !texts.contains_key(from) {
+            texts.insert(from.to_owned(), HashMap::new());
+        }
+        if let Some(known) = texts.get_mut(from) {
+            known.insert(text.clone(), classes);
+        }
+        classes
+    }
+
+    fn of_value(&self, value: &Value, cwd: Option<&str>, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
         let mut classes = self.path(value, cwd).map_or(PathClasses::NONE, |path| self.of(&path, catalog, inquiry));
         let leading = value.leading();
         // `-d @file`, `-F name=@file`: the place that is named behind the mark.

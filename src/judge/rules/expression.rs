@@ -1,6 +1,8 @@
 //! Regular expressions as rules have them: how they are compiled, wherever they are, and what a text must hold for one to
 //! match.
 
+use std::borrow::Cow;
+
 use regex::Error;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
@@ -38,8 +40,12 @@ pub fn may_match(literals: &[String], text: &str) -> bool {
     if literals.is_empty() {
         return true;
     }
-    let text = text.to_ascii_lowercase();
-    literals.iter().any(|literal| text.contains(literal.as_str()))
+    let mut text = Cow::Borrowed(text);
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        text.to_mut().make_ascii_lowercase();
+    }
+    // Setting up a search costs more than most texts are long.
+    literals.iter().any(|literal| literal.len() <= text.len() && text.contains(literal.as_str()))
 }
 
 type Literals = Vec<Vec<u8>>;

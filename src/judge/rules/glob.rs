@@ -19,8 +19,10 @@ pub fn text(pattern: &str, text: &str) -> bool {
     let mut resume: Option<(usize, usize)> = None;
     while t < text.len() {
         if pattern.get(p) == Some(&b'*') {
-            resume = Some((p + 1, t));
             p += 1;
+            let Some(next) = next_place(pattern, p, text, t) else { return p == pattern.len() };
+            resume = Some((p, next));
+            t = next;
             continue;
         }
         let width = char_width(text, t);
@@ -28,15 +30,24 @@ pub fn text(pattern: &str, text: &str) -> bool {
             p = next;
             t += width;
         } else if let Some((after, eaten)) = resume {
-            let eaten = eaten + char_width(text, eaten);
-            resume = Some((after, eaten));
+            let Some(next) = next_place(pattern, after, text, eaten + char_width(text, eaten)) else { return false };
+            resume = Some((after, next));
             p = after;
-            t = eaten;
+            t = next;
         } else {
             return false;
         }
     }
     pattern.get(p..).unwrap_or_default().iter().all(|byte| *byte == b'*')
+}
+
+/// The first place from `from` on at which what stands behind a star at `p` could begin. `None`: there is none, or
+/// nothing stands there, and the star takes all.
+fn next_place(pattern: &[u8], p: usize, text: &[u8], from: usize) -> Option<usize> {
+    match *pattern.get(p)? {
+        b'*' | b'?' | b'[' | b'\\' => Some(from),
+        letter => Some(from + text.get(from..)?.iter().position(|byte| *byte == letter)?),
+    }
 }
 
 /// Whether `pattern` covers all of `path`, component by component. A `**` component stands for any number of
@@ -175,5 +186,40 @@ mod tests {
         assert!(!text("", "a"));
         assert!(text("**", "anything"));
         assert!(text("*a*b", "xxaxxaxb"));
+    }
+
+    /// All words of up to so many of these letters.
+    fn words(letters: &[&str], most: usize) -> Vec<String> {
+        let mut all = vec![String::new()];
+        let mut from = 0;
+        for _ in 0..most {
+            let end = all.len();
+            for at in from..end {
+                all.extend(letters.iter().map(|letter| format!("{}{letter}", all[at])).collect::<Vec<_>>());
+            }
+            from = end;
+        }
+        all
+    }
+
+    #[test]
+    fn every_short_pattern_covers_what_its_meaning_covers() {
+        fn covers(pattern: &[char], text: &[char]) -> bool {
+            match (pattern.split_first(), text.split_first()) {
+                (None, _) => text.is_empty(),
+                (Some(('*', rest)), _) => (0..=text.len()).any(|taken| covers(rest, &text[taken..])),
+                (Some(('?', rest)), Some((_, others))) => covers(rest, others),
+                (Some((letter, rest)), Some((other, others))) => letter == other && covers(rest, others),
+                (Some(_), None) => false,
+            }
+        }
+        let texts = words(&["a", "b", "é"], 4);
+        for pattern in words(&["a", "é", "*", "?"], 5) {
+            let letters: Vec<char> = pattern.chars().collect();
+            for known in &texts {
+                let meant = covers(&letters, &known.chars().collect::<Vec<_>>());
+                assert_eq!(text(&pattern, known), meant, "{pattern:?} over {known:?}");
+            }
+        }
     }
 }

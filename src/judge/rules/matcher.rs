@@ -167,7 +167,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
             }
             finding.instead = None;
             finding.lowered = Some(reasons.join("; "));
-            finding.touches = touched.iter().map(|operand| shown(&operand.operand.value)).collect();
+            finding.touches = touched.iter().map(|operand| shown(operand.value)).collect();
         }
         None => {
             let counts = |operand: &&&match_context::Seen<'_>| {
@@ -175,7 +175,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
                     || rule.lower.is_empty()
                     || lowering::reason(view, operand, &rule.lower).is_none()
             };
-            finding.touches = touched.iter().filter(counts).map(|operand| shown(&operand.operand.value)).collect();
+            finding.touches = touched.iter().filter(counts).map(|operand| shown(operand.value)).collect();
         }
     }
     if let Some(changed) = changed_instead(view, &touched) {
@@ -188,7 +188,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
 fn changed_instead(view: &View<'_>, touched: &[&match_context::Seen<'_>]) -> Option<Vec<String>> {
     let effects = view.context.effects_of(view.id).filter(|(_, effect)| effect.changes());
     let changed: Vec<&Operand> = effects.flat_map(|(act, _)| &act.operands).collect();
-    let is_how = |seen: &&match_context::Seen<'_>| !changed.iter().any(|operand| operand.span == seen.operand.span);
+    let is_how = |seen: &&match_context::Seen<'_>| !changed.iter().any(|operand| operand.span == seen.span);
     let all = !touched.is_empty() && !changed.is_empty() && touched.iter().all(is_how);
     all.then(|| changed.iter().map(|operand| shown(&operand.value)).collect())
 }
@@ -200,11 +200,11 @@ fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&match_context::Seen<'_>]
     let index = rule.when.operands.iter().find_map(|operand| operand.test.package.first())?;
     let packages = view.context.catalog.packages();
     let looks = |seen: &&match_context::Seen<'_>| {
-        let (index, name) = packages.named(index, &seen.operand.value.known()?)?;
+        let (index, name) = packages.named(index, &seen.value.known()?)?;
         let left = view.context.compared.get().checked_sub(1)?;
         view.context.compared.set(left);
         let like = packages.like(index, &name)?;
-        Some(format!(" {} looks like {like}, which is another package.", shown(&seen.operand.value)))
+        Some(format!(" {} looks like {like}, which is another package.", shown(seen.value)))
     };
     let said: String = touched.iter().take(MOST).filter_map(looks).collect();
     (!said.is_empty()).then_some(said)
@@ -265,7 +265,7 @@ fn unknown_target(view: &View<'_>) -> Option<Finding> {
         Some(rule) => from_rule(rule, view.act.span),
         None => built_in(ID, Tier::Medium, "What is deleted is not known before it happens.", view.act.span),
     };
-    finding.touches = unknown.iter().map(|seen| shown(&seen.operand.value)).collect();
+    finding.touches = unknown.iter().map(|seen| shown(seen.value)).collect();
     finding.act = Some(view.id);
     Some(finding)
 }

@@ -22,6 +22,15 @@ pub struct Subs {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     decoded: Vec<OnceCell<Sub>>,
+    lines: OnceCell<Vec<Line>>,
+}
+
+/// Where a path without wildcards stands among all of them, and the number of its description.
+#[derive(Clone, Copy)]
+struct Line {
+    start: usize,
+    end: usize,
+    index: usize,
 }
 
 impl Subs {
@@ -45,8 +54,7 @@ impl Subs {
     #[must_use]
     pub fn begin_with(&self, word: &str) -> bool {
         let begins = |(path, _): (&str, usize)| path.split(' ').next() == Some(word);
-        self.starting_at(word).lines().next().and_then(entry).is_some_and(begins)
-            || self.globs.lines().filter_map(entry).any(begins)
+        self.first_from(word).is_some_and(begins) || self.globs.lines().filter_map(entry).any(begins)
     }
 
     /// The descriptions that name the first of these words, one of them, or all.
@@ -69,8 +77,8 @@ impl Subs {
 
     fn named(&self, words: &[String]) -> Option<usize> {
         let path = words.join(" ");
-        let (line, index) = entry(self.starting_at(&path).lines().next()?)?;
-        (line == path).then_some(index)
+        let (here, index) = self.first_from(&path)?;
+        (here == path).then_some(index)
     }
 
     fn covering(&self, words: &[String]) -> Option<usize> {
@@ -88,26 +96,25 @@ impl Subs {
         }
         let may_cover = |path: &str| may_cover(path.split(' '), words);
         let ends = || self.exact(words).is_some_and(|sub| !sub.wraps.is_empty() || sub.runs.is_some());
-        let next = self.starting_at(&begun).lines().next().and_then(entry);
-        next.is_some_and(|(path, _)| path.starts_with(&begun))
+        self.first_from(&begun).is_some_and(|(path, _)| path.starts_with(&begun))
             || self.globs.lines().filter_map(entry).any(|(path, _)| may_cover(path)) && !ends()
     }
 
-    /// The sorted paths from the first on that is not below this one.
-    fn starting_at(&self, path: &str) -> &str {
-        let (mut low, mut high) = (0, self.plain.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            let start = self.plain.as_bytes().get(..middle).unwrap_or_default().iter().rposition(|byte| *byte == b'\n');
-            let start = start.map_or(0, |end| end + 1);
-            let line = self.plain.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
-            if entry(line).is_some_and(|(here, _)| here < path) {
-                low = start + line.len() + 1;
-            } else {
-                high = start;
-            }
-        }
-        self.plain.get(low..).unwrap_or_default()
+    /// The first of the sorted paths that is not below this one, with the number of its description.
+    fn first_from(&self, path: &str) -> Option<(&str, usize)> {
+        let lines = self.lines.get_or_init(|| {
+            let mut start = 0;
+            let line = |line: &str| {
+                let begins = start;
+                start += line.len();
+                let (path, index) = entry(line.trim_end_matches('\n'))?;
+                Some(Line { start: begins, end: begins + path.len(), index })
+            };
+            self.plain.split_inclusive('\n').filter_map(line).collect()
+        });
+        let text = |line: &Line| self.plain.get(line.start..line.end).unwrap_or_default();
+        let line = lines.get(lines.partition_point(|line| text(line) < path))?;
+        Some((text(line), line.index))
     }
 
     /// The description of the longest path that these words begin with, and its length in words.
@@ -185,7 +192,7 @@ impl<'de> Deserialize<'de> for Subs {
             return Err(D::Error::custom("the lengths of the subcommands do not fit"));
         }
         let decoded = std::iter::repeat_with(OnceCell::new).take(ends.len()).collect();
-        Ok(Self { plain, globs, bytes: bytes.0.to_vec(), ends, decoded })
+        Ok(Self { plain, globs, bytes: bytes.0.to_vec(), ends, decoded, lines: OnceCell::new() })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::match_context::{Seen, View};
+use super::match_context::{Seen, View, words};
 use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Taint, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::analysis::value::is_hole;
@@ -62,7 +62,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
         && (when.feeds.is_empty() || feeds(view, &when.feeds, true))
         && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds, false))
         && (when.no_taken_by.is_empty() || !taken_by_alone(view, &when.no_taken_by))
-        && when.words.iter().all(|test| words(act).any(|word| view.passes(test, word)))
+        && when.words.iter().all(|test| view.words().iter().any(|word| word.passes(test, view)))
         && when.text.as_ref().is_none_or(|test| view.context.finds(test))
         && code_holds(act, when);
     if !plain {
@@ -93,12 +93,6 @@ fn sub_holds(view: &View<'_>, when: &Match) -> bool {
 fn is_named(view: &View<'_>) -> bool {
     let Verb::Program { name, .. } = &view.act.verb else { return false };
     view.context.catalog.program(name).is_some_and(|program| program.subs.names(&view.act.sub))
-}
-
-/// All arguments as they reach the program.
-fn words(act: &Act) -> impl Iterator<Item = &crate::judge::analysis::act::Value> {
-    let operands = if act.args.is_empty() { act.operands.as_slice() } else { &[] };
-    act.args.iter().chain(operands.iter().map(|operand| &operand.value))
 }
 
 fn operand_holds(view: &View<'_>, test: &OperandTest, touched: &mut [bool]) -> bool {

@@ -40,7 +40,7 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
     // A trap that runs before its variable is set.
     let trapped = || view.act.wrappers.iter().any(|wrapper| &**wrapper == "trap");
     let deletes = view.act.verb == Verb::Effect(Effect::Delete);
-    if deletes && facts.contains(&Lowering::Missing) && seen.operand.value.is("") && trapped() {
+    if deletes && facts.contains(&Lowering::Missing) && seen.value.is("") && trapped() {
         return Some("it names nothing");
     }
     let path = seen.path(view)?;

@@ -23,6 +23,7 @@ use crate::judge::rules::catalog::{At, Catalog};
 use crate::judge::rules::model::{HostClass, Program, RawTest, RemoteName, Rule, TextTest, WrapFrom};
 use crate::judge::rules::{glob, text};
 use crate::judge::sort;
+use crate::judge::syntax::tree::Span;
 
 /// One invocation while rules are held against it.
 pub(super) struct MatchContext<'a> {
@@ -140,16 +141,23 @@ pub(super) struct View<'a> {
     pub id: ActId,
     pub act: &'a Act,
     operands: OnceCell<Vec<Seen<'a>>>,
+    words: OnceCell<Vec<Seen<'a>>>,
     network: OnceCell<bool>,
 }
 
 impl<'a> View<'a> {
     pub const fn new(context: &'a MatchContext<'a>, id: ActId, act: &'a Act) -> Self {
-        Self { context, id, act, operands: OnceCell::new(), network: OnceCell::new() }
+        Self { context, id, act, operands: OnceCell::new(), words: OnceCell::new(), network: OnceCell::new() }
     }
 
     pub fn operands(&self) -> &[Seen<'a>] {
-        self.operands.get_or_init(|| self.act.operands.iter().map(Seen::new).collect())
+        let seen = |operand: &'a Operand| Seen { is_operand: true, ..Seen::new(&operand.value, operand.span) };
+        self.operands.get_or_init(|| self.act.operands.iter().map(seen).collect())
+    }
+
+    /// All arguments as they reach the program.
+    pub fn words(&self) -> &[Seen<'a>] {
+        self.words.get_or_init(|| words(self.act).map(|value| Seen::new(value, self.act.span)).collect())
     }
 
     /// The program act that an effect belongs to, or the act itself.
@@ -211,15 +219,21 @@ impl<'a> View<'a> {
 
     /// Whether a test holds of a text that is no operand.
     pub fn passes(&self, test: &TextTest, value: &Value) -> bool {
-        let operand = Operand { value: value.clone(), span: self.act.span };
-        Seen { is_operand: false, ..Seen::new(&operand) }.passes(test, self)
+        Seen::new(value, self.act.span).passes(test, self)
     }
 }
 
-/// An operand, with what is known of it as far as it was asked.
+/// All arguments of an act as they reach the program.
+pub(super) fn words(act: &Act) -> impl Iterator<Item = &Value> {
+    let operands = if act.args.is_empty() { act.operands.as_slice() } else { &[] };
+    act.args.iter().chain(operands.iter().map(|operand| &operand.value))
+}
+
+/// An operand or another text of an act, with what is known of it as far as it was asked.
 pub(super) struct Seen<'a> {
-    pub operand: &'a Operand,
-    /// Not the value of a variable or of an option.
+    pub value: &'a Value,
+    pub span: Span,
+    /// Not the value of a variable or of an option, nor a mere argument.
     is_operand: bool,
     path: OnceCell<Option<NormalPath>>,
     normal: OnceCell<Option<String>>,
@@ -228,10 +242,12 @@ pub(super) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    const fn new(operand: &'a Operand) -> Self {
+    /// A text that is no operand.
+    const fn new(value: &'a Value, span: Span) -> Self {
         Self {
-            operand,
-            is_operand: true,
+            value,
+            span,
+            is_operand: false,
             path: OnceCell::new(),
             normal: OnceCell::new(),
             classes: OnceCell::new(),
@@ -242,7 +258,7 @@ impl<'a> Seen<'a> {
     /// The path that it names.
     pub fn path(&self, view: &View<'_>) -> Option<&NormalPath> {
         let cwd = view.act.cwd.as_deref();
-        self.path.get_or_init(|| view.context.placer.path(&self.operand.value, cwd)).as_ref()
+        self.path.get_or_init(|| view.context.placer.path(self.value, cwd)).as_ref()
     }
 
     /// How long its text is, in bytes.
@@ -251,7 +267,7 @@ impl<'a> Seen<'a> {
             Piece::Text(text) | Piece::Glob(text) => text.len(),
             Piece::Unknown(_) => 0,
         };
-        self.operand.value.pieces().iter().map(of).sum::<usize>() as u64
+        self.value.pieces().iter().map(of).sum::<usize>() as u64
     }
 
     /// Its path classes; for an act that reaches through links, with the graver ones of the place that links lead to.
@@ -259,7 +275,7 @@ impl<'a> Seen<'a> {
         *self.classes.get_or_init(|| {
             let context = view.context;
             let cwd = view.act.cwd.as_deref();
-            let classes = context.placer.classes(&self.operand.value, cwd, context.catalog, context.inquiry);
+            let classes = context.placer.classes(self.value, cwd, context.catalog, context.inquiry);
             // The project lies on this machine.
             if view.act.remote.is_some() {
                 return classes.without(PathClass::ProjectRoot).without(PathClass::ProjectParent);
@@ -289,7 +305,8 @@ impl<'a> Seen<'a> {
             PathClass::Agent,
             PathClass::Repository,
         ];
-        if view.act.remote.is_some() {
+        // Most acts look through no link, and what they name need not be read as a path then.
+        if view.act.remote.is_some() || matches!(view.act.verb, Verb::Program { .. }) {
             return None;
         }
         let path = self.path(view)?;
@@ -323,17 +340,18 @@ impl<'a> Seen<'a> {
     fn host(&self, view: &View<'_>) -> HostClass {
         *self.host.get_or_init(|| {
             let context = view.context;
-            if view.is_data(self.operand) {
+            if view.is_data(self) {
                 return HostClass::None;
             }
-            hosts::class(&self.operand.value, view.is_network(), context.catalog, &context.policy.known_hosts)
+            hosts::class(self.value, view.is_network(), context.catalog, &context.policy.known_hosts)
         })
     }
 
     /// Whether a test holds of it.
     pub fn passes(&self, test: &TextTest, view: &View<'_>) -> bool {
         // What is not looked at for want of fuel is found to be too large.
-        view.context.spend(3 + self.length() * (1 + test.glob.len() + test.not_glob.len()) as u64 / 128)
+        let globs = (test.glob.len() + test.not_glob.len()) as u64;
+        view.context.spend(3 + globs / 2 + self.length() * (1 + globs) / 128)
             && self.passes_patterns(test, view)
             && (test.class.is_empty() || self.classes(view).has_any(&test.class))
             && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))
@@ -345,7 +363,7 @@ impl<'a> Seen<'a> {
 
     /// Whether it names a package that is not well known, or nothing that could be told to be.
     fn is_new_package(&self, indexes: &[String], view: &View<'_>) -> bool {
-        let Some(text) = self.operand.value.known() else { return true };
+        let Some(text) = self.value.known() else { return true };
         let known = view.context.catalog.packages();
         let is_known = |requirement: &str| {
             let listed = |(index, name): (&str, String)| known.has(index, &name);
@@ -380,7 +398,7 @@ impl<'a> Seen<'a> {
         let reads = |(_, other): (ActId, &Act)| {
             matches!(other.verb, Verb::Effect(Effect::Show | Effect::Load))
                 && other.source == act.source
-                && other.operands.iter().any(|operand| operand.value == self.operand.value)
+                && other.operands.iter().any(|operand| operand.value == *self.value)
         };
         let edits = || {
             matches!(act.source, Source::Code(_))
@@ -405,7 +423,7 @@ impl<'a> Seen<'a> {
     }
 
     fn passes_patterns(&self, test: &TextTest, view: &View<'_>) -> bool {
-        let value = &self.operand.value;
+        let value = self.value;
         let is_path = self.is_operand
             && matches!(view.act.verb, Verb::Effect(effect) if !matches!(effect, Effect::Send | Effect::Fetch));
         let wants = !(test.exact.is_empty() && test.glob.is_empty() && test.regex.is_none());

@@ -2,18 +2,18 @@
 //!
 //! What may not enter: which options hold data, which a program's description says.
 
-use super::match_context::View;
-use crate::judge::analysis::act::{Effect, Flag, Operand, Verb};
+use super::match_context::{Seen, View};
+use crate::judge::analysis::act::{Effect, Flag, Verb};
 use crate::judge::rules::model::Place;
 use crate::judge::rules::text::same_flag;
 
 impl View<'_> {
     /// Whether an operand of something that is sent is what is sent, and names no host.
-    pub fn is_data(&self, operand: &Operand) -> bool {
+    pub fn is_data(&self, seen: &Seen<'_>) -> bool {
         let Verb::Effect(effect @ (Effect::Send | Effect::Fetch)) = self.act.verb else { return false };
         let program = self.program();
         self.context.spend((program.operands.len() + program.flags.len()) as u64 / 4);
-        if program.operands.iter().any(|other| other.span == operand.span && other.value == operand.value) {
+        if program.operands.iter().any(|other| other.span == seen.span && other.value == *seen.value) {
             return false;
         }
         let described = self.context.program(program);
@@ -21,7 +21,7 @@ impl View<'_> {
         let all = described.into_iter().flat_map(|all| &all.effects);
         let of_sub = sub.into_iter().flat_map(|sub| &sub.effects);
         all.chain(of_sub).filter(|spec| spec.does == effect).flat_map(|spec| data(&spec.to)).any(|name| {
-            let is_value = |flag: &Flag| flag.value.as_ref() == Some(&operand.value) && flag.span == operand.span;
+            let is_value = |flag: &Flag| flag.value.as_ref() == Some(seen.value) && flag.span == seen.span;
             program.flags.iter().any(|flag| same_flag(name, &flag.name) && is_value(flag))
         })
     }
