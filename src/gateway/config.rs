@@ -225,6 +225,25 @@ impl ChannelKind {
         }
     }
 
+    /// Where it stands among the channels that no route names an order of: the lowest is tried first.
+    #[must_use]
+    pub const fn default_order(&self) -> u8 {
+        match self {
+            Self::Telegram { .. } => 0,
+            Self::Discord { .. } => 1,
+            Self::Slack { .. }
+            | Self::Ntfy { .. }
+            | Self::Pushover { .. }
+            | Self::Email { .. }
+            | Self::Webhook { .. }
+            | Self::Program { .. } => 2,
+            // Whoever sits there has a terminal too.
+            Self::Desktop { .. } => 3,
+            // Each message costs money.
+            Self::Twilio { .. } => 4,
+        }
+    }
+
     /// Whether answers come back from the messenger's own servers.
     #[must_use]
     pub const fn is_heard(&self) -> bool {

@@ -13,9 +13,11 @@ use crate::store::queue::Pending;
 #[must_use]
 pub fn route(config: &Config, pending: &Pending, now: &Zoned) -> Route {
     let found = config.route.iter().find(|route| matches(route, pending) && is_time(route, pending, now)).cloned();
-    let mut route = found.unwrap_or_else(|| Route {
-        channels: config.channel.iter().map(|channel| channel.name.clone()).collect(),
-        ..Route::default()
+    let mut route = found.unwrap_or_else(|| {
+        let mut channels: Vec<_> = config.channel.iter().collect();
+        // Those of a kind stay in the order of the file.
+        channels.sort_by_key(|channel| channel.kind.default_order());
+        Route { channels: channels.into_iter().map(|channel| channel.name.clone()).collect(), ..Route::default() }
     });
     if is_urgent(pending) {
         // Everywhere at once, whatever the route leaves out.
@@ -128,6 +130,29 @@ mod tests {
             assert!(Config::parse(&format!("[[route]]\nhours = \"{odd}\"")).is_err(), "{odd}");
         }
         assert!(Config::parse("[[route]]\ndays = [\"moday\"]").unwrap_err().contains("mon"));
+    }
+
+    #[test]
+    fn without_a_route_the_kinds_have_an_order_and_a_route_has_its_own() {
+        let channel = |name: &str, rest: &str| format!("[[channel]]\nname = \"{name}\"\n{rest}\n");
+        let program = "kind = \"program\"\ncommand = [\"/bin/true\"]";
+        let secret = "{ file = \"/run/secret\" }";
+        let sms = format!("kind = \"twilio\"\naccount = \"a\"\ntoken = {secret}\nfrom = \"+1\"\nto = [\"+2\"]");
+        let discord = format!("kind = \"discord\"\ntoken = {secret}\nchat = \"5\"\napprovers = {{}}");
+        let telegram = format!("kind = \"telegram\"\ntoken = {secret}\nchat = 5\napprovers = {{}}");
+        let channels = [
+            channel("sms", &sms),
+            channel("desk", "kind = \"desktop\"\napprover = \"ada\""),
+            channel("second", program),
+            channel("first", program),
+            channel("dc", &discord),
+            channel("tg", &telegram),
+        ]
+        .concat();
+        let to =
+            |routes: &str| route(&Config::parse(&(channels.clone() + routes)).unwrap(), &pending(), &noon()).channels;
+        assert_eq!(to(""), ["tg", "dc", "second", "first", "desk", "sms"]);
+        assert_eq!(to("[[route]]\nchannels = [\"sms\", \"tg\"]"), ["sms", "tg"]);
     }
 
     #[test]
