@@ -25,13 +25,13 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = (email::check_url(text), webhook::check_url(text), webhook::secret(text));
     }
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else { return };
-    if let Some(said) = heard::telegram(&value) {
-        if let Some(nonce) = yes(said.did.as_ref()) {
-            let pressed = &value["callback_query"];
-            assert_eq!(pressed["data"], format!("a:{nonce}"));
-            assert_eq!(pressed["from"]["id"], said.from);
-            assert_eq!(pressed["message"]["chat"]["id"], said.chat);
-        }
+    if let Some(said) = heard::telegram(&value)
+        && let Some(nonce) = yes(said.did.as_ref())
+    {
+        let pressed = &value["callback_query"];
+        assert_eq!(pressed["data"], format!("a:{nonce}"));
+        assert_eq!(pressed["from"]["id"], said.from);
+        assert_eq!(pressed["message"]["chat"]["id"], said.chat);
     }
     if let Some((said, place)) = heard::discord_press(&value) {
         assert_eq!(place.split('/').count(), 5, "{place}");

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use guard::judge::analysis::question::Answers;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::policy::Policy;
-use guard::judge::tier::Tier;
 use guard::judge::rules::catalog::Catalog;
+use guard::judge::tier::Tier;
 use guard::judge::{Judgment, judge};
 use libfuzzer_sys::fuzz_target;
 
