@@ -360,10 +360,9 @@ fn a_file_of_messages_is_read_with_the_one_beside_it() {
     found_alone(&home, "cline", ".cline/data/sessions/7_a/7_a.messages.json");
 }
 
-#[test]
-fn a_database_is_read_part_by_part() {
-    let home = Home::new();
-    let path = home.path("home/.local/share/opencode/opencode.db");
+/// A database of parts of messages, as two agents have one, still open.
+fn database_of_parts(home: &Home, file: &str) -> rusqlite::Connection {
+    let path = home.path("home").join(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let own = rusqlite::Connection::open(&path).unwrap();
     own.execute_batch(
@@ -389,6 +388,13 @@ fn a_database_is_read_part_by_part() {
         let values = (number.to_string(), at, part.to_string());
         own.execute("INSERT INTO part VALUES (?1, 'm', 's', ?2, ?3)", values).unwrap();
     }
+    own
+}
+
+#[test]
+fn a_database_is_read_part_by_part() {
+    let home = Home::new();
+    let own = database_of_parts(&home, ".local/share/opencode/opencode.db");
     // While the agent has it open, what it wrote last stands in the log alone.
     three(&replayed(&home, &[]), "opencode");
     drop(own);
@@ -398,6 +404,104 @@ fn a_database_is_read_part_by_part() {
     fs::rename(home.path("home/.local/share/opencode"), elsewhere.join("opencode")).unwrap();
     let text = home.guard(&["replay", "--json"]).env("XDG_DATA_HOME", &elsewhere).output().unwrap().stdout;
     three(&serde_json::from_slice(&text).unwrap(), "opencode");
+}
+
+#[test]
+fn of_two_agents_that_keep_the_same_the_name_of_the_file_tells() {
+    let home = Home::new();
+    drop(database_of_parts(&home, ".local/share/kilo/kilo.db"));
+    found_alone(&home, "kilo", ".local/share/kilo/kilo.db");
+}
+
+#[test]
+fn lines_of_events_with_the_directory_in_a_file_above_are_read() {
+    let home = Home::new();
+    let event = |number: i64, event: Value| json!({ "type": "context.append_loop_event", "agentId": "main", "event": event, "time": (SECONDS + number) * 1000 });
+    let call = |number: i64, name: &str, args: Value| {
+        event(
+            number,
+            json!({ "type": "tool.call", "uuid": "u", "turnId": "0", "step": number, "toolCallId": format!("call_{number}"),
+                "name": name, "args": args, "display": { "kind": "command" } }),
+        )
+    };
+    let said = json!({ "type": "agent.message.appended", "message": { "message": { "role": "assistant", "toolCalls": [
+        { "type": "function", "id": "call_0", "name": "Bash", "arguments": "{\"command\":\"ls\"}" } ] } } });
+    let lines = [
+        json!({ "type": "metadata", "protocol_version": "1.5" }),
+        call(0, "Bash", json!({ "command": "ls", "description": "d" })),
+        event(0, json!({ "type": "tool.result", "toolCallId": "call_0", "result": { "output": "tool.call" } })),
+        said,
+        call(1, "Bash", json!({ "command": "git push --force origin main" })),
+        call(2, "Write", json!({ "path": "a.rs", "content": "x" })),
+        call(3, "Read", json!({ "path": "a.rs" })),
+    ];
+    let session = ".kimi-code/sessions/wd_1/session_1";
+    write(&home, &format!("{session}/agents/main/wire.jsonl"), &lines);
+    write(&home, &format!("{session}/state.json"), &[json!({ "id": "session_1", "cwd": home.path("work") })]);
+    found_alone(&home, "kimi", &format!("{session}/agents/main/wire.jsonl"));
+}
+
+#[test]
+fn updates_of_a_session_are_read_and_each_call_counts_when_it_is_announced() {
+    let home = Home::new();
+    let update = |number: i64, update: Value| json!({ "timestamp": SECONDS + number, "method": "session/update", "params": { "sessionId": "s", "update": update } });
+    let call = |number: i64, name: &str, input: Value| {
+        let id = format!("call_{number}");
+        let meta = json!({ "x.ai/tool": { "version": 1, "name": name, "namespace": "n" } });
+        let begun =
+            json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": name, "rawInput": input, "_meta": meta });
+        let done = json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "title": "t", "rawInput": input, "_meta": meta });
+        [update(number, begun), update(number, done)]
+    };
+    let calls = [
+        call(0, "run_terminal_command", json!({ "command": "ls", "description": "d" })),
+        call(1, "run_terminal_command", json!({ "command": "git push --force origin main" })),
+        call(2, "write", json!({ "file_path": "a.rs", "content": "x" })),
+        call(3, "read_file", json!({ "target_file": "a.rs" })),
+    ];
+    let lines: Vec<Value> = calls.into_iter().flatten().collect();
+    let session = ".grok/sessions/%2Fwork/1";
+    write(&home, &format!("{session}/updates.jsonl"), &lines);
+    write(&home, &format!("{session}/summary.json"), &[json!({ "info": { "id": "1", "cwd": home.path("work") } })]);
+    found_alone(&home, "grok", &format!("{session}/updates.jsonl"));
+}
+
+#[test]
+fn a_database_is_read_request_by_request() {
+    let home = Home::new();
+    let path = home.path("home/.local/share/goose/sessions/sessions.db");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let own = rusqlite::Connection::open(&path).unwrap();
+    own.execute_batch(
+        "CREATE TABLE sessions (id TEXT PRIMARY KEY, working_dir TEXT NOT NULL); CREATE TABLE messages (id INTEGER PRIMARY \
+         KEY AUTOINCREMENT, session_id TEXT, role TEXT, content_json TEXT, created_timestamp INTEGER);",
+    )
+    .unwrap();
+    own.execute("INSERT INTO sessions VALUES ('s', ?1)", [home.path("work").to_str().unwrap()]).unwrap();
+    let call = |number: i64, name: &str, arguments: Value| {
+        json!({ "type": "toolRequest", "id": format!("call_{number}"),
+            "toolCall": { "status": "success", "value": { "name": name, "arguments": arguments } } })
+    };
+    let rows = [
+        ("user", json!([{ "type": "text", "text": "do it" }])),
+        ("assistant", json!([{ "type": "text", "text": "so" }, call(0, "shell", json!({ "command": "ls" }))])),
+        ("user", json!([{ "type": "toolResponse", "id": "call_0", "toolResult": { "status": "success" } }])),
+        ("assistant", json!([call(1, "shell", json!({ "command": "git push --force origin main" }))])),
+        (
+            "assistant",
+            json!([
+                call(2, "write", json!({ "path": "a.rs", "content": "x" })),
+                call(3, "tree", json!({ "path": "." }))
+            ]),
+        ),
+    ];
+    for (number, (role, content)) in rows.iter().enumerate() {
+        let at = SECONDS + i64::try_from(number).unwrap();
+        let row = "INSERT INTO messages (session_id, role, content_json, created_timestamp) VALUES ('s', ?1, ?2, ?3)";
+        own.execute(row, (role, content.to_string(), at)).unwrap();
+    }
+    drop(own);
+    found_alone(&home, "goose", ".local/share/goose/sessions/sessions.db");
 }
 
 #[test]

@@ -57,10 +57,7 @@ pub fn find(home: &Path, env: &Environment) -> Vec<(Source, PathBuf)> {
             let Some(config) = &source.agent.config else { continue };
             places::own_folder(config, home, env)
         };
-        let wanted = |path: &Path| {
-            let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-            source.form.names.iter().any(|end| name.ends_with(end.as_str()))
-        };
+        let wanted = |path: &Path| source.is_named_as(path);
         for folder in &source.form.folders {
             let mut files = Vec::new();
             walk(&own.join(folder), if source.form.shallow { MAX_DEPTH } else { 0 }, &wanted, &mut files);
@@ -132,9 +129,10 @@ pub fn read_any(path: &Path, sink: &mut dyn Sink) {
     if let Err(error) = lines::open(path) {
         return sink.skipped_file(path, &error.to_string());
     }
-    let mut best: Option<(usize, Source)> = None;
+    let mut best: Option<((usize, bool), Source)> = None;
     for source in sources().filter(|source| source.ends_as(path)) {
-        let known = source.known_in(path);
+        // Of two agents that keep the same, the one whose files are called so.
+        let known = (source.known_in(path), source.is_named_as(path));
         if best.is_none_or(|(most, _)| known > most) {
             best = Some((known, source));
         }
@@ -145,6 +143,12 @@ pub fn read_any(path: &Path, sink: &mut dyn Sink) {
 }
 
 impl Source {
+    /// Whether the file is called as these transcripts are.
+    fn is_named_as(&self, path: &Path) -> bool {
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        self.form.names.iter().any(|end| name.ends_with(end.as_str()))
+    }
+
     /// Whether the file's name has the extension of these transcripts.
     fn ends_as(&self, path: &Path) -> bool {
         let extension = |name: &str| name.rsplit('.').next().map(str::to_owned);
@@ -207,17 +211,21 @@ fn whole(path: &Path) -> Result<Value, String> {
     serde_json::from_slice(&bytes).map_err(|_| "not JSON".to_owned())
 }
 
-/// The directory that a file of this name holds, in one of the directories above.
+/// The directory that a file of this name holds.
 fn above(path: &Path, name: &str) -> Option<PathBuf> {
-    let root = path.ancestors().skip(1).take(3).map(|folder| folder.join(name)).find(|file| file.is_file())?;
-    let text = fs::read_to_string(root).ok()?;
+    let text = fs::read_to_string(in_or_above(path, name)?).ok()?;
     Some(PathBuf::from(text.trim())).filter(|path| path.is_absolute())
 }
 
-/// The JSON file whose name ends otherwise.
+/// The JSON file whose name ends otherwise, beside it or above.
 fn beside(path: &Path, end: &str, other: &str) -> Option<Value> {
     let name = path.file_name()?.to_str()?.strip_suffix(end)?;
-    whole(&path.with_file_name(format!("{name}{other}"))).ok()
+    whole(&in_or_above(path, &format!("{name}{other}"))?).ok()
+}
+
+/// The file of this name in the directory of another, or in one of the two above that.
+fn in_or_above(path: &Path, name: &str) -> Option<PathBuf> {
+    path.ancestors().skip(1).take(3).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 /// A call of a tool as it stands in a transcript.

@@ -24,10 +24,11 @@ pub struct Transcript {
     /// Where the session's directory stands: it holds until another line tells another one.
     #[serde(default)]
     pub cwd: Vec<String>,
-    /// A file with the directory as its only text, in one of the three directories above the transcript.
+    /// A file with the directory as its only text, in the transcript's directory or one of the two above that.
     #[serde(default)]
     pub cwd_file: Option<String>,
-    /// A JSON file beside it that has `cwd`: how the transcript's name ends, and how that one's ends instead.
+    /// A JSON file in one of the same directories that has `cwd`: how the transcript's name ends, and how that one's ends
+    /// instead.
     #[serde(default)]
     pub beside: Option<(String, String)>,
     /// Where the time stands, in the call or in what is around it: a text (RFC 3339), or seconds or milliseconds since 1970.
