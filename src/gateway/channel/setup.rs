@@ -64,6 +64,9 @@ enum Verb {
         /// Send no test card
         #[arg(long)]
         no_test: bool,
+        /// For a program: the program by its whole path, and its arguments
+        #[arg(last = true, value_name = "PROGRAM")]
+        command: Vec<String>,
     },
     /// Send a test card, and wait for the tap where one can come back
     Test { name: String },
@@ -119,7 +122,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
             println!("{name} is removed from {}; kill -HUP the gateway, or start it anew.", path.display());
             Ok(0)
         }
-        Verb::Add { kind, name, approver, secret_file, keyring, chat, user, url, no_test } => {
+        Verb::Add { kind, name, approver, secret_file, keyring, chat, user, url, no_test, command } => {
             let name = name.clone().unwrap_or_else(|| kind.name().to_owned());
             if config.channel.iter().any(|channel| channel.name == name) {
                 return Err(format!(
@@ -135,8 +138,14 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
                 (None, Some(name)) => Some(Secret::Keyring(name.clone())),
                 (None, None) => None,
             };
-            let given =
-                Given { approver: approver.clone(), secret, chat: chat.clone(), user: user.clone(), url: url.clone() };
+            let given = Given {
+                approver: approver.clone(),
+                secret,
+                chat: chat.clone(),
+                user: user.clone(),
+                url: url.clone(),
+                command: command.clone(),
+            };
             let section = runtime.block_on(new.ask(&given))?;
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             let text = if text.is_empty() { section } else { format!("{}\n\n{section}", text.trim_end()) };

@@ -64,6 +64,31 @@ fn a_person_makes_a_token_which_works() {
     assert!(tokens(&house).contains("phone"));
 }
 
+#[test]
+fn a_program_is_added_once_it_has_taken_the_test_card() {
+    let house = House::new("");
+    let config = || std::fs::read_to_string(house.path("home/.config/guard/gateway.toml")).unwrap();
+    let before = config();
+    let (card, program) = (house.path("card"), house.path("tell"));
+    let write = |text: String| {
+        std::fs::write(&program, text).unwrap();
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    };
+    let add = format!("channel add program --name mine -- {} --to team", program.display());
+    write("#!/bin/sh\necho 'no such team' >&2; exit 3\n".to_owned());
+    let failed = said(&on_a_terminal(&house, &add, &[]));
+    assert!(failed.contains("no such team"), "{failed}");
+    assert_eq!(config(), before, "what failed is not written");
+    write(format!("#!/bin/sh\n{{ echo \"$@\"; cat; }} >{}\n", card.display()));
+    let added = said(&on_a_terminal(&house, &add, &[]));
+    assert!(added.contains("test card was taken") && added.contains("mine stands in"), "{added}");
+    let taken = std::fs::read_to_string(&card).unwrap();
+    assert!(taken.starts_with("--to team\n{") && taken.contains("guard channel test"), "{taken}");
+    assert!(config().starts_with(before.trim_end()) && config().contains("\"--to\", \"team\""), "{}", config());
+    let list = said(&house.gateway(&["channel", "list"]).output().unwrap());
+    assert!(list.lines().any(|line| line.split_whitespace().eq(["mine", "program"])), "{list}");
+}
+
 /// Whether there is a `script` to make a terminal with.
 #[test]
 fn there_is_a_terminal_to_try_it_on() {

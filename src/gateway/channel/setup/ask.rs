@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -27,6 +27,7 @@ pub enum Kind {
     Desktop,
     Email,
     Webhook,
+    Program,
 }
 
 impl Kind {
@@ -43,6 +44,7 @@ impl Kind {
             Self::Desktop => "desktop",
             Self::Email => "email",
             Self::Webhook => "webhook",
+            Self::Program => "program",
         }
     }
 }
@@ -63,6 +65,8 @@ pub struct Given {
     pub chat: Option<String>,
     pub user: Option<String>,
     pub url: Option<String>,
+    /// The program and its arguments.
+    pub command: Vec<String>,
 }
 
 impl New<'_> {
@@ -72,8 +76,17 @@ impl New<'_> {
         let mut table = toml::Table::new();
         table.insert("name".to_owned(), name.into());
         table.insert("kind".to_owned(), kind.name().into());
-        if kind == Kind::Email {
-            return self.ask_email(table, from);
+        if kind != Kind::Program && !from.command.is_empty() {
+            return Err(format!(
+                "{} takes no program: guard channel add program -- {}",
+                kind.name(),
+                from.command.join(" ")
+            ));
+        }
+        match kind {
+            Kind::Email => return self.ask_email(table, from),
+            Kind::Program => return ask_program(table, from),
+            _ => {}
         }
         if matches!(kind, Kind::Ntfy | Kind::Webhook) {
             let what = "Its address (for ntfy with the topic, as in https://ntfy.sh/guard-x7c2)";
@@ -102,7 +115,7 @@ impl New<'_> {
                 return section(table);
             }
             Kind::Slack => self.secret(&mut table, "app_token", &None, "The app-level token (xapp-...)")?,
-            Kind::Telegram | Kind::Discord | Kind::Desktop | Kind::Email => {}
+            Kind::Telegram | Kind::Discord | Kind::Desktop | Kind::Email | Kind::Program => {}
         }
         let approver = given(&from.approver, "The name of the approver who answers there")?;
         if kind == Kind::Desktop {
@@ -189,6 +202,24 @@ impl New<'_> {
         done.map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(path)
     }
+}
+
+/// A program of the user's own, by its whole path.
+fn ask_program(mut table: toml::Table, from: &Given) -> Result<String, String> {
+    let mut command = from.command.clone();
+    if command.is_empty() {
+        command.push(typed("The program, by its whole path")?);
+    }
+    let program = command.first().map(String::as_str).unwrap_or_default();
+    if !program.starts_with('/') {
+        return Err(format!("{program}: give the program by its whole path"));
+    }
+    let found = std::fs::metadata(program).map_err(|error| format!("{program}: {error}"))?;
+    if !found.is_file() || found.permissions().mode() & 0o111 == 0 {
+        return Err(format!("{program} is no file that may be run: chmod +x it, or name another"));
+    }
+    table.insert("command".to_owned(), command.into());
+    section(table)
 }
 
 fn section(table: toml::Table) -> Result<String, String> {
@@ -278,5 +309,28 @@ mod tests {
             assert_eq!(crate::config::Config::parse(&section).unwrap().channel.len(), 1);
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_program_is_one_that_may_be_run_and_only_a_program_takes_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = |kind: Kind| New { kind, name: "mine", folder: folder.path() };
+        let script = folder.path().join("tell");
+        std::fs::write(&script, "#!/bin/sh\n").unwrap();
+        let with =
+            |words: &[&str]| Given { command: words.iter().map(ToString::to_string).collect(), ..Given::default() };
+        let told = |given: Given| async move { new(Kind::Program).ask(&given).await };
+        let path = script.to_str().unwrap();
+        assert!(told(with(&[path])).await.unwrap_err().contains("chmod +x"));
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let config = crate::config::Config::parse(&told(with(&[path, "two words"])).await.unwrap()).unwrap();
+        let crate::config::ChannelKind::Program { command } = &config.channel[0].kind else { panic!("no program") };
+        assert_eq!(command, &[path, "two words"]);
+        assert!(told(with(&["tell"])).await.unwrap_err().contains("whole path"));
+        assert!(told(with(&[folder.path().to_str().unwrap()])).await.unwrap_err().contains("no file"));
+        assert!(told(with(&["/nowhere/tell"])).await.unwrap_err().contains("/nowhere/tell"));
+        let url = Some("https://ntfy.test/x".to_owned());
+        let both = Given { url, ..with(&[path]) };
+        assert!(new(Kind::Ntfy).ask(&both).await.unwrap_err().contains("takes no program"));
     }
 }
