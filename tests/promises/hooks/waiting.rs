@@ -43,7 +43,12 @@ fn waiting(home: &Home, agent: &str, input: &str) -> (Child, String) {
 }
 
 fn approve(home: &Home, id: &str) {
-    let mut command = home.guard(&["approve", id]);
+    approve_as(home, &[id]);
+}
+
+/// Says yes at a terminal, with these arguments of `guard approve`.
+fn approve_as(home: &Home, arguments: &[&str]) {
+    let mut command = home.guard(&[&["approve"], arguments].concat());
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
     let mut terminal = Terminal::spawn(command);
     terminal.wait_for("no answer means no");
@@ -70,6 +75,23 @@ fn a_yes_elsewhere_lets_it_through_without_granting_more() {
     // It was for once.
     let (out, _) = said(&hook(&home, "codex", &bash(&home, &FLAGGED.join(" "))));
     assert!(out.contains("deny"), "{out}");
+}
+
+#[test]
+fn a_yes_for_the_session_holds_for_its_later_calls_and_for_no_other_session() {
+    let home = Home::new();
+    let input = bash(&home, "npm install some-pkg");
+    let (child, id) = waiting(&home, "codex", &input);
+    approve_as(&home, &[&id, "--session"]);
+    let (output, out, err) = ended(child);
+    assert_eq!((output.status.code(), out.as_str(), err.as_str()), (Some(0), "", ""));
+    assert_eq!(said(&hook(&home, "codex", &input)), (String::new(), String::new()));
+    let (out, _) = said(&hook(&home, "codex", &bash(&home, "npm install some-other-pkg")));
+    assert!(out.contains("deny"), "another command: {out}");
+    let other = input.replace("\"s1\"", "\"s2\"");
+    assert_ne!(other, input);
+    let (out, _) = said(&hook(&home, "codex", &other));
+    assert!(out.contains("deny"), "another session: {out}");
 }
 
 #[test]

@@ -168,3 +168,24 @@ fn a_yes_that_lasts_lets_the_same_command_run_again_and_no_other() {
     other.refused("denied by a person");
     assert_eq!(home.ran(), 2);
 }
+
+#[test]
+fn a_yes_for_the_session_ends_with_it() {
+    let home = home();
+    // One session, which asks twice.
+    let script = "\"$0\" -- npm install some-pkg; \"$0\" -- npm install some-pkg";
+    let mut command = home.program("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
+    let asker = Asker::start(super::stage::apart(command));
+    let mut terminal = person(&home, &["approve", &asker.id, "--session"]);
+    terminal.wait_for("y yes   n no");
+    answer_card(&mut terminal, "y");
+    terminal.wait_exit();
+    asker.ran();
+    assert_eq!(home.ran(), 2);
+    let later = Asker::new(&home, &MEDIUM);
+    assert_eq!(state(&home, &later.id), State::Waiting, "of another session");
+    person(&home, &["deny", &later.id]).wait_exit();
+    later.refused("denied by a person");
+    assert_eq!(home.ran(), 2);
+}
