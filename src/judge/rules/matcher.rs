@@ -8,6 +8,7 @@ mod deeds;
 mod history;
 mod lowering;
 mod match_context;
+mod seen;
 mod sent;
 mod shown;
 
@@ -28,8 +29,9 @@ use crate::judge::policy::Policy;
 use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
 use crate::judge::syntax::tree::Span;
 pub use deeds::{Aim, Aims, aims};
-pub use match_context::shown;
 use match_context::{MatchContext, View};
+use seen::Seen;
+pub use seen::shown;
 
 /// Whether a shell glob covers all of a text, `*` crossing slashes.
 #[must_use]
@@ -170,7 +172,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
             finding.touches = touched.iter().map(|operand| shown(operand.value)).collect();
         }
         None => {
-            let counts = |operand: &&&match_context::Seen<'_>| {
+            let counts = |operand: &&&Seen<'_>| {
                 rule.tier <= Tier::Low
                     || rule.lower.is_empty()
                     || lowering::reason(view, operand, &rule.lower).is_none()
@@ -185,21 +187,21 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
 }
 
 /// What a program changes, where the operands that a rule looked at only say how.
-fn changed_instead(view: &View<'_>, touched: &[&match_context::Seen<'_>]) -> Option<Vec<String>> {
+fn changed_instead(view: &View<'_>, touched: &[&Seen<'_>]) -> Option<Vec<String>> {
     let effects = view.context.effects_of(view.id).filter(|(_, effect)| effect.changes());
     let changed: Vec<&Operand> = effects.flat_map(|(act, _)| &act.operands).collect();
-    let is_how = |seen: &&match_context::Seen<'_>| !changed.iter().any(|operand| operand.span == seen.span);
+    let is_how = |seen: &&Seen<'_>| !changed.iter().any(|operand| operand.span == seen.span);
     let all = !touched.is_empty() && !changed.is_empty() && touched.iter().all(is_how);
     all.then(|| changed.iter().map(|operand| shown(&operand.value)).collect())
 }
 
 /// What is to be said of packages with a name that is nearly a well-known one's.
-fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&match_context::Seen<'_>]) -> Option<String> {
+fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&Seen<'_>]) -> Option<String> {
     /// All well-known names are looked at for each.
     const MOST: usize = 3;
     let index = rule.when.operands.iter().find_map(|operand| operand.test.package.first())?;
     let packages = view.context.catalog.packages();
-    let looks = |seen: &&match_context::Seen<'_>| {
+    let looks = |seen: &&Seen<'_>| {
         let (index, name) = packages.named(index, &seen.value.known()?)?;
         let left = view.context.compared.get().checked_sub(1)?;
         view.context.compared.set(left);
@@ -252,12 +254,12 @@ fn of_opaque(opaque: &Opaque, catalog: &Catalog) -> Finding {
 /// Deleting something that is not known before it happens is never below tier 2.
 fn unknown_target(view: &View<'_>) -> Option<Finding> {
     const ID: &str = "opaque.operand";
-    let unknown = |seen: &&match_context::Seen<'_>| {
+    let unknown = |seen: &&Seen<'_>| {
         let found_in_project = seen.path(view).is_some_and(|path| path.found)
             && seen.classes(view).has_any(&[PathClass::Project, PathClass::Temp]);
         seen.classes(view).has(PathClass::Dynamic) && !found_in_project
     };
-    let unknown: Vec<&match_context::Seen<'_>> = view.operands().iter().filter(unknown).collect();
+    let unknown: Vec<&Seen<'_>> = view.operands().iter().filter(unknown).collect();
     if unknown.is_empty() {
         return None;
     }

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::match_context::{Seen, View, words};
+use super::match_context::{View, words};
+use super::seen::Seen;
 use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Taint, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::analysis::value::is_hole;

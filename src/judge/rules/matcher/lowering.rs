@@ -14,7 +14,8 @@ pub(super) use before::{is_quiet, makes};
 pub(super) use made::{is_maker, made};
 
 use super::history::History;
-use super::match_context::{MatchContext, Seen, View};
+use super::match_context::{MatchContext, View};
+use super::seen::Seen;
 use crate::judge::agents;
 use crate::judge::analysis::act::{Act, Effect, Flag, RemoteKind, Source, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;

@@ -8,22 +8,17 @@ use super::conditions::raw_span;
 use super::history::History;
 use super::lowering;
 use super::original;
-use crate::judge::analysis::act::{
-    Act, ActId, Effect, Facts, Flag, Operand, Piece, Source, UnknownReason, Value, Verb,
-};
-use crate::judge::analysis::class::{PathClass, PathClasses};
+use super::seen::Seen;
+use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Flag, Value, Verb};
 use crate::judge::analysis::env::EnvView;
-use crate::judge::analysis::hosts;
 use crate::judge::analysis::paths::{NormalPath, Placer, Start};
-use crate::judge::analysis::question::{FileFacts, Inquiry, PathKind};
+use crate::judge::analysis::question::Inquiry;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Policy;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::{At, Catalog};
-use crate::judge::rules::model::{HostClass, Program, RawTest, RemoteName, Rule, TextTest, WrapFrom};
-use crate::judge::rules::{glob, text};
+use crate::judge::rules::model::{Program, RawTest, RemoteName, Rule, TextTest, WrapFrom};
 use crate::judge::sort;
-use crate::judge::syntax::tree::Span;
 
 /// One invocation while rules are held against it.
 pub(super) struct MatchContext<'a> {
@@ -151,8 +146,7 @@ impl<'a> View<'a> {
     }
 
     pub fn operands(&self) -> &[Seen<'a>] {
-        let seen = |operand: &'a Operand| Seen { is_operand: true, ..Seen::new(&operand.value, operand.span) };
-        self.operands.get_or_init(|| self.act.operands.iter().map(seen).collect())
+        self.operands.get_or_init(|| self.act.operands.iter().map(Seen::of_operand).collect())
     }
 
     /// All arguments as they reach the program.
@@ -196,7 +190,7 @@ impl<'a> View<'a> {
     }
 
     /// Whether the act destroys or opens up what it falls on, all the way down or behind a link.
-    fn reaches_through_links(&self, path: &NormalPath) -> bool {
+    pub fn reaches_through_links(&self, path: &NormalPath) -> bool {
         match self.act.verb {
             Verb::Effect(Effect::Delete) => self.act.recursive || path.slash || path.everything,
             Verb::Effect(Effect::Permit) => self.act.recursive,
@@ -227,263 +221,4 @@ impl<'a> View<'a> {
 pub(super) fn words(act: &Act) -> impl Iterator<Item = &Value> {
     let operands = if act.args.is_empty() { act.operands.as_slice() } else { &[] };
     act.args.iter().chain(operands.iter().map(|operand| &operand.value))
-}
-
-/// An operand or another text of an act, with what is known of it as far as it was asked.
-pub(super) struct Seen<'a> {
-    pub value: &'a Value,
-    pub span: Span,
-    /// Not the value of a variable or of an option, nor a mere argument.
-    is_operand: bool,
-    path: OnceCell<Option<NormalPath>>,
-    normal: OnceCell<Option<String>>,
-    classes: OnceCell<PathClasses>,
-    host: OnceCell<HostClass>,
-}
-
-impl<'a> Seen<'a> {
-    /// A text that is no operand.
-    const fn new(value: &'a Value, span: Span) -> Self {
-        Self {
-            value,
-            span,
-            is_operand: false,
-            path: OnceCell::new(),
-            normal: OnceCell::new(),
-            classes: OnceCell::new(),
-            host: OnceCell::new(),
-        }
-    }
-
-    /// The path that it names.
-    pub fn path(&self, view: &View<'_>) -> Option<&NormalPath> {
-        let cwd = view.act.cwd.as_deref();
-        self.path.get_or_init(|| view.context.placer.path(self.value, cwd)).as_ref()
-    }
-
-    /// How long its text is, in bytes.
-    fn length(&self) -> u64 {
-        let of = |piece: &Piece| match piece {
-            Piece::Text(text) | Piece::Glob(text) => text.len(),
-            Piece::Unknown(_) => 0,
-        };
-        self.value.pieces().iter().map(of).sum::<usize>() as u64
-    }
-
-    /// Its path classes; for an act that reaches through links, with the graver ones of the place that links lead to.
-    pub fn classes(&self, view: &View<'_>) -> PathClasses {
-        *self.classes.get_or_init(|| {
-            let context = view.context;
-            let cwd = view.act.cwd.as_deref();
-            let classes = context.placer.classes(self.value, cwd, context.catalog, context.inquiry);
-            // The project lies on this machine.
-            if view.act.remote.is_some() {
-                return classes.without(PathClass::ProjectRoot).without(PathClass::ProjectParent);
-            }
-            let classes = classes.and(self.behind_links(view).unwrap_or_default());
-            // Taken away with the directory that holds them, guard's own files are gone as well.
-            let takes = view.act.verb == Verb::Effect(Effect::Move) && view.act.remote.is_none();
-            if takes && self.path(view).is_some_and(|path| context.placer.is_above_own(path)) {
-                return classes.with(PathClass::Guard);
-            }
-            classes
-        })
-    }
-
-    fn behind_links(&self, view: &View<'_>) -> Option<PathClasses> {
-        const GRAVE: [PathClass; 12] = [
-            PathClass::Root,
-            PathClass::System,
-            PathClass::SystemTop,
-            PathClass::Device,
-            PathClass::Kernel,
-            PathClass::Home,
-            PathClass::Secret,
-            PathClass::Startup,
-            PathClass::Persistence,
-            PathClass::Guard,
-            PathClass::Agent,
-            PathClass::Repository,
-        ];
-        // Most acts look through no link, and what they name need not be read as a path then.
-        if view.act.remote.is_some() || matches!(view.act.verb, Verb::Program { .. }) {
-            return None;
-        }
-        let path = self.path(view)?;
-        if !view.reaches_through_links(path) || path.dynamic || path.name().is_some_and(|name| name.glob.is_some()) {
-            return None;
-        }
-        let context = view.context;
-        let text = path.text();
-        let facts = match view.act.verb {
-            Verb::Effect(Effect::Show) => context.inquiry.elsewhere(&text)?,
-            _ => context.inquiry.path(&text)?,
-        };
-        // Deleting a link deletes the link.
-        let link_itself =
-            facts.symlink && !path.slash && !path.everything && view.act.verb == Verb::Effect(Effect::Delete);
-        if link_itself || facts.canonical == path.text() {
-            return None;
-        }
-        let mut canonical = NormalPath::absolute(&facts.canonical)?;
-        canonical.everything = path.everything;
-        let behind = context.placer.of(&canonical, context.catalog, context.inquiry);
-        Some(GRAVE.into_iter().filter(|class| behind.has(*class)).fold(PathClasses::NONE, PathClasses::with))
-    }
-
-    /// Whether its host is of one of these classes.
-    fn is_on(&self, classes: &[HostClass], view: &View<'_>) -> bool {
-        let class = self.host(view);
-        classes.contains(&class) || class == HostClass::Near && classes.contains(&HostClass::Known)
-    }
-
-    fn host(&self, view: &View<'_>) -> HostClass {
-        *self.host.get_or_init(|| {
-            let context = view.context;
-            if view.is_data(self) {
-                return HostClass::None;
-            }
-            hosts::class(self.value, view.is_network(), context.catalog, &context.policy.known_hosts)
-        })
-    }
-
-    /// Whether a test holds of it.
-    pub fn passes(&self, test: &TextTest, view: &View<'_>) -> bool {
-        // What is not looked at for want of fuel is found to be too large.
-        let globs = (test.glob.len() + test.not_glob.len()) as u64;
-        view.context.spend(3 + globs / 2 + self.length() * (1 + globs) / 128)
-            && self.passes_patterns(test, view)
-            && (test.class.is_empty() || self.classes(view).has_any(&test.class))
-            && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))
-            && (test.host.is_empty() || self.is_on(&test.host, view))
-            && test.content.as_deref().is_none_or(|regex| self.says(regex, view))
-            && (!test.only_copy || self.is_only_copy(view))
-            && (test.package.is_empty() || self.is_new_package(&test.package, view))
-    }
-
-    /// Whether it names a package that is not well known, or nothing that could be told to be.
-    fn is_new_package(&self, indexes: &[String], view: &View<'_>) -> bool {
-        let Some(text) = self.value.known() else { return true };
-        let known = view.context.catalog.packages();
-        let is_known = |requirement: &str| {
-            let listed = |(index, name): (&str, String)| known.has(index, &name);
-            indexes.iter().any(|index| known.named(index, requirement).is_some_and(listed))
-        };
-        // Options take several, and a comma parts the bounds of a version too.
-        let begins = |part: &&str| part.starts_with(|c: char| !"<>=!~ ".contains(c));
-        text.split(',').filter(begins).any(|requirement| !is_known(requirement)) || text.is_empty()
-    }
-
-    /// Whether nobody else keeps what the file holds.
-    fn is_only_copy(&self, view: &View<'_>) -> bool {
-        let (context, act) = (view.context, view.act);
-        let Some(text) = self.path(view).filter(|_| act.remote.is_none()).and_then(lowering::place) else {
-            return false;
-        };
-        let inquiry = context.inquiry;
-        // Most of what is written is not there yet: git is asked about what is, wherever a link leads.
-        let Some(facts) = inquiry.path(&text).filter(|facts| facts.kind == PathKind::File && facts.bytes > 0) else {
-            return false;
-        };
-        let outside = || {
-            let project = context.placer.project(inquiry)?;
-            Some(!NormalPath::absolute(&facts.canonical)?.relation(&project).within())
-        };
-        let kept = match inquiry.git(&facts.canonical) {
-            // Changes that were not committed are nowhere else.
-            Some(git) if git.root.is_some() => git.tracked && git.clean || git.ignored,
-            _ => !outside().unwrap_or_default(),
-        };
-        // Code that reads a file and writes it again edits it.
-        let reads = |(_, other): (ActId, &Act)| {
-            matches!(other.verb, Verb::Effect(Effect::Show | Effect::Load))
-                && other.source == act.source
-                && other.operands.iter().any(|operand| operand.value == *self.value)
-        };
-        let edits = || {
-            matches!(act.source, Source::Code(_))
-                && context.spend(context.facts.acts.len() as u64)
-                && context.facts.acts.iter().enumerate().any(reads)
-        };
-        !kept && !edits()
-    }
-
-    /// Whether the file that it names says something.
-    fn says(&self, regex: &str, view: &View<'_>) -> bool {
-        let Some(path) = self.path(view).filter(|path| path.start == Start::Root && !path.dynamic) else {
-            return false;
-        };
-        let (text, inquiry) = (path.text(), view.context.inquiry);
-        match inquiry.file(&text) {
-            Some(FileFacts::Missing) => false,
-            Some(FileFacts::Text { bytes, .. }) => text::found(regex, &String::from_utf8_lossy(bytes)),
-            Some(FileFacts::Unreadable) => inquiry.path(&text).is_none_or(|facts| facts.kind != PathKind::Directory),
-            Some(FileFacts::TooLarge) | None => true,
-        }
-    }
-
-    fn passes_patterns(&self, test: &TextTest, view: &View<'_>) -> bool {
-        let value = self.value;
-        let is_path = self.is_operand
-            && matches!(view.act.verb, Verb::Effect(effect) if !matches!(effect, Effect::Send | Effect::Fetch));
-        let wants = !(test.exact.is_empty() && test.glob.is_empty() && test.regex.is_none());
-        if !is_path || !wants && test.not_glob.is_empty() && test.not_regex.is_none() {
-            return text::passes(test, value);
-        }
-        // Written otherwise, it is the same place.
-        let normal = self.normal.get_or_init(|| {
-            self.path(view).map(|path| {
-                let text = path.text();
-                if path.everything { format!("{}/*", text.trim_end_matches('/')) } else { text }
-            })
-        });
-        let Some(normal) = normal else { return text::passes(test, value) };
-        let written = value.rough();
-        let hits = |text: &str| test.glob.iter().any(|pattern| glob::text(pattern, text)) || text::matches(test, text);
-        let exact = |text: &str| !value.is_dynamic() && test.exact.iter().any(|exact| exact == text);
-        let hit = !wants || exact(&written) || exact(normal) || hits(&written) || hits(normal);
-        // A way back up may lead out of what a pattern excepts.
-        let plain = !written.split('/').any(|name| name == "..");
-        let excepted = |text: &str| {
-            test.not_glob.iter().any(|pattern| glob::text(pattern, text))
-                || test.not_regex.as_deref().is_some_and(|regex| text::found(regex, text))
-        };
-        hit && test.dynamic.is_none_or(|dynamic| dynamic == value.is_dynamic())
-            && !(excepted(normal) || plain && excepted(&written))
-    }
-}
-
-/// A value as a person reads it: what is unknown is named.
-#[must_use]
-pub fn shown(value: &Value) -> String {
-    let mut text = String::new();
-    for piece in value.pieces() {
-        match piece {
-            Piece::Text(known) | Piece::Glob(known) => text.push_str(known),
-            Piece::Unknown(unknown) => match &unknown.why {
-                UnknownReason::Variable(name) => {
-                    text.push('$');
-                    text.push_str(name);
-                }
-                UnknownReason::CommandOutput => text.push_str("$(…)"),
-                UnknownReason::Input => text.push_str("(what is read)"),
-                UnknownReason::ShellCode => text.push_str("(the set-up code of a program)"),
-                UnknownReason::Number(_) => text.push_str("(a number)"),
-                UnknownReason::Temporary { .. } => text.push_str("(a temporary name)"),
-                UnknownReason::Pipe => text.push_str("(a pipe)"),
-                UnknownReason::Found(Some(start)) => {
-                    text.push_str("(what is found below ");
-                    text.push_str(start);
-                    text.push(')');
-                }
-                UnknownReason::Found(None) => text.push_str("(what is found)"),
-                UnknownReason::Other(words) => {
-                    text.push('(');
-                    text.push_str(words);
-                    text.push(')');
-                }
-            },
-        }
-    }
-    text
 }

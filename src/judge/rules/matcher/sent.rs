@@ -2,7 +2,8 @@
 //!
 //! What may not enter: which options hold data, which a program's description says.
 
-use super::match_context::{Seen, View};
+use super::match_context::View;
+use super::seen::Seen;
 use crate::judge::analysis::act::{Effect, Flag, Verb};
 use crate::judge::rules::model::Place;
 use crate::judge::rules::text::same_flag;

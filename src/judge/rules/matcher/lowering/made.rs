@@ -11,7 +11,8 @@ use crate::judge::analysis::value::HOLE;
 use crate::judge::context::names_production;
 use crate::judge::ledger::Named;
 use crate::judge::risk::Tier;
-use crate::judge::rules::matcher::match_context::{MatchContext, Seen, View};
+use crate::judge::rules::matcher::match_context::{MatchContext, View};
+use crate::judge::rules::matcher::seen::Seen;
 use crate::judge::rules::text::given;
 use crate::judge::syntax::tree::Span;
 
