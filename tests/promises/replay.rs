@@ -360,16 +360,23 @@ fn a_file_of_messages_is_read_with_the_one_beside_it() {
     found_alone(&home, "cline", ".cline/data/sessions/7_a/7_a.messages.json");
 }
 
-/// A database of parts of messages, as two agents have one, still open.
-fn database_of_parts(home: &Home, file: &str) -> rusqlite::Connection {
+/// A database below the home that an agent has open, with these tables.
+fn database(home: &Home, file: &str, tables: &str) -> rusqlite::Connection {
     let path = home.path("home").join(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let own = rusqlite::Connection::open(&path).unwrap();
-    own.execute_batch(
+    own.execute_batch(tables).unwrap();
+    own
+}
+
+/// One of parts of messages, as two agents have it.
+fn database_of_parts(home: &Home, file: &str) -> rusqlite::Connection {
+    let own = database(
+        home,
+        file,
         "PRAGMA journal_mode = wal; CREATE TABLE session (id text PRIMARY KEY, directory text NOT NULL); \
          CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer, data text);",
-    )
-    .unwrap();
+    );
     own.execute("INSERT INTO session VALUES ('s', ?1)", [home.path("work").to_str().unwrap()]).unwrap();
     let state = |status: &str, input: Value| json!({ "status": status, "input": input, "output": "o" });
     let parts = [
@@ -469,14 +476,12 @@ fn updates_of_a_session_are_read_and_each_call_counts_when_it_is_announced() {
 #[test]
 fn a_database_is_read_request_by_request() {
     let home = Home::new();
-    let path = home.path("home/.local/share/goose/sessions/sessions.db");
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let own = rusqlite::Connection::open(&path).unwrap();
-    own.execute_batch(
+    let own = database(
+        &home,
+        ".local/share/goose/sessions/sessions.db",
         "CREATE TABLE sessions (id TEXT PRIMARY KEY, working_dir TEXT NOT NULL); CREATE TABLE messages (id INTEGER PRIMARY \
          KEY AUTOINCREMENT, session_id TEXT, role TEXT, content_json TEXT, created_timestamp INTEGER);",
-    )
-    .unwrap();
+    );
     own.execute("INSERT INTO sessions VALUES ('s', ?1)", [home.path("work").to_str().unwrap()]).unwrap();
     let call = |number: i64, name: &str, arguments: Value| {
         json!({ "type": "toolRequest", "id": format!("call_{number}"),
@@ -508,14 +513,13 @@ fn a_database_is_read_request_by_request() {
 fn a_database_is_read_message_by_message() {
     let home = Home::new();
     let path = home.path("home/.hermes/state.db");
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let own = rusqlite::Connection::open(&path).unwrap();
-    own.execute_batch(
+    let own = database(
+        &home,
+        ".hermes/state.db",
         "CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT, started_at REAL, cwd TEXT); CREATE TABLE messages (id \
          INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, role TEXT, content TEXT, tool_call_id TEXT, tool_calls TEXT, \
          tool_name TEXT, timestamp REAL);",
-    )
-    .unwrap();
+    );
     own.execute("INSERT INTO sessions VALUES ('s', 'cli', 1, ?1)", [home.path("work").to_str().unwrap()]).unwrap();
     let call = |id: &str, name: &str, arguments: &Value| json!({ "id": id, "call_id": id, "type": "function", "function": { "name": name, "arguments": arguments.to_string() } });
     let both = json!([

@@ -9,7 +9,7 @@ use nix::sys::termios::Termios;
 
 use crate::harness::home::Home;
 use crate::harness::pty::{OnTerminal, Terminal, ended};
-use crate::queue::stage::{Asker, FLAGGED, answer_card, home, person, state};
+use crate::queue::stage::{Asker, FLAGGED, answer_card, home, in_session, person, state};
 
 fn review(home: &Home, columns: u16, rows: u16, variables: &[(&str, &str)]) -> Terminal {
     let mut command = home.guard(&["review"]);
@@ -125,9 +125,7 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
 fn the_same_command_is_shown_once_and_each_of_it_needs_its_own_yes_or_one_for_all_of_these() {
     let home = home();
     let script = "for n in 1 2 3; do \"$0\" -- npm install x & done; wait";
-    let mut command = home.program("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
-    let mut child = crate::queue::stage::apart(command).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut child = in_session(&home, script).stderr(std::process::Stdio::null()).spawn().unwrap();
     let mut terminal = review(&home, 100, 30, &[]);
     terminal.wait_for("3 times: npm install x");
     terminal.wait_for("1 command waits");

@@ -1,12 +1,10 @@
 //! Where an agent asks nobody, its call waits in the queue: no longer than the agent does, and for one use.
 
 use std::io::Write as _;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use guard::store::queue::{Queue, State};
-use nix::libc;
 
 use super::stage::{bash, hook, said};
 use crate::harness::home::{FLAGGED, Home};
@@ -17,11 +15,7 @@ fn apart(home: &Home, agent: &str, timeout: &str) -> Command {
     let mut command = home.program("sh");
     command.args(["-c", "\"$0\" \"$@\"; exit $?", env!("CARGO_BIN_EXE_guard")]);
     command.args(["hook", "--agent", agent, "--timeout", timeout]).env_remove("GUARD_WAIT");
-    // SAFETY: between fork and exec only a system call is made.
-    unsafe {
-        command.pre_exec(|| if libc::setsid() == -1 { Err(std::io::Error::last_os_error()) } else { Ok(()) });
-    }
-    command
+    crate::queue::stage::apart(command)
 }
 
 /// A hook that waits, and its request.

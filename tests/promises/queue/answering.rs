@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use guard::store::queue::State;
 
-use super::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, person, state};
+use super::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, in_session, person, state};
+use crate::harness::home::Home;
 
 #[test]
 fn a_batch_is_shown_in_full_and_asked_about_once_with_a_result_for_each() {
@@ -123,14 +124,15 @@ fn what_waits_is_watched_as_it_changes() {
     assert_eq!(crate::harness::pty::ended(watcher.wait_exit()), "signal SIGINT");
 }
 
+/// One session, which asks for the same twice.
+fn asks_twice(home: &Home) -> Asker {
+    Asker::start(in_session(home, "\"$0\" -- npm install some-pkg; \"$0\" -- npm install some-pkg"))
+}
+
 #[test]
 fn a_grant_may_be_given_with_the_answer_and_is_the_askers() {
     let home = home();
-    // One session, which asks twice.
-    let script = "\"$0\" -- npm install some-pkg; \"$0\" -- npm install some-pkg";
-    let mut command = home.program("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
-    let asker = Asker::start(super::stage::apart(command));
+    let asker = asks_twice(&home);
     let mut terminal = person(&home, &["approve", &asker.id]);
     answer_card(&mut terminal, "s");
     terminal.wait_exit();
@@ -172,11 +174,7 @@ fn a_yes_that_lasts_lets_the_same_command_run_again_and_no_other() {
 #[test]
 fn a_yes_for_the_session_ends_with_it() {
     let home = home();
-    // One session, which asks twice.
-    let script = "\"$0\" -- npm install some-pkg; \"$0\" -- npm install some-pkg";
-    let mut command = home.program("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
-    let asker = Asker::start(super::stage::apart(command));
+    let asker = asks_twice(&home);
     let mut terminal = person(&home, &["approve", &asker.id, "--session"]);
     terminal.wait_for("y yes   n no");
     answer_card(&mut terminal, "y");

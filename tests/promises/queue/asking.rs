@@ -6,7 +6,9 @@ use guard::store::queue::State;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::stage::{Asker, FLAGGED, MEDIUM, all, answer_card, approve, home, person, request, shell, state};
+use super::stage::{
+    Asker, FLAGGED, MEDIUM, all, answer_card, approve, home, in_session, person, request, shell, state,
+};
 
 #[test]
 fn a_command_waits_until_a_person_elsewhere_says_yes_and_runs_once() {
@@ -116,9 +118,7 @@ fn a_session_may_have_only_so_many_waiting() {
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
     std::fs::write(home.path("home/.config/guard/config.toml"), "[queue]\npending = 2\n").unwrap();
     let script = "for n in 1 2 3; do \"$0\" --no-wait -- npm install \"p$n\"; echo $? >> codes; done";
-    let mut command = home.program("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
-    let output = super::stage::apart(command).output().unwrap();
+    let output = in_session(&home, script).output().unwrap();
     assert_eq!(std::fs::read_to_string(home.path("work/codes")).unwrap(), "75\n75\n126\n");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("rate limited: 2 commands of this session are waiting already"), "{said}");
@@ -129,9 +129,7 @@ fn a_session_may_have_only_so_many_waiting() {
 fn what_is_asked_twice_at_once_is_shown_as_one_and_answered_one_by_one() {
     let home = home();
     let script = "\"$0\" -- npm install x & \"$0\" -- npm install x & wait";
-    let mut command = home.program("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
-    let mut child = super::stage::apart(command).spawn().unwrap();
+    let mut child = in_session(&home, script).spawn().unwrap();
     while all(&home).len() < 2 {
         std::thread::sleep(Duration::from_millis(10));
     }

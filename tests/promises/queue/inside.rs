@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use guard::store::queue::State;
 
-use super::stage::{Asker, FLAGGED, apart, home, person, request, state};
+use super::stage::{Asker, FLAGGED, apart, home, in_session, person, request, state};
 use crate::harness::home::Home;
 use crate::harness::pty::{OnTerminal, Terminal, ended};
 
@@ -75,9 +75,9 @@ fn a_terminal_below_the_session_that_asked_is_no_person() {
     let script = "\"$0\" -- git push --force origin main & sleep 1; \
                   for id in $(\"$0\" pending --json | sed 's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/'); do \
                   script -qec \"'$0' approve $id\" /dev/null </dev/null >said; done; wait";
-    let mut command = home.program("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60").env("TERM", "xterm");
-    let asker = Asker::start(apart(command));
+    let mut command = in_session(&home, script);
+    command.env("TERM", "xterm");
+    let asker = Asker::start(command);
     stands_above(&home, asker, |said| said.contains("answer is taken"));
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::stage::{Asker, FLAGGED, MEDIUM, all, apart, approve, home, person, shell};
+use super::stage::{Asker, FLAGGED, MEDIUM, all, approve, home, in_session, person, shell};
 use crate::harness::home::Home;
 
 /// A program that is told, with this in it.
@@ -68,9 +68,7 @@ fn the_same_command_that_waits_more_than_once_is_told_once() {
     let home = home();
     told_by(&home, &writes(&home), "");
     let script = "for n in 1 2 3; do \"$0\" -- npm install x & done; wait";
-    let mut command = home.program("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
-    let mut child = apart(command).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut child = in_session(&home, script).stderr(std::process::Stdio::null()).spawn().unwrap();
     while all(&home).len() < 3 {
         std::thread::sleep(Duration::from_millis(20));
     }

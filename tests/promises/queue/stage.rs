@@ -43,12 +43,18 @@ pub fn apart(mut command: Command) -> Command {
     command
 }
 
+/// A shell apart, which runs a script whose `$0` is guard: all that the script asks for is of one session.
+pub fn in_session(home: &Home, script: &str) -> Command {
+    let mut command = home.program("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
+    apart(command)
+}
+
 /// A shell apart, which runs guard with these arguments and ends as guard does.
 pub fn shell(home: &Home, arguments: &[&str]) -> Command {
-    let mut command = home.program("sh");
-    command.args(["-c", "\"$0\" \"$@\"; exit $?", env!("CARGO_BIN_EXE_guard")]).args(arguments);
-    command.env("GUARD_WAIT", "60");
-    apart(command)
+    let mut command = in_session(home, "\"$0\" \"$@\"; exit $?");
+    command.args(arguments);
+    command
 }
 
 impl Asker {

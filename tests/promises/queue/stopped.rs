@@ -1,15 +1,13 @@
 //! Too many denials stop a session until a person lets it go on.
 
-use super::stage::{apart, home, person};
+use super::stage::{apart, home, in_session, person};
 use crate::harness::home::Home;
 
 /// A shell that asks and asks, one line for each exit code.
 fn asks(home: &Home, times: usize) -> std::process::Child {
     let script = "for n in $(seq \"$1\"); do \"$0\" -- npm install \"p$n\"; echo $? >>codes; done; \
                   while ! test -e go; do sleep 0.05; done; \"$0\" -- npm install again; echo $? >>codes";
-    let mut command = home.program("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_guard"), &times.to_string()]).env("GUARD_WAIT", "60");
-    apart(command).spawn().unwrap()
+    in_session(home, script).arg(times.to_string()).spawn().unwrap()
 }
 
 fn codes(home: &Home) -> String {
@@ -109,9 +107,7 @@ fn who_takes_denials_out_of_the_record_is_not_asked_about_until_a_person_looked(
 fn a_person_who_looked_lets_a_session_go_on_from_there() {
     let home = home();
     let script = "for n in 1 2 3; do while ! test -e \"go$n\"; do sleep 0.05; done; \"$0\" -- npm install x; echo $? >>codes; done";
-    let mut command = home.program("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
-    let mut shell = apart(command).spawn().unwrap();
+    let mut shell = in_session(&home, script).spawn().unwrap();
     let go = |number: usize| std::fs::write(home.path(&format!("work/go{number}")), "").unwrap();
     go(1);
     deny_next(&home);
