@@ -37,7 +37,8 @@ impl Program {
     pub fn new(command: Vec<String>) -> Result<Self, String> {
         match command.first() {
             Some(program) if program.starts_with('/') => Ok(Self { command }),
-            _ => Err("command: a program by its whole path, and its arguments".to_owned()),
+            Some(program) => Err(format!("command: {program}: give the program by its whole path, and its arguments")),
+            None => Err("command: a program by its whole path, and its arguments".to_owned()),
         }
     }
 

@@ -145,13 +145,7 @@ impl Placer {
             return *classes;
         }
         let classes = self.of_value(value, cwd, catalog, inquiry);
-        let mut texts = self.texts.borrow_mut();
-        if !texts.contains_key(from) {
-            texts.insert(from.to_owned(), HashMap::new());
-        }
-        if let Some(known) = texts.get_mut(from) {
-            known.insert(text.clone(), classes);
-        }
+        self.texts.borrow_mut().entry(from.to_owned()).or_default().insert(text.clone(), classes);
         classes
     }
 

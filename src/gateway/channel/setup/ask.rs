@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use super::TAP;
+use crate::channel::program::Program;
 use crate::channel::telegram::Telegram;
 use crate::config::Secret;
 use crate::name::secret;
@@ -210,10 +211,8 @@ fn ask_program(mut table: toml::Table, from: &Given) -> Result<String, String> {
     if command.is_empty() {
         command.push(typed("The program, by its whole path")?);
     }
+    Program::new(command.clone())?;
     let program = command.first().map(String::as_str).unwrap_or_default();
-    if !program.starts_with('/') {
-        return Err(format!("{program}: give the program by its whole path"));
-    }
     let found = std::fs::metadata(program).map_err(|error| format!("{program}: {error}"))?;
     if !found.is_file() || found.permissions().mode() & 0o111 == 0 {
         return Err(format!("{program} is no file that may be run: chmod +x it, or name another"));
