@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use guard::judge::analysis::question::Answers;
+use guard::judge::analysis::inquiry::Answers;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::judge;
 use guard::judge::policy::Policy;

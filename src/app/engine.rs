@@ -17,8 +17,9 @@ use super::record_backend::RecordBackend;
 use crate::config::approvers::{self, Enrolled};
 use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
 use crate::config::{self, Loaded, Roots};
+use crate::judge::analysis::inquiry::Answers;
 use crate::judge::analysis::lookup::Named;
-use crate::judge::analysis::question::{Answer, Answers, Question};
+use crate::judge::analysis::question::{Answer, Question};
 use crate::judge::approved::{Grant, Rejudged};
 use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::ledger::Ledger;
@@ -27,7 +28,7 @@ use crate::judge::risk::Tier;
 use crate::judge::rules::catalog::{self, Catalog};
 use crate::judge::syntax::tree::Dialect;
 use crate::judge::tools::{self, ToolCall};
-use crate::judge::{Judgment, MAX_ROUNDS, behaviour, judge};
+use crate::judge::{Judgment, behaviour, judge};
 use crate::store::StoreError;
 use crate::world::World;
 use crate::world::identity::{Caller, IdentityError};
@@ -304,51 +305,26 @@ pub fn judge_here(invocation: &Invocation, catalog: &Catalog, policy: &Policy) -
     judge_with(invocation, catalog, policy, &|| Some(Ledger::default()))
 }
 
-/// Judges with the world's answers and those of the record: round by round, until nothing is asked or the rounds are used
-/// up. What is still open then keeps its stricter reading.
+/// Judges with the world's answers and those of the record, each looked up when it is asked for.
 fn judge_with(
     invocation: &Invocation,
     catalog: &Catalog,
     policy: &Policy,
     ledger: &dyn Fn() -> Option<Ledger>,
 ) -> Judgment {
-    let mut answers = Answers::none();
-    let mut judgment = judge(invocation, catalog, policy, &answers);
-    let mut world = None;
-    for _ in 0..MAX_ROUNDS {
-        if judgment.questions.is_empty() && judgment.checks.is_empty() {
-            break;
-        }
-        let world = world.get_or_insert_with(|| World::new(invocation));
-        // Nothing is judged again for paths that lead nowhere else.
-        let mut stands = judgment.questions.is_empty();
-        for question in judgment.questions.drain(..).chain(judgment.checks.drain(..)) {
-            let answer = match question {
-                Question::Ledger => ledger().map_or(Answer::Unavailable, Answer::Ledger),
-                _ => world.answer(&question),
-            };
-            stands &= !answer.leads_elsewhere(&question);
-            answers.insert(question, answer);
-        }
-        if stands {
-            break;
-        }
-        answers.spend(judgment.spent);
-        let fresh = judge(invocation, catalog, policy, &answers);
-        // What was worked out whole is kept, with what is still open read strictly.
-        if fresh.is_limited() && !judgment.is_limited() {
-            judgment.add_limit(&fresh);
-            break;
-        }
-        judgment = fresh;
-    }
+    let world = OnceCell::new();
+    let world = || world.get_or_init(|| World::new(invocation));
+    let source = |question: &Question| match question {
+        Question::Ledger => ledger().map_or(Answer::Unavailable, Answer::Ledger),
+        _ => world().answer(question),
+    };
+    let mut judgment = judge(invocation, catalog, policy, &Answers::of(&source));
     // What a person may be asked about is bound to the programs that it runs. What nobody is asked about costs nothing.
     if judgment.risk.tier >= Tier::Medium || judgment.risk.score >= FAIL_CLOSED_THRESHOLD {
-        let world = world.get_or_insert_with(|| World::new(invocation));
-        let mut found = Answers::none();
+        let found = Answers::none();
         for Named { name, dirs } in &judgment.facts.programs {
             let question = Question::Resolve { name: name.clone(), dirs: dirs.to_vec() };
-            let answer = world.answer(&question);
+            let answer = world().answer(&question);
             found.insert(question, answer);
         }
         judgment.bind(&found);

@@ -21,7 +21,7 @@ pub mod transcripts;
 use super::engine::Engine;
 use super::hook::call::What;
 use super::{exit, time};
-use crate::judge::analysis::question::Answers;
+use crate::judge::analysis::inquiry::Answers;
 use crate::judge::invocation::{FileChange, Invocation, Origin, Request, quote};
 use crate::judge::judge;
 use crate::judge::policy::{Decision, SessionState, decide};

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use super::analysis::act::{Act, Facts, RemoteKind, Verb};
+use super::analysis::inquiry::Inquiry;
 use super::analysis::paths::PathClass;
-use super::analysis::question::Inquiry;
 use super::invocation::Invocation;
 use super::policy::Policy;
 use super::risk::{Circumstance, CircumstanceFact, Finding, Tier};

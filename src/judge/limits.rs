@@ -2,7 +2,8 @@
 
 use super::Judgment;
 use super::analysis::TOO_LARGE;
-use super::analysis::question::{Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question};
+use super::analysis::inquiry::Answers;
+use super::analysis::question::{Answer, FileFacts, GitFacts, PathFacts, PathKind, Question};
 use super::policy::Policy;
 use super::risk::Tier;
 use super::rules::catalog::Catalog;
@@ -80,32 +81,19 @@ fn judged(line: &str) -> Judgment {
 fn judged_to_the_end(line: &str) -> (bool, u64) {
     thread_local!(static CATALOG: Catalog = Catalog::builtin());
     let invocation = super::testing::line(super::invocation::Origin::Agent, line);
-    let (mut answers, mut spent) = (Answers::none(), 0);
-    for _ in 0..=super::MAX_ROUNDS {
-        let judgment = CATALOG.with(|catalog| super::judge(&invocation, catalog, &Policy::default(), &answers));
-        spent += judgment.spent;
-        if judgment.questions.is_empty() {
-            return (is_limited(&judgment), spent);
+    let source = |question: &Question| match question {
+        Question::Path(path) => {
+            Answer::Path(PathFacts { kind: PathKind::Missing, canonical: path.clone(), symlink: false, bytes: 0 })
         }
-        answers.spend(judgment.spent);
-        for question in judgment.questions {
-            let answer = match &question {
-                Question::Path(path) => Answer::Path(PathFacts {
-                    kind: PathKind::Missing,
-                    canonical: path.clone(),
-                    symlink: false,
-                    bytes: 0,
-                }),
-                Question::Git(_) => Answer::Git(GitFacts::default()),
-                Question::Repository(_) => Answer::Repository(None),
-                Question::File(_) => Answer::File(FileFacts::Missing),
-                Question::Resolve { .. } => Answer::Resolve(None),
-                _ => Answer::Unavailable,
-            };
-            answers.insert(question, answer);
-        }
-    }
-    (false, spent)
+        Question::Git(_) => Answer::Git(GitFacts::default()),
+        Question::Repository(_) => Answer::Repository(None),
+        Question::File(_) => Answer::File(FileFacts::Missing),
+        Question::Resolve { .. } => Answer::Resolve(None),
+        _ => Answer::Unavailable,
+    };
+    let answers = Answers::of(&source);
+    let judgment = CATALOG.with(|catalog| super::judge(&invocation, catalog, &Policy::default(), &answers));
+    (is_limited(&judgment), judgment.spent)
 }
 
 #[test]
@@ -148,4 +136,50 @@ fn the_same_line_takes_the_same_steps() {
         let line = shape(2 * 1024);
         assert_eq!(judged(&line).spent, judged(&line).spent, "{name}");
     }
+}
+
+#[test]
+fn a_script_that_is_too_much_hides_nothing_that_stands_beside_it() {
+    thread_local!(static CATALOG: Catalog = Catalog::builtin());
+    let judged = |line: &str, script: &str| {
+        let source = |question: &Question| match question {
+            Question::File(path) if path.ends_with("/big.sh") => {
+                Answer::File(FileFacts::Text { bytes: script.as_bytes().to_vec(), digest: [0; 32] })
+            }
+            Question::File(_) => Answer::File(FileFacts::Missing),
+            _ => Answer::Unavailable,
+        };
+        let invocation = super::testing::line(super::invocation::Origin::Agent, line);
+        let judgment =
+            CATALOG.with(|catalog| super::judge(&invocation, catalog, &Policy::default(), &Answers::of(&source)));
+        let file = Question::File("/home/ada/project/big.sh".to_owned());
+        assert!(judgment.rests_on.contains_key(&file), "what was read is bound, whatever came of it");
+        (is_limited(&judgment), judgment.risk.tier)
+    };
+    let too_much = "mkdir {1..9}{1..9}\n".repeat(2_000);
+    assert_eq!(judged("sh big.sh; ls", "ls\n"), (false, Tier::Low));
+    assert_eq!(judged("sh big.sh; ls", &too_much), (false, Tier::Medium));
+    assert_eq!(judged("sudo sh big.sh; ls", &too_much).1, Tier::High);
+    assert_eq!(judged("sh big.sh; rm -rf /", &too_much), (false, Tier::Critical));
+    // What the script says before the end counts as well.
+    assert_eq!(judged("sh big.sh; ls", &format!("rm -rf /\n{too_much}")), (true, Tier::Critical));
+    // And where the line alone is too much, that is what is said.
+    let line = format!("sh big.sh; {}", too_much.replace('\n', ";"));
+    assert!(judged(&line, &too_much).0);
+}
+
+#[test]
+fn nothing_is_asked_when_there_is_no_fuel_left() {
+    use super::analysis::fuel::Fuel;
+    use super::analysis::inquiry::Inquiry;
+    let count = std::cell::Cell::new(0_u64);
+    let source = |_: &Question| {
+        count.set(count.get() + 1);
+        Answer::Unavailable
+    };
+    let (answers, fuel) = (Answers::of(&source), Fuel::full());
+    let inquiry = Inquiry::with(&answers, fuel);
+    (0..100_000).for_each(|number| assert_eq!(inquiry.path(&format!("/a/{number}")), None));
+    assert!(inquiry.fuel.is_empty() && (1_000..50_000).contains(&count.get()), "{}", count.get());
+    assert_eq!(inquiry.path("/a/0"), None);
 }

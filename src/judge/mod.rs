@@ -1,8 +1,8 @@
 //! The judge: values in, values out. No I/O, no clock, no randomness, no printing, no unsafe code.
 //!
 //! The way through: an invocation is parsed, worked out into acts, held against the rules, and the
-//! findings are joined into a risk. What would have to be known of the world comes back as questions;
-//! the caller answers them and judges again.
+//! findings are joined into a risk. What has to be known of the world is asked of the answers that the caller hands
+//! over, which may look them up as they are asked for.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -12,7 +12,9 @@
 use std::collections::BTreeMap;
 
 use analysis::act::Facts;
-use analysis::question::{Answer, Answers, FileFacts, Inquiry, Question};
+use analysis::fuel::Fuel;
+use analysis::inquiry::{Answers, Inquiry};
+use analysis::question::{Answer, FileFacts, Question};
 use invocation::{Invocation, Request};
 use policy::Policy;
 use risk::{Risk, Tier};
@@ -51,19 +53,11 @@ mod properties;
 /// The rule of what was too much to work out.
 const LIMIT: &str = "opaque.limit";
 
-/// How often questions are answered before the rest gets the stricter reading.
-pub const MAX_ROUNDS: usize = 4;
-
 /// What was worked out about one invocation with the answers at hand.
 #[derive(Clone, Debug, Default)]
 pub struct Judgment {
     pub facts: Facts,
     pub risk: Risk,
-    /// What would have to be known to say more. Until it is, the stricter reading stands.
-    pub questions: Vec<Question>,
-    /// Paths that it takes to lead nowhere else. It stands where that is so; where it is not, judging again with all answers
-    /// says what they lead to.
-    pub checks: Vec<Question>,
     /// What of the world it rests on: the bytes of files, the places that paths and programs lead to.
     pub rests_on: BTreeMap<Question, String>,
     /// Programs, subcommands and flags without operands: what a grant of this shape would cover. `None` when no such
@@ -79,24 +73,44 @@ pub struct Judgment {
     /// A program or script runs in it of whose effect nothing is known, and no rule says that it can be undone. For what
     /// a reviewer may settle: it is irreversible then.
     pub unread: bool,
-    /// What working it out took, in units of fuel, beyond what the files that were read brought with them.
+    /// What working it out took, in units of fuel.
     pub spent: u64,
 }
 
-/// Judges one invocation with the answers at hand. The same values give the same judgment, always.
+/// Judges one invocation with these answers. The same values give the same judgment, always.
 #[must_use]
-pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answers: &Answers) -> Judgment {
-    let inquiry = Inquiry::new(answers);
+pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answers: &Answers<'_>) -> Judgment {
     let invocation = &*invocation.taken_in();
-    let mut facts = analysis::work_out(invocation, catalog, &inquiry);
-    let mut findings = rules::matcher::find(invocation, &facts, catalog, policy, &inquiry);
+    let inquiry = Inquiry::new(answers);
+    let judgment = judge_once(invocation, catalog, policy, &inquiry);
+    if inquiry.fuel.lasts() {
+        return judgment;
+    }
+    // A script that is too much to work out is judged as one that is too large to read, and hides nothing that stands
+    // beside it in the line.
+    let Some(beside) = answers.with_files_too_large() else { return judgment };
+    let inquiry = Inquiry::with(&beside, Fuel::half());
+    let mut whole = judge_once(invocation, catalog, policy, &inquiry);
+    // What it said before the end may be graver than that nobody knows what it says.
+    let gravest =
+        judgment.risk.findings.iter().filter(|finding| finding.rule != LIMIT).map(|finding| finding.tier).max();
+    if !inquiry.fuel.lasts() || gravest.is_some_and(|tier| tier > whole.risk.tier) {
+        return judgment;
+    }
+    whole.rests_on = judgment.rests_on;
+    whole
+}
+
+fn judge_once(invocation: &Invocation, catalog: &Catalog, policy: &Policy, inquiry: &Inquiry<'_>) -> Judgment {
+    let mut facts = analysis::work_out(invocation, catalog, inquiry);
+    let mut findings = rules::matcher::find(invocation, &facts, catalog, policy, inquiry);
     if let Request::Tool(call) = &invocation.request {
         findings.extend(tools::verdict(call, catalog).findings);
         tools::scrub(&mut findings, call);
     }
     if let Some((led, lead)) = invocation.led() {
-        let behind = analysis::work_out(&led, catalog, &inquiry);
-        let more = rules::matcher::find(&led, &behind, catalog, policy, &inquiry);
+        let behind = analysis::work_out(&led, catalog, inquiry);
+        let more = rules::matcher::find(&led, &behind, catalog, policy, inquiry);
         join_behind(&mut findings, more, lead, invocation);
         facts.expanded.extend(behind.expanded);
     }
@@ -104,7 +118,7 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
         |finding: &risk::Finding| finding.tier == Tier::Critical || finding.approvals > 1 || finding.is_decision();
     findings.retain(|finding| stays(finding) || !policy.disabled_rules.contains(&finding.rule));
     let base = facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
-    let context = context::circumstances(invocation, &facts, &findings, catalog, policy, &inquiry);
+    let context = context::circumstances(invocation, &facts, &findings, catalog, policy, inquiry);
     let risk = Risk::join(base, findings, context);
     let (shape, may_grant) = shape::of(&facts, &risk, catalog);
     // Every payment is a decision of its own.
@@ -114,26 +128,11 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     let may_grant = may_grant && policy.approvals.wanted(&risk) == 1;
     let is_flagged = risk.tier >= Tier::Medium || risk.score >= policy.thresholds.of(invocation.origin);
     let is_asked = may_grant && is_flagged && shape.is_some();
-    let reach = if is_asked { reach::of(invocation, &facts, &inquiry) } else { reach::Reach::default() };
-    let spent = inquiry.fuel.counted();
-    // What was too much to work out is not asked about further.
-    let (checks, questions) =
-        if inquiry.fuel.lasts() { (inquiry.checks(), inquiry.open()) } else { Default::default() };
+    let reach = if is_asked { reach::of(invocation, &facts, inquiry) } else { reach::Reach::default() };
+    let spent = inquiry.fuel.spent();
     let bound_to = if shape.is_some() { shape::bound_to(&facts) } else { Vec::new() };
     let unread = review::has_unread(&facts, &risk, catalog);
-    Judgment {
-        risk,
-        shape,
-        bound_to,
-        reach,
-        may_grant,
-        unread,
-        questions,
-        checks,
-        rests_on: rests_on(answers),
-        spent,
-        facts,
-    }
+    Judgment { risk, shape, bound_to, reach, may_grant, unread, rests_on: rests_on(inquiry.answers()), spent, facts }
 }
 
 /// Adds what is found of a command behind what its envelope does in front of it, and was not found of it alone.
@@ -168,20 +167,6 @@ impl Judgment {
         Some(if rules.is_empty() { shape.to_owned() } else { format!("{shape} [{}]", rules.join(", ")) })
     }
 
-    /// Whether it was too much to work out.
-    #[must_use]
-    pub fn is_limited(&self) -> bool {
-        self.risk.findings.iter().any(|finding| finding.rule == LIMIT)
-    }
-
-    /// Adds that it was too much to work out with more answers, as another judgment of the same invocation found.
-    pub fn add_limit(&mut self, other: &Self) {
-        let limits = other.risk.findings.iter().filter(|finding| finding.rule == LIMIT).cloned();
-        let findings = std::mem::take(&mut self.risk.findings).into_iter().chain(limits).collect();
-        self.risk = Risk::join(self.risk.tier, findings, std::mem::take(&mut self.risk.context));
-        self.may_grant = false;
-    }
-
     /// Whether this answer is the one that was judged.
     #[must_use]
     pub fn rests_on(&self, question: &Question, answer: &Answer) -> bool {
@@ -189,7 +174,7 @@ impl Judgment {
     }
 
     /// Binds an approval of it to these answers too, on which it does not rest otherwise.
-    pub fn bind(&mut self, answers: &Answers) {
+    pub fn bind(&mut self, answers: &Answers<'_>) {
         self.rests_on.extend(rests_on(answers));
     }
 
@@ -258,6 +243,6 @@ fn binding(answer: &Answer) -> String {
 }
 
 /// All that `answers` say, as what an approval is bound to.
-fn rests_on(answers: &Answers) -> BTreeMap<Question, String> {
+fn rests_on(answers: &Answers<'_>) -> BTreeMap<Question, String> {
     sort::map(answers.iter().map(|(question, answer)| (question.clone(), binding(answer))))
 }

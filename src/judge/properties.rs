@@ -8,12 +8,13 @@ mod pure;
 use std::path::{Path, PathBuf};
 
 use super::analysis::act::{Operand, Value};
-use super::analysis::question::{Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
+use super::analysis::inquiry::Answers;
+use super::analysis::question::{Answer, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
 use super::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use super::policy::Policy;
 use super::risk::Tier;
 use super::rules::catalog::Catalog;
-use super::{Judgment, MAX_ROUNDS, judge};
+use super::{Judgment, judge};
 
 /// The commands of the corpus, with the names of their rows.
 fn rows() -> Vec<(String, Vec<u8>)> {
@@ -115,17 +116,7 @@ fn judged(
     invocation: &Invocation,
     world: &dyn Fn(&Question) -> Answer,
 ) -> Judgment {
-    let mut answers = Answers::none();
-    for _ in 0..MAX_ROUNDS {
-        let judgment = judge(invocation, catalog, policy, &answers);
-        if judgment.questions.is_empty() {
-            return judgment;
-        }
-        for question in &judgment.questions {
-            answers.insert(question.clone(), world(question));
-        }
-    }
-    judge(invocation, catalog, policy, &answers)
+    judge(invocation, catalog, policy, &Answers::of(world))
 }
 
 /// The letter that all others are compared with.

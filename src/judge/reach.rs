@@ -3,8 +3,8 @@
 //! What may not enter: grants, and what a command does there.
 
 use super::analysis::act::{Act, Effect, Facts, Value, Verb};
+use super::analysis::inquiry::Inquiry;
 use super::analysis::paths::{NormalPath, Placer};
-use super::analysis::question::Inquiry;
 use super::invocation::Invocation;
 
 /// The places that a command names.

@@ -1,8 +1,12 @@
-//! Values for the unit tests of what decides: a finding, a risk, a judgment and an invocation with nothing special.
+//! Values for the unit tests of what decides: a finding, a risk, a judgment and an invocation with nothing special; and
+//! what is asked of the world.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use super::Judgment;
+use super::analysis::inquiry::{Answers, Inquiry};
+use super::analysis::question::{Answer, Question};
 use super::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use super::reach::Reach;
 use super::risk::{Finding, Reversibility, Risk, Tier};
@@ -50,4 +54,15 @@ fn of_request(origin: Origin, request: Request) -> Invocation {
         origin,
         session: Session::default(),
     }
+}
+
+/// What is asked of a world that answers nothing.
+pub fn asked(ask: impl FnOnce(&Inquiry<'_>)) -> Vec<Question> {
+    let asked = RefCell::new(Vec::new());
+    let source = |question: &Question| {
+        asked.borrow_mut().push(question.clone());
+        Answer::Unavailable
+    };
+    ask(&Inquiry::new(&Answers::of(&source)));
+    asked.take()
 }

@@ -1,6 +1,6 @@
 //! What a person sees: cards, verdicts and explanations, drawn from values.
 
-use guard::judge::analysis::question::Answers;
+use guard::judge::analysis::inquiry::Answers;
 use guard::judge::invocation::{Environment, Invocation, Line as CommandLine, Origin, Request, Session};
 use guard::judge::policy::{Policy, Prompt, Refusal};
 use guard::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};

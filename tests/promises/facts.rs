@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use guard::judge::analysis::act::{Act, Facts, Verb};
-use guard::judge::analysis::question::{Answer, Answers, FileFacts, Inquiry, Question};
+use guard::judge::analysis::inquiry::{Answers, Inquiry};
+use guard::judge::analysis::question::{Answer, FileFacts, Question};
 use guard::judge::analysis::work_out;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::rules::catalog::Catalog;
@@ -43,26 +44,14 @@ fn facts_with(text: &str, files: &[(&str, &str)]) -> Facts {
         files.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_bytes().to_vec())
     };
     let (invocation, catalog) = (invocation(text), Catalog::builtin());
-    let mut answers = Answers::none();
-    for _ in 0..4 {
-        let inquiry = Inquiry::new(&answers);
-        let facts = work_out(&invocation, &catalog, &inquiry);
-        let open = inquiry.open();
-        if open.is_empty() {
-            return facts;
-        }
-        for question in open {
-            let answer = match question {
-                Question::File(ref path) => match lies(path) {
-                    Some(bytes) => Answer::File(FileFacts::Text { bytes, digest: [0; 32] }),
-                    None => Answer::File(FileFacts::Missing),
-                },
-                _ => Answer::Unavailable,
-            };
-            answers.insert(question, answer);
-        }
-    }
-    work_out(&invocation, &catalog, &Inquiry::new(&answers))
+    let source = |question: &Question| match question {
+        Question::File(path) => Answer::File(match lies(path) {
+            Some(bytes) => FileFacts::Text { bytes, digest: [0; 32] },
+            None => FileFacts::Missing,
+        }),
+        _ => Answer::Unavailable,
+    };
+    work_out(&invocation, &catalog, &Inquiry::new(&Answers::of(&source)))
 }
 
 /// The arguments of every act of this program, unknown parts as `?`.

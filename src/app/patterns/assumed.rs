@@ -8,14 +8,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::judge::analysis::question::{
-    Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts,
-};
+use crate::judge::analysis::inquiry::Answers;
+
+use crate::judge::analysis::question::{Answer, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
 use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use crate::judge::ledger::Ledger;
 use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::{Judgment, MAX_ROUNDS, judge};
+use crate::judge::{Judgment, judge};
 
 /// The project's directory.
 const PROJECT: &str = "/home/me/code/project";
@@ -65,20 +65,7 @@ const IGNORED_ENDINGS: [&str; 7] = [".log", ".tmp", ".pyc", ".o", ".class", ".eg
 /// Judges a command string in the assumed world.
 pub fn judged(command: &str, catalog: &Catalog, policy: &Policy) -> Judgment {
     let invocation = invocation(command);
-    let mut answers = Answers::none();
-    let mut judgment = judge(&invocation, catalog, policy, &answers);
-    for _ in 0..MAX_ROUNDS {
-        if judgment.questions.is_empty() {
-            break;
-        }
-        for question in std::mem::take(&mut judgment.questions) {
-            let answer = answer(&question);
-            answers.insert(question, answer);
-        }
-        answers.spend(judgment.spent);
-        judgment = judge(&invocation, catalog, policy, &answers);
-    }
-    judgment
+    judge(&invocation, catalog, policy, &Answers::of(&answer))
 }
 
 fn invocation(command: &str) -> Invocation {

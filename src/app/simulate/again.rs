@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use crate::app::engine::{Engine, judge_here};
 use crate::app::hook::call::What as Called;
-use crate::judge::analysis::question::Answers;
+use crate::judge::analysis::inquiry::Answers;
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Origin, Request, Session, quote};
 use crate::judge::policy::{Decision, ParentApproval, Policy, SessionState, decide};

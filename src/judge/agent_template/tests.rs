@@ -3,7 +3,7 @@ use std::ffi::OsString;
 use proptest::prelude::*;
 
 use super::*;
-use crate::judge::analysis::question::Answers;
+use crate::judge::analysis::inquiry::Answers;
 use crate::judge::invocation::Session;
 use crate::judge::policy::Policy;
 use crate::judge::risk::Risk;

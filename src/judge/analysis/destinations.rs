@@ -106,14 +106,14 @@ impl Walker<'_> {
         there.is_some_and(|facts| facts.kind == PathKind::Directory)
     }
 
-    /// Whether a value is already known to name a file.
+    /// Whether a value names a file, by what is there.
     fn is_known_file(&self, state: &State, value: &Value) -> bool {
         let written = value.rough();
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
             return false;
         }
         let path = self.placer().path(value, state.cwd.as_deref()).and_then(|path| path.exact());
-        let there = path.and_then(|path| self.inquiry.known_path(&path));
+        let there = path.and_then(|path| self.inquiry.path(&path));
         there.is_some_and(|facts| facts.kind == PathKind::File)
     }
 

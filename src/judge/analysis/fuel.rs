@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-/// What a line has however short it is, over all rounds in which it is judged. A unit is about 50 ns of an optimised build.
+/// What a line has however short it is. A unit is about 50 ns of an optimised build.
 const BASE: i64 = 1_000_000;
 
 /// What each byte of the line adds.
@@ -30,8 +30,6 @@ pub struct Fuel {
     /// What is left to the rules.
     reserve: Cell<i64>,
     spent: Cell<i64>,
-    /// What was added for files that were read.
-    added: Cell<i64>,
     files: Cell<usize>,
 }
 
@@ -70,17 +68,20 @@ pub const fn of_bytes(length: usize) -> u64 {
 }
 
 impl Fuel {
-    /// Fuel for one round, when the rounds before it took so much.
+    /// What a line has.
     #[must_use]
-    pub const fn new(spent: u64) -> Self {
-        let spent = if spent > i64::MAX as u64 { i64::MAX } else { spent as i64 };
-        Self {
-            left: Cell::new(BASE.saturating_sub(spent)),
-            reserve: Cell::new(RESERVE),
-            spent: Cell::new(0),
-            added: Cell::new(0),
-            files: Cell::new(0),
-        }
+    pub const fn full() -> Self {
+        Self::of(BASE)
+    }
+
+    /// What a line has that is judged once more, without the files that made it too much.
+    #[must_use]
+    pub const fn half() -> Self {
+        Self::of(BASE / 2)
+    }
+
+    const fn of(units: i64) -> Self {
+        Self { left: Cell::new(units), reserve: Cell::new(RESERVE), spent: Cell::new(0), files: Cell::new(0) }
     }
 
     /// Adds what a line of so many bytes has.
@@ -95,7 +96,6 @@ impl Fuel {
         self.files.set(self.files.get().saturating_add(bytes));
         let units = i64::try_from(bytes).unwrap_or(i64::MAX).saturating_mul(PER_FILE_BYTE);
         self.left.set(self.left.get().saturating_add(units));
-        self.added.set(self.added.get().saturating_add(units));
     }
 
     /// Spends fuel on working out what a line does. `false`: there is none left but the reserve.
@@ -140,12 +140,6 @@ impl Fuel {
     pub fn spent(&self) -> u64 {
         self.spent.get().unsigned_abs()
     }
-
-    /// What was spent beyond what files added: what a next round has less.
-    #[must_use]
-    pub fn counted(&self) -> u64 {
-        self.spent.get().saturating_sub(self.added.get()).max(0).unsigned_abs()
-    }
 }
 
 #[cfg(test)]
@@ -154,31 +148,34 @@ mod tests {
 
     #[test]
     fn the_reserve_is_left_to_the_rules() {
-        let fuel = Fuel::new(0);
+        let fuel = Fuel::full();
         assert!(fuel.spend(BASE.unsigned_abs() / 2));
         assert!(!fuel.spend(BASE.unsigned_abs() / 4) && !fuel.lasts());
         assert!(fuel.spend_reserve(RESERVE.unsigned_abs() - 1) && !fuel.is_empty());
         assert!(!fuel.spend_reserve(1) && fuel.is_empty());
-        assert_eq!((fuel.spent(), fuel.counted()), (BASE.unsigned_abs(), BASE.unsigned_abs()));
+        assert_eq!(fuel.spent(), BASE.unsigned_abs());
     }
 
     #[test]
-    fn what_rounds_before_took_is_gone_and_what_files_add_is_not_counted() {
-        let fuel = Fuel::new(BASE.unsigned_abs() - 10);
-        assert!(fuel.spend_reserve(9) && !fuel.spend_reserve(1));
-        let fuel = Fuel::new(BASE.unsigned_abs());
+    fn half_is_half() {
+        let fuel = Fuel::half();
+        assert!(fuel.spend_reserve(BASE.unsigned_abs() / 2 - 1) && !fuel.spend_reserve(1));
+    }
+
+    #[test]
+    fn files_add_up_to_a_limit() {
+        let fuel = Fuel::full();
         fuel.add_file(MAX_FILES);
         fuel.add_file(MAX_FILES);
-        let added = MAX_FILES as u64 * PER_FILE_BYTE.unsigned_abs();
-        assert!(fuel.spend(added - RESERVE.unsigned_abs() - 1) && !fuel.spend(1));
-        assert_eq!(fuel.counted(), 0);
-        fuel.spend(u64::MAX);
-        assert!(fuel.counted() > 0 && fuel.is_empty());
+        let whole = (BASE + MAX_FILES as i64 * PER_FILE_BYTE).unsigned_abs();
+        assert!(fuel.spend(whole - RESERVE.unsigned_abs() - 1) && !fuel.spend(1));
+        assert_eq!(fuel.spent(), whole - RESERVE.unsigned_abs());
+        assert!(fuel.spend_reserve(RESERVE.unsigned_abs() - 1) && !fuel.spend_reserve(1));
     }
 
     #[test]
     fn a_longer_line_has_more() {
-        let fuel = Fuel::new(0);
+        let fuel = Fuel::full();
         fuel.add_line(1_000);
         let whole = (BASE + 1_000 * PER_BYTE).unsigned_abs();
         assert!(fuel.spend_reserve(whole - 1) && !fuel.spend_reserve(1));

@@ -30,6 +30,7 @@ mod homoglyphs;
 pub mod hosts;
 mod indirection;
 mod input;
+pub mod inquiry;
 mod links;
 mod lists;
 pub mod lookup;

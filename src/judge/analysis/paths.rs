@@ -19,7 +19,7 @@ pub use normal::{Component, NormalPath, Relation, Start};
 
 use super::act::{Piece, Value};
 use super::fuel::cost;
-use super::question::Inquiry;
+use super::inquiry::Inquiry;
 use super::value::is_hole;
 use crate::judge::invocation::Invocation;
 use crate::judge::rules::catalog::{Catalog, covers};

@@ -1,15 +1,6 @@
-//! Questions that judgment may put to the world, and their answers as plain values.
-//!
-//! Judging does no I/O. It says what it would need to know, the caller answers what it can, and
-//! judges again. A question without an answer gets the stricter reading.
+//! Questions that judgment may put to the world, and their answers as plain values. What may not enter: looking them up.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::rc::Rc;
-
-use super::fuel::{Fuel, cost};
-use super::paths::Placer;
-use crate::judge::invocation::Invocation;
 
 use crate::judge::ledger::{Brought, Ledger, Look};
 use crate::judge::reserved;
@@ -38,7 +29,7 @@ pub enum Question {
 
 impl Question {
     /// What its text adds to the cost of an answer, in units of fuel: each directory on the way is looked at.
-    fn size(&self) -> u64 {
+    pub(super) fn size(&self) -> u64 {
         let text = match self {
             Self::Path(text) | Self::Git(text) | Self::Repository(text) | Self::File(text) => text,
             Self::Program(text) | Self::Look(text) => text,
@@ -52,16 +43,6 @@ impl Question {
 
 /// The most bytes of a file that an answer carries; a longer file is answered as [`FileFacts::TooLarge`].
 pub const MAX_FILE: usize = 4 * 1024 * 1024;
-
-/// Answers by question. What is not here was not asked yet, or could not be answered.
-#[derive(Clone, Debug, Default)]
-pub struct Answers {
-    known: HashMap<Question, Answer>,
-    /// As they were given, where they hold characters that the judge keeps for itself.
-    given: HashMap<Question, Answer>,
-    /// What judging took in the rounds that came to these answers.
-    spent: u64,
-}
 
 /// The answer to a [`Question`] of the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,7 +153,7 @@ pub enum FileFacts {
 
 impl Question {
     /// The same question in the world's spelling; `None` where what it is about was no text, so that it cannot be asked.
-    fn given_out(self) -> Option<Self> {
+    pub(super) fn given_out(self) -> Option<Self> {
         let (about, make): (&str, fn(String) -> Self) = match &self {
             Self::Path(path) => (path, Self::Path),
             Self::Git(path) => (path, Self::Git),
@@ -196,7 +177,7 @@ impl Question {
 
 impl Answer {
     /// Whether it may hold characters that the judge keeps for itself: told of those answers that are long or many.
-    fn may_hold(&self) -> bool {
+    pub(super) fn may_hold(&self) -> bool {
         match self {
             Self::File(FileFacts::Text { bytes, .. }) => reserved::may_hold(bytes),
             Self::Path(facts) => reserved::may_hold(facts.canonical.as_bytes()),
@@ -204,14 +185,8 @@ impl Answer {
         }
     }
 
-    /// Whether it says that the path which it was asked about leads to another place.
-    #[must_use]
-    pub fn leads_elsewhere(&self, question: &Question) -> bool {
-        matches!((self, question), (Self::Path(facts), Question::Path(path)) if facts.canonical != *path)
-    }
-
     /// Without characters that the judge keeps for itself.
-    fn taken_in(&self) -> Self {
+    pub(super) fn taken_in(&self) -> Self {
         let plain = |text: &String| reserved::taken_in(text).into_owned();
         let pairs = |pairs: &[(String, String)]| pairs.iter().map(|(a, b)| (plain(a), plain(b))).collect();
         match self {
@@ -241,197 +216,5 @@ impl Answer {
             }
             Self::File(_) | Self::Look(_) | Self::Unavailable => self.clone(),
         }
-    }
-}
-
-impl Answers {
-    /// No answers: every question gets the stricter reading.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::default()
-    }
-
-    /// Adds an answer.
-    pub fn insert(&mut self, question: Question, answer: Answer) {
-        let plain = answer.may_hold().then(|| answer.taken_in()).filter(|plain| *plain != answer);
-        match plain {
-            Some(plain) => {
-                self.given.insert(question.clone(), answer);
-                self.known.insert(question, plain);
-            }
-            None => {
-                self.known.insert(question, answer);
-            }
-        }
-    }
-
-    /// The answer, when there is one.
-    #[must_use]
-    pub fn get(&self, question: &Question) -> Option<&Answer> {
-        self.known.get(question)
-    }
-
-    /// Counts what a round took, so that the next one has as much less.
-    pub const fn spend(&mut self, units: u64) {
-        self.spent = self.spent.saturating_add(units);
-    }
-
-    /// All of them, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (&Question, &Answer)> {
-        self.known.iter().map(|(question, plain)| (question, self.given.get(question).unwrap_or(plain)))
-    }
-}
-
-/// Collects questions while judging and looks answers up. Asking twice is asking once.
-#[derive(Debug)]
-pub struct Inquiry<'a> {
-    answers: &'a Answers,
-    open: std::cell::RefCell<Vec<Question>>,
-    /// Paths of which it matters only that they may lead elsewhere.
-    checks: std::cell::RefCell<BTreeSet<Question>>,
-    asked: std::cell::RefCell<HashSet<Question>>,
-    /// Where the paths of an invocation lie, with what was worked out of them, by the place in memory of that invocation.
-    placers: std::cell::RefCell<Vec<(*const Invocation, Rc<Placer>)>>,
-    /// What all work of this round is paid from.
-    pub fuel: Fuel,
-}
-
-impl<'a> Inquiry<'a> {
-    /// Judging with these answers.
-    #[must_use]
-    pub fn new(answers: &'a Answers) -> Self {
-        Self {
-            answers,
-            open: std::cell::RefCell::default(),
-            checks: std::cell::RefCell::default(),
-            asked: std::cell::RefCell::default(),
-            placers: std::cell::RefCell::default(),
-            fuel: Fuel::new(answers.spent),
-        }
-    }
-
-    /// Where the paths of an invocation lie. Whoever asks for the same one shares what was worked out.
-    pub fn placer(&self, invocation: &Invocation) -> Rc<Placer> {
-        let place = std::ptr::from_ref(invocation);
-        let mut placers = self.placers.borrow_mut();
-        if let Some((_, placer)) = placers.iter().find(|(other, _)| *other == place) {
-            return Rc::clone(placer);
-        }
-        let placer = Rc::new(Placer::new(invocation));
-        placers.push((place, Rc::clone(&placer)));
-        placer
-    }
-
-    fn ask(&self, question: Question) -> Option<&'a Answer> {
-        let question = question.given_out()?;
-        let answer = self.answers.get(&question);
-        self.fuel.spend_reserve(1);
-        if answer.is_none() && self.asked.borrow_mut().insert(question.clone()) {
-            self.fuel.spend_reserve(cost::QUESTION + question.size());
-            self.open.borrow_mut().push(question);
-        }
-        answer
-    }
-
-    /// What is at `path`?
-    pub fn path(&self, path: &str) -> Option<&'a PathFacts> {
-        match self.ask(Question::Path(path.into())) {
-            Some(Answer::Path(facts)) => Some(facts),
-            _ => None,
-        }
-    }
-
-    /// What is at `path`, where that matters only if it leads elsewhere: whoever judges reads no answer as one that says
-    /// it does not, so that nothing need be judged again for it.
-    pub fn elsewhere(&self, path: &str) -> Option<&'a PathFacts> {
-        let question = Question::Path(path.into()).given_out()?;
-        self.fuel.spend_reserve(1);
-        match self.answers.get(&question) {
-            Some(Answer::Path(facts)) => return Some(facts),
-            Some(_) => return None,
-            None => {}
-        }
-        let size = question.size();
-        if self.checks.borrow_mut().insert(question) {
-            self.fuel.spend_reserve(cost::QUESTION + size);
-        }
-        None
-    }
-
-    /// What was answered of `path`. Nothing is asked.
-    pub fn known_path(&self, path: &str) -> Option<&'a PathFacts> {
-        self.fuel.spend_reserve(1);
-        match self.answers.get(&Question::Path(path.into()).given_out()?) {
-            Some(Answer::Path(facts)) => Some(facts),
-            _ => None,
-        }
-    }
-
-    /// What does git say of `path`?
-    pub fn git(&self, path: &str) -> Option<&'a GitFacts> {
-        match self.ask(Question::Git(path.into())) {
-            Some(Answer::Git(facts)) => Some(facts),
-            _ => None,
-        }
-    }
-
-    /// Which repository holds `dir`? `None` also when there is none.
-    pub fn repository(&self, dir: &str) -> Option<&'a RepositoryFacts> {
-        match self.ask(Question::Repository(dir.into())) {
-            Some(Answer::Repository(facts)) => facts.as_ref(),
-            _ => None,
-        }
-    }
-
-    /// What does the file at `path` say?
-    pub fn file(&self, path: &str) -> Option<&'a FileFacts> {
-        match self.ask(Question::File(path.into())) {
-            Some(Answer::File(facts)) => Some(facts),
-            _ => None,
-        }
-    }
-
-    /// Where does the program name lead?
-    pub fn program(&self, name: &str) -> Option<&'a str> {
-        match self.ask(Question::Program(name.into())) {
-            Some(Answer::Program(path)) => path.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// Which file does the name run, looked for in these directories? `None` also when there is none.
-    pub fn resolve(&self, name: &str, dirs: &[String]) -> Option<&'a ProgramFacts> {
-        match self.ask(Question::Resolve { name: name.into(), dirs: dirs.to_vec() }) {
-            Some(Answer::Resolve(facts)) => facts.as_ref(),
-            _ => None,
-        }
-    }
-
-    /// When was what lies at `path` made and last changed? `None` also when nothing is there.
-    pub fn look(&self, path: &str) -> Option<&'a Look> {
-        match self.ask(Question::Look(path.into())) {
-            Some(Answer::Look(look)) => look.as_ref(),
-            _ => None,
-        }
-    }
-
-    /// What has this session done to files?
-    pub fn ledger(&self) -> Option<&'a Ledger> {
-        match self.ask(Question::Ledger) {
-            Some(Answer::Ledger(ledger)) => Some(ledger),
-            _ => None,
-        }
-    }
-
-    /// The questions that had no answer.
-    #[must_use]
-    pub fn open(self) -> Vec<Question> {
-        self.open.into_inner()
-    }
-
-    /// The paths of which it matters only whether they lead elsewhere, and that nothing is known of.
-    #[must_use]
-    pub fn checks(&self) -> Vec<Question> {
-        self.checks.borrow().iter().cloned().collect()
     }
 }

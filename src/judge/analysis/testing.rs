@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::act::{Act, Facts, Input, Verb};
-use super::question::{Answer, Answers, FileFacts, Inquiry, PathFacts, PathKind, ProgramFacts, Question};
+use super::inquiry::{Answers, Inquiry};
+use super::question::{Answer, FileFacts, PathFacts, PathKind, ProgramFacts, Question};
 use super::work_out;
 use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use crate::judge::rules::catalog::{Catalog, Layer, PatternFile};
@@ -181,53 +182,35 @@ pub(super) fn line_in(text: &str, dialect: Dialect, env: &[(&str, &str)]) -> Inv
 /// What a line comes to when the world has these files and no other.
 pub(super) fn facts_with(invocation: &Invocation, files: &[(&str, &str)]) -> Facts {
     let catalog = catalog();
-    let mut answers = Answers::none();
-    for _ in 0..4 {
-        let inquiry = Inquiry::new(&answers);
-        let facts = work_out(invocation, &catalog, &inquiry);
-        let open = inquiry.open();
-        if open.is_empty() {
-            return facts;
+    let source = |question: &Question| match question {
+        Question::File(path) => Answer::File(match files.iter().find(|(name, _)| name == path) {
+            Some((_, text)) => FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] },
+            None => FileFacts::Missing,
+        }),
+        Question::Path(path) => Answer::Path(PathFacts {
+            kind: if files.iter().any(|(name, _)| name == path) { PathKind::Directory } else { PathKind::Missing },
+            canonical: path.clone(),
+            symlink: false,
+            bytes: 0,
+        }),
+        Question::Resolve { name, dirs } => {
+            let paths = dirs.iter().map(|dir| format!("{dir}/{name}"));
+            let found = paths.into_iter().find(|path| files.iter().any(|(name, _)| name == path));
+            Answer::Resolve(found.map(|path| ProgramFacts {
+                canonical: path.clone(),
+                path,
+                device: 0,
+                inode: 0,
+                bytes: 0,
+                changed: 0,
+                digest: None,
+                since_session: false,
+            }))
         }
-        for question in open {
-            let answer = match &question {
-                Question::File(path) => match files.iter().find(|(name, _)| name == path) {
-                    Some((_, text)) => {
-                        Answer::File(FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] })
-                    }
-                    None => Answer::File(FileFacts::Missing),
-                },
-                Question::Path(path) => Answer::Path(PathFacts {
-                    kind: if files.iter().any(|(name, _)| name == path) {
-                        PathKind::Directory
-                    } else {
-                        PathKind::Missing
-                    },
-                    canonical: path.clone(),
-                    symlink: false,
-                    bytes: 0,
-                }),
-                Question::Resolve { name, dirs } => {
-                    let paths = dirs.iter().map(|dir| format!("{dir}/{name}"));
-                    let found = paths.into_iter().find(|path| files.iter().any(|(name, _)| name == path));
-                    Answer::Resolve(found.map(|path| ProgramFacts {
-                        canonical: path.clone(),
-                        path,
-                        device: 0,
-                        inode: 0,
-                        bytes: 0,
-                        changed: 0,
-                        digest: None,
-                        since_session: false,
-                    }))
-                }
-                _ => Answer::Unavailable,
-            };
-            answers.insert(question, answer);
-        }
-    }
-    let inquiry = Inquiry::new(&answers);
-    work_out(invocation, &catalog, &inquiry)
+        _ => Answer::Unavailable,
+    };
+    let answers = Answers::of(&source);
+    work_out(invocation, &catalog, &Inquiry::new(&answers))
 }
 
 /// What a line comes to.

@@ -23,7 +23,7 @@ use super::model::{Note, Rule};
 use crate::judge::analysis::TOO_LARGE;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Operand, Verb};
 use crate::judge::analysis::class::PathClass;
-use crate::judge::analysis::question::Inquiry;
+use crate::judge::analysis::inquiry::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Policy;
 use crate::judge::risk::{Finding, Reversibility, Tier, Weight};

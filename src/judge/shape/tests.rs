@@ -1,5 +1,6 @@
 use crate::judge::analysis::act::Source;
-use crate::judge::analysis::question::{Answer, Answers, FileFacts, ProgramFacts, Question};
+use crate::judge::analysis::inquiry::Answers;
+use crate::judge::analysis::question::{Answer, FileFacts, ProgramFacts, Question};
 use crate::judge::invocation::Origin;
 use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
@@ -49,30 +50,22 @@ fn judged_with(text: &str, script: &str) -> Judgment {
     let (invocation, catalog) = (line(Origin::Agent, text), Catalog::builtin());
     let mut digest = [0; 32];
     script.bytes().zip(0..).for_each(|(byte, at): (u8, usize)| digest[at % 32] ^= byte);
-    let mut answers = Answers::none();
-    for _ in 0..crate::judge::MAX_ROUNDS {
-        for question in judge(&invocation, &catalog, &Policy::default(), &answers).questions {
-            let answer = match &question {
-                Question::Resolve { name, .. } if name == "git" => Answer::Resolve(Some(ProgramFacts {
-                    path: PLANTED.to_owned(),
-                    canonical: PLANTED.to_owned(),
-                    device: 1,
-                    inode: 1,
-                    bytes: 1,
-                    changed: 1,
-                    digest: Some(digest),
-                    since_session: true,
-                })),
-                Question::File(path) if path == PLANTED => {
-                    Answer::File(FileFacts::Text { bytes: script.into(), digest })
-                }
-                Question::File(_) => Answer::File(FileFacts::Missing),
-                _ => Answer::Unavailable,
-            };
-            answers.insert(question, answer);
-        }
-    }
-    judge(&invocation, &catalog, &Policy::default(), &answers)
+    let source = |question: &Question| match question {
+        Question::Resolve { name, .. } if name == "git" => Answer::Resolve(Some(ProgramFacts {
+            path: PLANTED.to_owned(),
+            canonical: PLANTED.to_owned(),
+            device: 1,
+            inode: 1,
+            bytes: 1,
+            changed: 1,
+            digest: Some(digest),
+            since_session: true,
+        })),
+        Question::File(path) if path == PLANTED => Answer::File(FileFacts::Text { bytes: script.into(), digest }),
+        Question::File(_) => Answer::File(FileFacts::Missing),
+        _ => Answer::Unavailable,
+    };
+    judge(&invocation, &catalog, &Policy::default(), &Answers::of(&source))
 }
 
 #[test]

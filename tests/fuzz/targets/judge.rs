@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use guard::judge::analysis::question::Answers;
+use guard::judge::analysis::inquiry::Answers;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::policy::Policy;
 use guard::judge::rules::catalog::Catalog;

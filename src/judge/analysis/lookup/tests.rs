@@ -34,13 +34,13 @@ fn the_systems_own_program_comes_first_where_it_stands_first() {
 
 #[test]
 fn a_harmless_command_asks_nothing_of_the_world() {
-    use crate::judge::analysis::question::{Answers, Inquiry};
     use crate::judge::analysis::{testing, work_out};
     let asked = |text: &str, path: &str| {
-        let (answers, catalog) = (Answers::none(), testing::catalog());
-        let inquiry = Inquiry::new(&answers);
-        let _ = work_out(&line_in(text, Dialect::Bash, &[("PATH", path)]), &catalog, &inquiry);
-        inquiry.open().len()
+        let (invocation, catalog) = (line_in(text, Dialect::Bash, &[("PATH", path)]), testing::catalog());
+        let asked = crate::judge::testing::asked(|inquiry| {
+            let _ = work_out(&invocation, &catalog, inquiry);
+        });
+        asked.len()
     };
     assert_eq!(asked("ls", "/usr/local/bin:/usr/bin:/bin"), 0);
     assert_eq!(asked("echo x", "/home/dev/bin:/usr/bin"), 0);

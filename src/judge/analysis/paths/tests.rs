@@ -1,9 +1,12 @@
 use std::path::PathBuf;
 
-use super::super::question::{Answer, Answers, Question, RepositoryFacts};
+use super::super::inquiry::Answers;
+
+use super::super::question::{Answer, Question, RepositoryFacts};
 use super::*;
 use crate::judge::analysis::act::{Taint, Unknown, UnknownReason};
 use crate::judge::invocation::{Environment, Origin, Request, Session};
+use crate::judge::testing::asked;
 
 fn invocation(cwd: &str) -> Invocation {
     Invocation {
@@ -40,8 +43,8 @@ fn live(text: &str) -> Value {
     value
 }
 
-fn in_repository(root: &str) -> Answers {
-    let mut answers = Answers::none();
+fn in_repository(root: &str) -> Answers<'static> {
+    let answers = Answers::none();
     let facts = RepositoryFacts { root: root.into(), ..RepositoryFacts::default() };
     answers.insert(Question::Repository("/home/me/project/src".into()), Answer::Repository(Some(facts)));
     answers
@@ -129,7 +132,7 @@ fn a_home_or_the_root_is_never_the_project() {
         let inquiry = Inquiry::new(&answers);
         assert_eq!(Placer::new(&invocation(cwd)).project(&inquiry), None, "{cwd}");
     }
-    let mut answers = Answers::none();
+    let answers = Answers::none();
     let facts = RepositoryFacts { root: "/home/me".into(), ..RepositoryFacts::default() };
     answers.insert(Question::Repository("/home/me/x".into()), Answer::Repository(Some(facts)));
     let inquiry = Inquiry::new(&answers);
@@ -138,14 +141,14 @@ fn a_home_or_the_root_is_never_the_project() {
 
 #[test]
 fn what_lies_below_the_working_directory_is_classed_without_a_question() {
-    let answers = Answers::none();
-    let inquiry = Inquiry::new(&answers);
     let placer = Placer::new(&invocation("/home/me/project"));
-    for text in ["x", "./a/b", "*.o", "build"] {
-        let classes = placer.classes(&live(text), Some("/home/me/project"), &Catalog::builtin(), &inquiry);
-        assert!(classes.has(PathClass::Project) && !classes.has(PathClass::Outside));
-    }
-    assert_eq!(inquiry.open(), []);
+    let asked = asked(|inquiry| {
+        for text in ["x", "./a/b", "*.o", "build"] {
+            let classes = placer.classes(&live(text), Some("/home/me/project"), &Catalog::builtin(), inquiry);
+            assert!(classes.has(PathClass::Project) && !classes.has(PathClass::Outside));
+        }
+    });
+    assert_eq!(asked, []);
 }
 
 #[test]
@@ -171,7 +174,7 @@ fn temp_directories_do_not_swallow_a_project_or_a_home_in_them() {
 
 #[test]
 fn the_whole_repository_is_the_work_also_in_a_temp_directory() {
-    let mut answers = Answers::none();
+    let answers = Answers::none();
     let facts = RepositoryFacts { root: "/tmp/clone".into(), ..RepositoryFacts::default() };
     answers.insert(Question::Repository("/tmp/clone/src".into()), Answer::Repository(Some(facts)));
     let inquiry = Inquiry::new(&answers);

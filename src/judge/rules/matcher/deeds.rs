@@ -8,7 +8,7 @@ use super::lowering::place;
 use super::match_context::MatchContext;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Operand, Verb};
 use crate::judge::analysis::class::PathClass;
-use crate::judge::analysis::question::{Answers, Inquiry};
+use crate::judge::analysis::inquiry::{Answers, Inquiry};
 use crate::judge::analysis::terminals;
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{MAX_DEEDS, Named};

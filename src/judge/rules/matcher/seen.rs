@@ -107,10 +107,7 @@ impl<'a> Seen<'a> {
         }
         let context = view.context;
         let text = path.text();
-        let facts = match view.act.verb {
-            Verb::Effect(Effect::Show) => context.inquiry.elsewhere(&text)?,
-            _ => context.inquiry.path(&text)?,
-        };
+        let facts = context.inquiry.path(&text)?;
         // Deleting a link deletes the link.
         let link_itself =
             facts.symlink && !path.slash && !path.everything && view.act.verb == Verb::Effect(Effect::Delete);

@@ -5,7 +5,8 @@ use crate::judge::analysis::act::{
     Code, Flag, Input, OpaqueReason, Operand, Output, Piece, Remote, RemoteKind, Source, Taint, Unknown, UnknownReason,
     Value,
 };
-use crate::judge::analysis::question::{Answer, Answers, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
+use crate::judge::analysis::inquiry::Answers;
+use crate::judge::analysis::question::{Answer, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
 use crate::judge::ledger::{Before, Brought, Deed, Deeds, Done, Entry, Kind, Ledger, Look, Stat};
 use crate::judge::rules::catalog::{Layer, PatternFile};
@@ -135,13 +136,10 @@ fn line(acts: Vec<Act>) -> Facts {
     Facts { acts: spanned.collect(), ..Facts::default() }
 }
 
-fn found_with(catalog: &Catalog, facts: &Facts, answers: &Answers) -> Vec<Finding> {
+fn found_with(catalog: &Catalog, facts: &Facts, answers: &Answers<'_>) -> Vec<Finding> {
     // A session that has done nothing, unless something else is said of it.
-    let mut answers = answers.clone();
-    if answers.get(&Question::Ledger).is_none() {
-        answers.insert(Question::Ledger, Answer::Ledger(Ledger::default()));
-    }
-    let inquiry = Inquiry::new(&answers);
+    answers.insert(Question::Ledger, Answer::Ledger(Ledger::default()));
+    let inquiry = Inquiry::new(answers);
     let mut findings = find(&invocation("zap a b"), facts, catalog, &Policy::default(), &inquiry);
     findings.retain(|finding| finding.rule.starts_with("t.") || finding.rule.starts_with("opaque."));
     findings

@@ -1,6 +1,7 @@
 //! Promises of lowering.
 
 use super::*;
+use crate::judge::testing::asked;
 
 const LOWERED: &str = "program = \":delete\"\noperand = { which = \"any\" }\nlower = [\"generated\", \"temp\", \"created\", \"missing\", \"tracked\"]";
 
@@ -17,8 +18,8 @@ fn clean() -> GitFacts {
 }
 
 /// Answers about one path.
-fn world(path: &str, kind: PathKind, git: GitFacts) -> Answers {
-    let mut answers = Answers::none();
+fn world(path: &str, kind: PathKind, git: GitFacts) -> Answers<'static> {
+    let answers = Answers::none();
     answers.insert(Question::Path(path.into()), path_answer(kind, path, false));
     answers.insert(Question::Git(path.into()), Answer::Git(git));
     answers
@@ -37,7 +38,7 @@ fn lowered(acts: Vec<Act>, answers: &Answers) -> bool {
     })
 }
 
-fn generated() -> Answers {
+fn generated() -> Answers<'static> {
     world("/home/me/project/out-dir", PathKind::Directory, ignored())
 }
 
@@ -56,12 +57,15 @@ fn what_is_generated_by_name_alone_is_not_lowered() {
     not(&world(dir, PathKind::Directory, GitFacts { ignored: false, ..ignored() }));
     not(&world(dir, PathKind::Directory, GitFacts { holds_repository: true, ..ignored() }));
     not(&world(dir, PathKind::Directory, GitFacts { holds_tracked: true, ..ignored() }));
-    let mut link = generated();
-    link.insert(Question::Path(dir.into()), path_answer(PathKind::Directory, "/home/me/other", true));
-    not(&link);
-    let mut elsewhere = generated();
-    elsewhere.insert(Question::Path(dir.into()), path_answer(PathKind::Directory, "/data/x", false));
-    not(&elsewhere);
+    let leading_to = |canonical: &str, symlink: bool| {
+        let answers = Answers::none();
+        answers.insert(Question::Path(dir.into()), path_answer(PathKind::Directory, canonical, symlink));
+        answers.insert(Question::Git(dir.into()), Answer::Git(ignored()));
+        answers
+    };
+    assert!(lowered(vec![removing(&["out-dir"])], &leading_to(dir, false)));
+    not(&leading_to("/home/me/other", true));
+    not(&leading_to("/data/x", false));
     // Ignored, but nothing says that it can be made again.
     let answers = world("/home/me/project/.env", PathKind::File, ignored());
     assert!(!lowered(vec![removing(&[".env"])], &answers));
@@ -123,7 +127,7 @@ fn the_temp_directory_itself_is_not_lowered() {
         assert!(!lowered(vec![removing(&[text])], &top), "{text}");
     }
     assert!(!lowered(vec![removing(&["/tmp/x"])], &Answers::none()));
-    let mut link = Answers::none();
+    let link = Answers::none();
     link.insert(Question::Path("/tmp/x".into()), path_answer(PathKind::Directory, "/home/me", true));
     assert!(!lowered(vec![removing(&["/tmp/x/"])], &link));
 }
@@ -206,7 +210,7 @@ fn what_the_line_itself_made_may_be_moved_before_it_is_deleted() {
     };
     let at = |name: &str, kind: PathKind| world(&format!("/home/me/project/{name}"), kind, GitFacts::default());
     let both = |kind: PathKind| {
-        let (mut answers, other) = (at("x", PathKind::Missing), at("made", kind));
+        let (answers, other) = (at("x", PathKind::Missing), at("made", kind));
         let path = Question::Path("/home/me/project/made".to_owned());
         answers.insert(path.clone(), other.get(&path).unwrap().clone());
         answers
@@ -270,7 +274,7 @@ fn nothing_is_lowered_on_another_host_or_beside_what_cannot_be_understood() {
 #[test]
 fn a_delete_that_reaches_through_a_link_is_classed_by_where_it_leads() {
     let rule = "program = \":delete\"\noperand = { class = [\"home\"] }";
-    let mut answers = Answers::none();
+    let answers = Answers::none();
     let path = "/home/me/project/link";
     answers.insert(Question::Path(path.into()), path_answer(PathKind::Directory, "/home/me", true));
     let hits =
@@ -282,24 +286,21 @@ fn a_delete_that_reaches_through_a_link_is_classed_by_where_it_leads() {
 
 #[test]
 fn listing_asks_nothing_and_reading_and_writing_where_links_lead() {
-    let answers = Answers::none();
     let asked = |act: Act| {
-        let inquiry = Inquiry::new(&answers);
-        let _ = find(&invocation("ls"), &line(vec![act]), &Catalog::builtin(), &Policy::default(), &inquiry);
-        let checks = inquiry.checks();
-        (inquiry.open(), checks)
+        asked(|inquiry| {
+            let _ = find(&invocation("ls"), &line(vec![act]), &Catalog::builtin(), &Policy::default(), inquiry);
+        })
     };
     let path = || vec![Question::Path("/home/me/project/out.txt".into())];
-    assert_eq!(asked(program("ls", &["-la"])), (vec![], vec![]));
-    assert_eq!(asked(effect(Effect::Load, &["src/main.rs"])), (vec![], vec![]));
-    assert_eq!(asked(effect(Effect::Write, &["out.txt"])), (path(), vec![]));
-    // What is shown is as it was judged where it leads nowhere else.
-    assert_eq!(asked(effect(Effect::Show, &["out.txt"])), (vec![], path()));
+    assert_eq!(asked(program("ls", &["-la"])), vec![]);
+    assert_eq!(asked(effect(Effect::Load, &["src/main.rs"])), vec![]);
+    assert_eq!(asked(effect(Effect::Write, &["out.txt"])), path());
+    assert_eq!(asked(effect(Effect::Show, &["out.txt"])), path());
 }
 
 #[test]
 fn what_is_shown_is_judged_by_where_a_link_leads() {
-    let mut answers = Answers::none();
+    let answers = Answers::none();
     let there = |canonical: &str| {
         Answer::Path(PathFacts { kind: PathKind::File, canonical: canonical.into(), symlink: true, bytes: 5 })
     };
@@ -318,7 +319,7 @@ const OVERWRITES: &str =
 
 /// The findings for writing over `path` where it is as `facts` and `git` say.
 fn overwriting(acts: Vec<Act>, path: &str, facts: PathFacts, git: Option<GitFacts>) -> Vec<Finding> {
-    let mut answers = Answers::none();
+    let answers = Answers::none();
     let root = RepositoryFacts { root: CWD.into(), ..RepositoryFacts::default() };
     answers.insert(Question::Repository(CWD.into()), Answer::Repository(Some(root)));
     answers.insert(Question::Path(path.into()), Answer::Path(facts));
@@ -397,7 +398,7 @@ fn of_session(path: &str, changed: i64) -> [(Question, Answer); 2] {
 #[test]
 fn what_this_session_made_may_be_written_over_while_it_is_as_it_left_it() {
     let lowered = |acts, facts: PathFacts, changed| {
-        let mut answers = Answers::none();
+        let answers = Answers::none();
         let root = RepositoryFacts { root: CWD.into(), ..RepositoryFacts::default() };
         answers.insert(Question::Repository(CWD.into()), Answer::Repository(Some(root)));
         answers.insert(Question::Path(NOTES.into()), Answer::Path(facts));
@@ -420,7 +421,7 @@ fn where_a_person_s_work_was_brought_nothing_is_generated() {
     let with = |to: &str, unknown: bool| {
         let brought = Brought { to: to.into(), from: "/home/me/notes".into(), moved: true };
         let ledger = Ledger { brought: vec![brought], unknown, ..Ledger::default() };
-        let mut answers = generated();
+        let answers = generated();
         answers.insert(Question::Ledger, Answer::Ledger(ledger));
         lowered(vec![removing(&["out-dir"])], &answers)
     };

@@ -1,0 +1,304 @@
+//! Asking the world while judging.
+//!
+//! Judging does no I/O of its own. What it comes to need it asks of the source that its caller gave it, once for each
+//! question. A question without an answer gets the stricter reading. What may not enter: how the world is looked at.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
+
+use elsa::FrozenVec;
+
+use super::fuel::{Fuel, cost};
+use super::paths::Placer;
+use super::question::{Answer, FileFacts, GitFacts, PathFacts, ProgramFacts, Question, RepositoryFacts};
+use crate::judge::invocation::Invocation;
+use crate::judge::ledger::{Ledger, Look};
+
+/// Looks up what judging asks. Questions are in the world's own spelling.
+pub type Source<'w> = dyn Fn(&Question) -> Answer + 'w;
+
+/// Answers by question: those that were given, and those that a source adds as they are asked for. None is ever replaced,
+/// so that a judgment rests on one answer to each question.
+#[derive(Default)]
+pub struct Answers<'w> {
+    source: Option<&'w Source<'w>>,
+    known: FrozenVec<Box<Known>>,
+    /// Where in `known` the answer to a question stands.
+    index: RefCell<HashMap<Question, usize>>,
+}
+
+/// A question with its answer.
+#[derive(Clone)]
+struct Known {
+    question: Question,
+    /// Without characters that the judge keeps for itself.
+    plain: Answer,
+    /// As it was given, where it holds such characters.
+    given: Option<Answer>,
+}
+
+impl<'w> Answers<'w> {
+    /// No answers: every question gets the stricter reading.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The answers of a source, each looked up when it is first asked for.
+    #[must_use]
+    pub fn of(source: &'w Source<'w>) -> Self {
+        Self { source: Some(source), ..Self::default() }
+    }
+
+    /// Adds an answer, unless there is one already.
+    pub fn insert(&self, question: Question, answer: Answer) {
+        if self.get(&question).is_none() {
+            self.add(question, answer);
+        }
+    }
+
+    fn add(&self, question: Question, answer: Answer) -> &Answer {
+        let plain = answer.may_hold().then(|| answer.taken_in()).filter(|plain| *plain != answer);
+        let (plain, given) = match plain {
+            Some(plain) => (plain, Some(answer)),
+            None => (answer, None),
+        };
+        self.push(Known { question, plain, given })
+    }
+
+    fn push(&self, known: Known) -> &Answer {
+        self.index.borrow_mut().insert(known.question.clone(), self.known.len());
+        &self.known.push_get(Box::new(known)).plain
+    }
+
+    /// The answer, when there is one already.
+    #[must_use]
+    pub fn get(&self, question: &Question) -> Option<&Answer> {
+        let place = *self.index.borrow().get(question)?;
+        self.known.get(place).map(|known| &known.plain)
+    }
+
+    /// Looks an answer up that there is not yet.
+    fn fetch(&self, question: Question) -> Option<&Answer> {
+        let answer = self.source?(&question);
+        Some(self.add(question, answer))
+    }
+
+    /// All of them as they were given, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&Question, &Answer)> {
+        self.known.iter().map(|known| (&known.question, known.given.as_ref().unwrap_or(&known.plain)))
+    }
+
+    /// What is known already, with each file whose content was read said to be too large, and nothing looked up beyond it.
+    /// `None` where no file was read.
+    #[must_use]
+    pub fn with_files_too_large(&self) -> Option<Answers<'static>> {
+        let is_text = |answer: &Answer| matches!(answer, Answer::File(FileFacts::Text { .. }));
+        self.known.iter().find(|known| is_text(&known.plain))?;
+        let rest = Answers::none();
+        for known in self.known.iter() {
+            let mut known = known.clone();
+            if is_text(&known.plain) {
+                (known.plain, known.given) = (Answer::File(FileFacts::TooLarge), None);
+            }
+            rest.push(known);
+        }
+        Some(rest)
+    }
+}
+
+impl fmt::Debug for Answers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// Asks while judging, and pays for it.
+#[derive(Debug)]
+pub struct Inquiry<'a> {
+    answers: &'a Answers<'a>,
+    /// Where the paths of an invocation lie, with what was worked out of them, by the place in memory of that invocation.
+    placers: RefCell<Vec<(*const Invocation, Rc<Placer>)>>,
+    /// What all work is paid from.
+    pub fuel: Fuel,
+}
+
+impl<'a> Inquiry<'a> {
+    /// Asking for these answers, with all the fuel that a line has.
+    #[must_use]
+    pub fn new(answers: &'a Answers<'a>) -> Self {
+        Self::with(answers, Fuel::full())
+    }
+
+    /// Asking for these answers, with this fuel.
+    #[must_use]
+    pub fn with(answers: &'a Answers<'a>, fuel: Fuel) -> Self {
+        Self { answers, placers: RefCell::default(), fuel }
+    }
+
+    /// The answers that it asks for, with all that were looked up until now.
+    #[must_use]
+    pub const fn answers(&self) -> &'a Answers<'a> {
+        self.answers
+    }
+
+    /// Where the paths of an invocation lie. Whoever asks for the same one shares what was worked out.
+    pub fn placer(&self, invocation: &Invocation) -> Rc<Placer> {
+        let place = std::ptr::from_ref(invocation);
+        let mut placers = self.placers.borrow_mut();
+        if let Some((_, placer)) = placers.iter().find(|(other, _)| *other == place) {
+            return Rc::clone(placer);
+        }
+        let placer = Rc::new(Placer::new(invocation));
+        placers.push((place, Rc::clone(&placer)));
+        placer
+    }
+
+    fn ask(&self, question: Question) -> Option<&'a Answer> {
+        let question = question.given_out()?;
+        self.fuel.spend_reserve(1);
+        if let Some(answer) = self.answers.get(&question) {
+            return Some(answer);
+        }
+        // What was too much to work out is not asked about further.
+        if !self.fuel.spend_reserve(cost::QUESTION + question.size()) {
+            return None;
+        }
+        self.answers.fetch(question)
+    }
+
+    /// What is at `path`?
+    pub fn path(&self, path: &str) -> Option<&'a PathFacts> {
+        match self.ask(Question::Path(path.into())) {
+            Some(Answer::Path(facts)) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// What does git say of `path`?
+    pub fn git(&self, path: &str) -> Option<&'a GitFacts> {
+        match self.ask(Question::Git(path.into())) {
+            Some(Answer::Git(facts)) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// Which repository holds `dir`? `None` also when there is none.
+    pub fn repository(&self, dir: &str) -> Option<&'a RepositoryFacts> {
+        match self.ask(Question::Repository(dir.into())) {
+            Some(Answer::Repository(facts)) => facts.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What does the file at `path` say?
+    pub fn file(&self, path: &str) -> Option<&'a FileFacts> {
+        match self.ask(Question::File(path.into())) {
+            Some(Answer::File(facts)) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// Where does the program name lead?
+    pub fn program(&self, name: &str) -> Option<&'a str> {
+        match self.ask(Question::Program(name.into())) {
+            Some(Answer::Program(path)) => path.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Which file does the name run, looked for in these directories? `None` also when there is none.
+    pub fn resolve(&self, name: &str, dirs: &[String]) -> Option<&'a ProgramFacts> {
+        match self.ask(Question::Resolve { name: name.into(), dirs: dirs.to_vec() }) {
+            Some(Answer::Resolve(facts)) => facts.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// When was what lies at `path` made and last changed? `None` also when nothing is there.
+    pub fn look(&self, path: &str) -> Option<&'a Look> {
+        match self.ask(Question::Look(path.into())) {
+            Some(Answer::Look(look)) => look.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What has this session done to files?
+    pub fn ledger(&self) -> Option<&'a Ledger> {
+        match self.ask(Question::Ledger) {
+            Some(Answer::Ledger(ledger)) => Some(ledger),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::judge::analysis::question::PathKind;
+
+    fn path(text: &str) -> Question {
+        Question::Path(text.to_owned())
+    }
+
+    #[test]
+    fn an_answer_is_looked_up_once_and_never_replaced() {
+        let count = Cell::new(0_u64);
+        let source = |_: &Question| {
+            count.set(count.get() + 1);
+            Answer::Path(PathFacts {
+                kind: PathKind::File,
+                canonical: String::new(),
+                symlink: false,
+                bytes: count.get(),
+            })
+        };
+        let answers = Answers::of(&source);
+        let inquiry = Inquiry::new(&answers);
+        let first = inquiry.path("/a").unwrap();
+        assert_eq!((inquiry.path("/b").unwrap().bytes, first.bytes), (2, 1));
+        answers.insert(path("/a"), Answer::Unavailable);
+        assert_eq!((inquiry.path("/a").unwrap().bytes, count.get()), (1, 2));
+        let asked: Vec<_> = answers.iter().map(|(question, _)| question.clone()).collect();
+        assert_eq!(asked, [path("/a"), path("/b")]);
+    }
+
+    #[test]
+    fn without_a_source_nothing_is_known_but_what_was_given() {
+        let answers = Answers::none();
+        answers.insert(path("/a"), Answer::Unavailable);
+        assert_eq!((answers.get(&path("/a")), answers.get(&path("/b"))), (Some(&Answer::Unavailable), None));
+        assert_eq!(Inquiry::new(&answers).path("/b"), None);
+        assert_eq!(answers.iter().count(), 1);
+    }
+
+    #[test]
+    fn what_is_given_with_reserved_characters_is_read_without_and_kept_with_them() {
+        let reserved = '\u{F0000}'.to_string();
+        let answers = Answers::none();
+        answers.insert(Question::Program("x".to_owned()), Answer::Program(Some(reserved.clone())));
+        let given = Answer::Program(Some(reserved));
+        assert_ne!(answers.get(&Question::Program("x".to_owned())), Some(&given));
+        assert_eq!(answers.iter().next().unwrap().1, &given);
+    }
+
+    #[test]
+    fn files_that_were_read_are_too_large_and_all_else_stays() {
+        let (none, script) = (Question::File("/none".to_owned()), Question::File("/script".to_owned()));
+        let source = |_: &Question| Answer::Unavailable;
+        let answers = Answers::of(&source);
+        answers.insert(none.clone(), Answer::File(FileFacts::Missing));
+        assert!(answers.with_files_too_large().is_none());
+        answers.insert(script.clone(), Answer::File(FileFacts::Text { bytes: b"ls".to_vec(), digest: [0; 32] }));
+        answers.insert(path("/a"), Answer::Unavailable);
+        let rest = answers.with_files_too_large().unwrap();
+        assert_eq!(rest.get(&script), Some(&Answer::File(FileFacts::TooLarge)));
+        assert_eq!(rest.get(&none), Some(&Answer::File(FileFacts::Missing)));
+        assert_eq!(rest.get(&path("/a")), Some(&Answer::Unavailable));
+        assert_eq!((Inquiry::new(&rest).path("/b"), rest.iter().count()), (None, 3));
+    }
+}
