@@ -116,7 +116,7 @@ impl Walker<'_> {
             let below = |dir: &str| !dir.is_empty() && dir != "/tmp" && path.starts_with(dir);
             state.cwd.as_deref().is_some_and(below) || below(home)
         };
-        let own = |path: String| self.is_deleted(&path) || self.is_own_file(&path);
+        let own = |path: String| self.is_deleted(&path) || self.is_new(act, &path) || self.is_own_file(&path);
         if value.known().and_then(|path| absolute(state, &path)).is_some_and(own) {
             return true;
         }
@@ -134,17 +134,19 @@ impl Walker<'_> {
 
     /// Whether the line took away what was there before: what is there then is its own.
     fn is_deleted(&self, path: &str) -> bool {
-        let names = |cwd: &Option<String>, operand: &Operand| {
-            let named = operand.value.known()?;
-            let whole = if named.starts_with('/') { named.into_owned() } else { format!("{}/{named}", cwd.as_ref()?) };
-            Some(NormalPath::absolute(&whole)?.text() == path)
-        };
         let deletes = |act: &&Act| act.verb == Verb::Effect(Effect::Delete) && act.remote.is_none() && !act.dry_run;
-        self.facts
-            .acts
-            .iter()
-            .filter(deletes)
-            .any(|act| act.operands.iter().any(|operand| names(&act.cwd, operand).unwrap_or_default()))
+        self.facts.acts.iter().filter(deletes).any(|act| names(act, path))
+    }
+
+    /// Whether nothing was there before the line, which was there before this act, and brings nothing there that was
+    /// somewhere else.
+    fn is_new(&self, act: &Act, path: &str) -> bool {
+        let brings = |act: &Act| matches!(act.verb, Verb::Effect(Effect::Move | Effect::Link));
+        let acts = &self.facts.acts;
+        acts.iter().any(|before| before.span.end <= act.span.start && before.remote.is_none() && names(before, path))
+            && self.facts.opaque.is_empty()
+            && !acts.iter().any(brings)
+            && self.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing && !facts.symlink)
     }
 
     /// Whether the session made the file, and it is still what the session made of it.
@@ -270,6 +272,16 @@ impl Walker<'_> {
         }
         self.leave(depth::TEXT);
     }
+}
+
+/// Whether an operand of an act names this path.
+fn names(act: &Act, path: &str) -> bool {
+    let named = |operand: &Operand| {
+        let named = operand.value.known()?;
+        let whole = if named.starts_with('/') { named.into_owned() } else { format!("{}/{named}", act.cwd.as_ref()?) };
+        Some(NormalPath::absolute(&whole)?.text() == NormalPath::absolute(path)?.text())
+    };
+    act.operands.iter().any(|operand| named(operand).unwrap_or_default())
 }
 
 /// Whether statements turn to another database than the one that the client was given.
