@@ -14,7 +14,7 @@ use crate::answer::{self, Answerer};
 use crate::api::answers::{Answer, give};
 use crate::api::lists::usual;
 use crate::api::{App, locked};
-use crate::backend::Offer;
+use crate::backend::{Backend, Offer};
 use crate::channel::{self, Card, Channel, Did, Doing, Health, Press, Status, Tap};
 use crate::hub::{Shown, seconds_left};
 use crate::judge::answer_scope::AnswerScope;
@@ -358,8 +358,38 @@ async fn hear(app: Arc<App>, mut taps: mpsc::Receiver<Tap>) {
     }
 }
 
-/// What becomes of a tap, in words for whoever made it.
+/// What a message is found by.
+enum Find {
+    /// What one of its buttons carries, hashed.
+    Button([u8; 32]),
+    /// The channel, and the channel's own name for it.
+    Message(String, String),
+}
+
+impl Find {
+    fn in_base(&self, backend: &mut dyn Backend) -> Result<Option<Offer>, String> {
+        match self {
+            Self::Button(nonce) => backend.base().offer_of(nonce),
+            Self::Message(channel, message) => backend.base().offer_at(channel, message),
+        }
+    }
+}
+
+/// What becomes of a tap, in words for whoever made it; none where it has nothing to do with guard.
 async fn answered(app: &Arc<App>, tap: &Tap) -> String {
+    let offer_of = async |find: Find| match app.room.at(move |backend| find.in_base(backend)).await {
+        Ok(Ok(offer)) => Ok(offer.filter(|offer| offer.channel == tap.channel)),
+        Ok(Err(why)) | Err(why) => Err(format!("guard cannot answer now: {why}")),
+    };
+    // Most marks are set on what others wrote.
+    let marked = match &tap.did {
+        Did::Reacted { message, .. } => match offer_of(Find::Message(tap.channel.clone(), message.clone())).await {
+            Ok(Some(offer)) => Some(offer),
+            Ok(None) => return String::new(),
+            Err(why) => return why,
+        },
+        _ => None,
+    };
     let Some(approver) = &tap.approver else {
         let why = format!("a stranger on {} ({})", tap.channel, tap.from);
         eprintln!("guard-gateway: refused: {why}");
@@ -371,13 +401,12 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
     let (shown, yes, words) = match &tap.did {
         Did::Said => return "write /approve ID, or /deny ID and why".to_owned(),
         Did::Typed { request, yes, words } => (app.hub.find_request(request), *yes, words.clone()),
+        Did::Reacted { yes, .. } => (marked.and_then(|offer| app.hub.find(&offer.action)), *yes, None),
         Did::Pressed { nonce, press } => {
-            let wanted = hash(nonce);
-            let found = app.room.at(move |backend| backend.base().offer_of(&wanted)).await;
-            let offer = match found {
-                Ok(Ok(Some(offer))) if offer.channel == tap.channel => offer,
-                Ok(Ok(_)) => return "this button is none of guard's".to_owned(),
-                Ok(Err(why)) | Err(why) => return format!("guard cannot answer now: {why}"),
+            let offer = match offer_of(Find::Button(hash(nonce))).await {
+                Ok(Some(offer)) => offer,
+                Ok(None) => return "this button is none of guard's".to_owned(),
+                Err(why) => return why,
             };
             let words = match press {
                 Press::Approve | Press::Deny => None,

@@ -1,5 +1,5 @@
-//! Discord: buttons below a message. What is pressed comes over the gateway, a WebSocket that is kept alive by heartbeats
-//! and taken up again where it broke off.
+//! Discord: buttons below a message, and for who cannot press them marks on it. What is pressed comes over the gateway, a
+//! WebSocket that is kept alive by heartbeats and taken up again where it broke off.
 //!
 //! What may not enter: whether a tap counts.
 
@@ -32,6 +32,9 @@ const PRESSED: Duration = Duration::from_millis(2500);
 
 /// The intents that typed commands need: messages of servers and of chats with the bot, and their content.
 const TYPED: u32 = (1 << 9) | (1 << 12) | (1 << 15);
+
+/// The intents that marks on messages need, in servers and in chats with the bot. Discord asks no leave for them.
+const MARKS: u32 = (1 << 10) | (1 << 13);
 
 /// Closes after which nothing gets better by itself: a wrong token, an intent that the bot has not.
 const FINAL: [u16; 6] = [4004, 4010, 4011, 4012, 4013, 4014];
@@ -188,7 +191,7 @@ impl Discord {
                 json!({ "op": 6, "d": { "token": self.token, "session_id": session, "seq": seq } })
             }
             _ => {
-                let intents = if self.commands { TYPED } else { 0 };
+                let intents = MARKS | if self.commands { TYPED } else { 0 };
                 let properties = json!({ "os": std::env::consts::OS, "browser": "guard", "device": "guard" });
                 json!({ "op": 2, "d": { "token": self.token, "intents": intents, "properties": properties } })
             }
@@ -238,6 +241,7 @@ impl Discord {
                     }
                     "INTERACTION_CREATE" => self.pressed(&event["d"], inbox).await,
                     "MESSAGE_CREATE" => self.typed(&event["d"], inbox).await,
+                    "MESSAGE_REACTION_ADD" => self.reacted(&event["d"], inbox).await,
                     _ => {}
                 },
                 _ => {}
@@ -277,6 +281,24 @@ impl Discord {
         let told = self.hand_in(self.approver(from, chat), from, did, inbox).await;
         if chat.chars().all(|c| c.is_ascii_digit()) {
             let body = json!({ "content": cut(&told, 1900), "allowed_mentions": { "parse": [] } });
+            let _ = self.call(reqwest::Method::POST, &format!("/channels/{chat}/messages"), Some(&body)).await;
+        }
+    }
+
+    /// A mark on a message. One that is none of guard's is passed over without a word.
+    async fn reacted(&self, event: &Value, inbox: &Inbox) {
+        let Some(FromPlace { from, chat, did: Some(did) }) = heard::discord_reaction(event) else { return };
+        let Did::Reacted { message, .. } = &did else { return };
+        if chat != self.chat {
+            return;
+        }
+        let message = message.clone();
+        let told = self.hand_in(self.approver(from, chat), from, did, inbox).await;
+        if !told.is_empty() {
+            let body = json!({
+                "content": cut(&told, 1900), "allowed_mentions": { "parse": [] },
+                "message_reference": { "message_id": message, "fail_if_not_exists": false },
+            });
             let _ = self.call(reqwest::Method::POST, &format!("/channels/{chat}/messages"), Some(&body)).await;
         }
     }

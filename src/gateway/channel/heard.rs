@@ -66,6 +66,24 @@ pub fn discord_message(message: &Value) -> Option<FromPlace<'_>> {
     Some(FromPlace { from: message["author"]["id"].as_str()?, chat: message["channel_id"].as_str()?, did: Some(did) })
 }
 
+/// A mark that somebody set on a message of Discord's: a check mark is a yes, a cross a no, anything else is nothing.
+#[must_use]
+pub fn discord_reaction(event: &Value) -> Option<FromPlace<'_>> {
+    let user = event["user_id"].as_str()?;
+    // Bots set marks for people to choose from; an emoji of a server's own has an id, and any name.
+    if event["member"]["user"]["bot"] == true || !event["emoji"]["id"].is_null() {
+        return None;
+    }
+    let yes = match event["emoji"]["name"].as_str()? {
+        "\u{2705}" => true,
+        "\u{274C}" => false,
+        _ => return None,
+    };
+    let message = event["message_id"].as_str().filter(|id| !id.is_empty() && id.chars().all(|c| c.is_ascii_digit()))?;
+    let did = Did::Reacted { message: message.to_owned(), yes };
+    Some(FromPlace { from: user, chat: event["channel_id"].as_str()?, did: Some(did) })
+}
+
 /// A press of one button on Slack.
 #[must_use]
 pub fn slack(payload: &Value) -> Option<FromPlace<'_>> {
@@ -122,6 +140,10 @@ mod tests {
             "channel",
             "actions",
             "value",
+            "emoji",
+            "name",
+            "message_id",
+            "user_id",
         ];
         leaf.prop_recursive(5, 40, 6, move |inner| {
             let name = prop_oneof![proptest::sample::select(names.to_vec()).prop_map(str::to_owned), ".{0,6}"];
@@ -181,6 +203,15 @@ mod tests {
             "actions": [{ "value": format!("a:{NONCE}") }] })
     }
 
+    fn discord_mark() -> Value {
+        json!({ "user_id": "80", "channel_id": "900", "message_id": "71", "emoji": { "id": null, "name": "\u{2705}" } })
+    }
+
+    fn discord_marked_yes(event: &Value) -> bool {
+        let yes = Some(Did::Reacted { message: "71".to_owned(), yes: true });
+        discord_reaction(event).is_some_and(|heard| heard.from == "80" && heard.chat == "900" && heard.did == yes)
+    }
+
     fn telegram_yes(update: &Value) -> bool {
         telegram(update).is_some_and(|heard| heard.from == 7 && heard.chat == 500 && is_yes(&heard.did))
     }
@@ -206,6 +237,27 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_is_an_answer_in_two_forms_alone() {
+        assert!(discord_marked_yes(&discord_mark()));
+        let with = |at: &str, value: Value| {
+            let mut event = discord_mark();
+            *event.pointer_mut(at).unwrap() = value;
+            discord_reaction(&event).and_then(|heard| heard.did)
+        };
+        let no = Did::Reacted { message: "71".to_owned(), yes: false };
+        assert_eq!(with("/emoji/name", json!("\u{274C}")), Some(no));
+        for name in ["\u{1F44D}", "\u{2714}", "white_check_mark", ""] {
+            assert_eq!(with("/emoji/name", json!(name)), None, "{name}");
+        }
+        // An emoji of a server's own can have any name.
+        assert_eq!(with("/emoji/id", json!("41771983429993937")), None);
+        assert_eq!(with("/message_id", json!("71/../70")), None);
+        let mut of_a_bot = discord_mark();
+        of_a_bot["member"] = json!({ "user": { "id": "80", "bot": true } });
+        assert_eq!(discord_reaction(&of_a_bot), None);
+    }
+
+    #[test]
     fn an_answer_goes_nowhere_but_to_its_interaction() {
         for odd in ["../../users/@me", "a/b", "", "..", "a?b", "a#b", "a%2fb"] {
             let mut event = discord_interaction();
@@ -218,17 +270,18 @@ mod tests {
         /// Whatever comes, nothing panics, and nothing that was made up carries the nonce of a card by chance.
         #[test]
         fn anything_is_read_without_a_panic(value in value()) {
-            let _ = (telegram(&value), discord_press(&value), discord_message(&value), slack(&value));
+            let _ = (telegram(&value), discord_press(&value), discord_message(&value), discord_reaction(&value), slack(&value));
         }
 
         /// A yes of which any part is missing or another is none.
         #[test]
         fn a_yes_with_a_part_that_is_missing_or_another_is_none(with in value()) {
             type Yes = fn(&Value) -> bool;
-            let presses: [(Value, &[&str], Yes); 3] = [
+            let presses: [(Value, &[&str], Yes); 4] = [
                 (telegram_press(), &["/callback_query/from/id", "/callback_query/message/chat/id",
                     "/callback_query/data"], telegram_yes),
                 (discord_interaction(), &["/member/user/id", "/channel_id", "/data/custom_id"], discord_yes),
+                (discord_mark(), &["/user_id", "/channel_id", "/message_id", "/emoji/name"], discord_marked_yes),
                 (slack_payload(), &["/user/id", "/channel/id", "/actions/0/value", "/type"], slack_yes),
             ];
             for (press, parts, yes) in presses {

@@ -88,6 +88,8 @@ pub enum Did {
     Pressed { nonce: String, press: Press },
     /// A command that was typed, with the name of a request.
     Typed { request: String, yes: bool, words: Option<String> },
+    /// A mark that was set on a message, by the channel's own name for the message.
+    Reacted { message: String, yes: bool },
     /// Something else, which may be the first word of somebody who sets the channel up.
     Said,
 }

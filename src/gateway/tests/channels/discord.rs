@@ -114,7 +114,7 @@ fn a_button_answers_and_a_stranger_does_not() {
     let bot = Bot::new(45_000);
     let house = bot.house("");
     let begun = bot.begun();
-    assert_eq!((&begun["op"], &begun["d"]["intents"]), (&json!(2), &json!(0)), "{begun}");
+    assert_eq!((&begun["op"], &begun["d"]["intents"]), (&json!(2), &json!((1 << 10) | (1 << 13))), "{begun}");
     let mut agent = house.agent(MEDIUM);
     let yes = bot.button("a");
     let card = bot.cards().pop().unwrap();
@@ -128,6 +128,84 @@ fn a_button_answers_and_a_stranger_does_not() {
     assert_eq!(edit.body["components"], json!([]));
     assert!(edit.body["content"].as_str().unwrap().contains("by ada"), "{}", edit.text);
     assert!(bot.press(4, ADA, &yes).contains("approved"), "pressed again");
+}
+
+fn mark(seq: u64, user: &str, (chat, message): (&str, &str), emoji: &Value) -> Step {
+    let event = json!({ "user_id": user, "channel_id": chat, "message_id": message, "guild_id": "1", "emoji": emoji,
+        "member": { "user": { "id": user } } });
+    Step::Send(json!({ "op": 0, "t": "MESSAGE_REACTION_ADD", "s": seq, "d": event }).to_string())
+}
+
+#[test]
+fn a_mark_on_the_card_answers_and_a_mark_on_anything_else_does_not() {
+    let bot = Bot::new(45_000);
+    let house = bot.house("");
+    assert_eq!(bot.begun()["op"], 2);
+    let mut agent = house.agent(MEDIUM);
+    bot.button("a");
+    let (check, cross) = (json!({ "id": null, "name": "\u{2705}" }), json!({ "id": null, "name": "\u{274C}" }));
+    let own = json!({ "id": "41771983429993937", "name": "\u{2705}" });
+    let card = (CHAT, "71");
+    let said = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
+    let refused = || said().iter().filter(|asked| asked.text.contains("not one of the approvers")).count();
+    // The card is found by its message as soon as Discord's answer was kept.
+    until(|| {
+        bot.socket.act(&mark(2, "1", card, &check));
+        std::thread::sleep(Duration::from_millis(100));
+        refused() > 0
+    });
+    until(|| {
+        let before = refused();
+        std::thread::sleep(Duration::from_millis(500));
+        refused() == before
+    });
+    let before = said().len();
+    // Another message, another channel, another emoji, an emoji of the server's own, and what is no event at all.
+    for step in [
+        mark(3, ADA, (CHAT, "70"), &check),
+        mark(4, "1", (CHAT, "70"), &check),
+        mark(5, ADA, ("901", "71"), &check),
+        mark(6, ADA, card, &json!({ "id": null, "name": "\u{1F44D}" })),
+        mark(7, ADA, card, &own),
+        mark(8, ADA, (CHAT, "71/../72"), &check),
+        mark(9, ADA, card, &json!("x")),
+        Step::Send(json!({ "op": 0, "t": "MESSAGE_REACTION_ADD", "s": 10, "d": [] }).to_string()),
+        mark(11, "1", card, &check),
+    ] {
+        bot.socket.act(&step);
+    }
+    until(|| said().len() > before);
+    assert!(agent.try_wait().unwrap().is_none());
+    assert_eq!(said().len(), before + 1, "the word to the stranger: {:?}", said());
+    bot.socket.act(&mark(12, ADA, card, &check));
+    assert!(agent.wait().unwrap().success());
+    until(|| said().len() == before + 2);
+    let reply = said().pop().unwrap();
+    assert_eq!(
+        (&reply.body["content"], &reply.body["message_reference"]["message_id"]),
+        (&json!("approved"), &json!("71"))
+    );
+    // Then the other one: it stays as it is, and says so.
+    bot.socket.act(&mark(13, ADA, card, &cross));
+    until(|| said().len() == before + 3);
+    assert!(said().pop().unwrap().text.contains("approved"), "{:?}", said().pop());
+}
+
+#[test]
+fn a_cross_on_the_card_is_a_no() {
+    let bot = Bot::new(45_000);
+    let house = bot.house("");
+    assert_eq!(bot.begun()["op"], 2);
+    let mut agent = house.agent(MEDIUM);
+    bot.button("a");
+    let mut ended = None;
+    until(|| {
+        bot.socket.act(&mark(2, ADA, (CHAT, "71"), &json!({ "id": null, "name": "\u{274C}" })));
+        std::thread::sleep(Duration::from_millis(100));
+        ended = agent.try_wait().unwrap();
+        ended.is_some()
+    });
+    assert_eq!(ended.unwrap().code(), Some(126));
 }
 
 #[test]
@@ -167,7 +245,7 @@ fn a_connection_that_is_open_on_one_side_alone_is_given_up() {
 fn what_is_typed_counts_where_the_configuration_says_so() {
     let bot = Bot::new(45_000);
     let house = bot.house("commands = true");
-    assert_eq!(bot.begun()["d"]["intents"], (1 << 9) | (1 << 12) | (1 << 15));
+    assert_eq!(bot.begun()["d"]["intents"], (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13) | (1 << 15));
     let mut agent = house.agent(MEDIUM);
     let request = house.waiting()["id"].as_str().unwrap().to_owned();
     let message = |seq: u64, user: &str| {
