@@ -2,7 +2,7 @@
 //!
 //! The queue is looked at whenever its file changes. What may not enter: the queue itself, and who may see what.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -15,6 +15,9 @@ use crate::store::queue::{Pending, State};
 
 /// How many events are kept for those who come back.
 const KEPT: usize = 10_000;
+
+/// How many bytes they may have in all.
+const KEPT_BYTES: usize = 8 << 20;
 
 /// How many events a listener may be behind.
 const BEHIND: usize = 1024;
@@ -30,25 +33,36 @@ pub struct Shown {
 }
 
 /// Something that happened.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Event {
     pub seq: u64,
-    pub at: Timestamp,
-    #[serde(rename = "type")]
     pub kind: String,
     pub action_id: String,
+    /// The whole of it as clients are told it: JSON.
+    pub text: String,
+}
+
+/// What an event tells.
+#[derive(Serialize)]
+struct Told<'a> {
+    seq: u64,
+    at: Timestamp,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    action_id: &'a str,
     #[serde(flatten)]
-    pub more: Value,
-    /// Whose request it is: the token it was handed in with.
-    #[serde(skip)]
-    pub request: Option<String>,
+    more: Value,
 }
 
 #[derive(Default)]
 struct Inner {
     seq: u64,
     ring: VecDeque<Arc<Event>>,
-    requests: BTreeMap<String, Shown>,
+    /// What the ring has in texts.
+    bytes: usize,
+    requests: BTreeMap<String, Arc<Shown>>,
+    /// The names of requests towards clients, by the queue's own name and when they were filed.
+    actions: HashMap<(String, Timestamp), String>,
     loaded: bool,
 }
 
@@ -79,12 +93,19 @@ impl Hub {
         let mut inner = self.inner();
         let mut next = BTreeMap::new();
         let mut told = Vec::new();
+        let (named, mut actions) = (std::mem::take(&mut inner.actions), HashMap::with_capacity(all.len()));
         for pending in all {
-            let action = self.key.action(&pending.id, pending.filed);
-            let before = inner.requests.get(&action).map(|shown| &shown.pending);
+            let name = (pending.id.clone(), pending.filed);
+            let action = named.get(&name).cloned().unwrap_or_else(|| self.key.action(&pending.id, pending.filed));
+            actions.insert(name, action.clone());
+            let known = inner.requests.get(&action);
+            let before = known.map(|shown| &shown.pending);
             let changed = before.is_none_or(|before| before.state != pending.state);
             let partly = before.is_some_and(|before| before.approved_by.len() != pending.approved_by.len());
-            let shown = Shown { action: action.clone(), pending };
+            let shown = match known {
+                Some(known) if known.pending == pending => known.clone(),
+                _ => Arc::new(Shown { action: action.clone(), pending }),
+            };
             // What ended before this was started is history, and no news.
             if changed && (inner.loaded || shown.pending.state == State::Waiting) {
                 told.push((kind(before.is_none(), shown.pending.state), shown.clone()));
@@ -98,40 +119,44 @@ impl Hub {
             next.insert(action, shown);
         }
         inner.requests = next;
+        inner.actions = actions;
         inner.loaded = true;
         for (kind, shown) in told {
-            let request = Some(shown.pending.id.clone());
             if kind == "request.filed" {
                 let compatible = approval_required(&shown, now);
-                self.push(&mut inner, "tier3_approval_required", &shown.action, compatible, request.clone(), now);
+                self.push(&mut inner, "tier3_approval_required", &shown.action, compatible, now);
             }
             let more = json!({ "request": view(&shown, now) });
-            self.push(&mut inner, kind, &shown.action, more, request, now);
+            self.push(&mut inner, kind, &shown.action, more, now);
         }
     }
 
     /// Tells of something that is not seen in the queue.
     pub fn tell(&self, kind: &str, action: &str, more: Value, now: Timestamp) {
-        self.push(&mut self.inner(), kind, action, more, None, now);
+        self.push(&mut self.inner(), kind, action, more, now);
     }
 
-    fn push(&self, inner: &mut Inner, kind: &str, action: &str, more: Value, request: Option<String>, now: Timestamp) {
+    fn push(&self, inner: &mut Inner, kind: &str, action: &str, more: Value, now: Timestamp) {
         inner.seq += 1;
-        let event =
-            Event { seq: inner.seq, at: now, kind: kind.to_owned(), action_id: action.to_owned(), more, request };
-        let event = Arc::new(event);
-        if inner.ring.len() == KEPT {
-            inner.ring.pop_front();
-        }
+        let seq = inner.seq;
+        let told = Told { seq, at: now, kind, action_id: action, more };
+        // Maps whose keys are texts are always JSON.
+        let text = serde_json::to_string(&told).unwrap_or_default();
+        let event = Arc::new(Event { seq, kind: kind.to_owned(), action_id: action.to_owned(), text });
+        inner.bytes += event.text.len();
         inner.ring.push_back(event.clone());
+        while inner.ring.len() > KEPT || inner.bytes > KEPT_BYTES {
+            let Some(oldest) = inner.ring.pop_front() else { break };
+            inner.bytes -= oldest.text.len();
+        }
         // That nobody listens is no error.
         let _ = self.stream.send(event);
     }
 
     /// All requests: what is a person's decision first, then the oldest.
     #[must_use]
-    pub fn all(&self) -> Vec<Shown> {
-        let mut all: Vec<Shown> = self.inner().requests.values().cloned().collect();
+    pub fn all(&self) -> Vec<Arc<Shown>> {
+        let mut all: Vec<Arc<Shown>> = self.inner().requests.values().cloned().collect();
         all.sort_by(|one, other| (one.pending.filed, &one.pending.id).cmp(&(other.pending.filed, &other.pending.id)));
         all.sort_by_key(|shown| shown.pending.rank());
         all
@@ -139,13 +164,13 @@ impl Hub {
 
     /// The request of this name.
     #[must_use]
-    pub fn find(&self, action: &str) -> Option<Shown> {
+    pub fn find(&self, action: &str) -> Option<Arc<Shown>> {
         self.inner().requests.get(action).cloned()
     }
 
     /// The request that the queue calls so.
     #[must_use]
-    pub fn find_request(&self, id: &str) -> Option<Shown> {
+    pub fn find_request(&self, id: &str) -> Option<Arc<Shown>> {
         self.inner().requests.values().find(|shown| shown.pending.id == id).cloned()
     }
 
@@ -301,6 +326,32 @@ mod tests {
         }
         assert!(hub.listen(Some(0)).0.is_none());
         assert_eq!(hub.listen(Some(1)).0.unwrap().len(), KEPT);
+    }
+
+    #[test]
+    fn long_events_are_kept_up_to_a_size() {
+        let hub = Hub::new(GatewayKey([1; 32]));
+        let long = "x".repeat(KEPT_BYTES / 10);
+        for _ in 0..12 {
+            hub.tell("x", "a", json!({ "why": long }), Timestamp::UNIX_EPOCH);
+        }
+        let kept = hub.listen(Some(3)).0.unwrap();
+        assert_eq!(kept.len(), 9);
+        assert!(hub.listen(Some(2)).0.is_none());
+        let told: Value = serde_json::from_str(&kept[0].text).unwrap();
+        assert_eq!((&told["seq"], &told["type"], &told["action_id"]), (&json!(4), &json!("x"), &json!("a")));
+        assert_eq!((told["why"].as_str(), told["at"].as_str()), (Some(long.as_str()), Some("1970-01-01T00:00:00Z")));
+    }
+
+    #[test]
+    fn what_did_not_change_is_the_same_value() {
+        let hub = Hub::new(GatewayKey([1; 32]));
+        hub.look(vec![pending()], Timestamp::UNIX_EPOCH);
+        let before = hub.all();
+        hub.look(vec![pending()], Timestamp::UNIX_EPOCH);
+        assert!(Arc::ptr_eq(&before[0], &hub.all()[0]));
+        hub.look(vec![changed(pending(), |one| one.words = Some("no".to_owned()))], Timestamp::UNIX_EPOCH);
+        assert_eq!(hub.all()[0].pending.words.as_deref(), Some("no"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 
 use crate::answer::{self, Answerer};
 use crate::api::answers::{Answer, give};
@@ -31,17 +31,37 @@ const FLOOD: usize = 4;
 /// How long a channel may take to accept that nobody answered.
 const ESCALATED: Duration = Duration::from_secs(10);
 
+/// How many cards may be on their way to one messenger at once. The others wait: each one that is sent holds a connection,
+/// and messengers take no more than a few in a second.
+const AT_ONCE: usize = 4;
+
 /// The messengers as they are connected now.
 #[derive(Default)]
 pub struct Wires {
-    open: RwLock<HashMap<String, Arc<dyn Channel>>>,
+    open: RwLock<HashMap<String, Wire>>,
+}
+
+/// A messenger, and the turns of those who send something over it.
+#[derive(Clone)]
+struct Wire {
+    channel: Arc<dyn Channel>,
+    turns: Arc<Semaphore>,
 }
 
 impl Wires {
+    fn wire(&self, name: &str) -> Option<Wire> {
+        self.open.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(name).cloned()
+    }
+
+    fn add(&self, name: String, channel: Arc<dyn Channel>) {
+        let wire = Wire { channel, turns: Arc::new(Semaphore::new(AT_ONCE)) };
+        self.open.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name, wire);
+    }
+
     /// The messenger of this name, if it is connected.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Channel>> {
-        self.open.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(name).cloned()
+        self.wire(name).map(|wire| wire.channel)
     }
 }
 
@@ -147,11 +167,7 @@ impl Carrier {
                     continue;
                 }
             };
-            wires
-                .open
-                .write()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .insert(one.name.clone(), open.clone());
+            wires.add(one.name.clone(), open.clone());
             if let Some(listening) = open.receive(inbox.clone(), Arc::new(Sink(app.clone()))) {
                 tasks.spawn(listening);
             }
@@ -210,10 +226,10 @@ async fn carry(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
 }
 
 /// Asks about a request: one channel after the other until one has taken the card, or all at once.
-async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
+async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
     let config = app.config();
     let route = route(&config, &shown.pending, &Zoned::now());
-    let session: Vec<Shown> = app
+    let session: Vec<Arc<Shown>> = app
         .hub
         .all()
         .into_iter()
@@ -222,7 +238,9 @@ async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
     let flooded = session.len() >= FLOOD && !is_urgent(&shown.pending);
     let accept = config.accept();
     let send = async |name: &str| {
-        let wire = wires.get(name)?;
+        let Wire { channel: wire, turns } = wires.wire(name)?;
+        // Nobody closes them.
+        let _turn = turns.acquire().await.ok()?;
         if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != State::Waiting) {
             // Somebody answered while the channel before was failing.
             return Some(true);
@@ -303,7 +321,14 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
 }
 
 /// One notice in the place of many cards; the first time a session asks for so much at once.
-async fn digest(app: &App, name: &str, wire: &dyn Channel, session: &[Shown], shown: &Shown, accept: Duration) -> bool {
+async fn digest(
+    app: &App,
+    name: &str,
+    wire: &dyn Channel,
+    session: &[Arc<Shown>],
+    shown: &Shown,
+    accept: Duration,
+) -> bool {
     let position = format!("digest {name} {}", shown.pending.root);
     let (at, key) = (Timestamp::now().as_second(), position.clone());
     let before = app.room.at(move |backend| backend.base().position(&key)).await;
@@ -326,7 +351,7 @@ async fn digest(app: &App, name: &str, wire: &dyn Channel, session: &[Shown], sh
 }
 
 /// Tells those who are to know that nobody answered.
-async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
+async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
     let tier = shown.pending.tier.number();
     let config = app.config();
     let route = route(&config, &shown.pending, &Zoned::now());

@@ -186,8 +186,10 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: Answer)
     let by = signed.as_ref().map_or_else(|| who.by.clone(), |signed| format!("{} (passkey)", signed.approver));
     let given = Given { yes, by: by.clone(), words, signed, reach };
     let outcome = app.room.at(move |backend| backend.answer(&pending, &given, now)).await??;
-    // Everybody hears of it at once.
-    let _ = app.look().await;
+    // Everybody hears of it at once. What changed nothing is no news.
+    if matches!(outcome, Outcome::Done { .. } | Outcome::Partly { .. }) {
+        let _ = app.look().await;
+    }
     let text = answer::told(&outcome, yes, reach);
     match &outcome {
         Outcome::Done { .. } => {

@@ -74,8 +74,7 @@ pub async fn stream(
 }
 
 fn told(event: &Event) -> Sse {
-    let text = serde_json::to_string(event).unwrap_or_default();
-    Sse::default().id(event.seq.to_string()).event(&event.kind).data(text)
+    Sse::default().id(event.seq.to_string()).event(&event.kind).data(&event.text)
 }
 
 fn reset() -> Sse {
@@ -100,7 +99,7 @@ async fn talk(app: Arc<App>, caller: Caller, after: Option<u64>, mut socket: Web
     let (missed, mut live) = app.hub.listen(after);
     let missed = missed.map_or_else(
         || vec!["{\"type\":\"reset\"}".to_owned()],
-        |missed| missed.iter().map(|event| serde_json::to_string(&**event).unwrap_or_default()).collect(),
+        |missed| missed.iter().map(|event| event.text.clone()).collect(),
     );
     for text in missed {
         if socket.send(Message::text(text)).await.is_err() {
@@ -112,7 +111,7 @@ async fn talk(app: Arc<App>, caller: Caller, after: Option<u64>, mut socket: Web
     loop {
         let text = tokio::select! {
             event = live.recv() => match event {
-                Ok(event) => serde_json::to_string(&*event).unwrap_or_default(),
+                Ok(event) => event.text.clone(),
                 Err(RecvError::Lagged(_)) => "{\"type\":\"reset\"}".to_owned(),
                 Err(RecvError::Closed) => return,
             },

@@ -78,7 +78,7 @@ pub async fn list(
             })?
         }
     };
-    let matching: Vec<&Shown> = all.iter().skip(begin).filter(|shown| found(shown)).take(PAGE + 1).collect();
+    let matching: Vec<&Arc<Shown>> = all.iter().skip(begin).filter(|shown| found(shown)).take(PAGE + 1).collect();
     let page: Vec<Value> = matching.iter().take(PAGE).map(|shown| hub::view(shown, now)).collect();
     let next = matching.get(PAGE).and(matching.get(PAGE - 1)).map(|shown| &shown.action);
     Ok(Json(json!({ "requests": page, "next": next })))
@@ -94,7 +94,7 @@ pub struct Waiting {
 /// What is known of a request: what was handed in, and what of it waits.
 pub(super) struct Known {
     pub submission: Option<Submission>,
-    pub shown: Option<Shown>,
+    pub shown: Option<Arc<Shown>>,
 }
 
 /// A request by its name; others' own are as good as none.
@@ -188,14 +188,11 @@ pub async fn replies(State(app): State<Arc<App>>, caller: Caller) -> Result<Json
 pub fn usual(app: &App) -> Vec<String> {
     let mut counted: Vec<(usize, String)> = Vec::new();
     for shown in app.hub.all().into_iter().rev() {
-        let Some(words) =
-            shown.pending.words.filter(|words| shown.pending.state == Stands::Denied && words.len() <= 60)
-        else {
-            continue;
-        };
-        match counted.iter_mut().find(|(_, known)| *known == words) {
+        let is_short = |words: &&String| shown.pending.state == Stands::Denied && words.len() <= 60;
+        let Some(words) = shown.pending.words.as_ref().filter(is_short) else { continue };
+        match counted.iter_mut().find(|(_, known)| known == words) {
             Some((count, _)) => *count += 1,
-            None => counted.push((1, words)),
+            None => counted.push((1, words.clone())),
         }
     }
     counted.sort_by_key(|(count, _)| std::cmp::Reverse(*count));

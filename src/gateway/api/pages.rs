@@ -140,9 +140,9 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     let channel = config.channel.iter().find(|channel| channel.name == offer.channel);
     // What a button of another messenger carries opens nothing.
     let Some(ChannelKind::Email { approver, .. }) = channel.map(|channel| &channel.kind) else { return Ok(None) };
-    let ended = |shown: Option<Shown>| shown.map_or_else(|| "asked anew".to_owned(), |one| settled(&one.pending));
+    let ended = |shown: Option<Arc<Shown>>| shown.map_or_else(|| "asked anew".to_owned(), |one| settled(&one.pending));
     let shown = app.hub.find(&offer.action);
-    if !shown.as_ref().is_some_and(is_waiting) {
+    if !shown.as_ref().is_some_and(|shown| is_waiting(shown)) {
         return Err(Problem::new("settled", format!("request {}: {}", offer.action, ended(shown))));
     }
     if !app.room.at(move |backend| backend.base().open_link(&wanted)).await?? {

@@ -73,7 +73,7 @@ pub async fn sessions(State(app): State<Arc<App>>, caller: Caller) -> Result<Jso
     let waiting = app.hub.all();
     let view = |session: &SessionView| {
         let mut value = serde_json::to_value(session).unwrap_or_default();
-        let is_open = |shown: &&hub::Shown| shown.pending.root == session.root && hub::is_waiting(shown);
+        let is_open = |shown: &&Arc<hub::Shown>| shown.pending.root == session.root && hub::is_waiting(shown);
         value["waiting"] = json!(waiting.iter().filter(is_open).count());
         value["id_shown"] = json!(guard_ui::ui::visible::text(&session.id));
         value
@@ -208,9 +208,8 @@ pub async fn story(
     let events = app.hub.events_of(&shown.action);
     // The card is told once, above them.
     let event = |event: &Arc<hub::Event>| {
-        json!({
-            "at": event.at, "type": event.kind, "channel": event.more["channel"], "why": event.more["why"],
-        })
+        let told: Value = serde_json::from_str(&event.text).unwrap_or_default();
+        json!({ "at": told["at"], "type": event.kind, "channel": told["channel"], "why": told["why"] })
     };
     let ours = events.iter().filter(|event| event.kind.starts_with("request."));
     Ok(Json(json!({

@@ -3,7 +3,7 @@
 //!
 //! What may not enter: who may answer what.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
@@ -120,9 +120,11 @@ impl Own {
 impl Backend for Own {
     fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, String> {
         let mut all = self.queue.list(now).map_err(|error| error.to_string())?;
-        // Whoever was killed while it waited waits no more, whatever the queue says.
+        // Whoever was killed while it waited waits no more, whatever the queue says. One process may wait for many.
+        let mut seen: HashMap<String, bool> = HashMap::new();
+        let mut waits = |waiter: &str| *seen.entry(waiter.to_owned()).or_insert_with(|| lives(waiter));
         for one in &mut all {
-            if one.state == State::Waiting && !one.waiter.as_deref().is_none_or(lives) {
+            if one.state == State::Waiting && !one.waiter.as_deref().is_none_or(&mut waits) {
                 let _ = self.queue.give_up(&one.id);
                 one.state = State::Late;
             }

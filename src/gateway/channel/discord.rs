@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::FuturesUnordered;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -29,6 +30,9 @@ const REST: Duration = Duration::from_secs(60);
 
 /// Discord waits so long for the answer to a press; it is told within.
 const PRESSED: Duration = Duration::from_millis(2500);
+
+/// How many presses may be under way at once; the next wait where they come from.
+const PRESSES: usize = 32;
 
 /// The intents that typed commands need: messages of servers and of chats with the bot, and their content.
 const TYPED: u32 = (1 << 9) | (1 << 12) | (1 << 15);
@@ -170,7 +174,8 @@ impl Discord {
         Ok(socket)
     }
 
-    /// One connection, until it ends.
+    /// One connection, until it ends. What is pressed is answered beside it: Discord hangs up on whoever is slow to say
+    /// that they are alive.
     async fn talk(
         &self,
         mut socket: Socket,
@@ -186,6 +191,7 @@ impl Discord {
             Duration::from_millis(hello["d"]["heartbeat_interval"].as_u64().unwrap_or(45_000).clamp(10, 600_000));
         let mut beat = tokio::time::interval_at(tokio::time::Instant::now() + every / 2, every);
         let mut answered = true;
+        let mut taken: FuturesUnordered<Doing<'_, ()>> = FuturesUnordered::new();
         let begin = match (&*resume, &*seq) {
             (Some(Resume { session, .. }), Some(seq)) => {
                 json!({ "op": 6, "d": { "token": self.token, "session_id": session, "seq": seq } })
@@ -199,18 +205,19 @@ impl Discord {
         if say(&mut socket, &begin).await.is_err() {
             return Over::Again;
         }
-        loop {
+        let over = loop {
             let event = tokio::select! {
-                event = next(&mut socket) => match event {
+                event = next(&mut socket), if taken.len() < PRESSES => match event {
                     Ok(event) => event,
-                    Err(over) => return over,
+                    Err(over) => break over,
                 },
+                Some(()) = taken.next() => continue,
                 _ = beat.tick() => {
                     // A connection that is open on one side alone answers nothing.
                     if !answered || say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
                         let code = CloseFrame { code: 4000.into(), reason: "".into() };
                         let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(Some(code))).await;
-                        return Over::Again;
+                        break Over::Again;
                     }
                     answered = false;
                     continue;
@@ -222,11 +229,11 @@ impl Discord {
             match event["op"].as_u64() {
                 Some(1) => {
                     if say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
-                        return Over::Again;
+                        break Over::Again;
                     }
                 }
-                Some(7) => return Over::Again,
-                Some(9) => return if event["d"] == true { Over::Again } else { Over::Anew },
+                Some(7) => break Over::Again,
+                Some(9) => break if event["d"] == true { Over::Again } else { Over::Anew },
                 Some(11) => answered = true,
                 Some(0) => match event["t"].as_str().unwrap_or_default() {
                     "READY" => {
@@ -239,13 +246,25 @@ impl Discord {
                         *rest = Duration::from_secs(1);
                         state.status(&self.name, Status::Up);
                     }
-                    "INTERACTION_CREATE" => self.pressed(&event["d"], inbox).await,
-                    "MESSAGE_CREATE" => self.typed(&event["d"], inbox).await,
-                    "MESSAGE_REACTION_ADD" => self.reacted(&event["d"], inbox).await,
+                    "INTERACTION_CREATE" | "MESSAGE_CREATE" | "MESSAGE_REACTION_ADD" => {
+                        taken.push(Box::pin(self.taken(event, inbox)));
+                    }
                     _ => {}
                 },
                 _ => {}
             }
+        };
+        // What was taken is answered for whoever pressed, however the connection ended.
+        let _ = tokio::time::timeout(PRESSED, taken.collect::<()>()).await;
+        over
+    }
+
+    /// Something that a person did.
+    async fn taken(&self, event: Value, inbox: &Inbox) {
+        match event["t"].as_str().unwrap_or_default() {
+            "INTERACTION_CREATE" => self.pressed(&event["d"], inbox).await,
+            "MESSAGE_CREATE" => self.typed(&event["d"], inbox).await,
+            _ => self.reacted(&event["d"], inbox).await,
         }
     }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::FuturesUnordered;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -30,6 +31,9 @@ const SILENT: Duration = Duration::from_secs(90);
 /// What the token cannot do gets no better by itself.
 const FINAL: [&str; 6] =
     ["invalid_auth", "not_authed", "account_inactive", "token_revoked", "missing_scope", "not_allowed_token_type"];
+
+/// How many presses may be under way at once; the next wait where they come from.
+const PRESSES: usize = 32;
 
 /// A bot and the channel that it writes to.
 pub struct Slack {
@@ -131,10 +135,15 @@ impl Slack {
         Ok(socket)
     }
 
-    /// One connection, until it ends.
+    /// One connection, until it ends. What is pressed is answered beside it, for Slack does not wait with the next.
     async fn talk(&self, mut socket: Socket, inbox: &Inbox, state: &dyn ChannelState, rest: &mut Duration) {
+        let mut taken: FuturesUnordered<Doing<'_, ()>> = FuturesUnordered::new();
         loop {
-            let Ok(Some(Ok(message))) = tokio::time::timeout(SILENT, socket.next()).await else { return };
+            let message = tokio::select! {
+                message = tokio::time::timeout(SILENT, socket.next()), if taken.len() < PRESSES => message,
+                Some(()) = taken.next() => continue,
+            };
+            let Ok(Some(Ok(message))) = message else { break };
             let Message::Text(text) = message else { continue };
             // What is no JSON is passed over.
             let Ok(event) = serde_json::from_str::<Value>(text.as_str()) else { continue };
@@ -143,7 +152,7 @@ impl Slack {
                 let taken = Message::text(json!({ "envelope_id": id }).to_string());
                 let sent = tokio::time::timeout(http::PATIENCE, socket.send(taken)).await;
                 if !matches!(sent, Ok(Ok(()))) {
-                    return;
+                    break;
                 }
             }
             match event["type"].as_str().unwrap_or_default() {
@@ -153,17 +162,19 @@ impl Slack {
                 }
                 "disconnect" => {
                     *rest = Duration::from_millis(100);
-                    return;
+                    break;
                 }
-                "interactive" => self.pressed(&event["payload"], inbox).await,
+                "interactive" => taken.push(Box::pin(self.pressed(event, inbox))),
                 _ => {}
             }
         }
+        // What was taken is answered for whoever pressed, however the connection ended.
+        let _ = tokio::time::timeout(http::PATIENCE, taken.collect::<()>()).await;
     }
 
     /// A button.
-    async fn pressed(&self, payload: &Value, inbox: &Inbox) {
-        let Some(FromPlace { from: user, chat, did }) = heard::slack(payload) else { return };
+    async fn pressed(&self, event: Value, inbox: &Inbox) {
+        let Some(FromPlace { from: user, chat, did }) = heard::slack(&event["payload"]) else { return };
         let known = self.approvers.iter().find(|(_, id)| *id == user && chat == self.chat);
         let approver = known.map(|(name, _)| name.clone());
         let told = match did {

@@ -4,6 +4,7 @@ pub mod discord;
 mod email;
 mod escalation;
 mod examples;
+mod load;
 pub mod server;
 pub mod slack;
 mod socket;
