@@ -244,6 +244,18 @@ pub(super) fn chooses(act: &Act) -> bool {
     named || act.sub.iter().any(|word| CHOOSING.contains(&word.as_str()))
 }
 
+/// Whether what stands behind this text runs only where what stands before it succeeded: everything is joined by `&&`, or
+/// stands in a group that is.
+fn is_success_needed(between: &str) -> bool {
+    let joined = between.replace("&&", "\0");
+    let group = joined.trim_start().strip_prefix('\0').and_then(|rest| rest.trim_start().strip_prefix('{'));
+    match group.filter(|rest| rest.starts_with(char::is_whitespace)) {
+        // It hangs on the group, wherever it stands in it.
+        Some(inside) => !inside.contains(['&', '|', '(', ')', '{', '}', '!', '`']),
+        None => joined.contains('\0') && !joined.contains(['&', ';', '|', '\n', '(', ')', '{', '}', '!', '`']),
+    }
+}
+
 /// Whether the act runs only if the earlier one succeeded, at the same place, and nothing in between chooses another.
 fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
     let text = view.context.text();
@@ -253,9 +265,7 @@ fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
         return false;
     };
     view.context.spend(between.len() as u64 / 16);
-    let joined = between.replace("&&", "\0");
-    joined.contains('\0')
-        && !joined.contains(['&', ';', '|', '\n', '(', ')', '{', '}', '!', '`'])
+    is_success_needed(between)
         && !before.trim_end().ends_with('!')
         && other.env == view.act.env
         && !view
@@ -265,4 +275,43 @@ fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
             .any(|target| target.known().is_some_and(|name| names_production(&name, view.context.policy)))
         && other.cwd == view.act.cwd
         && !view.context.history().chooses(id, view.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_success_needed;
+
+    #[test]
+    fn only_what_hangs_on_success_needs_it() {
+        for text in ["&&", " && ", " && ls && ", " && { ls; ", "&& {\n  ls\n  ", " && { ls && "] {
+            assert!(is_success_needed(text), "{text}");
+        }
+        for text in [
+            "",
+            " ",
+            ";",
+            " ; ",
+            " || ",
+            " & ",
+            " && ls; ",
+            " && ls\n",
+            " | ",
+            " && (",
+            " && { ls; } ; ",
+            " && { ls; } ",
+            " && {ls; ",
+            " && { ls || ",
+            " && { ls & ",
+            " && { ls | ",
+            " && { { ",
+            " && { ( ",
+            " && ! ",
+            " && { ! ",
+            "; { ls; ",
+            " || { ls; ",
+            " && { `x`; ",
+        ] {
+            assert!(!is_success_needed(text), "{text}");
+        }
+    }
 }
