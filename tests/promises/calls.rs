@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::harness::home::Home;
+use super::queue::stage::{approve_with, in_session};
 
 /// In a part of an input that an entry redacts, in one that goes by the name of a secret, and in one deep down.
 const NEEDLES: [&str; 3] = ["4000777788889999", "needle-in-hay-4711", "deep-down-0815-x"];
@@ -157,6 +158,54 @@ fn the_record_tells_calls_of_tools_from_commands() {
     assert_eq!(titles(&["--tool", "mail.*"]), Vec::<String>::new());
     let simulated = home.prints(&["simulate", "--since", "1d", "--json"], 0);
     assert!(simulated.contains("delete") || simulated.contains("rows"), "{simulated}");
+}
+
+/// What a client of the gateway hands in, and what it is told.
+struct Submitted {
+    guard: std::process::Child,
+    from: BufReader<std::process::ChildStdout>,
+}
+
+impl Submitted {
+    fn new(home: &Home, command: &str, session: &str) -> Self {
+        let wanted = json!({ "command": command, "cwd": home.path("work"), "client": "c", "session": session,
+            "timeout_secs": 60 });
+        let mut submit = in_session(home, "\"$0\" submit; exit $?");
+        let mut guard = submit.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        writeln!(guard.stdin.as_mut().unwrap(), "{wanted}").unwrap();
+        let from = BufReader::new(guard.stdout.take().unwrap());
+        Self { guard, from }
+    }
+
+    fn told(&mut self) -> Value {
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
+impl Drop for Submitted {
+    fn drop(&mut self) {
+        drop(self.guard.stdin.take());
+        self.guard.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_yes_for_the_session_holds_for_what_the_same_client_hands_in_within_it() {
+    let home = Home::new();
+    let mut first = Submitted::new(&home, "npm install some-pkg", "s1");
+    let waits = first.told();
+    assert_eq!(waits["status"], "waiting", "{waits}");
+    approve_with(&home, waits["request"].as_str().unwrap(), &["--session"]);
+    let told = first.told();
+    assert_eq!((&told["status"], &told["settled_by"]), (&json!("allow"), &json!("person")), "{told}");
+    let again = Submitted::new(&home, "npm install some-pkg", "s1").told();
+    assert_eq!((&again["status"], &again["settled_by"]), (&json!("allow"), &json!("grant")), "{again}");
+    for (command, session) in [("npm install some-other-pkg", "s1"), ("npm install some-pkg", "s2")] {
+        let told = Submitted::new(&home, command, session).told();
+        assert_eq!(told["status"], "waiting", "{command} in {session}: {told}");
+    }
 }
 
 /// A server whose tool says something else each time it is asked: a line of the file after the other.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::harness::home::Home;
-use super::queue::stage::{apart, approve};
+use super::queue::stage::{apart, approve, approve_with};
 
 /// A client of a server behind guard.
 struct Client {
@@ -126,6 +126,28 @@ fn a_client_that_leaves_while_a_call_waits_for_a_person_is_not_waited_for() {
     // The answer is for whoever asks again.
     approve(&home, &request);
     assert_eq!(std::fs::read_to_string(heard).unwrap(), "");
+}
+
+#[test]
+fn a_yes_for_the_session_holds_for_the_same_call_in_it_alone() {
+    let home = Home::new();
+    let mut client = Client::waiting(&home, &["cat"], "60");
+    let wanted = |id: u32| call(id, "create_item", &json!({ "title": "x" }));
+    client.writes(&wanted(1));
+    let request = pending(&home, 1).remove(0);
+    approve_with(&home, &request, &["--session"]);
+    assert_eq!(client.reads(), wanted(1));
+    // Again without a word, but not with another input.
+    client.writes(&wanted(2));
+    assert_eq!(client.reads(), wanted(2));
+    client.writes(&call(3, "create_item", &json!({ "title": "y" })));
+    let other = pending(&home, 1).remove(0);
+    assert_ne!(other, request);
+    assert_eq!(client.leaves(), Some(0));
+    let mut later = Client::waiting(&home, &["cat"], "60");
+    later.writes(&wanted(4));
+    assert_ne!(pending(&home, 1).remove(0), request, "of another session");
+    assert_eq!(later.leaves(), Some(0));
 }
 
 #[test]

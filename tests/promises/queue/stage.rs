@@ -114,7 +114,13 @@ pub fn answer_card(terminal: &mut Terminal, key: &str) {
 /// Approves one request on its card.
 #[track_caller]
 pub fn approve(home: &Home, id: &str) -> String {
-    let mut terminal = person(home, &["approve", id]);
+    approve_with(home, id, &[])
+}
+
+/// The same, with more arguments.
+#[track_caller]
+pub fn approve_with(home: &Home, id: &str, more: &[&str]) -> String {
+    let mut terminal = person(home, &[&["approve", id], more].concat());
     answer_card(&mut terminal, "y");
     terminal.wait_exit();
     terminal.screen()
