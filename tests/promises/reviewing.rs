@@ -240,6 +240,25 @@ fn without_a_reviewer_smart_is_a_problem_and_people_are_asked() {
 }
 
 #[test]
+fn while_a_part_of_the_policy_cannot_be_read_a_person_decides_whatever_it_says() {
+    for (name, text) in
+        [("patterns/broken.toml", "family = \n"), ("patterns/wrong.toml", "family = \"x\"\n[[rule]]\nid = 1\n")]
+    {
+        let home = home(&says("approve"));
+        let path = home.path("home/.config/guard").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let mut terminal = seen(&home, &MIDDLE);
+        terminal.wait_for("no answer means no");
+        assert_eq!(home.ran(), 0);
+        terminal.settle(READING + Duration::from_millis(200));
+        terminal.send("\x1b");
+        assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(126), 0), "{}", terminal.screen());
+        assert_eq!(row(&home)["settled_by"], "person", "{name}");
+    }
+}
+
+#[test]
 fn a_project_has_no_say_in_who_reviews() {
     let home = home(&says("deny"));
     std::process::Command::new("git").args(["init", "-q"]).current_dir(home.path("work")).status().unwrap();
