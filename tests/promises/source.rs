@@ -223,7 +223,7 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Programs that the code knows: whose files it reads, or as which it judges something else.
-const KNOWN: [(&str, &str); 18] = [
+const KNOWN: [(&str, &str); 17] = [
     ("judge/analysis/embedded_calls.rs", "js:run-file"),
     ("judge/analysis/indirection/floor.rs", "known:read unknown:read unknown:root unknown:root-own unknown:touch"),
     ("judge/analysis/indirection/git.rs", "git"),
@@ -240,7 +240,6 @@ const KNOWN: [(&str, &str); 18] = [
     ("judge/approver.rs", "ssh"),
     ("judge/context.rs", "git reset"),
     ("judge/rules/matcher/lowering/before.rs", "cp mv rename"),
-    ("judge/rules/matcher/lowering/made.rs", "kubectx kubens"),
     ("judge/rules/model/tool.rs", "fetch"),
     ("judge/tools/guess.rs", "GET"),
     ("store/redact/programs.rs", "import"),

@@ -5,8 +5,8 @@
 
 #![allow(clippy::collapsible_match, reason = "an arm that sends is no guard of its arm")]
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::FuturesUnordered;
@@ -30,6 +30,9 @@ const REST: Duration = Duration::from_secs(60);
 
 /// Discord waits so long for the answer to a press; it is told within.
 const PRESSED: Duration = Duration::from_millis(2500);
+
+/// How many strangers' marks are answered while this runs.
+const REFUSED: usize = 1000;
 
 /// How many presses may be under way at once; the next wait where they come from.
 const PRESSES: usize = 32;
@@ -55,6 +58,8 @@ pub struct Discord {
     chat: String,
     approvers: BTreeMap<String, String>,
     commands: bool,
+    /// Strangers who were told so, with the message that they marked: a mark can be set again and again.
+    refused: Mutex<HashSet<(String, String)>>,
 }
 
 /// A session of the gateway that can be taken up.
@@ -93,7 +98,7 @@ impl Discord {
             return Err("chat: the id of a channel is a number".to_owned());
         }
         let (url, token, chat) = (url.trim_end_matches('/').to_owned(), token.to_owned(), chat.to_owned());
-        Ok(Self { name, client: http::client()?, url, token, chat, approvers, commands })
+        Ok(Self { name, client: http::client()?, url, token, chat, approvers, commands, refused: Mutex::default() })
     }
 
     async fn call(&self, method: reqwest::Method, path: &str, body: Option<&Value>) -> Result<Value, Failed> {
@@ -312,14 +317,22 @@ impl Discord {
             return;
         }
         let message = message.clone();
-        let told = self.hand_in(self.approver(from, chat), from, did, inbox).await;
-        if !told.is_empty() {
+        let approver = self.approver(from, chat);
+        let is_stranger = approver.is_none();
+        let told = self.hand_in(approver, from, did, inbox).await;
+        if !told.is_empty() && (!is_stranger || self.is_first_refusal(from, &message)) {
             let body = json!({
                 "content": cut(&told, 1900), "allowed_mentions": { "parse": [] },
                 "message_reference": { "message_id": message, "fail_if_not_exists": false },
             });
             let _ = self.call(reqwest::Method::POST, &format!("/channels/{chat}/messages"), Some(&body)).await;
         }
+    }
+
+    /// Whether a stranger has not been told yet that a mark of theirs on this message does not count.
+    fn is_first_refusal(&self, stranger: &str, message: &str) -> bool {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.len() < REFUSED && refused.insert((stranger.to_owned(), message.to_owned()))
     }
 
     async fn hand_in(&self, approver: Option<String>, user: &str, did: Did, inbox: &Inbox) -> String {

@@ -163,20 +163,22 @@ fn a_mark_on_the_card_answers_and_a_mark_on_anything_else_does_not() {
     // Another message, another channel, another emoji, an emoji of the server's own, and what is no event at all.
     for step in [
         mark(3, ADA, (CHAT, "70"), &check),
-        mark(4, "1", (CHAT, "70"), &check),
+        mark(4, "2", (CHAT, "70"), &check),
+        mark(5, "1", card, &check),
+        mark(5, "1", card, &cross),
         mark(5, ADA, ("901", "71"), &check),
         mark(6, ADA, card, &json!({ "id": null, "name": "\u{1F44D}" })),
         mark(7, ADA, card, &own),
         mark(8, ADA, (CHAT, "71/../72"), &check),
         mark(9, ADA, card, &json!("x")),
         Step::Send(json!({ "op": 0, "t": "MESSAGE_REACTION_ADD", "s": 10, "d": [] }).to_string()),
-        mark(11, "1", card, &check),
+        mark(11, "2", card, &check),
     ] {
         bot.socket.act(&step);
     }
     until(|| said().len() > before);
     assert!(agent.try_wait().unwrap().is_none());
-    assert_eq!(said().len(), before + 1, "the word to the stranger: {:?}", said());
+    assert_eq!(said().len(), before + 1, "one word to each stranger: {:?}", said());
     bot.socket.act(&mark(12, ADA, card, &check));
     assert!(agent.wait().unwrap().success());
     until(|| said().len() == before + 2);
@@ -189,6 +191,27 @@ fn a_mark_on_the_card_answers_and_a_mark_on_anything_else_does_not() {
     bot.socket.act(&mark(13, ADA, card, &cross));
     until(|| said().len() == before + 3);
     assert!(said().pop().unwrap().text.contains("approved"), "{:?}", said().pop());
+}
+
+#[test]
+fn where_a_yes_must_be_signed_a_mark_is_none() {
+    let bot = Bot::new(45_000);
+    let house = bot.house("");
+    assert_eq!(bot.begun()["op"], 2);
+    let mut agent = house.agent("git push --force origin main");
+    bot.button("d");
+    let said = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
+    until(|| {
+        bot.socket.act(&mark(2, ADA, (CHAT, "71"), &json!({ "id": null, "name": "\u{2705}" })));
+        std::thread::sleep(Duration::from_millis(100));
+        said().iter().any(|asked| asked.text.contains("unsigned_tier"))
+    });
+    assert!(agent.try_wait().unwrap().is_none());
+    until(|| {
+        bot.socket.act(&mark(3, ADA, (CHAT, "71"), &json!({ "id": null, "name": "\u{274C}" })));
+        std::thread::sleep(Duration::from_millis(100));
+        agent.try_wait().unwrap().is_some()
+    });
 }
 
 #[test]

@@ -48,6 +48,8 @@ pub struct Program {
     pub makes: bool,
     /// It gives files other names, or moves them, to where its operands do not say (`rename`).
     pub renames: bool,
+    /// It chooses the place or the target of commands behind it (`kubectx`).
+    pub chooses: bool,
     /// What it puts into place is what its operands name, unchanged (`cp`).
     pub copies: bool,
     /// Options with which that keeps the directories that are written in front of its name (`cp --parents`).

@@ -159,6 +159,7 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.lists = shape.lists.as_ref().map(|lists| lists.get_ref().clone()).or(program.lists.take());
     program.makes = shape.makes.unwrap_or(program.makes);
     program.renames = shape.renames.unwrap_or(program.renames);
+    program.chooses |= shape.chooses.unwrap_or_default();
     program.copies = shape.copies.unwrap_or(program.copies);
     program.parents.extend(spelled(&shape.parents));
     program.merges = shape.merges.unwrap_or(program.merges);

@@ -61,7 +61,7 @@ pub(super) fn history(context: &MatchContext<'_>) -> History {
             makes: makes(context, act) || is_linking(context, id, act),
             moves: context.program(act).is_some_and(|program| program.tree.is_some()) || name.contains(':'),
             other: may_do_anything(context, id, act) || changes_ignored(context, act),
-            chooses: made::chooses(act),
+            chooses: made::chooses(context, act),
         },
     };
     context.spend(context.facts.acts.len() as u64 * 4);

@@ -237,11 +237,14 @@ impl<'a> Maker<'a> {
 }
 
 /// Whether an act chooses another place or target for those behind it.
-pub(super) fn chooses(act: &Act) -> bool {
-    const ELSEWHERE: [&str; 7] = ["export", "source", ".", "eval", "cd", "kubectx", "kubens"];
+pub(super) fn chooses(context: &MatchContext<'_>, act: &Act) -> bool {
+    // The shell's own.
+    const ELSEWHERE: [&str; 5] = ["export", "source", ".", "eval", "cd"];
     const CHOOSING: [&str; 3] = ["config", "context", "use-context"];
     let named = matches!(&act.verb, Verb::Program { name, .. } if ELSEWHERE.contains(&name.as_str()));
-    named || act.sub.iter().any(|word| CHOOSING.contains(&word.as_str()))
+    named
+        || context.program(act).is_some_and(|program| program.chooses)
+        || act.sub.iter().any(|word| CHOOSING.contains(&word.as_str()))
 }
 
 /// Whether what stands behind this text runs only where what stands before it succeeded: everything is joined by `&&`, or
