@@ -83,7 +83,8 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
         sums = if is_firm { (acts.max(by_name.0), high.max(by_name.1)) } else { (acts, high) };
     }
     let is_harmless = described.is_some() && lexicon.harmless.iter().any(|harmless| harmless == begins);
-    let is_mild = is_mild(kind, &nouns, known) || is_about && is_harmless;
+    let is_grave = verb.is_some_and(|(word, _)| lexicon.never_mild.contains(word));
+    let is_mild = is_mild(kind, &nouns, known) && !is_grave || is_about && is_harmless;
     let is_change = lexicon.changes.iter().any(|change| change == kind) && !is_mild
         || name.iter().any(|word| lexicon.secrets.contains(word));
     let is_open = described.is_none() && lexicon.open.iter().any(|open| open == kind);

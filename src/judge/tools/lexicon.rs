@@ -36,6 +36,8 @@ pub struct Lexicon {
     pub about: Vec<String>,
     /// Kinds of verb that are no change where all their nouns are of these kinds.
     pub mild: Vec<(String, Vec<String>)>,
+    /// Verbs that are a change whatever they are done to.
+    pub never_mild: Vec<String>,
     /// Names of input properties that choose what of a list is read.
     pub page: Vec<String>,
     /// Last words of input properties that choose what is done.
