@@ -10,8 +10,9 @@ use tokio::sync::Notify;
 use crate::answer::settled;
 use crate::api::App;
 use crate::channel::{Card, Failed};
-use crate::routing::{Wires, card};
+use crate::routing::card;
 use crate::store::queue::State;
+use crate::wires::Wires;
 
 /// The least time before a messenger that wanted to be left alone is spoken to again.
 const AGAIN: Duration = Duration::from_secs(1);

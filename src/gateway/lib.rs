@@ -30,8 +30,10 @@ pub mod serve;
 pub mod stand_in;
 pub mod submission;
 pub mod talk;
+pub mod taps;
 pub mod tls;
 pub mod token;
+pub mod wires;
 
 pub use guard_judge::judge;
 pub use guard_store::store;

@@ -1,26 +1,26 @@
-//! Who is asked where: a request goes out by its route, and an answer comes back by whoever is first.
+//! Who is asked where: a request goes out by its route.
 //!
-//! What may not enter: how a messenger speaks, and whether an answer counts.
+//! What may not enter: how a messenger speaks, and what becomes of an answer ([`crate::taps`]).
 
-use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 
 use crate::answer::{self, Answerer};
-use crate::api::answers::{Answer, give};
 use crate::api::lists::usual;
 use crate::api::{App, locked};
-use crate::backend::{Backend, Offer};
-use crate::channel::{self, Card, Channel, Did, Doing, Health, Press, Status, Tap};
+use crate::backend::Offer;
+use crate::channel::{self, Card, Channel, Doing, Health, Status};
 use crate::hub::{Shown, seconds_left};
 use crate::judge::answer_scope::AnswerScope;
 use crate::name::{hash, secret};
 use crate::route::{is_urgent, route};
 use crate::store::queue::{Pending, State};
+use crate::taps::hear;
+use crate::wires::{Wire, Wires};
 
 /// How many taps may wait.
 const TAPS: usize = 256;
@@ -30,40 +30,6 @@ const FLOOD: usize = 4;
 
 /// How long a channel may take to accept that nobody answered.
 const ESCALATED: Duration = Duration::from_secs(10);
-
-/// How many cards may be on their way to one messenger at once. The others wait: each one that is sent holds a connection,
-/// and messengers take no more than a few in a second.
-const AT_ONCE: usize = 4;
-
-/// The messengers as they are connected now.
-#[derive(Default)]
-pub struct Wires {
-    open: RwLock<HashMap<String, Wire>>,
-}
-
-/// A messenger, and the turns of those who send something over it.
-#[derive(Clone)]
-struct Wire {
-    channel: Arc<dyn Channel>,
-    turns: Arc<Semaphore>,
-}
-
-impl Wires {
-    fn wire(&self, name: &str) -> Option<Wire> {
-        self.open.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(name).cloned()
-    }
-
-    fn add(&self, name: String, channel: Arc<dyn Channel>) {
-        let wire = Wire { channel, turns: Arc::new(Semaphore::new(AT_ONCE)) };
-        self.open.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name, wire);
-    }
-
-    /// The messenger of this name, if it is connected.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<Arc<dyn Channel>> {
-        self.wire(name).map(|wire| wire.channel)
-    }
-}
 
 /// A request as messengers show it.
 #[must_use]
@@ -372,80 +338,6 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
         tell(&app, &name, &*wire, &text, ESCALATED).await;
     }
     app.hub.tell("request.escalated", &shown.action, json!({ "tier": tier }), Timestamp::now());
-}
-
-/// Hears taps, one after the other.
-async fn hear(app: Arc<App>, mut taps: mpsc::Receiver<Tap>) {
-    while let Some(tap) = taps.recv().await {
-        let told = answered(&app, &tap).await;
-        // Whoever pressed may not be waiting for the word any more.
-        let _ = tap.reply.send(told);
-    }
-}
-
-/// What a message is found by.
-enum Find {
-    /// What one of its buttons carries, hashed.
-    Button([u8; 32]),
-    /// The channel, and the channel's own name for it.
-    Message(String, String),
-}
-
-impl Find {
-    fn in_base(&self, backend: &mut dyn Backend) -> Result<Option<Offer>, String> {
-        match self {
-            Self::Button(nonce) => backend.base().offer_of(nonce),
-            Self::Message(channel, message) => backend.base().offer_at(channel, message),
-        }
-    }
-}
-
-/// What becomes of a tap, in words for whoever made it; none where it has nothing to do with guard.
-async fn answered(app: &Arc<App>, tap: &Tap) -> String {
-    let offer_of = async |find: Find| match app.room.at(move |backend| find.in_base(backend)).await {
-        Ok(Ok(offer)) => Ok(offer.filter(|offer| offer.channel == tap.channel)),
-        Ok(Err(why)) | Err(why) => Err(format!("guard cannot answer now: {why}")),
-    };
-    // Most marks are set on what others wrote.
-    let marked = match &tap.did {
-        Did::Reacted { message, .. } => match offer_of(Find::Message(tap.channel.clone(), message.clone())).await {
-            Ok(Some(offer)) => Some(offer),
-            Ok(None) => return String::new(),
-            Err(why) => return why,
-        },
-        _ => None,
-    };
-    let Some(approver) = &tap.approver else {
-        let why = format!("a stranger on {} ({})", tap.channel, tap.from);
-        eprintln!("guard-gateway: refused: {why}");
-        app.hub.tell("channel.stranger", "", json!({ "channel": tap.channel, "from": tap.from }), Timestamp::now());
-        let said = why.clone();
-        let _ = app.room.at(move |backend| backend.attempt(&said, Timestamp::now())).await;
-        return "you are not one of the approvers of this guard".to_owned();
-    };
-    let (shown, yes, words) = match &tap.did {
-        Did::Said => return "write /approve ID, or /deny ID and why".to_owned(),
-        Did::Typed { request, yes, words } => (app.hub.find_request(request), *yes, words.clone()),
-        Did::Reacted { yes, .. } => (marked.and_then(|offer| app.hub.find(&offer.action)), *yes, None),
-        Did::Pressed { nonce, press } => {
-            let offer = match offer_of(Find::Button(hash(nonce))).await {
-                Ok(Some(offer)) => offer,
-                Ok(None) => return "this button is none of guard's".to_owned(),
-                Err(why) => return why,
-            };
-            let words = match press {
-                Press::Approve | Press::Deny => None,
-                Press::Reply(at) => usual(app).get(usize::from(*at)).cloned(),
-            };
-            (app.hub.find(&offer.action), *press == Press::Approve, words)
-        }
-    };
-    let Some(shown) = shown else { return "there is no such request any more".to_owned() };
-    let who = Answerer { by: format!("{approver} ({})", tap.channel), token: None, max_tier: 3 };
-    match give(app, &shown, &who, Answer { yes, words, ..Answer::default() }).await {
-        Ok(axum::Json(value)) => value["told"].as_str().unwrap_or("done").to_owned(),
-        Err(problem) => problem.detail,
-    }
 }
 
 /// The worst finding, and after it what a reviewer thinks.

@@ -1,0 +1,47 @@
+//! The messengers that are connected now, and the turns of those who send something over them.
+//!
+//! What may not enter: who is asked where.
+
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+use tokio::sync::Semaphore;
+
+use crate::channel::Channel;
+
+/// How many cards may be on their way to one messenger at once. The others wait: each one that is sent holds a connection,
+/// and messengers take no more than a few in a second.
+const AT_ONCE: usize = 4;
+
+/// The messengers as they are connected now.
+#[derive(Default)]
+pub struct Wires {
+    open: RwLock<HashMap<String, Wire>>,
+}
+
+/// A messenger, and the turns of those who send something over it.
+#[derive(Clone)]
+pub struct Wire {
+    pub channel: Arc<dyn Channel>,
+    pub turns: Arc<Semaphore>,
+}
+
+impl Wires {
+    /// The messenger of this name with its turns, if it is connected.
+    #[must_use]
+    pub fn wire(&self, name: &str) -> Option<Wire> {
+        self.open.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// Takes a messenger that is connected.
+    pub fn add(&self, name: String, channel: Arc<dyn Channel>) {
+        let wire = Wire { channel, turns: Arc::new(Semaphore::new(AT_ONCE)) };
+        self.open.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name, wire);
+    }
+
+    /// The messenger of this name, if it is connected.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Channel>> {
+        self.wire(name).map(|wire| wire.channel)
+    }
+}
