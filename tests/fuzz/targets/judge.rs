@@ -55,6 +55,10 @@ fuzz_target!(|text: &[u8]| {
         let wrapped = judged([b"sh -c -- ".as_slice(), &quoted(text)].concat());
         assert!(wrapped.risk.tier >= plain.risk.tier, "{:?} < {:?}", wrapped.risk, plain.risk);
     }
+    // `$_` is what the command before it ended with: it says something else there.
+    if text.windows(2).any(|two| two == b"$_" || two == b"{_") {
+        return;
+    }
     let beside = judged([b"true\n".as_slice(), text].concat());
     assert!(beside.risk.tier >= plain.risk.tier, "{:?} < {:?}", beside.risk, plain.risk);
 });
