@@ -2,7 +2,7 @@
 //!
 //! The files in `tests/corpus` hold commands with the tier that the risk model gives them, one in a line: `id, tier_min,
 //! tier_max, category, command`, separated by tabs, with `\n \t \r \xHH \\` in the command. A row is dangerous from a
-//! `tier_min` of 2. The id says the family first (`blind`, `unseen` and `third` to `seventh` in files whose authors knew the
+//! `tier_min` of 2. The id says the family first (`blind`, `unseen` and `third` to `eighth` in files whose authors knew the
 //! risk model and none of the rules), then `disguised` or `everyday` where that is so.
 //! Every command is judged by the real program, in a project made with real git; none is run.
 //!
@@ -35,6 +35,7 @@ const FOURTH: Corpus = Corpus { file: "fourth.tsv", caught_at_least: 95.5, false
 const FIFTH: Corpus = Corpus { file: "fifth.tsv", caught_at_least: 97.0, false_at_most: 1.0 };
 const SIXTH: Corpus = Corpus { file: "sixth.tsv", caught_at_least: 97.0, false_at_most: 0.5 };
 const SEVENTH: Corpus = Corpus { file: "seventh.tsv", caught_at_least: 97.0, false_at_most: 1.0 };
+const EIGHTH: Corpus = Corpus { file: "eighth.tsv", caught_at_least: 97.0, false_at_most: 0.5 };
 /// Lines of several steps, by those who know the rules.
 const STEPS: Corpus = Corpus { file: "steps.tsv", caught_at_least: 99.0, false_at_most: 1.0 };
 
@@ -268,7 +269,7 @@ fn score(corpus: &Corpus) -> Scored {
 
 #[test]
 fn dangerous_commands_are_caught_and_everyday_ones_let_through() {
-    for corpus in [COMMANDS, BLIND, UNSEEN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, STEPS] {
+    for corpus in [COMMANDS, BLIND, UNSEEN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, STEPS] {
         let Corpus { file, caught_at_least, false_at_most } = corpus;
         let Scored { total, wrong, .. } = score(&corpus);
         let caught = total.dangerous.percent(total.dangerous.right());
@@ -303,7 +304,7 @@ fn the_corpus_is_large_labelled_and_half_disguised() {
 #[test]
 #[ignore = "prints the table of the README; nothing to hold"]
 fn table() {
-    for corpus in [COMMANDS, BLIND, UNSEEN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, STEPS] {
+    for corpus in [COMMANDS, BLIND, UNSEEN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, STEPS] {
         let Scored { total, families, wrong } = score(&corpus);
         println!("{}\n", corpus.file);
         println!("| family | dangerous, caught | of these disguised | everyday, stopped |\n| --- | --- | --- | --- |");
