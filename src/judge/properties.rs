@@ -180,6 +180,13 @@ impl Judge {
     }
 }
 
+/// Whether a byte belongs to the name of a variable: another character there ends the name.
+fn is_in_a_variable(row: &[u8], at: usize) -> bool {
+    let name = row[..at].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let before = &row[..at - name];
+    before.ends_with(b"$") || before.ends_with(b"${")
+}
+
 /// P1: whatever character a command holds, by whatever way it came in, is judged no lower than a letter.
 #[test]
 fn no_character_means_anything_but_itself() {
@@ -187,7 +194,8 @@ fn no_character_means_anything_but_itself() {
     let every = std::env::var("GUARD_EVERY").ok().and_then(|every| every.parse().ok()).unwrap_or(60);
     let mut wrong = Vec::new();
     for (index, (name, row)) in rows.iter().enumerate().filter(|(index, _)| index % every == 0) {
-        let letters: Vec<usize> = (0..row.len()).filter(|at| row[*at].is_ascii_alphabetic()).collect();
+        let is_letter = |at: &usize| row[*at].is_ascii_alphabetic() && !is_in_a_variable(row, *at);
+        let letters: Vec<usize> = (0..row.len()).filter(is_letter).collect();
         let Some(&at) = letters.get((index / every * 7) % letters.len().max(1)) else { continue };
         let with = |text: &str| [&row[..at], text.as_bytes(), &row[at + 1..]].concat();
         for (number, way) in WAYS.iter().enumerate() {
