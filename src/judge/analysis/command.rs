@@ -264,20 +264,19 @@ impl Walker<'_> {
             let name = path.rsplit('/').next().unwrap_or(path).to_owned();
             return Resolved::Names(vec![(name, Some(path.clone()), Some(Disguise::Assembly))]);
         }
-        // Where nothing else is left of a name, that is its name.
-        let mapped = disguise::plain_characters(text).filter(|plain| !plain.is_empty() && !plain.ends_with('/'));
-        let (text, disguise) = match &mapped {
-            Some(mapped) => (mapped.as_str(), Some(Disguise::Characters)),
-            None => (text, disguise),
+        let named = |text: &str, disguise| {
+            let (name, path) = match text.rsplit_once('/') {
+                Some((_, name)) => (name, Some(text.to_owned())),
+                None => (text, None),
+            };
+            (!name.is_empty()).then(|| (name.to_owned(), path, disguise))
         };
-        let (name, path) = match text.rsplit_once('/') {
-            Some((_, name)) => (name, Some(text.to_owned())),
-            None => (text, None),
-        };
-        if name.is_empty() {
-            return Resolved::Nothing;
-        }
-        Resolved::Names(vec![(name.to_owned(), path, disguise)])
+        // What it looks like, beside the name that the shell looks for. Where nothing else is left, there is that alone.
+        let looks = disguise::plain_characters(text).filter(|plain| !plain.is_empty() && !plain.ends_with('/'));
+        let looks = looks.and_then(|plain| named(&plain, Some(Disguise::Characters)));
+        let disguise = if looks.is_some() { Some(Disguise::Characters) } else { disguise };
+        let names: Vec<_> = looks.into_iter().chain(named(text, disguise)).collect();
+        if names.is_empty() { Resolved::Nothing } else { Resolved::Names(names) }
     }
 
     /// Runs what a name stands for.

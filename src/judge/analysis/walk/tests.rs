@@ -1,5 +1,5 @@
 use super::super::act::OpaqueReason;
-use super::super::testing::{dump, facts, programs, telling};
+use super::super::testing::{dump, facts, facts_with, line, programs, telling};
 
 /// Each line runs exactly these telling programs.
 #[track_caller]
@@ -80,9 +80,20 @@ fn wrappers_say_where_and_with_what() {
 
 #[test]
 fn a_line_is_also_read_as_it_looks() {
-    runs("\x1b]0;title\x07rm -rf /", &["rm -rf /", "\x1b]0", "titlerm -rf /"]);
+    runs("\x1b]0;title\x07rm -rf /", &["rm -rf /", "\x1b]0", "titlerm -rf /", "title\x07rm -rf /"]);
     runs("git commit -m 'em — dash'", &["git commit -m em — dash"]);
-    runs("ｒｍ -ｒｆ /", &["rm -rf /", "rm -ｒｆ /"]);
+    // The shell looks for the name as it is written, and so does guard.
+    runs("ｒｍ -ｒｆ /", &["rm -rf /", "rm -ｒｆ /", "ｒｍ -ｒｆ /"]);
+    runs("$'\\x1bn'x -n rm y", &["x -n rm y", "\x1bnx -n rm y"]);
+}
+
+#[test]
+fn the_script_that_runs_is_read_and_not_the_one_whose_name_looks_like_it() {
+    let files = [("/home/dev/project/x.sh", "ls\n"), ("/home/dev/project/\x1bnx.sh", "rm harm\n")];
+    for text in ["./$'\\x1bn'x.sh", "sh ./$'\\x1bn'x.sh", "\"./\x1bnx.sh\""] {
+        let facts = facts_with(&line(text), &files);
+        assert!(programs(&facts).iter().any(|program| program == "rm harm"), "{text}\n{}", dump(&facts));
+    }
 }
 
 #[test]
