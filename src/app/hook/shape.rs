@@ -73,6 +73,9 @@ const CHANGE: &[&str] = &[
 const INNER_NAME: &[&str] = &["name", "tool", "tool_name", "toolName"];
 const INNER_INPUT: &[&str] = &["arguments", "args", "input", "tool_input", "toolInput", "parameters", "params"];
 
+/// Fields that hold something to run beside a command: which of them the tool runs is not known.
+const BESIDE: &[&str] = &["script", "shell", "argv", "code", "arguments", "input", "params", "parameters", "url", "uri", "query"];
+
 /// What the field `command` of a tool that edits files may say, where it is no command of a shell.
 const EDITS: &[&str] = &["create", "write", "str_replace", "insert", "replace", "edit", "append"];
 const VIEWS: &[&str] = &["view", "read", "undo_edit", "list"];
@@ -210,6 +213,9 @@ fn by_shape(tool: &str, arguments: &Value) -> What {
     {
         return What::Argv(std::iter::once(program.to_owned()).chain(arguments).collect());
     }
+    if is_more_than_a_command(arguments) {
+        return What::Tool { name: tool.to_owned(), input: arguments.to_string() };
+    }
     if let Ok(what) = lines_or_words(tool, arguments) {
         return what;
     }
@@ -222,6 +228,20 @@ fn by_shape(tool: &str, arguments: &Value) -> What {
         Some(path) if has(CONTENT) => files(path, ChangeKind::Write),
         _ => What::Tool { name: tool.to_owned(), input: arguments.to_string() },
     }
+}
+
+/// Whether there are several things in it of which each may be what the tool does.
+fn is_more_than_a_command(arguments: &Value) -> bool {
+    let Some(members) = arguments.as_object() else { return false };
+    let commands = members.keys().filter(|name| COMMAND.contains(&name.as_str())).count();
+    let beside = |(name, value): (&String, &Value)| {
+        !COMMAND.contains(&name.as_str()) && (BESIDE.contains(&name.as_str()) && !value.is_null() || holds_objects(value))
+    };
+    commands > 1 || commands == 1 && members.iter().any(beside)
+}
+
+fn holds_objects(value: &Value) -> bool {
+    value.is_object() || value.as_array().is_some_and(|list| list.iter().any(holds_objects))
 }
 
 /// A command under one of its names: a text, or a list of arguments. `commands` lists whole commands.
@@ -287,6 +307,18 @@ mod tests {
         assert_eq!(judged(&json!({ "command": "view", "path": "a.txt" })), What::Other);
         let patch = json!({ "input": "*** Begin Patch\n*** Update File: a.txt\n*** End Patch" });
         assert_eq!(judged(&patch), written(ChangeKind::Edit));
+    }
+
+    #[test]
+    fn a_command_beside_something_else_that_could_run_is_judged_with_it() {
+        for input in [
+            json!({ "command": "ls", "script": "rm -rf x" }),
+            json!({ "command": "ls", "cmd": "rm -rf x" }),
+            json!({ "command": "ls", "options": { "command": "rm -rf x" } }),
+        ] {
+            assert!(matches!(judged(&input), What::Tool { .. }), "{input}");
+        }
+        assert_eq!(judged(&json!({ "command": "ls", "timeout": 5, "description": "x", "env": ["A=b"] })), line("ls"));
     }
 
     #[test]
