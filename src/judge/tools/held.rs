@@ -234,7 +234,8 @@ impl Search<'_> {
 }
 
 /// The language of this name: `Python 3.12`, `bash`.
-fn language(lexicon: &Lexicon, word: &str) -> Option<Held> {
+#[must_use]
+pub fn language(lexicon: &Lexicon, word: &str) -> Option<Held> {
     let plain = words::plain(word);
     let name = plain.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '_');
     let is_named = |list: &&HeldWords| list.words.iter().any(|known| known == name || *known == plain);

@@ -126,7 +126,10 @@ fn verdict_within(call: &ToolCall, catalog: &Catalog, depth: usize) -> Verdict {
         let holds = own().flat_map(|one| one.tool.holds.iter());
         let parts = holds.flat_map(|holding| {
             let values = pointer::find(&call.input, &holding.at).into_iter();
-            values.map(|value| Part { what: holding.what.clone(), value: value.clone() })
+            let said = holding.language.as_ref().and_then(|at| pointer::find(&call.input, at).first().copied());
+            let language = said.and_then(Value::as_str).and_then(|word| held::language(&catalog.lexicon().lexicon, word));
+            let what = language.unwrap_or_else(|| holding.what.clone());
+            values.map(move |value| Part { what: what.clone(), value: value.clone() })
         });
         Content { parts: parts.collect(), ..Content::default() }
     } else {
