@@ -64,7 +64,7 @@ fn console(act: &Act, catalog: &Catalog) -> Option<Console> {
     let reads = |console: &&Console| {
         let is_shown = matches!(act.output, Output::Inherited);
         let is_first = matches!(act.input, Input::Inherited);
-        (is_first || console.keyboard && is_shown) && (is_shown || !console.screen)
+        (is_first || console.keyboard && is_shown) && (is_shown || !console.visible)
     };
     let mut all = program.consoles.iter().filter(of_name).filter(reads);
     all.find(|console| waits(console, program, act, catalog)).cloned()

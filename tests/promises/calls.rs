@@ -332,3 +332,32 @@ fn a_call_is_judged_by_what_its_input_holds_wherever_that_lies() {
         assert_eq!((tier <= 1, decision.as_str()), (true, "allow"), "{tool} {input}: tier {tier}");
     }
 }
+
+#[test]
+fn an_agents_own_tools_are_known_and_taken_for_nobody_elses() {
+    let home = Home::new();
+    let of = |tool: &str, input: Value| {
+        let input = input.to_string();
+        let mut check = home.guard(&["check", "--json", "--origin", "agent", "--tool", tool, "--input", &input]);
+        let out = check.output().unwrap();
+        let said: Value = serde_json::from_slice(&out.stdout).unwrap();
+        let rules: Vec<String> =
+            said["findings"].as_array().unwrap().iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect();
+        (said["tier"].as_u64().unwrap(), rules)
+    };
+    // As the hook of the agent that has it answers: with no opinion.
+    for tool in ["Task", "TodoWrite", "Glob", "ExitPlanMode", "spawn_agent", "KillShell"] {
+        let (tier, rules) = of(tool, json!({ "prompt": "look for callers" }));
+        assert!(tier <= 1 && rules.is_empty(), "{tool}: {tier} {rules:?}");
+    }
+    for tool in ["CronCreate", "cron_create"] {
+        assert_eq!(of(tool, json!({ "cron": "0 9 * * *" })), (2, vec!["hosttools.schedule".to_owned()]), "{tool}");
+    }
+    let (tier, rules) = of("mcp__cloudflare__cron_create", json!({}));
+    assert!(tier >= 3 && rules.iter().any(|rule| rule == "servers.cloudflare-deploy"), "{rules:?}");
+    let call = json!({ "session_id": "s", "cwd": home.path("work"), "permission_mode": "bypassPermissions",
+        "hook_event_name": "PreToolUse", "tool_name": "cron_create", "tool_input": { "cron": "0 9 * * *" }, "tool_use_id": "1" });
+    let answer = super::hooks::hook(&home, "qwen", &call.to_string());
+    let said = String::from_utf8(answer.stdout).unwrap();
+    assert!(said.contains("hosttools.schedule") && !said.contains("cloudflare"), "{said}");
+}

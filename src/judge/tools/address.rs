@@ -1,15 +1,12 @@
 //! URLs in the input of a call.
 
-/// Whether a text is nothing but a URL of which something is fetched.
+/// Whether a text is nothing but a URL of which something is fetched: of a file, or of one of these schemes.
 #[must_use]
-pub fn is_one(text: &str) -> bool {
+pub fn is_one(text: &str, schemes: &[String]) -> bool {
     let text = text.trim();
     let Some((scheme, rest)) = text.split_once(':') else { return false };
-    let is_url = match scheme.to_ascii_lowercase().as_str() {
-        "file" => rest.starts_with('/'),
-        "http" | "https" | "ftp" | "ftps" | "ws" | "wss" => rest.starts_with("//"),
-        _ => false,
-    };
+    let scheme = scheme.to_ascii_lowercase();
+    let is_url = scheme == "file" && rest.starts_with('/') || rest.starts_with("//") && schemes.contains(&scheme);
     is_url && !text.contains(char::is_whitespace)
 }
 
@@ -75,7 +72,7 @@ mod tests {
             ("name:value", false),
             ("", false),
         ] {
-            assert_eq!(is_one(text), wanted, "{text}");
+            assert_eq!(is_one(text, &["https".to_owned()]), wanted, "{text}");
         }
     }
 }

@@ -93,7 +93,7 @@ impl Search<'_> {
             return;
         }
         match value {
-            Value::String(text) if address::is_one(text) => {
+            Value::String(text) if address::is_one(text, &self.lexicon.schemes) => {
                 self.hold(Held::Effect(Effect::Fetch), value.clone());
             }
             Value::Array(elements) => {
@@ -147,7 +147,7 @@ impl Search<'_> {
             return;
         }
         match value {
-            Value::String(text) if address::is_one(text) && !matches!(what, Held::Command) => self.value(value, language, depth),
+            Value::String(text) if address::is_one(text, &self.lexicon.schemes) && !matches!(what, Held::Command) => self.value(value, language, depth),
             Value::String(_) => self.hold(what.clone(), value.clone()),
             Value::Array(elements) => {
                 elements.iter().for_each(|element| self.texts(what, element, language, depth + 1));

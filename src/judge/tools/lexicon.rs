@@ -44,6 +44,8 @@ pub struct Lexicon {
     pub action: Vec<String>,
     /// What properties of these names hold, of a tool that nothing describes.
     pub held: Vec<HeldWords>,
+    /// What a URL begins with of which something is fetched, beside a file.
+    pub schemes: Vec<String>,
     /// Names of properties that hold commands of which each is one of its own.
     pub commands: Vec<String>,
     /// Names of properties that hold code: of the language that is named beside it or by the tool.

@@ -170,7 +170,7 @@ pub struct Console {
     /// It reads the keyboard also where its input is something else.
     pub keyboard: bool,
     /// It waits only where its output is the terminal.
-    pub screen: bool,
+    pub visible: bool,
     /// Not with one of these options.
     pub unless: Vec<String>,
     /// Variables that name another program which is started in its place.

@@ -209,7 +209,7 @@ fn console(from: &mut Fields<'_>) -> Console {
         bare: from.flag("bare"),
         operands: from.count("operands"),
         keyboard: from.flag("keyboard"),
-        screen: from.flag("screen"),
+        visible: from.flag("visible"),
         unless: from.lines("unless"),
         variables: from.lines("variables"),
     }
