@@ -3,9 +3,7 @@
 //! Whoever runs commands cannot reach the files, and says what is to be written down over a socket. What may not enter:
 //! judging, asking and running, which are done where the command is.
 
-pub mod client;
 mod connection;
-pub mod message;
 mod server;
 mod show;
 

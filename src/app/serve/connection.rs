@@ -16,14 +16,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::client::line;
-use super::message::{Ask, Reply, Said, Text, VERSION, Version};
 use super::server::Server;
 use super::show;
 use crate::app::record_backend;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::invocation::{Digest, Invocation, Request};
+use crate::service::client::line;
 use crate::service::line::Lines;
+use crate::service::message::{Ask, Reply, Said, Text, VERSION, Version};
 use crate::store::queue::{Queue, Told};
 use crate::store::{NewGrant, Store};
 use crate::world::peer::Peer;

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{getegid, geteuid, getgid, getuid};
 
-use super::client::line;
 use super::connection::Connection;
-use super::message::Reply;
 use crate::config::approvers::{self, Enrolled};
 use crate::config::{self, Roots, Service};
 use crate::judge::invocation::Environment;
 use crate::judge::policy::Policy;
+use crate::service::client::line;
 use crate::service::line::Lines;
+use crate::service::message::Reply;
 use crate::service::notify;
 use crate::service::socket::{credentials, listen};
 use crate::store::{Paths, Store};

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::message::{Given, New, Text};
 use super::{Connection, MAX_LATE, MAX_WAIT, Or, reply, told};
 use crate::app::approvals::place::attempted;
 use crate::app::approver::sign;
@@ -17,6 +16,7 @@ use crate::judge::invocation::{Digest, Invocation, Request};
 use crate::judge::policy::Refusal;
 use crate::judge::risk::{Risk, Tier};
 use crate::service::line::Lines;
+use crate::service::message::{Given, New, Text};
 use crate::store::queue::{self, Answer, Filed, Found, NewRequest, Outcome, Pending, State, Told, Whole};
 use crate::world::identity::Caller;
 
