@@ -6,12 +6,14 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::afar::FromGateway;
 use super::line::Lines;
 use super::message::{Ask, Reply, Said, VERSION};
 use super::socket::{credentials, reach};
@@ -97,14 +99,28 @@ impl Client {
     /// # Errors
     /// As those of [`Self::ask`].
     pub fn listen(&self, id: &str) -> Result<File, StoreError> {
+        let stream = self.told(Ask::Listen { id: id.to_owned() })?;
+        stream.set_nonblocking(true).map_err(|error| self.trouble(&error.to_string()))?;
+        Ok(File::from(OwnedFd::from(stream)))
+    }
+
+    /// A connection over which a byte comes whenever something happens to any request; for the gateway's account.
+    ///
+    /// # Errors
+    /// As those of [`Self::ask`].
+    pub fn watch(&self) -> Result<UnixStream, StoreError> {
+        self.told(Ask::Gateway(FromGateway::Watch))
+    }
+
+    /// A connection of its own over which nothing more is asked, and only told.
+    fn told(&self, ask: Ask) -> Result<UnixStream, StoreError> {
         let lines = self.open()?;
         let own = Self { service: self.service.clone(), accounts: self.accounts, lines: RefCell::new(Some(lines)) };
-        own.ask::<()>(Ask::Listen { id: id.to_owned() })?;
+        own.ask::<()>(ask)?;
         let lines = own.lines.into_inner().ok_or_else(|| self.trouble("it closed the connection"))?;
         let stream = lines.stream().try_clone().map_err(|error| self.trouble(&error.to_string()))?;
-        let bounded = stream.set_read_timeout(None).and_then(|()| stream.set_nonblocking(true));
-        bounded.map_err(|error| self.trouble(&error.to_string()))?;
-        Ok(File::from(OwnedFd::from(stream)))
+        stream.set_read_timeout(None).map_err(|error| self.trouble(&error.to_string()))?;
+        Ok(stream)
     }
 
     /// The connection itself, over which no more is asked.

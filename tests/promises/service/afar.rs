@@ -254,6 +254,16 @@ fn whoever_takes_the_gateway_over_runs_records_and_grants_nothing() {
 }
 
 #[test]
+fn a_person_who_became_the_gateways_account_is_one_and_a_program_of_that_account_is_none() {
+    let Some(machine) = machine("") else { return };
+    // So tokens are made for the gateway of a machine: sudo -u guard-gateway guard token add.
+    let words = ["person", "--", "guard", "token", "add"];
+    let mut person = machine.person(GATEWAY, &words);
+    assert_eq!(person.wait_exit().code(), Some(0), "{}", person.screen());
+    assert_eq!(machine.run(GATEWAY, &words).status.code(), Some(126));
+}
+
+#[test]
 fn nobody_else_passes_for_the_gateway() {
     let Some(machine) = machine("") else { return };
     let asker = machine.asker("agent", &MEDIUM);
