@@ -10,11 +10,11 @@ use jiff::{Timestamp, Zoned};
 use super::approvals::Approvals;
 use super::engine::Engine;
 use super::failure::Failure;
-use super::serve::message;
 use super::{exit, record_backend, time};
 use crate::judge::approved::{Place, Until, What as Covers};
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm;
+use crate::service::message;
 use crate::store::{NewGrant, StoreError};
 use crate::ui::visible;
 

@@ -178,6 +178,16 @@ const SERVICE_FIELDS: &[Field] = &[
         kind: "true or false",
         what: "Whether they may answer what their own account asked for, at its terminal too; false without.",
     },
+    Field {
+        name: "gateway",
+        kind: "the name of an account",
+        what: "Whose the gateway is: it sees all requests, denies them, and carries the yes of approvers.",
+    },
+    Field {
+        name: "gateway_unsigned_tier",
+        kind: "a tier from 0 to 3",
+        what: "The highest tier that the gateway approves without the signature of an approver; 2 without.",
+    },
 ];
 
 const REVIEWER_FIELDS: &[Field] = &[

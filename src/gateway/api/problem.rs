@@ -26,7 +26,7 @@ pub struct Problem {
 }
 
 /// Every kind there is: its word, its status, its title.
-pub const KINDS: [(&str, u16, &str); 17] = [
+pub const KINDS: [(&str, u16, &str); 18] = [
     ("bad-request", 400, "The request is not what this reads"),
     ("unauthorized", 401, "No token, or none that holds"),
     ("forbidden", 403, "The token may not do this"),
@@ -35,6 +35,7 @@ pub const KINDS: [(&str, u16, &str); 17] = [
     ("own-request", 403, "Whoever asked may not answer"),
     ("signature-required", 403, "An approver has to sign"),
     ("not-from-afar", 403, "This is answered at a terminal"),
+    ("not-here", 403, "The gateway of a machine does not do this"),
     ("not-found", 404, "There is no such thing"),
     ("in-progress", 409, "The first request of this key is still being judged"),
     ("settled", 409, "It is settled"),

@@ -18,6 +18,7 @@ mod push;
 mod record;
 mod reviewer;
 mod streams;
+mod system;
 mod tls;
 mod unit;
 mod waiting;
