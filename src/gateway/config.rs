@@ -14,6 +14,8 @@ use std::time::Duration;
 use jiff::civil::{Time, Weekday};
 use serde::Deserialize;
 
+use crate::address::Network;
+
 /// The port, where the file names none. Browsers refuse 6000, which older documents name.
 pub const PORT: u16 = 6180;
 
@@ -35,6 +37,8 @@ pub struct Config {
     pub page: Option<String>,
     /// A proxy in front of it does TLS: only then may it listen elsewhere than on this machine.
     pub behind_proxy: bool,
+    /// Addresses and networks of the proxies in front of it: only these are believed when they say whom they speak for.
+    pub proxies: Vec<Network>,
     /// A certificate of its own, with those between it and its authority, as PEM: then it speaks TLS wherever it listens
     /// for more than this machine.
     pub certificate: Option<PathBuf>,
@@ -82,6 +86,7 @@ impl Default for Config {
             hosts: Vec::new(),
             page: None,
             behind_proxy: false,
+            proxies: Vec::new(),
             certificate: None,
             key: None,
             unsigned_tier: 2,

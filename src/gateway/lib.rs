@@ -7,6 +7,7 @@
 //! [`mcp`] for MCP servers behind HTTP; [`stand_in`] plays a model for `guard doctor --live`. What may not enter: deciding
 //! whether a command may run.
 
+pub mod address;
 pub mod answer;
 pub mod api;
 pub mod backend;

@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::api::access::Peer;
+use crate::api::passes::Passes;
 use crate::api::{AllLimits, App, locked, router, submit};
 use crate::backend::own::{Account, Own};
 use crate::backend::{Backend, Room};
@@ -143,6 +144,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
         guard: submission::guard()?,
         account,
         limits: Mutex::new(AllLimits::default()),
+        passes: Passes::default(),
         pages: Mutex::default(),
         logins: Mutex::default(),
         once: Mutex::default(),

@@ -16,8 +16,10 @@ use axum::serve::IncomingStream;
 use jiff::Timestamp;
 use tokio::net::{TcpListener, UnixListener};
 
+use super::passes::{Pass, still_holds};
 use super::problem::Problem;
 use super::{App, locked, pages};
+use crate::address::{self, Network};
 use crate::answer::Answerer;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
@@ -53,6 +55,16 @@ impl Connected<IncomingStream<'_, UnixListener>> for Peer {
     }
 }
 
+/// A name for where somebody comes from, to count by.
+#[must_use]
+pub fn place(peer: Option<Peer>, headers: &HeaderMap, proxies: &[Network]) -> String {
+    match peer {
+        Some(Peer::Address(address)) => address::counted(address::client(address, headers, proxies)).to_string(),
+        Some(Peer::Account(uid)) => format!("uid {uid}"),
+        None => String::new(),
+    }
+}
+
 /// Who it is, and what they may do.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -66,6 +78,8 @@ pub struct Caller {
     pub token: Option<String>,
     /// The only request that they see and answer, where they came by a link that is for one.
     pub only: Option<String>,
+    /// What they came in with.
+    pub pass: Pass,
 }
 
 impl Caller {
@@ -78,6 +92,7 @@ impl Caller {
             origin: token.origin,
             token: Some(token.name.clone()),
             only: None,
+            pass: Pass { token: Some(token.hash), page: None },
         }
     }
 
@@ -171,13 +186,9 @@ impl FromRequestParts<Arc<App>> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let peer = parts.extensions.get::<ConnectInfo<Peer>>().map(|info| info.0);
-        let from = match peer {
-            Some(Peer::Address(address)) => address.to_string(),
-            Some(Peer::Account(uid)) => format!("uid {uid}"),
-            None => String::new(),
-        };
         let bearer = parts.headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap_or_default());
         if let Some(bearer) = bearer {
+            let from = place(peer, &parts.headers, &app.config().proxies);
             return with_token(app, bearer, from).await;
         }
         if let Some(session) = pages::session(app, &parts.headers) {
@@ -187,12 +198,7 @@ impl FromRequestParts<Arc<App>> for Caller {
                 return Err(Problem::new("wrong-origin", "the page sends the header X-Guard with what it does"));
             }
             // With a token goes what was logged in with it.
-            if let Some(name) = &session.token {
-                let tokens = app.room.at(|backend| backend.base().tokens()).await??;
-                if !tokens.iter().any(|token| token.name == *name) {
-                    return Err(Problem::new("unauthorized", "the token that logged in was revoked"));
-                }
-            }
+            still_holds(app, session.pass).await?;
             return Ok(session);
         }
         match peer {
@@ -205,19 +211,19 @@ impl FromRequestParts<Arc<App>> for Caller {
                 origin: Origin::Api,
                 token: Some(format!("uid-{uid}")),
                 only: None,
+                pass: Pass::default(),
             }),
             _ => Err(Problem::new("unauthorized", "send Authorization: Bearer with a token of guard token add")),
         }
     }
 }
 
-/// The holder of a token. Who guesses is slowed down.
+/// The holder of a token. Who guesses is slowed down; a right token comes in, however many wrong ones came from there.
 async fn with_token(app: &App, bearer: &str, from: String) -> Result<Caller, Problem> {
-    let now = Instant::now();
-    locked(&app.limits).wrong.look(&from, now).map_err(Problem::too_many)?;
     let secret = bearer.strip_prefix("Bearer ").unwrap_or_default().trim().to_owned();
     let wanted = hash(&secret);
     let tokens = app.room.at(|backend| backend.base().tokens()).await??;
+    app.passes.take(&tokens);
     // All are looked at, whichever it is.
     let mut found = None;
     for token in &tokens {
@@ -226,7 +232,7 @@ async fn with_token(app: &App, bearer: &str, from: String) -> Result<Caller, Pro
         }
     }
     let Some(token) = found else {
-        let _ = locked(&app.limits).wrong.take(from, now);
+        locked(&app.limits).wrong.take(from, Instant::now()).map_err(Problem::too_many)?;
         return Err(Problem::new("unauthorized", "this token is none, or was revoked"));
     };
     let (name, at) = (token.name.clone(), Timestamp::now());

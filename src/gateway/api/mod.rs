@@ -9,6 +9,7 @@ pub mod channels;
 pub mod events;
 pub mod lists;
 pub mod pages;
+pub mod passes;
 pub mod passkeys;
 pub mod problem;
 pub mod push;
@@ -51,6 +52,8 @@ pub struct App {
     pub guard: PathBuf,
     pub account: Account,
     pub limits: Mutex<AllLimits>,
+    /// The tokens that hold.
+    pub passes: passes::Passes,
     /// Sessions of the page, by the hash of their cookie.
     pub pages: Mutex<HashMap<[u8; 32], pages::Session>>,
     /// One-time logins of the page, by their hash.
@@ -99,11 +102,12 @@ impl App {
         self.config.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks at the queue, and tells what is new.
+    /// Looks at the queue and at the tokens, and tells what is new.
     pub async fn look(&self) -> Result<(), String> {
         let now = jiff::Timestamp::now();
-        let all = self.room.at(move |backend| backend.list(now)).await??;
-        self.hub.look(all, now);
+        let (all, tokens) = self.room.at(move |backend| (backend.list(now), backend.base().tokens())).await?;
+        self.passes.take(&tokens?);
+        self.hub.look(all?, now);
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The gateway with the real guard: what comes in over HTTP waits in the real queue, and a person's answer reaches the
 //! guard that asked.
 
+mod access;
 mod browser;
 mod channels;
 mod doctor;
