@@ -2,19 +2,16 @@
 //!
 //! What may not enter: what they came for.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::connect_info::Connected;
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use axum::serve::IncomingStream;
 use jiff::Timestamp;
-use tokio::net::{TcpListener, UnixListener};
 
 use super::passes::{Pass, still_holds};
 use super::problem::Problem;
@@ -24,7 +21,6 @@ use crate::answer::Answerer;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
 use crate::name::{hash, same};
-use crate::tls::TlsListener;
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug)]
@@ -32,27 +28,6 @@ pub enum Peer {
     Address(IpAddr),
     /// An account of this machine, by the Unix socket.
     Account(u32),
-}
-
-impl Connected<IncomingStream<'_, TcpListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, TcpListener>) -> Self {
-        let address: &SocketAddr = stream.remote_addr();
-        Self::Address(address.ip())
-    }
-}
-
-impl Connected<IncomingStream<'_, TlsListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
-        let address: &SocketAddr = stream.remote_addr();
-        Self::Address(address.ip())
-    }
-}
-
-impl Connected<IncomingStream<'_, UnixListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
-        // Whoever cannot be told is nobody.
-        Self::Account(stream.io().peer_cred().map_or(u32::MAX, |peer| peer.uid()))
-    }
 }
 
 /// A name for where somebody comes from, to count by.

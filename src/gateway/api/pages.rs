@@ -31,7 +31,7 @@ pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self
      frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types guard";
 
 /// The cookie: of this host alone, for no script, and never with what another site starts.
-const COOKIE: &str = "__Host-guard";
+pub const COOKIE: &str = "__Host-guard";
 
 /// A page that is logged in.
 #[derive(Clone, Debug)]

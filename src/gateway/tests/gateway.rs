@@ -18,6 +18,7 @@ mod person;
 mod push;
 mod record;
 mod reviewer;
+mod slow;
 mod streams;
 mod tls;
 mod unit;
