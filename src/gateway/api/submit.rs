@@ -179,11 +179,7 @@ async fn handed_in(
         reported: false,
         callback: new.callback,
     };
-    let mut begun = submission.clone();
-    // Parts of an input may be for nobody's eyes, and which is guard's to say: it is not kept.
-    if new.tool.is_some() {
-        begun.body = String::new();
-    }
+    let begun = submission.clone();
     if let Some(before) = app.room.at(move |backend| backend.base().begin(&begun)).await?? {
         if before.body_hash != submission.body_hash {
             return Err(Problem::new("key-reused", "this Idempotency-Key came with another body before"));
@@ -234,6 +230,11 @@ pub enum First {
 /// It cannot be judged: nothing was allowed.
 pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, String> {
     let action = submission.action.clone();
+    if submission.body.is_empty() {
+        let why = "what was handed in cannot be read any more: hand it in again";
+        end(app, &action, json!({ "decision": "deny", "reason": why }), None).await?;
+        return Err(format!("{action}: {why}"));
+    }
     let mut judge = Judge::start(&app.guard, &submission.body).await?;
     let first = match judge.next().await {
         Ok(first) => first,
