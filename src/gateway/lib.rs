@@ -18,6 +18,7 @@ pub mod clock;
 pub mod closing;
 pub mod config;
 pub mod connections;
+pub mod escalating;
 pub mod hub;
 pub mod keyring;
 pub mod mcp;

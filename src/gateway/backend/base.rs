@@ -4,6 +4,7 @@
 //! Losing it loses no answer. What may not enter: answers.
 
 mod devices;
+mod escalations;
 mod sealing;
 
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -19,7 +20,7 @@ use crate::judge::invocation::Origin;
 use crate::name::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     "
   CREATE TABLE own(what TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
   CREATE TABLE token(
@@ -46,10 +47,13 @@ const STEPS: [&str; 3] = [
   ) STRICT;
   ALTER TABLE offer ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
 ",
+    "
+  CREATE TABLE escalated(action TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+",
 ];
 
 /// How many steps this version knows.
-const KNOWN: u32 = 3;
+const KNOWN: u32 = 4;
 
 /// How long what was handed in is remembered.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
