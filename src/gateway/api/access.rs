@@ -194,7 +194,7 @@ impl FromRequestParts<Arc<App>> for Caller {
 }
 
 /// The holder of a token. Who guesses is slowed down; a right token comes in, however many wrong ones came from there.
-async fn with_token(app: &App, bearer: &str, from: String) -> Result<Caller, Problem> {
+async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller, Problem> {
     let secret = bearer.strip_prefix("Bearer ").unwrap_or_default().trim().to_owned();
     let wanted = hash(&secret);
     let tokens = app.room.at(|backend| backend.base().tokens()).await??;
@@ -211,12 +211,16 @@ async fn with_token(app: &App, bearer: &str, from: String) -> Result<Caller, Pro
         return Err(Problem::new("unauthorized", "this token is none, or was revoked"));
     };
     let (name, at) = (token.name.clone(), Timestamp::now());
-    let _ = app.room.at(move |backend| backend.base().used_token(&name, at)).await;
+    // When it was used is written beside: nobody waits for that.
+    let kept = app.room.clone();
+    tokio::spawn(async move {
+        let _ = kept.at(move |backend| backend.base().used_token(&name, at)).await;
+    });
     Ok(Caller::of(token))
 }
 
 /// The token of a secret, for whoever logs in at the page.
-pub async fn token_of(app: &App, secret: &str, from: &str) -> Result<Caller, Problem> {
+pub async fn token_of(app: &Arc<App>, secret: &str, from: &str) -> Result<Caller, Problem> {
     with_token(app, &format!("Bearer {secret}"), from.to_owned()).await
 }
 

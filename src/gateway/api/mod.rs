@@ -18,6 +18,7 @@ pub mod push;
 pub mod record;
 pub mod rejection;
 pub mod submit;
+mod support;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
