@@ -8,6 +8,7 @@
 //! whether a command may run.
 
 pub mod account;
+pub mod address;
 pub mod answer;
 pub mod api;
 pub mod backend;
@@ -17,12 +18,15 @@ pub mod check;
 pub mod clock;
 pub mod closing;
 pub mod config;
+pub mod connections;
+pub mod escalating;
 pub mod hub;
 pub mod keyring;
 pub mod mcp;
 pub mod name;
 pub mod pair;
 pub mod person;
+pub mod ports;
 pub mod push;
 pub mod reviewer;
 pub mod route;

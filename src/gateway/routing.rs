@@ -14,6 +14,7 @@ use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::backend::Offer;
 use crate::channel::{self, Card, Channel, Doing, Health, Status};
+use crate::escalating::Escalating;
 use crate::hub::{Shown, seconds_left};
 use crate::judge::answer_scope::AnswerScope;
 use crate::name::{hash, secret};
@@ -27,9 +28,6 @@ const TAPS: usize = 256;
 
 /// From how many waiting requests of one session on a notice stands for the cards.
 const FLOOD: usize = 4;
-
-/// How long a channel may take to accept that nobody answered.
-const ESCALATED: Duration = Duration::from_secs(10);
 
 /// A request as messengers show it.
 #[must_use]
@@ -78,7 +76,7 @@ pub fn note(app: &App, channel: &str, change: impl FnOnce(&mut Health)) {
 }
 
 /// Tells something that wants no answer, within this time. True when it was taken.
-async fn tell(app: &App, name: &str, wire: &dyn Channel, text: &str, within: Duration) -> bool {
+pub async fn tell(app: &App, name: &str, wire: &dyn Channel, text: &str, within: Duration) -> bool {
     let why = match tokio::time::timeout(within, wire.tell(text)).await {
         Ok(Ok(())) => {
             note(app, name, |health| health.sends = Some(Status::Up));
@@ -157,7 +155,9 @@ async fn carry(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
     let (_, mut stream) = app.hub.listen(None);
     let mut all = app.hub.all();
     let mut sending: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
+    let mut escalating = Escalating::default();
     loop {
+        escalating.look(&app, &wires).await;
         for shown in all.drain(..) {
             if shown.pending.state == State::Waiting {
                 sending.spawn(ask(app.clone(), wires.clone(), shown));
@@ -173,7 +173,7 @@ async fn carry(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
                 }
                 Ok(event) if event.kind == "request.late" => {
                     if let Some(shown) = app.hub.find(&event.action_id) {
-                        sending.spawn(escalate(app.clone(), wires.clone(), shown));
+                        escalating.begin(&app, &wires, shown);
                     }
                     ended.notify_one();
                 }
@@ -314,30 +314,6 @@ async fn digest(
         let _ = app.room.at(move |backend| backend.base().set_position(&position, &at.to_string())).await;
     }
     sent
-}
-
-/// Tells those who are to know that nobody answered.
-async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
-    let tier = shown.pending.tier.number();
-    let config = app.config();
-    let route = route(&config, &shown.pending, &Zoned::now());
-    let names = match tier {
-        _ if is_urgent(&shown.pending) => config.channel.iter().map(|channel| channel.name.clone()).collect(),
-        0..=2 => return,
-        _ => route.admin,
-    };
-    let late = if tier == 3 { format!("; guard approve {} lets it run once", shown.pending.id) } else { String::new() };
-    let front = if shown.pending.decision { "A decision for a person waits no more. " } else { "" };
-    let text = format!(
-        "{front}Nobody answered request {} (tier {tier}), and it was refused{late}: {}",
-        shown.pending.id,
-        guard_ui::ui::visible::text(&shown.pending.command)
-    );
-    for name in names {
-        let Some(wire) = wires.get(&name) else { continue };
-        tell(&app, &name, &*wire, &text, ESCALATED).await;
-    }
-    app.hub.tell("request.escalated", &shown.action, json!({ "tier": tier }), Timestamp::now());
 }
 
 /// The worst finding, and after it what a reviewer thinks.

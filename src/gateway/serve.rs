@@ -11,24 +11,26 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use listenfd::ListenFd;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::account::Account;
 use crate::api::access::Peer;
+use crate::api::passes::Passes;
 use crate::api::{AllLimits, App, locked, router, submit};
 use crate::backend::own::Own;
 use crate::backend::remote::Remote;
 use crate::backend::{Backend, Room};
 use crate::callback;
 use crate::config::Config;
+use crate::connections::{self, About, Manners, Places};
 use crate::hub::Hub;
 use crate::name::{hash, secret};
 use crate::routing::Carrier;
 use crate::store::Paths;
 use crate::tls::{Presented, TlsListener};
-use crate::{push, submission, talk, tls, watching};
+use crate::{ports, push, submission, talk, tls, watching};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
 const SETTLED: Duration = Duration::from_millis(15);
@@ -44,6 +46,12 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The most files, and so connections, that it asks the system for: each that listens holds one.
 const FILES: u64 = 65_536;
+
+/// Files that connections leave alone: those of the record, of messengers, of judges.
+const SPARE: usize = 200;
+
+/// The most connections at once over the Unix socket.
+const OWN: usize = 256;
 
 /// The unit of systemd, with a place for where the program lies.
 const UNIT: &str = include_str!("guard-gateway.service");
@@ -129,20 +137,19 @@ fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), 
     Ok((path, config))
 }
 
-/// Takes as many files as the system gives without asking: what most shells hand down is enough for a thousand listeners.
-fn take_files() {
+/// Takes as many files as the system gives without asking, and says how many: what most shells hand down is enough for a
+/// thousand listeners.
+fn take_files() -> usize {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        let wanted = hard.min(FILES);
-        if soft < wanted {
-            // Where it is forbidden it stays as it was, and whoever comes too late waits.
-            let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted, hard);
-        }
-    }
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return SPARE };
+    let wanted = hard.min(FILES);
+    // Where it is forbidden it stays as it was, and whoever comes too late waits.
+    let raised = soft < wanted && setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).is_ok();
+    usize::try_from(if raised { wanted } else { soft }).unwrap_or(usize::MAX)
 }
 
 async fn serve(args: &ServeArgs) -> Result<u8, String> {
-    take_files();
+    let files = take_files();
     let account = Account::of_this_process();
     let folder = account.folder()?;
     let (path, config) = configured(args, &account)?;
@@ -162,6 +169,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
         guard: submission::guard()?,
         account,
         limits: Mutex::new(AllLimits::default()),
+        passes: Passes::default(),
         pages: Mutex::default(),
         logins: Mutex::default(),
         once: Mutex::default(),
@@ -180,24 +188,35 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
 
     let (end, ended) = watch::channel(false);
     let mut servers = tokio::task::JoinSet::new();
+    let places = Places::new(config.connections.min(files.saturating_sub(SPARE)), config.connections_each);
+    let patience = config.patience();
+    let manners = |places: &Arc<Places>| Manners { places: places.clone(), patience, ended: ended.clone() };
     for listener in listeners(&config).await? {
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
-        let farewell = farewell(ended.clone());
+        if let Some(why) = ports::warning(bound.port()) {
+            eprintln!("guard-gateway: warning: {why}");
+        }
+        let (router, manners, about) = (router(app.clone()), manners(&places), counted(&app));
         if let Some(presented) = presented.clone().filter(|_| !bound.ip().is_loopback()) {
             let listener = TlsListener::new(listener, presented).map_err(told)?;
-            servers.spawn(async move { axum::serve(listener, service).with_graceful_shutdown(farewell).await });
+            let about = move |_: &_, address: &SocketAddr| about(*address);
+            servers.spawn(connections::serve(listener, router, manners, about));
             println!("guard-gateway: https://{bound}");
             continue;
         }
         app.ports.write().unwrap_or_else(PoisonError::into_inner).push(bound.port());
-        servers.spawn(async move { axum::serve(listener, service).with_graceful_shutdown(farewell).await });
+        let about = move |_: &_, address: &SocketAddr| about(*address);
+        servers.spawn(connections::serve(listener, router, manners, about));
         println!("guard-gateway: http://{bound}");
     }
     let unix = bind(&socket).await?;
-    let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
-    let goodbye = farewell(ended.clone());
-    servers.spawn(async move { axum::serve(unix, service).with_graceful_shutdown(goodbye).await });
+    // Room of its own: whoever fills the other keeps the account from nothing.
+    let own = manners(&Places::new(OWN, OWN));
+    servers.spawn(connections::serve(unix, router(app.clone()), own, |stream: &UnixStream, _| About {
+        // Whoever cannot be told is nobody.
+        peer: Some(Peer::Account(stream.peer_cred().map_or(u32::MAX, |peer| peer.uid()))),
+        counted: None,
+    }));
     println!("guard-gateway: {}", socket.display());
     invite(&app, &config)?;
 
@@ -254,6 +273,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
 fn later(before: &Config, now: &Config) -> String {
     let changed = [
         ("listen", before.listen != now.listen),
+        ("request_secs", before.request_secs != now.request_secs),
+        ("connections", (before.connections, before.connections_each) != (now.connections, now.connections_each)),
         ("socket", before.socket != now.socket),
         ("certificate", before.certificate.is_some() != now.certificate.is_some()),
     ];
@@ -290,8 +311,10 @@ async fn listeners(config: &Config) -> Result<Vec<TcpListener>, String> {
     Ok(all)
 }
 
-async fn farewell(mut ended: watch::Receiver<bool>) {
-    let _ = ended.wait_for(|ended| *ended).await;
+/// Who is at the other end of a connection, by its address.
+fn counted(app: &Arc<App>) -> impl Fn(SocketAddr) -> About<Peer> + use<> {
+    let app = app.clone();
+    move |address| About { peer: Some(Peer::Address(address.ip())), counted: app.config().counted(address.ip()) }
 }
 
 /// The Unix socket; one that a gateway still listens at is left alone.

@@ -113,7 +113,7 @@ impl Discord {
             ))),
             _ => {
                 let why = value["message"].as_str().unwrap_or("no reason");
-                Err(Failed::Broken(format!("discord: {status}: {}", cut(why, 200))))
+                Err(Failed::of(status, format!("discord: {status}: {}", cut(why, 200))))
             }
         }
     }

@@ -65,15 +65,25 @@ pub struct Card {
 pub enum Failed {
     /// The messenger wants to be left alone for so long.
     Later(Duration),
+    /// The messenger cannot be reached, or fails by itself: the same may be taken later. Without any secret.
+    Away(String),
     /// Anything else, without any secret.
     Broken(String),
+}
+
+impl Failed {
+    /// By the status of an answer: what is a fault of the messenger's own may pass.
+    #[must_use]
+    pub fn of(status: u16, why: String) -> Self {
+        if status >= 500 { Self::Away(why) } else { Self::Broken(why) }
+    }
 }
 
 impl std::fmt::Display for Failed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Later(wait) => write!(f, "too many messages: again in {} s", wait.as_secs().max(1)),
-            Self::Broken(why) => f.write_str(why),
+            Self::Away(why) | Self::Broken(why) => f.write_str(why),
         }
     }
 }

@@ -80,7 +80,7 @@ impl Slack {
             return Ok(value);
         }
         let why = value["error"].as_str().unwrap_or("no reason");
-        Err(Failed::Broken(format!("slack: {method}: {status}: {}", cut(why, 100))))
+        Err(Failed::of(status, format!("slack: {method}: {status}: {}", cut(why, 100))))
     }
 
     fn blocks(card: &Card, nonce: Option<&str>, text: &str) -> Value {
@@ -117,7 +117,7 @@ impl Slack {
                     match failed {
                         Failed::Broken(why) if FINAL.iter().any(|word| why.ends_with(word)) => return,
                         Failed::Later(wait) => tokio::time::sleep(wait).await,
-                        Failed::Broken(_) => {}
+                        Failed::Away(_) | Failed::Broken(_) => {}
                     }
                 }
             }

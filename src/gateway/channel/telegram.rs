@@ -63,7 +63,7 @@ impl Telegram {
             return Err(Failed::Later(Duration::from_secs(seconds.min(3600))));
         }
         let why = value["description"].as_str().unwrap_or("no reason");
-        Err(Failed::Broken(format!("{method}: {status}: {}", cut(why, 200))))
+        Err(Failed::of(status, format!("{method}: {status}: {}", cut(why, 200))))
     }
 
     fn keyboard(card: &Card, nonce: &str) -> Value {

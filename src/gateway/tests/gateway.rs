@@ -1,6 +1,7 @@
 //! The gateway with the real guard: what comes in over HTTP waits in the real queue, and a person's answer reaches the
 //! guard that asked.
 
+mod access;
 mod browser;
 mod channels;
 mod doctor;
@@ -17,6 +18,7 @@ mod person;
 mod push;
 mod record;
 mod reviewer;
+mod slow;
 mod streams;
 mod system;
 mod tls;
