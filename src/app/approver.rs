@@ -105,6 +105,20 @@ pub fn run(args: &ApproverArgs) -> Result<u8, ApproverError> {
     }
 }
 
+/// Enrols the first approver by a passphrase: what `guard setup` offers. It is asked in this process, for of a process
+/// below it would be said that a guard stands above it.
+///
+/// # Errors
+/// [`ApproverError`].
+pub(super) fn enrol(engine: &Engine, account: &str) -> Result<u8, ApproverError> {
+    let name = if Approver::is_name(account) { account } else { "me" };
+    let args = AddArgs { name: name.to_owned(), passphrase: true, ssh: None, totp: false, passkey: false };
+    match not_from_here(&engine.caller, &engine.caller.behind_the_terminal()) {
+        Some(why) => refuse(&why),
+        None => add(&args, &engine.approvers(), sign::most(engine).into()),
+    }
+}
+
 fn refuse(why: &str) -> Result<u8, ApproverError> {
     writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why: why.to_owned() })?;
     Ok(exit::REFUSED)

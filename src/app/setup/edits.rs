@@ -13,7 +13,6 @@ use crate::app::init::Interactive;
 use crate::app::install::file::{self, Backups};
 use crate::app::install::places::Places;
 use crate::app::man::PAGES;
-use crate::config::Layer;
 use crate::config::values::place;
 use crate::judge::invocation::{Environment, quote};
 use crate::ui::diff::diff;
@@ -251,7 +250,7 @@ impl House<'_> {
 /// The account's own configuration file.
 #[must_use]
 pub fn config_file(engine: &Engine) -> Option<PathBuf> {
-    engine.config().places.iter().rfind(|place| place.layer == Layer::User).map(|place| place.file.clone())
+    engine.config().own_file().map(Path::to_owned)
 }
 
 /// The file that an interactive shell reads when it starts.
