@@ -364,6 +364,7 @@ mod tests {
             machine_owner: 0,
             home: None,
             named: Some(named),
+            named_home: None,
             cwd: "/".into(),
             uid: nix::unistd::getuid().as_raw(),
         };
