@@ -10,6 +10,7 @@ use jiff::{Timestamp, Zoned};
 
 use super::failure::{Failure, unless_unread};
 use super::{engine, exit, screen};
+use crate::judge::sort;
 use crate::store::queue::{Pending, State};
 use crate::ui::pending::{approvals, cut};
 use crate::ui::style::{self, Line, Look, Style};
@@ -67,6 +68,7 @@ fn show(args: &PendingArgs) -> Result<u8, Failure> {
             Some(queue) => queue.list(now.timestamp())?,
             None => Vec::new(),
         };
+        open_first(&mut all, now.timestamp());
         all.retain(|pending| args.all || matches!(pending.state, State::Waiting | State::Late | State::Approved));
         let columns = screen::width();
         let text = if args.json { json(&all)? } else { style::render(&table(&all, &now, columns, look.ascii), &look) };
@@ -102,6 +104,18 @@ fn json(all: &[Pending]) -> io::Result<String> {
 /// Whether the one who asked is there to take the answer.
 pub(super) fn is_waited_for(pending: &Pending) -> bool {
     pending.state == State::Waiting && pending.waiter.as_deref().is_some_and(Caller::lives)
+}
+
+/// Whether an answer still finds it: whoever asked is there, or it was filed for later. What timed out can be approved
+/// late, and waits for nobody.
+pub(super) fn is_open(pending: &Pending, now: Timestamp) -> bool {
+    let left = pending.expires.duration_since(now).as_secs();
+    pending.state == State::Waiting && (pending.waiter.is_none() || (left > 0 && is_waited_for(pending)))
+}
+
+/// What still waits before what does not; among those as the queue has them.
+pub(super) fn open_first(all: &mut [Pending], now: Timestamp) {
+    sort::sort_by_key(all, |pending| !is_open(pending, now));
 }
 
 fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> Vec<Line> {

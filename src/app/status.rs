@@ -15,13 +15,12 @@ use super::install::change::{State as Wired, Wiring};
 use super::install::file;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
-use super::pending::collapsed;
+use super::pending::{collapsed, is_open};
 use super::setup::edits::{loads, start_up};
 use super::{exit, screen, time};
 use crate::config::Layer;
 use crate::judge::invocation::Origin;
 use crate::judge::policy::{Mode, Policy, Preset};
-use crate::store::queue::State;
 use crate::store::{Filter, Store};
 use crate::ui::pending::cut;
 use crate::ui::style::{self, Line, Look, Style};
@@ -114,8 +113,9 @@ fn show(args: &StatusArgs) -> Result<u8, Failure> {
 fn waiting() -> Result<usize, Failure> {
     // A queue that nobody filed anything in need not be made to be looked at.
     let Some(queue) = super::engine::requests()? else { return Ok(0) };
-    let mut all = queue.list(Timestamp::now())?;
-    all.retain(|pending| pending.state == State::Waiting);
+    let now = Timestamp::now();
+    let mut all = queue.list(now)?;
+    all.retain(|pending| is_open(pending, now));
     Ok(collapsed(&all).len())
 }
 
