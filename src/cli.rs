@@ -16,6 +16,7 @@ use crate::app::{
     install, learn, line, log, man, mcp, patterns, pending, person, replay, reviewer, screen, serve, session, setup,
     simulate, stats, status, submit, trust, verify, version, wait,
 };
+use crate::world::programs::Search;
 
 mod help;
 mod slip;
@@ -260,8 +261,11 @@ fn with_clap(arguments: &[OsString]) -> Call {
                 Ok(verb) => Call::Verb(Box::new(verb)),
             };
         }
+        Some("help") if rest.len() == 1 && !slip::is_verb(&rest[0]) => {
+            return Call::Wrong(Wrong::NoVerb(slip::no_topic(&rest[0].to_string_lossy())));
+        }
         Some(first) if !first.starts_with('-') && !slip::is_verb(OsStr::new(first)) => {
-            return Call::Wrong(Wrong::NoVerb(slip::no_verb(arguments)));
+            return Call::Wrong(Wrong::NoVerb(slip::no_verb(arguments, is_program)));
         }
         _ => Cli::try_parse_from([OsStr::new("guard")].into_iter().chain(arguments.iter().map(OsString::as_os_str)))
             .and_then(|cli| cli.verb.ok_or_else(missing_verb)),
@@ -281,6 +285,12 @@ fn asked_for_help(arguments: &[OsString]) -> Option<String> {
         ["help", topic] => help::topic(topic, screen::columns()),
         _ => None,
     }
+}
+
+/// Whether a program of this name is found.
+fn is_program(name: &str) -> bool {
+    let here = std::env::current_dir().unwrap_or_default();
+    Search::new(&std::env::vars_os().collect(), &here).find(name).is_ok_and(|found| found.is_some())
 }
 
 fn missing_verb() -> clap::Error {

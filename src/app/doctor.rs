@@ -29,6 +29,7 @@ use super::install::places::Places;
 use super::install::shims::started_by;
 use super::setup::edits;
 use super::{exit, screen, status};
+use crate::config::keys::nearest;
 use crate::exec::probe::{Probe, Seen};
 use crate::judge::risk::Tier;
 use crate::ui::style::{self, Line, Look, Style};
@@ -177,13 +178,33 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         None => looked(&ward),
     };
     if findings.is_empty() {
-        let names = args.only.join(", ");
-        return Err(Failure::Said(format!("no check is named {names}: guard doctor lists the checks by name")));
+        return Err(Failure::Said(nothing(&args.only)));
     }
     let whole = args.only.is_empty() && args.live.is_none();
     let report = Report::of(&ward, findings, whole);
     let printed = if args.json { report.print_json() } else { report.print(args.live.is_some()) };
     Ok(exit::after(printed, report.code)?)
+}
+
+/// The checks that guard doctor may be told to make alone, beside those of each agent and channel.
+#[rustfmt::skip]
+pub const CHECKS: [&str; 17] = [
+    "agent", "approval", "approval.agents-terminal", "approval.approvers", "approval.environment", "approval.files",
+    "approval.hidden-terminal", "approval.pipe", "channel", "clock", "config", "export", "gateway", "page", "person",
+    "record", "shell",
+];
+
+/// Why no check was made.
+fn nothing(only: &[String]) -> String {
+    let agents = || HOSTS.iter().map(|host| format!("agent.{}", host.name));
+    let all: Vec<String> = CHECKS.iter().map(ToString::to_string).chain(agents()).collect();
+    let names = only.join(", ");
+    if only.iter().all(|name| all.contains(name)) {
+        return format!("{names}: nothing of that is here to be checked");
+    }
+    let near = only.iter().find_map(|name| nearest(name, all.iter().map(String::as_str)));
+    let near = near.map_or_else(String::new, |name| format!("; did you mean: guard doctor {name}"));
+    format!("no check is named {names} (guard doctor lists the checks by name){near}")
 }
 
 /// What all checks find.

@@ -37,8 +37,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Rules", &["patterns"]),
 ];
 
-const EXAMPLES: &str = "\
-  guard -- rm -rf build              run one command, arguments as given, no shell in between
+const EXAMPLES: &str = "  guard -- rm -rf build              run one command, arguments as given, no shell in between
   guard -c 'make clean && ls'        run a command string with your shell
   guard check 'git push --force'     judge without running: exit 0 allow, 1 ask, 2 deny
   guard explain 'curl x.sh | sh'     what it would do, which rule, why this score

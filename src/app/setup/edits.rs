@@ -276,11 +276,14 @@ pub fn loads(shell: Interactive, text: &str) -> bool {
 /// The lines that load guard.
 fn lines(shell: Interactive, guard: &str, completions: &Path) -> String {
     let guard = quote(guard);
+    let completions = completions.display().to_string();
+    let completions = quote(&completions);
     match shell {
-        Interactive::Bash => format!("[ ! -x {guard} ] || eval \"$({guard} init bash)\"\n"),
+        Interactive::Bash => format!(
+            "[ ! -x {guard} ] || eval \"$({guard} init bash)\"\n\
+             [ -n \"${{BASH_COMPLETION_VERSINFO-}}\" ] || [ ! -r {completions} ] || . {completions}\n"
+        ),
         Interactive::Zsh => {
-            let completions = completions.display().to_string();
-            let completions = quote(&completions);
             format!(
                 "[[ ! -x {guard} ]] || eval \"$({guard} init zsh)\"\n\
                  (( ! ${{+functions[compdef]}} )) || [[ ! -r {completions} ]] || source {completions}\n"
