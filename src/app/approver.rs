@@ -16,7 +16,7 @@ pub mod sign;
 
 use super::approvals::place::not_from_here;
 use super::engine::{Engine, EngineError};
-use super::exit;
+use super::{exit, screen};
 use crate::config::approvers::{self, Enrolled};
 use crate::config::paths::MACHINE;
 use crate::judge::approver::{Approver, Cost, Key, MIN_PASSPHRASE, PublicKey, enrolment, people};
@@ -203,7 +203,7 @@ fn with_passphrase(name: &str) -> Result<Approver, ApproverError> {
     let short = format!("A passphrase has at least {MIN_PASSPHRASE} characters; Esc cancels.\n");
     let mut lead = text;
     let passphrase = loop {
-        let passphrase = line::ask_hidden(lead, &question)?;
+        let passphrase = line::ask_hidden(&screen::fitted(lead), &question)?;
         if passphrase.trim().chars().count() < MIN_PASSPHRASE {
             lead = &short;
         } else if line::ask_hidden("", "Once more:")?.trim() == passphrase.trim() {

@@ -13,9 +13,9 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use super::exit;
 use super::record_backend::FOLDER;
 use super::scratch::Scratch;
+use super::{exit, screen};
 use crate::judge::invocation::quote;
 use crate::prompt::line;
 use crate::world::identity::Account;
@@ -143,7 +143,7 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
     for (number, Step { why, arguments, seen }) in STEPS.iter().enumerate() {
         let shown = arguments.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
         let mut out = io::stdout().lock();
-        writeln!(out, "\n{}. {why}\n   $ guard {shown}", number + 1)?;
+        write!(out, "\n{}   $ guard {shown}\n", screen::fitted(&format!("{}. {why}", number + 1)))?;
         out.flush()?;
         drop(out);
         let mut command = Command::new(&guard);
@@ -159,7 +159,7 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
             // Nobody sits in front of what has neither input nor errors on a terminal.
             let output = command.env("GUARD_WAIT", "0").stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
             let output = output.wait_with_output()?;
-            io::stdout().write_all(&output.stderr)?;
+            io::stdout().write_all(screen::fitted(&String::from_utf8_lossy(&output.stderr)).as_bytes())?;
             output.status
         };
         let mut out = io::stdout().lock();
@@ -167,7 +167,7 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
             writeln!(out, "   (exit code {code})")?;
         }
         if !seen.is_empty() {
-            writeln!(out, "   {seen}")?;
+            write!(out, "{}", screen::fitted(&format!("   {seen}")))?;
         }
         out.flush()?;
         drop(out);
@@ -178,7 +178,8 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
             }
         }
     }
-    writeln!(io::stdout(), "\nThe demonstration is over. The scratch project and its record are deleted.{NEXT}")?;
+    let over = format!("\nThe demonstration is over. The scratch project and its record are deleted.{NEXT}");
+    io::stdout().write_all(screen::fitted(&over).as_bytes())?;
     Ok(exit::ALLOW)
 }
 

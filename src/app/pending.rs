@@ -118,13 +118,19 @@ pub(super) fn open_first(all: &mut [Pending], now: Timestamp) {
     sort::sort_by_key(all, |pending| !is_open(pending, now));
 }
 
+/// With fewer columns than this a command stands below what is said of it.
+const NARROW: usize = 64;
+
 fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> Vec<Line> {
     let shown = collapsed(all);
     if shown.is_empty() {
         return vec![Line::of(Style::Plain, "Nothing waits.")];
     }
-    let mut lines =
-        vec![Line::of(Style::Dim, format!("{:8}  {:>4}  {:9}  {:10}  COMMAND", "REQUEST", "TIER", "WAITS", "BY"))];
+    // Where there is no room for it beside the rest, a command has a line of its own.
+    let narrow = columns.is_some_and(|columns| columns < NARROW);
+    let head = format!("{:8}  {:>4}  {:9}  {:10}", "REQUEST", "TIER", "WAITS", "BY");
+    let head = if narrow { head.trim_end().to_owned() } else { head + "  COMMAND" };
+    let mut lines = vec![Line::of(Style::Dim, head)];
     for (pending, count) in shown {
         let waits = waits(pending, now.timestamp());
         let by = visible::line(pending.agent.as_deref().unwrap_or(&pending.origin).as_bytes(), ascii);
@@ -134,6 +140,14 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
         let mut command = visible::line(pending.command.as_bytes(), ascii).to_string();
         if count > 1 {
             command = format!("{count} times: {command}");
+        }
+        if narrow {
+            let by = cut(&by, 10);
+            let short = Line::of(Style::Strong, format!("{:8}  ", pending.id))
+                .with(Style::Tier(pending.tier), format!("{:>4}  ", pending.tier.number()))
+                .with(Style::Plain, format!("{waits:9}  {by}"));
+            lines.push(short);
+            line = Line::of(Style::Plain, "          ");
         }
         if let Some(columns) = columns {
             command = cut(&command, columns.saturating_sub(line.width()).max(12));

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::examples::{disagrees, reviewed};
 use crate::app::engine::Engine;
 use crate::app::failure::Failure;
-use crate::app::{exit, time};
+use crate::app::{exit, screen, time};
 use crate::judge::review::Says;
 use crate::judge::sort;
 use crate::store::{Entry, is_trial};
@@ -79,7 +79,7 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let text = if args.json {
         format!("{}\n", serde_json::to_string(&report).map_err(io::Error::from)?)
     } else {
-        words(&report, &time::shown(since, now.time_zone()))
+        screen::fitted(&words(&report, &time::shown(since, now.time_zone())))
     };
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }
