@@ -47,7 +47,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// The arguments of `guard doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Only these: agent, agent.claude, shell, record, export, config, clock, person, approval,
+    /// Only these: agent, agent.claude, shell, record, export, config, clock, person, update, approval,
     /// gateway, channel, channel.NAME, page. Every channel of the gateway gets a test message
     #[arg(value_name = "CHECK")]
     only: Vec<String>,
@@ -188,10 +188,10 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
 
 /// The checks that guard doctor may be told to make alone, beside those of each agent and channel.
 #[rustfmt::skip]
-pub const CHECKS: [&str; 17] = [
+pub const CHECKS: [&str; 18] = [
     "agent", "approval", "approval.agents-terminal", "approval.approvers", "approval.environment", "approval.files",
     "approval.hidden-terminal", "approval.pipe", "channel", "clock", "config", "export", "gateway", "page", "person",
-    "record", "shell",
+    "record", "shell", "update",
 ];
 
 /// Why no check was made.

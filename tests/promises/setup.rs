@@ -340,6 +340,25 @@ fn what_is_missing_for_a_messenger_is_said_with_how_to_get_it() {
     terminal.wait_for("cargo install --locked --path");
     terminal.wait_for("guard setup --remove");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
+
+    // Where it lies beside guard, what sets a messenger up is begun.
+    crate::harness::program::write(&home.path("alone/guard-gateway"), "#!/bin/sh\necho \"gateway: $*\"\n");
+    let mut command = home.program(guard.to_str().unwrap());
+    command.arg("setup").env("TERM", "dumb").env("NO_COLOR", "1");
+    let mut terminal = Terminal::spawn_with(command, 120, 60, OnTerminal::ALL);
+    for (question, answer) in [
+        ("Enter keeps 2, q cancels:", "\n"),
+        ("Which agents ask guard", "\n"),
+        ("In which shells", "\n"),
+        ("Where are you told", "2\n"),
+        ("Sign a yes", "n\n"),
+        ("Which messenger?", "telegram\n"),
+    ] {
+        terminal.wait_for(question);
+        terminal.settle(std::time::Duration::from_millis(300));
+        terminal.send(answer);
+    }
+    terminal.wait_for("gateway: channel add telegram");
 }
 
 #[test]

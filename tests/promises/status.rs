@@ -132,3 +132,28 @@ fn whatever_is_printed_breaks_between_words_at_every_width() {
         }
     }
 }
+
+#[test]
+fn a_newer_version_is_told_where_a_program_that_knows_is_configured_and_asked_once_a_day() {
+    let home = Home::new();
+    let asked = home.path("asked");
+    home.stand_in("newest", &format!("echo asked >> '{}'; echo v99.1.0", asked.display()));
+    let times = || std::fs::read_to_string(&asked).map_or(0, |text| text.lines().count());
+    home.prints(&["status"], 0);
+    assert_eq!(status(&home)["newer"], Value::Null, "nobody is asked by default");
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    let config = format!("[update]\ncommand = [{:?}]\n", home.path("bin/newest").display().to_string());
+    std::fs::write(home.path("home/.config/guard/config.toml"), config).unwrap();
+    // What judges asks nobody.
+    assert!(home.run(&["true"]).status.success());
+    home.prints(&["check", "true"], 0);
+    home.prints(&["status", "--prompt"], 0);
+    assert_eq!(times(), 0);
+    assert!(home.prints(&["status"], 0).contains("guard 99.1.0 is out; this is "));
+    assert_eq!(status(&home)["newer"], "99.1.0");
+    let doctor: Value = serde_json::from_str(&home.prints(&["doctor", "update", "--json"], 0)).unwrap();
+    assert_eq!((&doctor["findings"][0]["status"], times()), (&"warn".into(), 1), "{doctor}");
+    // A project has no say in it.
+    std::fs::write(home.path("work/.guard.toml"), "[update]\ncommand = [\"true\"]\n").unwrap();
+    assert!(home.prints(&["config", "check"], 1).contains("update.command: a project file may only tighten"));
+}
