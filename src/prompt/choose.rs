@@ -32,7 +32,7 @@ pub fn one_of(question: &str, lines: &[String], kept: usize) -> io::Result<usize
         return one_by_number(question, lines, kept);
     }
     let taken = Taken::begin()?;
-    taken.term.write_line(&format!("\n{question}\n  (arrows and Enter; Esc cancels)"))?;
+    taken.term.write_line(&format!("\n{}\n  (arrows and Enter; Esc cancels)", line::fitted(question)))?;
     let (theme, shown) = (theme(&look), taken.cut(lines));
     let select = Select::with_theme(theme.as_ref()).items(&shown).default(kept).report(false);
     let picked = taken.end(select.interact_on_opt(&taken.term))?;
@@ -52,7 +52,7 @@ pub fn some_of(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usize>>
         return some_by_number(question, items);
     }
     let taken = Taken::begin()?;
-    taken.term.write_line(&format!("\n{question}\n  (Space marks, Enter goes on; Esc cancels)"))?;
+    taken.term.write_line(&format!("\n{}\n  (Space marks, Enter goes on; Esc cancels)", line::fitted(question)))?;
     let theme = theme(&look);
     let (lines, marks): (Vec<String>, Vec<bool>) = items.iter().map(|(name, on)| ((*name).to_owned(), *on)).unzip();
     let select = MultiSelect::with_theme(theme.as_ref()).items(taken.cut(&lines)).defaults(&marks).report(false);

@@ -154,8 +154,11 @@ fn asked(risk: &Risk, opinion: Option<&Opinion>) -> String {
 
 /// A reason, with what is wrong with the configuration: that may be all there is to it.
 fn in_full(engine: &Engine, mut reason: String) -> String {
-    if let Some(problem) = engine.problems().first() {
-        reason.push_str(&format!(" (The configuration is broken, so more is asked about: {})", visible::text(problem)));
+    let left_out = engine.left_out();
+    if let Some(problem) = engine.problems().iter().find(|problem| Some(problem.as_str()) != left_out) {
+        let left_out = left_out.map_or_else(String::new, |why| format!("{why} "));
+        let problem = visible::text(problem);
+        reason.push_str(&format!(" (The configuration is broken, so more is asked about: {left_out}{problem})"));
     }
     super::cut(&reason)
 }
