@@ -101,7 +101,7 @@ impl Engine {
     }
 
     /// What the invocation's session did to files. Without a record it did nothing; `None` where the record does not tell.
-    pub(super) fn ledger(&self, invocation: &Invocation) -> Option<Ledger> {
+    pub(in crate::app) fn ledger(&self, invocation: &Invocation) -> Option<Ledger> {
         let Some(store) = self.past() else { return Some(Ledger::default()) };
         let mut ledger = store.ledger(&invocation.session.id, &invocation.user).ok()?;
         // Another's file may have taken its place since, and what is gone again was taken away by somebody who was asked.

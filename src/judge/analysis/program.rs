@@ -401,7 +401,7 @@ fn launches(words: &[Arg]) -> bool {
 }
 
 /// Languages that are walked and not handed on as code.
-pub(super) fn is_shell(language: &str) -> bool {
+pub fn is_shell(language: &str) -> bool {
     matches!(language, "shell" | "sh" | "bash" | "zsh" | "ksh" | "dash" | "fish")
 }
 
