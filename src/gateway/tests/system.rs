@@ -3,7 +3,7 @@
 //!
 //! A namespace in which `/etc`, `/run` and `/var/lib` are this test's. Only root can make one.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -268,7 +268,9 @@ impl Key {
 
 #[test]
 fn an_agent_asks_and_a_person_elsewhere_answers_through_the_machines_gateway() {
-    let Some(mut machine) = Machine::new("unsigned_tier = 3\n") else { return };
+    let config = "unsigned_tier = 3\n[[channel]]\nname = \"tell\"\nkind = \"program\"\n\
+                  command = [\"/bin/sh\", \"-c\", \"cat >> /run/guard-gateway/told\"]\n";
+    let Some(mut machine) = Machine::new(config) else { return };
     machine.start_service();
     machine.start_gateway();
     let phone = machine.token("phone", &[Scope::Read, Scope::Decide]);
@@ -277,6 +279,14 @@ fn an_agent_asks_and_a_person_elsewhere_answers_through_the_machines_gateway() {
     };
 
     let (asker, action) = machine.asked(&phone, &["npm", "install", "some-pkg"]);
+    // Who carries it elsewhere is told whose it is.
+    until(|| {
+        std::fs::read_to_string(machine.path("run/guard-gateway/told")).is_ok_and(|told| told.contains(" · agent\""))
+    });
+    let lasting = approve(&machine, &action, &json!({ "scope": "always" }));
+    assert!(lasting.status == 422 && lasting.text.contains("for once"), "{}", lasting.text);
+    let one = machine.get(&format!("/v1/requests/{action}"), &phone);
+    assert_eq!(one.body["offers"], json!(["once"]), "{}", one.text);
     let done = approve(&machine, &action, &json!({}));
     assert_eq!((done.status, &done.body["outcome"]), (200, &json!("done")), "{}", done.text);
     let (code, said) = ended(asker);
@@ -356,8 +366,8 @@ fn the_machines_gateway_shows_requests_and_nothing_else() {
     let (asker, action) = machine.asked(&all, &["npm", "install", "some-pkg"]);
     let story = machine.get(&format!("/v1/requests/{action}/story"), &all);
     assert_eq!((story.status, &story.body["rows"]), (200, &json!([])), "{}", story.text);
-    drop(machine);
-    let _ = ended(asker);
+    assert_eq!(machine.post(&format!("/v1/requests/{action}/deny"), &all, &json!({})).status, 200);
+    assert_eq!(ended(asker).0, Some(126));
 }
 
 #[test]
@@ -388,6 +398,16 @@ fn the_gateway_of_a_machine_is_its_own_accounts() {
     assert_eq!(machine.get("/v1/requests", token).status, 200);
     let submits = machine.on_a_terminal("guard-gateway", "token add ci --scope submit");
     assert!(submits.contains("no commands are handed in"), "{submits}");
+    // Root pairs passkeys, through the socket.
+    let mut pairing = machine.program("root", "guard-gateway", &["pair"]);
+    let mut pairing = pairing.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let begins = json!({ "name": "ada", "secret": Base64UrlUnpadded::encode_string(&[7; 32]) });
+    writeln!(pairing.stdin.take().unwrap(), "{begins}").unwrap();
+    let mut begun = String::new();
+    BufReader::new(pairing.stdout.take().unwrap()).read_line(&mut begun).unwrap();
+    pairing.kill().unwrap();
+    pairing.wait().unwrap();
+    assert!(begun.contains(&format!("http://localhost:{}/enrol#", machine.port)), "{begun}");
     // Root sets up channels, so that the gateway can read what stands there.
     let line = "channel add program --no-test -- /bin/true";
     let refused = machine.on_a_terminal("guard-gateway", line);

@@ -85,6 +85,10 @@ fn the_gateway_sees_all_requests_denies_each_and_approves_what_wants_no_signatur
     assert_eq!(users, ["agent", "bob", "agent"]);
     let done = json!({ "ok": { "Done": { "late": false } } });
 
+    for scope in ["session", "always"] {
+        let why = afar.refused(&machine, &two.id, |given| given["scope"] = scope.into());
+        assert!(why.contains("without a signature a yes through the gateway is for once"), "{why}");
+    }
     assert_eq!(afar.answer(&two.id, |_| {}), done);
     let id = two.id.clone();
     two.ran();

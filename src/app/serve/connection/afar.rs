@@ -117,6 +117,12 @@ impl Connection<'_> {
                 None if sign::is_wanted(&enrolled, tier, pending.approvals) => return Ok(Outcome::Unsigned),
                 None => {}
             }
+            if signer.is_empty() && !scope.is_once() {
+                // A grant would outlive the day on which somebody finds out who took the gateway over.
+                let why =
+                    "without a signature a yes through the gateway is for once: guard approve at a terminal may last";
+                return Ok(Outcome::NotOffered { why: why.to_owned() });
+            }
             let most = self.house.service.gateway_unsigned_tier;
             if signer.is_empty() && pending.tier.number() > most {
                 let why = format!(
