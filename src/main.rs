@@ -17,7 +17,7 @@ use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, exit, explain, export, gateway, hook,
     init, install, learn, line, log, man, mcp, mcp_serve, patterns, pending, person, replay, review, reviewer, run,
-    serve, session, setup, simulate, stats, status, submit, trust, verify, wait,
+    screen, serve, session, setup, simulate, stats, status, submit, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -77,7 +77,7 @@ fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) 
             }
             verb => do_verb(&verb),
         },
-        Call::ShortHelp => printed(cli::SHORT_HELP),
+        Call::ShortHelp => printed(&screen::fitted(cli::SHORT_HELP)),
         Call::Help(text) => printed(&text),
         Call::Wrong(wrong) => explain_wrong(&wrong),
     }

@@ -29,6 +29,15 @@ use crate::ui::wrap;
 
 /// The arguments of `guard status`.
 #[derive(Debug, Default, Args)]
+#[command(after_help = "\
+How many commands wait, in a prompt; nothing while none does:
+  bash      PS1='$(guard status --prompt) '$PS1
+  zsh       setopt prompt_subst; PS1='$(guard status --prompt) '$PS1
+  fish      function fish_right_prompt; guard status --prompt; end
+  starship  in ~/.config/starship.toml:
+            [custom.guard]
+            command = 'guard status --prompt'
+            when = true")]
 pub struct StatusArgs {
     /// Print one JSON object
     #[arg(long, conflicts_with = "prompt")]

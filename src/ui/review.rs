@@ -197,3 +197,29 @@ fn tail(text: &str, room: usize) -> String {
     let count = text.chars().count();
     text.chars().skip(count.saturating_sub(room.max(8))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ReviewView, Size, review};
+
+    #[test]
+    fn what_became_of_a_key_is_shown_whole() {
+        let status =
+            "this terminal and the requesting command have the same parent process; answer from another terminal";
+        for columns in [40, 80] {
+            let view = ReviewView {
+                rows: Vec::new(),
+                at: 0,
+                filter: String::new(),
+                card: Vec::new(),
+                status: status.to_owned(),
+                entry: None,
+            };
+            let lines = review(&view, Size { columns, rows: 24 });
+            assert_eq!(lines.len(), 24);
+            let text: Vec<String> = lines.iter().map(crate::ui::style::Line::plain).collect();
+            assert!(text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ").contains(status), "{text:#?}");
+            assert!(lines.iter().all(|line| line.width() < columns), "{text:#?}");
+        }
+    }
+}

@@ -496,3 +496,45 @@ fn examples_lie_beside_the_configuration_that_holds() {
     terminal.wait_for("is now an example");
     assert!(home.path("home/.config/guard/reviewer-examples.toml").exists());
 }
+
+#[test]
+fn a_session_in_which_nobody_sits_hears_once_of_a_rule_that_lends_the_reviewer_its_leave() {
+    const RULES: &str = "family = \"own\"\nabout = \"Ours.\"\n[[rule]]\nid = \"own.ship\"\ntier = 2\nyolo = true\n\
+                         reversibility = \"irreversible\"\nreason = \"It is shipped.\"\nprogram = \"ship\"\n\
+                         bad = [\"ship\"]\ngood = [\"ls ship\"]\n";
+    let with_rule = || {
+        let home = home(&says("approve"));
+        home.stand_in("ship", "true");
+        let patterns = home.path("home/.config/guard/patterns");
+        std::fs::create_dir_all(&patterns).unwrap();
+        std::fs::write(patterns.join("own.toml"), RULES).unwrap();
+        home
+    };
+    let warning = "yolo of own.ship lets the reviewer settle what cannot be undone";
+    let home = with_rule();
+    let push = "\"$0\" -c 'git push --force origin main'";
+    let script = format!("\"$0\" -c 'ship now' && echo shipped; {push}; {push}; exit 0");
+    let output = crate::queue::stage::in_session(&home, &script).env("GUARD_WAIT", "0").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "shipped\n", "{said}");
+    assert_eq!(said.matches(warning).count(), 1, "{said}");
+    assert_eq!(said.matches("refused").count(), 2, "{said}");
+
+    // By a hook.
+    let home = with_rule();
+    let told = |command: &str| {
+        let call = serde_json::json!({ "session_id": "s1", "cwd": home.path("work"), "hook_event_name": "PreToolUse",
+            "tool_name": "Bash", "tool_input": { "command": command } });
+        let mut hook = apart(home.guard(&["hook", "--agent", "claude"]));
+        hook.env("GUARD_WAIT", "0").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = hook.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(call.to_string().as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    };
+    assert!(!told("ship now").contains("deny"));
+    let first = told("git push --force origin main");
+    assert!(first.contains(warning), "{first}");
+    let second = told("git push --force origin main");
+    assert!(second.contains("refused") && !second.contains("yolo"), "{second}");
+}

@@ -174,3 +174,15 @@ fn a_page_is_read_on_a_terminal_and_is_source_elsewhere() {
     let help = home.prints(&["--help"], 0);
     assert!(help.contains("\n  guard -- rm -rf build "), "{help}");
 }
+
+#[test]
+fn a_grant_that_is_refused_for_a_tool_says_that_it_moves_money() {
+    let home = Home::new();
+    let input = r#"{"amount":5,"currency":"EUR","to":"ada"}"#;
+    let mut command = home.guard(&["allow", "add", "--tool", "payment.send", "--input", input]);
+    command.env("TERM", "xterm-256color");
+    let mut terminal =
+        crate::harness::pty::Terminal::spawn_with(command, 120, 30, crate::harness::pty::OnTerminal::ALL);
+    terminal.wait_for("this moves money: every payment is a decision of its own");
+    assert_eq!(terminal.wait_exit().code(), Some(126));
+}
