@@ -125,6 +125,7 @@ pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(lists::one, submit::cancel))
         .routes(routes!(answers::approve))
         .routes(routes!(answers::deny))
+        .routes(routes!(answers::several))
         .routes(routes!(submit::report))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
@@ -218,6 +219,7 @@ mod tests {
                 "post /v1/push/remove",
                 "post /v1/requests",
                 "post /v1/requests/batch",
+                "post /v1/requests/decide",
                 "post /v1/requests/{id}/approve",
                 "post /v1/requests/{id}/deny",
                 "post /v1/requests/{id}/result",
