@@ -43,6 +43,7 @@ use crate::clock::{Limits, Rate};
 use crate::config::Config;
 use crate::hub::Hub;
 use crate::name::GatewayKey;
+use crate::names::Names;
 
 /// The longest body that is read.
 pub const MAX_BODY: usize = 1 << 20;
@@ -51,6 +52,8 @@ pub const MAX_BODY: usize = 1 << 20;
 pub struct App {
     pub room: Room,
     pub hub: Hub,
+    /// Under which names requests were handed in.
+    pub names: Names,
     pub key: GatewayKey,
     pub config: RwLock<Arc<Config>>,
     /// guard itself.
@@ -112,7 +115,9 @@ impl App {
         let now = jiff::Timestamp::now();
         let (all, tokens) = self.room.at(move |backend| (backend.list(now), backend.base().tokens())).await?;
         self.passes.take(&tokens?);
-        self.hub.look(all?, now);
+        let mut all = all?;
+        all.retain(|pending| self.hub.knows(pending) || !self.names.comes(pending));
+        self.hub.look(all, |pending| self.names.of(pending), now);
         Ok(())
     }
 }
