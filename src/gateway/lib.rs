@@ -24,6 +24,7 @@ pub mod hub;
 pub mod keyring;
 pub mod mcp;
 pub mod name;
+pub mod names;
 pub mod pair;
 pub mod person;
 pub mod ports;

@@ -27,6 +27,7 @@ use crate::config::Config;
 use crate::connections::{self, About, Manners, Places};
 use crate::hub::Hub;
 use crate::name::{hash, secret};
+use crate::names::Names;
 use crate::routing::Carrier;
 use crate::store::Paths;
 use crate::tls::{Presented, TlsListener};
@@ -164,6 +165,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let app = Arc::new(App {
         room,
         hub: Hub::new(key.clone()),
+        names: Names::default(),
         key,
         config: RwLock::new(Arc::new(config.clone())),
         guard: submission::guard()?,
@@ -178,6 +180,9 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
         channels: Mutex::default(),
         ports: RwLock::default(),
     });
+    for (request, action, client, since) in app.room.at(|backend| backend.base().filed()).await?? {
+        app.names.set(&request, &action, &client, since);
+    }
     app.look().await?;
 
     // Before anything answers: whoever sees it ready may end it at once.

@@ -5,7 +5,7 @@
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{Query, State};
@@ -20,9 +20,9 @@ use tokio::sync::broadcast::error::RecvError;
 use utoipa::IntoParams;
 
 use super::access::Caller;
-use super::answers::{Answer, give};
+use super::answers::{Answer, counted, give};
 use super::problem::Problem;
-use super::{App, locked, passes};
+use super::{App, passes};
 use crate::backend::Scope;
 use crate::hub::Event;
 
@@ -205,7 +205,8 @@ async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
     if let Err(problem) = passes::still_holds(app, caller.pass).await {
         return ack("unauthorized", problem.detail);
     }
-    if let Err(wait) = locked(&app.limits).decide.take(caller.name.clone(), Instant::now()) {
+    if let Err(problem) = counted(app, caller, said.yes) {
+        let wait = problem.retry_after.unwrap_or_default();
         return ack("too_many", format!("try again in {} s", wait.as_secs().max(1)));
     }
     let known = match super::lists::known(app, caller, &said.action_id).await {

@@ -44,6 +44,7 @@ use crate::clock::{Limits, Rate};
 use crate::config::Config;
 use crate::hub::Hub;
 use crate::name::GatewayKey;
+use crate::names::Names;
 
 /// The longest body that is read.
 pub const MAX_BODY: usize = 1 << 20;
@@ -52,6 +53,8 @@ pub const MAX_BODY: usize = 1 << 20;
 pub struct App {
     pub room: Room,
     pub hub: Hub,
+    /// Under which names requests were handed in.
+    pub names: Names,
     pub key: GatewayKey,
     pub config: RwLock<Arc<Config>>,
     /// guard itself.
@@ -125,7 +128,9 @@ impl App {
         let now = jiff::Timestamp::now();
         let (all, tokens) = self.room.at(move |backend| (backend.list(now), backend.base().tokens())).await?;
         self.passes.take(&tokens?);
-        self.hub.look(all?, now);
+        let mut all = all?;
+        all.retain(|pending| self.hub.knows(pending) || !self.names.comes(pending));
+        self.hub.look(all, |pending| self.names.of(pending), now);
         Ok(())
     }
 }
@@ -138,6 +143,7 @@ pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(lists::one, submit::cancel))
         .routes(routes!(answers::approve))
         .routes(routes!(answers::deny))
+        .routes(routes!(answers::several))
         .routes(routes!(submit::report))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
@@ -231,6 +237,7 @@ mod tests {
                 "post /v1/push/remove",
                 "post /v1/requests",
                 "post /v1/requests/batch",
+                "post /v1/requests/decide",
                 "post /v1/requests/{id}/approve",
                 "post /v1/requests/{id}/deny",
                 "post /v1/requests/{id}/result",

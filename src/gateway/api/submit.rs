@@ -248,6 +248,8 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
         end(app, &action, json!({ "decision": "deny", "reason": why }), None).await?;
         return Err(format!("{action}: {why}"));
     }
+    // What it files bears its name from the first look on.
+    let (judged, since) = (app.names.judged(&submission.client), Timestamp::now());
     let mut judge = Judge::start(&app.guard, &submission.body).await?;
     let first = match judge.next().await {
         Ok(first) => first,
@@ -260,6 +262,8 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
         return ended(app, &action, &first).await.map(First::Ended);
     }
     let (name, request) = (action.clone(), first["request"].as_str().unwrap_or_default().to_owned());
+    app.names.set(&request, &action, &submission.client, since);
+    drop(judged);
     app.room.at(move |backend| backend.base().waits(&name, &request)).await??;
     app.look().await?;
     let (give_up, given_up) = oneshot::channel();

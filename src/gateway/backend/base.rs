@@ -197,11 +197,26 @@ impl Base {
         found.map_err(told)?.ok_or_else(|| "gateway.db: two commands of one name".to_owned()).map(Some)
     }
 
-    /// Its request of the queue.
+    /// What was handed in and became a request of the queue: the queue's name, its own, the client, and when it was begun;
+    /// the oldest first.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn filed(&self) -> Result<Vec<(String, String, String, Timestamp)>, String> {
+        let read = || {
+            let sql = "SELECT request, action, client, created FROM submission WHERE request IS NOT NULL ORDER BY created";
+            let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, time(row.get(3)?)));
+            self.connection.prepare(sql)?.query_map([], row)?.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(told)
+    }
+
+    /// Its request of the queue. Messages that said how an earlier asking ended do not ask about this one.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn waits(&self, action: &str, request: &str) -> Result<(), String> {
+        self.connection.execute("DELETE FROM offer WHERE action = ?1 AND closed = 1", [action]).map_err(told)?;
         let put = "UPDATE submission SET request = ?2 WHERE action = ?1";
         self.connection.execute(put, [action, request]).map(drop).map_err(told)
     }

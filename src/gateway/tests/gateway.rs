@@ -2,6 +2,7 @@
 //! guard that asked.
 
 mod access;
+mod answers;
 mod browser;
 mod channels;
 mod doctor;

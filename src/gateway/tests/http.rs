@@ -566,3 +566,31 @@ fn help_comes_at_once_whatever_limit_is_reached_and_whatever_cannot_be_written()
     assert_eq!((told.status, &told.body["decision"]), (200, &json!("allow")), "{}", told.text);
     kept.execute_batch("COMMIT").unwrap();
 }
+
+#[test]
+fn what_is_handed_in_many_at_a_time_is_told_of_under_one_name_each() {
+    let house = House::new("");
+    let ids: Vec<String> = std::thread::scope(|scope| {
+        let submit = |at: usize| house.submit(&format!("{MEDIUM}-{at}")).body["action_id"].as_str().unwrap().to_owned();
+        let all: Vec<_> = (0..8).map(|at| scope.spawn(move || submit(at))).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    // Whoever listens heard of each once, by the name that its client was given.
+    let mut heard: Vec<String> = Vec::new();
+    for id in &ids {
+        let told = house.get(&format!("/v1/requests/{id}/story"), &house.person);
+        let all = told.body["events"].as_array().unwrap().clone();
+        heard.extend(all.iter().filter(|one| one["type"] == "request.filed").map(|_| id.clone()));
+    }
+    assert_eq!(heard, ids);
+    let list = house.get("/v1/requests?status=pending", &house.person);
+    let mut listed: Vec<String> =
+        list.body["requests"].as_array().unwrap().iter().map(|one| one["action_id"].as_str().unwrap().to_owned()).collect();
+    let mut ids = ids;
+    listed.sort();
+    ids.sort();
+    assert_eq!(listed, ids);
+    for id in &ids {
+        house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    }
+}

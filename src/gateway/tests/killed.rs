@@ -108,6 +108,33 @@ fn after_the_answer_and_before_the_messages_say_so() {
 }
 
 #[test]
+fn after_a_card_was_taken_for_what_a_client_handed_in() {
+    let bot = Bot::new();
+    let mut house = bot.house();
+    let id = house.submit(MEDIUM).body["action_id"].as_str().unwrap().to_owned();
+    until(|| bot.cards().len() == 1);
+    // The client, the list, what happens and the message speak of one request.
+    assert_eq!(house.waiting()["action_id"], json!(id));
+    offered(&house);
+    let story = house.get(&format!("/v1/requests/{id}/story"), &house.person);
+    let kinds: Vec<_> = story.body["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect();
+    assert_eq!(kinds, ["request.filed", "request.offered"]);
+    house.kill();
+    house.start();
+    // So they do after it was asked anew, and the card that is there still asks.
+    until(|| house.get(&format!("/v1/requests/{id}"), &house.client).body["status"] == "pending");
+    assert_eq!(house.waiting()["action_id"], json!(id));
+    assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "approved");
+    let seen = house.get(&format!("/v1/requests/{id}?wait=20"), &house.client);
+    assert_eq!(seen.body["decision"], "allow", "{}", seen.text);
+    closed(&bot, "approved");
+    assert_eq!(bot.cards().len(), 1);
+    let list = house.get("/v1/requests", &house.person);
+    let names: Vec<_> = list.body["requests"].as_array().unwrap().iter().map(|one| one["action_id"].clone()).collect();
+    assert_eq!(names, [json!(id)], "{}", list.text);
+}
+
+#[test]
 fn while_a_call_of_a_tool_waits_that_was_handed_in() {
     let mut house = House::new("unsigned_tier = 3\n");
     let secret = "an-input-that-is-for-nobodys-eyes";
