@@ -183,7 +183,9 @@ impl<'a> Replay<'a> {
                 Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
             }
             // What reads it there is not looked for: most often it is a shell.
-            What::Typed(typed) => self.engine.plain_line(typed.text.trim_end().into()).map_err(|error| error.to_string())?,
+            What::Typed(typed) => {
+                self.engine.plain_line(typed.text.trim_end().into()).map_err(|error| error.to_string())?
+            }
             What::Files(changes) => Request::Files(changes.clone()),
             What::Tool { name, input } => self.engine.tool(ToolCall::of_text(name, input)),
             What::Other => Request::Files(Vec::new()),

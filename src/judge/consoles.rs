@@ -6,10 +6,10 @@ pub use super::analysis::is_shell;
 
 use super::Facts;
 use super::analysis::act::{Act, Input, Output, Verb};
+use super::risk::Finding;
 use super::rules::catalog::Catalog;
 use super::rules::glob;
 use super::rules::model::{Console, Program, Runs};
-use super::risk::Finding;
 use super::tier::{Reversibility, Tier};
 
 /// The rule of what is typed later and told to nobody.
@@ -83,7 +83,9 @@ fn waits(console: &Console, program: &Program, act: &Act, catalog: &Catalog) -> 
     if console.words.is_empty() {
         return few(0);
     }
-    let fits = |words: &String| few(words.split(' ').filter(|word| !word.starts_with('-')).count()) && says(words, program, act);
+    let fits = |words: &String| {
+        few(words.split(' ').filter(|word| !word.starts_with('-')).count()) && says(words, program, act)
+    };
     console.words.iter().any(fits)
 }
 
@@ -101,16 +103,24 @@ fn says(words: &str, program: &Program, act: &Act) -> bool {
 fn is_given(option: &str, program: &Program, act: &Act) -> bool {
     let specs = || program.options.iter().chain(program.subs.iter().flat_map(|sub| &sub.options));
     let same = |name: &str| {
-        name == option || specs().any(|spec| spec.names.iter().any(|known| known == name) && spec.names.iter().any(|known| known == option))
+        name == option
+            || specs().any(|spec| {
+                spec.names.iter().any(|known| known == name) && spec.names.iter().any(|known| known == option)
+            })
     };
     let letter = option.strip_prefix('-').filter(|rest| rest.len() == 1);
     // Of a program whose options are not described, short ones may stand in one word.
     let in_cluster = |word: &str| {
-        let cluster = word.strip_prefix('-').filter(|rest| rest.len() <= 3 && rest.chars().all(|one| one.is_ascii_lowercase()));
+        let cluster =
+            word.strip_prefix('-').filter(|rest| rest.len() <= 3 && rest.chars().all(|one| one.is_ascii_lowercase()));
         letter.is_some_and(|letter| cluster.is_some_and(|cluster| cluster.contains(letter)))
     };
     act.flags.iter().any(|flag| same(&flag.name))
-        || act.args.iter().filter_map(|arg| arg.known()).any(|arg| arg == option || specs().next().is_none() && in_cluster(&arg))
+        || act
+            .args
+            .iter()
+            .filter_map(|arg| arg.known())
+            .any(|arg| arg == option || specs().next().is_none() && in_cluster(&arg))
 }
 
 /// Whether a variable names another program in its place, which waits for nothing.

@@ -74,7 +74,8 @@ const INNER_NAME: &[&str] = &["name", "tool", "tool_name", "toolName"];
 const INNER_INPUT: &[&str] = &["arguments", "args", "input", "tool_input", "toolInput", "parameters", "params"];
 
 /// Fields that hold something to run beside a command: which of them the tool runs is not known.
-const BESIDE: &[&str] = &["script", "shell", "argv", "code", "arguments", "input", "params", "parameters", "url", "uri", "query"];
+const BESIDE: &[&str] =
+    &["script", "shell", "argv", "code", "arguments", "input", "params", "parameters", "url", "uri", "query"];
 
 /// What the field `command` of a tool that edits files may say, where it is no command of a shell.
 const EDITS: &[&str] = &["create", "write", "str_replace", "insert", "replace", "edit", "append"];
@@ -175,8 +176,8 @@ fn typed(known: &Known, keys: &str, arguments: &Value) -> What {
     /// An interrupt, an end of input, what ends a line, what throws it away.
     const PLAIN: [char; 6] = ['\u{3}', '\u{4}', '\r', '\n', '\u{15}', '\u{1c}'];
     let mut text = known.enter.iter().fold(keys.to_owned(), |text, key| text.replace(key.as_str(), "\n"));
-    let is_edited =
-        known.edits.iter().any(|key| text.contains(key.as_str())) || text.chars().any(|key| key.is_control() && !PLAIN.contains(&key));
+    let is_edited = known.edits.iter().any(|key| text.contains(key.as_str()))
+        || text.chars().any(|key| key.is_control() && !PLAIN.contains(&key));
     let field = known.when.as_ref().and_then(|(field, _)| arguments.get(field)?.as_str());
     if field.is_some_and(|word| known.ends.iter().any(|end| end == word)) {
         text.push('\n');
@@ -257,7 +258,8 @@ fn is_more_than_a_command(arguments: &Value) -> bool {
     let Some(members) = arguments.as_object() else { return false };
     let commands = members.keys().filter(|name| COMMAND.contains(&name.as_str())).count();
     let beside = |(name, value): (&String, &Value)| {
-        !COMMAND.contains(&name.as_str()) && (BESIDE.contains(&name.as_str()) && !value.is_null() || holds_objects(value))
+        !COMMAND.contains(&name.as_str())
+            && (BESIDE.contains(&name.as_str()) && !value.is_null() || holds_objects(value))
     };
     commands > 1 || commands == 1 && members.iter().any(beside)
 }

@@ -12,10 +12,10 @@ use super::call::{Call, Typed, What};
 use super::hosts::Host;
 use crate::app::engine::{Engine, EngineError, Judged};
 use crate::judge::agents::model::Does;
-use crate::judge::{Judgment, consoles};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::ledger::{Deeds, Ledger, Named};
 use crate::judge::tools::ToolCall;
+use crate::judge::{Judgment, consoles};
 
 /// What deeds of typing go by in the record. No program has this name.
 const TYPING: &str = ":typing";
@@ -56,7 +56,12 @@ pub(super) fn judged(engine: &Engine, host: Host, invocation: Invocation) -> (In
 ///
 /// # Errors
 /// The shell that would read it cannot be told.
-pub(super) fn request(engine: &Engine, invocation: &Invocation, to: Option<&str>, typed: &Typed) -> Result<Option<Request>, EngineError> {
+pub(super) fn request(
+    engine: &Engine,
+    invocation: &Invocation,
+    to: Option<&str>,
+    typed: &Typed,
+) -> Result<Option<Request>, EngineError> {
     let ledger = engine.ledger(invocation);
     let mut heard = ledger.as_ref().map(|ledger| Heard::of(ledger, to)).unwrap_or_default();
     heard.take(&typed.text, typed.is_edited);

@@ -584,8 +584,12 @@ fn what_is_handed_in_many_at_a_time_is_told_of_under_one_name_each() {
     }
     assert_eq!(heard, ids);
     let list = house.get("/v1/requests?status=pending", &house.person);
-    let mut listed: Vec<String> =
-        list.body["requests"].as_array().unwrap().iter().map(|one| one["action_id"].as_str().unwrap().to_owned()).collect();
+    let mut listed: Vec<String> = list.body["requests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["action_id"].as_str().unwrap().to_owned())
+        .collect();
     let mut ids = ids;
     listed.sort();
     ids.sort();

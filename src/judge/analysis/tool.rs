@@ -36,15 +36,7 @@ impl Walker<'_> {
         }
     }
 
-    fn held_in(
-        &mut self,
-        state: &mut State,
-        frame: &Frame,
-        what: &Held,
-        on_path: Effect,
-        value: &Json,
-        span: Span,
-    ) {
+    fn held_in(&mut self, state: &mut State, frame: &Frame, what: &Held, on_path: Effect, value: &Json, span: Span) {
         if !self.step(span) {
             return;
         }

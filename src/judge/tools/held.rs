@@ -147,7 +147,9 @@ impl Search<'_> {
             return;
         }
         match value {
-            Value::String(text) if address::is_one(text, &self.lexicon.schemes) && !matches!(what, Held::Command) => self.value(value, language, depth),
+            Value::String(text) if address::is_one(text, &self.lexicon.schemes) && !matches!(what, Held::Command) => {
+                self.value(value, language, depth)
+            }
             Value::String(_) => self.hold(what.clone(), value.clone()),
             Value::Array(elements) => {
                 elements.iter().for_each(|element| self.texts(what, element, language, depth + 1));
@@ -155,7 +157,8 @@ impl Search<'_> {
             Value::Object(members) => {
                 let before = self.found.parts.len();
                 self.object(members, language, depth);
-                let is_run = matches!(what, Held::Command | Held::Code(_)) && !matches!(what, Held::Code(sql) if sql == "sql");
+                let is_run =
+                    matches!(what, Held::Command | Held::Code(_)) && !matches!(what, Held::Code(sql) if sql == "sql");
                 // A command that cannot be told from what is around it.
                 if is_run && before == self.found.parts.len() {
                     self.hold(what.clone(), value.clone());
@@ -176,9 +179,7 @@ impl Search<'_> {
 
     /// A program and its arguments, which stand beside one another or in one list.
     fn arguments(&mut self, members: &[(String, &Value)]) {
-        let named = |names: &[String]| {
-            members.iter().find(|(name, _)| names.contains(name)).map(|(_, value)| *value)
-        };
+        let named = |names: &[String]| members.iter().find(|(name, _)| names.contains(name)).map(|(_, value)| *value);
         let Some(given) = named(&self.lexicon.arguments) else { return };
         let program = named(&self.lexicon.program).and_then(Value::as_str).filter(|word| !word.trim().is_empty());
         let list = given.as_array().filter(|list| !list.iter().any(|word| word.is_object() || word.is_array()));
@@ -306,7 +307,8 @@ mod tests {
 
     #[test]
     fn a_call_in_a_call_is_found_with_its_server() {
-        let input = json!({"steps": [{"server_name": "github", "tool_name": "delete_repo", "arguments": "{\"a\": 1}"}]});
+        let input =
+            json!({"steps": [{"server_name": "github", "tool_name": "delete_repo", "arguments": "{\"a\": 1}"}]});
         let found = of(&ToolCall::new("batch", input), false, &Catalog::builtin());
         assert_eq!(found.calls.len(), 1);
         assert_eq!(found.calls[0].title(), "github.delete_repo");

@@ -127,7 +127,8 @@ fn verdict_within(call: &ToolCall, catalog: &Catalog, depth: usize) -> Verdict {
         let parts = holds.flat_map(|holding| {
             let values = pointer::find(&call.input, &holding.at).into_iter();
             let said = holding.language.as_ref().and_then(|at| pointer::find(&call.input, at).first().copied());
-            let language = said.and_then(Value::as_str).and_then(|word| held::language(&catalog.lexicon().lexicon, word));
+            let language =
+                said.and_then(Value::as_str).and_then(|word| held::language(&catalog.lexicon().lexicon, word));
             let what = language.unwrap_or_else(|| holding.what.clone());
             values.map(move |value| Part { what: what.clone(), value: value.clone() })
         });

@@ -13,7 +13,8 @@ fn hermes(home: &Home, session: &str, tool: &str, input: &Value) -> String {
 }
 
 fn copilot(home: &Home, tool: &str, input: &Value) -> String {
-    let call = json!({ "sessionId": "c", "timestamp": 1, "cwd": home.path("work"), "toolName": tool, "toolArgs": input });
+    let call =
+        json!({ "sessionId": "c", "timestamp": 1, "cwd": home.path("work"), "toolName": tool, "toolArgs": input });
     said(&hook(home, "copilot", &call.to_string())).0
 }
 
@@ -63,7 +64,12 @@ fn what_is_typed_is_read_in_the_language_of_what_listens() {
         ("mysql shop", "SELECT name FROM users;", "DROP TABLE users;", "databases.drop"),
         ("redis-cli", "GET a", "FLUSHALL", "databases."),
         ("python3", "print(\"hi\")", "import shutil; shutil.rmtree('/home')", "effects.delete"),
-        ("python3 -m pdb x.py", "print(\"hi\")", "import os; os.system('git push --force origin main')", "git.push-force"),
+        (
+            "python3 -m pdb x.py",
+            "print(\"hi\")",
+            "import os; os.system('git push --force origin main')",
+            "git.push-force",
+        ),
         ("node", "console.log(1)", "require('fs').rmSync('/home', { recursive: true })", "effects.delete"),
     ] {
         starts(&home, program, program);

@@ -11,7 +11,7 @@ pub use self::tool::{HoldingShape, ToolShape, ValueTestShape};
 use crate::judge::analysis::class::PathClass;
 use crate::judge::document::{At, Fields};
 use crate::judge::rules::model::{
-    Console,     FetchInto, HostClass, InputTest, Lowering, Module, Note, Packed, SettingLine, TaintName, Tasks,
+    Console, FetchInto, HostClass, InputTest, Lowering, Module, Note, Packed, SettingLine, TaintName, Tasks,
 };
 use crate::judge::tier::{Reversibility, Tier};
 
