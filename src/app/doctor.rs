@@ -200,7 +200,7 @@ fn nothing(only: &[String]) -> String {
     let all: Vec<String> = CHECKS.iter().map(ToString::to_string).chain(agents()).collect();
     let names = only.join(", ");
     if only.iter().all(|name| all.contains(name)) {
-        return format!("{names}: nothing of that is here to be checked");
+        return format!("no check is named {names} here: nothing of that is set up");
     }
     let near = only.iter().find_map(|name| nearest(name, all.iter().map(String::as_str)));
     let near = near.map_or_else(String::new, |name| format!("; did you mean: guard doctor {name}"));

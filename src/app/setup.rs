@@ -24,7 +24,7 @@ use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
 use super::install::wirer::{Planned, Wirer};
 use super::install::{self, InstallError};
-use super::status;
+use super::{screen, status};
 use crate::config::values::place;
 use crate::judge::policy::Preset;
 use crate::prompt::confirm::confirm;
@@ -167,7 +167,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         return Ok(exit::REFUSED);
     }
     if !args.json {
-        say_problems(&plan.problems)?;
+        say_problems(&plan.problems);
     }
     if args.dry_run {
         // Whoever stops reading what would change has seen enough.
@@ -206,8 +206,8 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     closing::after(args, &engine, &wishes, &plan, code)
 }
 
-fn say_problems(problems: &[String]) -> io::Result<()> {
-    problems.iter().try_for_each(|problem| writeln!(io::stderr(), "guard: {problem}"))
+fn say_problems(problems: &[String]) {
+    problems.iter().for_each(|problem| screen::complain(&format!("guard: {problem}")));
 }
 
 fn dry(args: &SetupArgs, plan: &Plan, look: &Look) -> Result<u8, Failure> {
@@ -228,6 +228,7 @@ fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, code: u8) -> Result<u
         let done = json!({ "made": true, "changes": plan.changes(), "problems": plan.problems });
         writeln!(out, "{done}")?;
     } else {
+        let mut out = screen::Fitted::over(out, true);
         writeln!(out, "No agent and no new shell asks guard any more. Shells that are open still do.")?;
         writeln!(out, "The record stays: {}", engine::paths()?.folder().display())?;
         if let Some(file) = edits::config_file(engine).filter(|file| file.exists()) {

@@ -152,7 +152,7 @@ fn kept_stdin() -> Option<OwnedFd> {
 fn one_by_number(question: &str, lines: &[String], kept: usize) -> io::Result<usize> {
     let marked = |number: usize| if number == kept { '*' } else { ' ' };
     let listed = lines.iter().enumerate().map(|(number, line)| format!(" {} {}  {line}\n", marked(number), number + 1));
-    let mut text = format!("\n{question}\n{}", listed.collect::<String>());
+    let mut text = line::fitted(&format!("\n{question}\n{}", listed.collect::<String>())) + "\n";
     loop {
         let typed = line::ask(&text, &format!("1 to {}, Enter keeps {}, q cancels:", lines.len(), kept + 1))?;
         match typed.trim() {
@@ -172,7 +172,7 @@ fn some_by_number(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usiz
         let mark = if *on { '*' } else { ' ' };
         format!(" {mark} {}  {name}\n", number + 1)
     });
-    let mut text = format!("\n{question}\n{}", listed.collect::<String>());
+    let mut text = line::fitted(&format!("\n{question}\n{}", listed.collect::<String>())) + "\n";
     loop {
         let typed = line::ask(&text, "Numbers, Enter keeps what is marked, 0 is none, q cancels:")?;
         let typed = typed.trim();

@@ -386,3 +386,29 @@ fn in_a_home_each_file_is_looked_at_once_and_an_agent_that_does_not_ask_is_not_s
     assert_ne!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stderr).contains("the account's own"), "{output:?}");
 }
+
+#[test]
+fn what_setup_asks_and_says_breaks_between_words() {
+    for columns in [40_u16, 80] {
+        let home = lived_in();
+        let mut terminal = up_to_the_approver(&home, "\n", columns);
+        terminal.send("n\n");
+        terminal.wait_for("Make these changes?");
+        let before = terminal.raw.len();
+        terminal.send("y\n");
+        assert_eq!(ended(terminal.wait_exit()), "exit 0");
+        let whole = String::from_utf8_lossy(&terminal.raw).into_owned();
+        // What changes in files is shown as it stands there.
+        let asked = whole.split("configuration: /").next().unwrap();
+        let said = whole.split("guard doctor tries it:").nth(1).unwrap();
+        assert!(before < whole.len() && asked.len() < whole.len(), "{whole}");
+        for line in asked.lines().chain(said.lines()).map(str::trim_end) {
+            // A path is one word.
+            let fits = line.chars().count() <= columns.into() || line.trim_start().starts_with(['/', '(']);
+            assert!(fits, "{columns}: {line}");
+        }
+        for word in ["passphrase?", "--remove."] {
+            assert!(asked.contains(word) || said.contains(word), "{columns}: {word}\n{whole}");
+        }
+    }
+}
