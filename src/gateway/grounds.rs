@@ -79,7 +79,10 @@ mod tests {
 
     #[test]
     fn parts_are_marked_with_the_worst_that_is_in_them() {
-        let one = of("ls; rm \u{202e}x; git push", &json!([finding(3, &[(4, 12)]), finding(2, &[(7, 20)]), finding(1, &[(0, 2)])]));
+        let one = of(
+            "ls; rm \u{202e}x; git push",
+            &json!([finding(3, &[(4, 12)]), finding(2, &[(7, 20)]), finding(1, &[(0, 2)])]),
+        );
         let told = parts(&one);
         let texts: Vec<(&str, Option<u64>)> =
             told.iter().map(|part| (part["text"].as_str().unwrap(), part["tier"].as_u64())).collect();
@@ -93,6 +96,9 @@ mod tests {
         }
         assert_eq!(parts(&pending()), [json!({ "text": "npm install left-pad", "tier": null })]);
         let told = shown(one.grounds.as_ref().unwrap());
-        assert_eq!((&told["findings"][0]["reason"], &told["evidence"][0]), (&json!("Bad ⟨ESC⟩."), &json!("x ⟨U+202E⟩")));
+        assert_eq!(
+            (&told["findings"][0]["reason"], &told["evidence"][0]),
+            (&json!("Bad ⟨ESC⟩."), &json!("x ⟨U+202E⟩"))
+        );
     }
 }

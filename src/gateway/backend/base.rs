@@ -204,7 +204,8 @@ impl Base {
     /// They cannot be read.
     pub fn filed(&self) -> Result<Vec<(String, String, String, Timestamp)>, String> {
         let read = || {
-            let sql = "SELECT request, action, client, created FROM submission WHERE request IS NOT NULL ORDER BY created";
+            let sql =
+                "SELECT request, action, client, created FROM submission WHERE request IS NOT NULL ORDER BY created";
             let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, time(row.get(3)?)));
             self.connection.prepare(sql)?.query_map([], row)?.collect::<rusqlite::Result<Vec<_>>>()
         };

@@ -136,7 +136,10 @@ fn a_card_says_why_as_the_one_at_a_terminal_does() {
     let added = texts(&mut page, "article mark.part[data-tier=\"2\"]");
     assert!(added.len() == 1 && added[0].ends_with("left-pad-of-somebody"), "{added:?}");
     let reasons = texts(&mut page, "article .reasons li");
-    assert!(reasons[0].contains("tier 3 · effects.delete-recursive") && reasons[0].contains("touches data"), "{reasons:?}");
+    assert!(
+        reasons[0].contains("tier 3 · effects.delete-recursive") && reasons[0].contains("touches data"),
+        "{reasons:?}"
+    );
     assert!(reasons[1].contains("tier 2 · packages."), "{reasons:?}");
     let evidence = texts(&mut page, "article .reasons .evidence");
     assert!(evidence.iter().any(|sentence| sentence.contains("data")), "{reasons:?}");

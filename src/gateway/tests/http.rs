@@ -547,7 +547,8 @@ fn help_comes_at_once_whatever_limit_is_reached_and_whatever_cannot_be_written()
     let mut many = vec![json!({ "command": "true", "cwd": house.path("work") }); 70];
     many.push(json!({ "command": "xdg-open https://988lifeline.org/", "cwd": house.path("work") }));
     let told = house.post("/v1/requests/batch", &house.client, &json!(many));
-    let codes: Vec<u64> = told.body.as_array().unwrap().iter().map(|one| one["status_code"].as_u64().unwrap()).collect();
+    let codes: Vec<u64> =
+        told.body.as_array().unwrap().iter().map(|one| one["status_code"].as_u64().unwrap()).collect();
     assert!(codes.contains(&429) && codes[70] == 200, "{codes:?}");
     // What reads nearly like it is counted as any other.
     house.until(|| house.submit("true").status == 429);
@@ -583,8 +584,12 @@ fn what_is_handed_in_many_at_a_time_is_told_of_under_one_name_each() {
     }
     assert_eq!(heard, ids);
     let list = house.get("/v1/requests?status=pending", &house.person);
-    let mut listed: Vec<String> =
-        list.body["requests"].as_array().unwrap().iter().map(|one| one["action_id"].as_str().unwrap().to_owned()).collect();
+    let mut listed: Vec<String> = list.body["requests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["action_id"].as_str().unwrap().to_owned())
+        .collect();
     let mut ids = ids;
     listed.sort();
     ids.sort();
