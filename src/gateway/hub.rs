@@ -254,6 +254,15 @@ pub fn view(shown: &Shown, now: Timestamp) -> Value {
     value["cwd"] = json!(guard_ui::ui::visible::text(&pending.cwd));
     value["why"] = json!(guard_ui::ui::visible::text(&pending.why));
     value["tier_name"] = json!(pending.tier.name());
+    value["parts"] = json!(crate::grounds::parts(pending));
+    if let Some(grounds) = &pending.grounds {
+        value["grounds"] = crate::grounds::shown(grounds);
+    }
+    if let Some(opinion) = &pending.review {
+        value["review"]["by"] = json!(guard_ui::ui::visible::text(&opinion.by));
+        value["review"]["reason"] = json!(guard_ui::ui::visible::text(&opinion.reason));
+    }
+    value["short_digest"] = json!(pending.short_digest());
     value["offers"] = json!(crate::answer::offers(pending));
     if let Some(said) = &pending.said {
         value["said"] = json!(guard_ui::ui::visible::text(said));

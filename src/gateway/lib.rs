@@ -20,6 +20,7 @@ pub mod closing;
 pub mod config;
 pub mod connections;
 pub mod escalating;
+pub mod grounds;
 pub mod hub;
 pub mod keyring;
 pub mod mcp;

@@ -9,7 +9,7 @@ use jiff::{Timestamp, Zoned};
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 
-use crate::answer::{self, Answerer};
+use crate::answer::{self, Answerer, Bar};
 use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::backend::Offer;
@@ -55,6 +55,8 @@ pub fn card(app: &App, shown: &Shown) -> Card {
         decision: pending.decision,
         crisis: pending.crisis,
         said: pending.said.as_deref().map(visible),
+        digest: pending.short_digest(),
+        sign: bar == Some(Bar::Signature),
         bar: bar.map(|bar| bar.to_string()),
         replies: usual(app),
         link: config.page.as_ref().map(|page| format!("{}/#{}", page.trim_end_matches('/'), shown.action)),

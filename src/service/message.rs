@@ -258,6 +258,9 @@ pub struct New {
     /// Its card offers a grant.
     #[serde(default)]
     pub may_grant: bool,
+    /// What is known of what it would touch.
+    #[serde(default)]
+    pub evidence: Vec<String>,
 }
 
 /// A person's answer.

@@ -61,6 +61,7 @@ impl Requests {
                 plea: new.plea.clone(),
                 opinion: new.opinion.cloned(),
                 may_grant: new.may_grant,
+                evidence: new.evidence.to_vec(),
             }))),
         }
     }

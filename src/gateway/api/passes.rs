@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 use tokio::sync::watch;
 
@@ -85,7 +84,7 @@ pub async fn gone(app: Arc<App>, caller: &Caller) {
         }
         let ends = async {
             match until.flatten() {
-                Some(until) => tokio::time::sleep_until(Instant::from(until).into()).await,
+                Some(until) => tokio::time::sleep_until(until.into()).await,
                 None => std::future::pending().await,
             }
         };

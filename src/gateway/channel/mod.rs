@@ -52,12 +52,33 @@ pub struct Card {
     pub crisis: bool,
     /// Why, as whoever asked says.
     pub said: Option<String>,
+    /// The first letters of the digest of what was asked: the same on every card of it.
+    pub digest: String,
     /// Why no yes is taken here, where none is.
     pub bar: Option<String>,
+    /// A yes is an approver's signature, which a passkey gives on the page.
+    pub sign: bool,
     /// What a no may say with one tap.
     pub replies: Vec<String>,
     /// All of it, where there is a page.
     pub link: Option<String>,
+}
+
+impl Card {
+    /// Whether a message offers a yes in which the command may have so many characters: nobody approves what they are
+    /// shown in part, unless all of it is a tap away.
+    #[must_use]
+    pub fn offers_yes(&self, most: usize) -> bool {
+        self.bar.is_none() && (self.link.is_some() || !text::is_cut(&self.command, most))
+    }
+
+    /// The page, for a button that opens it: where a yes is signed there, and where the command is shown whole only there.
+    /// Messengers refuse addresses that are none of the web's.
+    #[must_use]
+    pub fn button_to_page(&self, most: usize) -> Option<&str> {
+        let link = self.link.as_deref().filter(|link| link.starts_with("https://"));
+        link.filter(|_| self.sign || text::is_cut(&self.command, most))
+    }
 }
 
 /// Why a message was not taken.

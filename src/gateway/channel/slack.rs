@@ -96,12 +96,16 @@ impl Slack {
             button
         };
         let mut row = Vec::new();
-        if card.bar.is_none() {
+        if card.offers_yes(MOST) {
             row.push(button("Approve", Some("primary"), Press::Approve));
         }
         row.push(button("Deny", Some("danger"), Press::Deny));
         for (at, words) in (0..).zip(card.replies.iter().take(3)) {
             row.push(button(&format!("No: {words}"), None, Press::Reply(at)));
+        }
+        if let Some(page) = card.button_to_page(MOST) {
+            let label = json!({ "type": "plain_text", "text": "Open the page" });
+            row.push(json!({ "type": "button", "text": label, "action_id": heard::OPEN, "url": page }));
         }
         json!([section, { "type": "actions", "elements": row }])
     }

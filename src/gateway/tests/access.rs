@@ -124,6 +124,23 @@ fn an_answer_over_a_socket_counts_only_while_its_token_does() {
 }
 
 #[test]
+fn what_is_no_answer_over_a_socket_is_told_so_and_the_next_one_counts() {
+    let house = House::new("");
+    let agent = house.agent(MEDIUM);
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    let mut socket = Socket::open(&house, ("authorization", &format!("Bearer {}", house.person)));
+    for text in ["{ this is no JSON", "", "null", "[]", r#"{"type":"tier3_decision"}"#] {
+        socket.runtime.block_on(socket.stream.send(Message::text(text.to_owned()))).unwrap();
+        let told = socket.next(&["error"]).unwrap();
+        assert!(told["detail"].as_str().unwrap().contains("no tier3_decision"), "{text}: {told}");
+    }
+    assert_eq!(house.waiting()["action_id"], id.as_str());
+    socket.say(&json!({ "type": "tier3_decision", "action_id": id, "decision": "approve" }));
+    assert_eq!(socket.next(&["tier3_decision_ack"]).unwrap()["outcome"], "done");
+    assert!(agent.wait_with_output().unwrap().status.success());
+}
+
+#[test]
 fn a_stream_of_the_page_ends_when_the_page_logs_out() {
     let house = House::new("");
     let login = json!({ "secret": house.person }).to_string();

@@ -4,6 +4,7 @@
 mod access;
 mod answers;
 mod browser;
+mod callbacks;
 mod channels;
 mod doctor;
 mod house;
