@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 
 use super::approver::sign;
-use super::ask::{Asked, Offer, asked_for};
+use super::ask::{Asked, Offer, asked_for, evidence};
 use super::authorize::folder_identity;
 use super::engine::Engine;
 use super::notify;
@@ -158,6 +158,7 @@ pub fn file_refused(
         opinion: Some(opinion),
         // A yes against a reviewer's no is for once.
         may_grant: false,
+        evidence: &evidence(engine, invocation, judgment),
     };
     let queue = engine.requests().ok()?;
     let Ok(Filed::Waits { id, .. }) = queue.file(&request, now) else { return None };
@@ -236,6 +237,7 @@ impl<'a> Asking<'a> {
             plea: &wait.plea,
             opinion: wait.opinion.as_ref(),
             may_grant,
+            evidence: &evidence(engine, invocation, judgment),
         };
         let (id, signing) = match queue.file(&request, now).map_err(told)? {
             Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),

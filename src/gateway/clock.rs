@@ -56,16 +56,6 @@ impl<K: Hash + Eq> Limits<K> {
         }
         Err(over)
     }
-
-    /// How long to wait until one may be taken; nothing is taken.
-    ///
-    /// # Errors
-    /// The time until one may be taken again.
-    pub fn look(&self, key: &K, now: Instant) -> Result<(), Duration> {
-        let full = self.full_at.get(key).copied().unwrap_or(now).max(now) + self.rate.every;
-        let over = full.saturating_duration_since(now).saturating_sub(self.rate.every * self.rate.burst);
-        if over.is_zero() { Ok(()) } else { Err(over) }
-    }
 }
 
 #[cfg(test)]
@@ -78,7 +68,6 @@ mod tests {
         let now = Instant::now();
         assert_eq!(limits.take("a", now), Ok(()));
         assert_eq!(limits.take("a", now), Ok(()));
-        assert_eq!(limits.look(&"a", now), Err(Duration::from_secs(1)));
         assert_eq!(limits.take("a", now), Err(Duration::from_secs(1)));
         assert_eq!(limits.take("b", now), Ok(()), "others have their own");
         assert_eq!(limits.take("a", now + Duration::from_millis(999)), Err(Duration::from_millis(1)));

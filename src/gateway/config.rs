@@ -6,13 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use jiff::civil::{Time, Weekday};
 use serde::Deserialize;
+
+use crate::address::{Network, counted};
 
 /// The port, where the file names none. Browsers refuse 6000, which older documents name.
 pub const PORT: u16 = 6180;
@@ -35,6 +37,8 @@ pub struct Config {
     pub page: Option<String>,
     /// A proxy in front of it does TLS: only then may it listen elsewhere than on this machine.
     pub behind_proxy: bool,
+    /// Addresses and networks of the proxies in front of it: only these are believed when they say whom they speak for.
+    pub proxies: Vec<Network>,
     /// A certificate of its own, with those between it and its authority, as PEM: then it speaks TLS wherever it listens
     /// for more than this machine.
     pub certificate: Option<PathBuf>,
@@ -48,6 +52,12 @@ pub struct Config {
     pub callback: Vec<Callback>,
     /// How long a channel may take to accept a message, in seconds.
     pub accept_secs: u64,
+    /// How long a client may take for the head of a request, and for its body, in seconds.
+    pub request_secs: u64,
+    /// The most connections at once.
+    pub connections: usize,
+    /// The most connections from one address, which is neither this machine's nor a proxy's.
+    pub connections_each: usize,
     /// Hosts of push services: what a browser names as the address of a device is one of these, or is refused.
     pub push_hosts: Vec<String>,
 }
@@ -72,6 +82,24 @@ impl Config {
     pub fn accept(&self) -> Duration {
         Duration::from_secs(self.accept_secs.clamp(1, 60))
     }
+
+    /// How long a client may take for the head of a request, and for its body.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(self.request_secs.clamp(1, 300))
+    }
+
+    /// The address that a connection is counted by; `None` where one address stands for many clients.
+    #[must_use]
+    pub fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
+        let address = peer.to_canonical();
+        let is_proxy = if self.proxies.is_empty() {
+            self.behind_proxy
+        } else {
+            self.proxies.iter().any(|proxy| proxy.has(address))
+        };
+        (!address.is_loopback() && !is_proxy).then(|| counted(address))
+    }
 }
 
 impl Default for Config {
@@ -82,6 +110,7 @@ impl Default for Config {
             hosts: Vec::new(),
             page: None,
             behind_proxy: false,
+            proxies: Vec::new(),
             certificate: None,
             key: None,
             unsigned_tier: 2,
@@ -89,6 +118,9 @@ impl Default for Config {
             route: Vec::new(),
             callback: Vec::new(),
             accept_secs: 5,
+            request_secs: 30,
+            connections: 16_384,
+            connections_each: 256,
             push_hosts: PUSH_HOSTS.map(str::to_owned).into(),
         }
     }
@@ -477,6 +509,16 @@ mod tests {
         }
         let both = Config::parse(&format!("{certificate}{key}behind_proxy = true\n"));
         assert!(both.unwrap_err().contains("set one of both"));
+    }
+
+    #[test]
+    fn connections_are_counted_by_an_address_that_is_one_clients() {
+        let of = |text: &str, peer: &str| Config::parse(text).unwrap().counted(peer.parse().unwrap());
+        assert_eq!(of("", "192.0.2.1"), "192.0.2.1".parse().ok());
+        assert_eq!(of("", "127.0.0.9"), None);
+        assert_eq!(of("behind_proxy = true", "192.0.2.1"), None);
+        let named = "behind_proxy = true\nproxies = [\"192.0.2.1\"]";
+        assert_eq!((of(named, "::ffff:192.0.2.1"), of(named, "192.0.2.2")), (None, "192.0.2.2".parse().ok()));
     }
 
     #[test]

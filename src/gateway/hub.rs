@@ -88,15 +88,17 @@ impl Hub {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in the queue as it is now, and tells what is new.
-    pub fn look(&self, all: Vec<Pending>, now: Timestamp) {
+    /// Takes in the queue as it is now, and tells what is new. `handed_in` says under which name a client handed one in.
+    pub fn look(&self, all: Vec<Pending>, handed_in: impl Fn(&Pending) -> Option<String>, now: Timestamp) {
         let mut inner = self.inner();
         let mut next = BTreeMap::new();
         let mut told = Vec::new();
         let (named, mut actions) = (std::mem::take(&mut inner.actions), HashMap::with_capacity(all.len()));
         for pending in all {
             let name = (pending.id.clone(), pending.filed);
-            let action = named.get(&name).cloned().unwrap_or_else(|| self.key.action(&pending.id, pending.filed));
+            let known = || named.get(&name).cloned();
+            let action = handed_in(&pending).or_else(known);
+            let action = action.unwrap_or_else(|| self.key.action(&pending.id, pending.filed));
             actions.insert(name, action.clone());
             let known = inner.requests.get(&action);
             let before = known.map(|shown| &shown.pending);
@@ -129,6 +131,12 @@ impl Hub {
             let more = json!({ "request": view(&shown, now) });
             self.push(&mut inner, kind, &shown.action, more, now);
         }
+    }
+
+    /// Whether this asking was seen before.
+    #[must_use]
+    pub fn knows(&self, pending: &Pending) -> bool {
+        self.inner().actions.contains_key(&(pending.id.clone(), pending.filed))
     }
 
     /// Tells of something that is not seen in the queue.
@@ -246,6 +254,15 @@ pub fn view(shown: &Shown, now: Timestamp) -> Value {
     value["cwd"] = json!(guard_ui::ui::visible::text(&pending.cwd));
     value["why"] = json!(guard_ui::ui::visible::text(&pending.why));
     value["tier_name"] = json!(pending.tier.name());
+    value["parts"] = json!(crate::grounds::parts(pending));
+    if let Some(grounds) = &pending.grounds {
+        value["grounds"] = crate::grounds::shown(grounds);
+    }
+    if let Some(opinion) = &pending.review {
+        value["review"]["by"] = json!(guard_ui::ui::visible::text(&opinion.by));
+        value["review"]["reason"] = json!(guard_ui::ui::visible::text(&opinion.reason));
+    }
+    value["short_digest"] = json!(pending.short_digest());
     value["offers"] = json!(crate::answer::offers(pending));
     if let Some(said) = &pending.said {
         value["said"] = json!(guard_ui::ui::visible::text(said));
@@ -277,6 +294,12 @@ mod tests {
     use super::*;
     use crate::answer::tests::{changed, pending};
 
+    impl Hub {
+        fn see(&self, all: Vec<Pending>, now: Timestamp) {
+            self.look(all, |_| None, now);
+        }
+    }
+
     fn kinds(heard: &[Arc<Event>]) -> Vec<&str> {
         heard.iter().map(|event| event.kind.as_str()).collect()
     }
@@ -285,12 +308,12 @@ mod tests {
     fn each_change_is_told_once_and_can_be_heard_again() {
         let hub = Hub::new(GatewayKey([1; 32]));
         let now = Timestamp::UNIX_EPOCH;
-        hub.look(vec![pending()], now);
-        hub.look(vec![pending()], now);
+        hub.see(vec![pending()], now);
+        hub.see(vec![pending()], now);
         let denied = changed(pending(), |one| {
             one.state = State::Denied;
         });
-        hub.look(vec![denied.clone()], now);
+        hub.see(vec![denied.clone()], now);
         let (heard, _) = hub.listen(Some(0));
         assert_eq!(kinds(&heard.unwrap()), ["tier3_approval_required", "request.filed", "request.answered"]);
         let (heard, _) = hub.listen(Some(2));
@@ -300,7 +323,7 @@ mod tests {
         let other = changed(denied, |one| {
             one.id = "d4f5".to_owned();
         });
-        hub.look(vec![other], now);
+        hub.see(vec![other], now);
         let (heard, _) = hub.listen(Some(3));
         assert_eq!(kinds(&heard.unwrap()), ["tier3_approval_required", "request.filed", "request.answered"]);
     }
@@ -308,7 +331,7 @@ mod tests {
     #[test]
     fn what_ended_before_the_start_is_no_news() {
         let hub = Hub::new(GatewayKey([1; 32]));
-        hub.look(
+        hub.see(
             vec![changed(pending(), |one| {
                 one.state = State::Used;
             })],
@@ -346,11 +369,11 @@ mod tests {
     #[test]
     fn what_did_not_change_is_the_same_value() {
         let hub = Hub::new(GatewayKey([1; 32]));
-        hub.look(vec![pending()], Timestamp::UNIX_EPOCH);
+        hub.see(vec![pending()], Timestamp::UNIX_EPOCH);
         let before = hub.all();
-        hub.look(vec![pending()], Timestamp::UNIX_EPOCH);
+        hub.see(vec![pending()], Timestamp::UNIX_EPOCH);
         assert!(Arc::ptr_eq(&before[0], &hub.all()[0]));
-        hub.look(vec![changed(pending(), |one| one.words = Some("no".to_owned()))], Timestamp::UNIX_EPOCH);
+        hub.see(vec![changed(pending(), |one| one.words = Some("no".to_owned()))], Timestamp::UNIX_EPOCH);
         assert_eq!(hub.all()[0].pending.words.as_deref(), Some("no"));
     }
 
@@ -360,7 +383,7 @@ mod tests {
         let odd = changed(pending(), |one| {
             one.command = "echo \u{202e}x\u{1b}[2J".to_owned();
         });
-        hub.look(vec![odd], Timestamp::UNIX_EPOCH);
+        hub.see(vec![odd], Timestamp::UNIX_EPOCH);
         let seen = view(&hub.all()[0], Timestamp::UNIX_EPOCH);
         assert_eq!(seen["command_shown"], "echo ⟨U+202E⟩x⟨ESC⟩[2J");
     }

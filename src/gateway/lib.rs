@@ -7,6 +7,8 @@
 //! [`mcp`] for MCP servers behind HTTP; [`stand_in`] plays a model for `guard doctor --live`. What may not enter: deciding
 //! whether a command may run.
 
+pub mod account;
+pub mod address;
 pub mod answer;
 pub mod api;
 pub mod backend;
@@ -16,12 +18,17 @@ pub mod check;
 pub mod clock;
 pub mod closing;
 pub mod config;
+pub mod connections;
+pub mod escalating;
+pub mod grounds;
 pub mod hub;
 pub mod keyring;
 pub mod mcp;
 pub mod name;
+pub mod names;
 pub mod pair;
 pub mod person;
+pub mod ports;
 pub mod push;
 pub mod reviewer;
 pub mod route;
@@ -33,7 +40,9 @@ pub mod talk;
 pub mod taps;
 pub mod tls;
 pub mod token;
+pub mod watching;
 pub mod wires;
 
 pub use guard_judge::judge;
+pub use guard_service::service;
 pub use guard_store::store;

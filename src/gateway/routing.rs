@@ -9,11 +9,12 @@ use jiff::{Timestamp, Zoned};
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 
-use crate::answer::{self, Answerer};
+use crate::answer::{self, Answerer, Bar};
 use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::backend::Offer;
 use crate::channel::{self, Card, Channel, Doing, Health, Status};
+use crate::escalating::Escalating;
 use crate::hub::{Shown, seconds_left};
 use crate::judge::answer_scope::AnswerScope;
 use crate::name::{hash, secret};
@@ -28,9 +29,6 @@ const TAPS: usize = 256;
 /// From how many waiting requests of one session on a notice stands for the cards.
 const FLOOD: usize = 4;
 
-/// How long a channel may take to accept that nobody answered.
-const ESCALATED: Duration = Duration::from_secs(10);
-
 /// A request as messengers show it.
 #[must_use]
 pub fn card(app: &App, shown: &Shown) -> Card {
@@ -40,6 +38,9 @@ pub fn card(app: &App, shown: &Shown) -> Card {
     let enrolled = app.account.approvers().is_any();
     let bar = answer::may_say_yes(pending, &anybody, enrolled, config.unsigned_tier, AnswerScope::Once).err();
     let by = pending.agent.as_deref().unwrap_or(&pending.origin);
+    let who = format!("{by} · {}", pending.session);
+    // Of a machine the requests of several accounts come in.
+    let who = if app.account.service.is_some() { format!("{who} · {}", pending.user) } else { who };
     Card {
         action_id: shown.action.clone(),
         request: pending.id.clone(),
@@ -49,11 +50,13 @@ pub fn card(app: &App, shown: &Shown) -> Card {
         tier: pending.tier.number(),
         tier_name: pending.tier.name().to_owned(),
         score: pending.score.to_string(),
-        who: visible(&format!("{by} · {}", pending.session)),
+        who: visible(&who),
         timeout_secs: seconds_left(pending, Timestamp::now()),
         decision: pending.decision,
         crisis: pending.crisis,
         said: pending.said.as_deref().map(visible),
+        digest: pending.short_digest(),
+        sign: bar == Some(Bar::Signature),
         bar: bar.map(|bar| bar.to_string()),
         replies: usual(app),
         link: config.page.as_ref().map(|page| format!("{}/#{}", page.trim_end_matches('/'), shown.action)),
@@ -78,7 +81,7 @@ pub fn note(app: &App, channel: &str, change: impl FnOnce(&mut Health)) {
 }
 
 /// Tells something that wants no answer, within this time. True when it was taken.
-async fn tell(app: &App, name: &str, wire: &dyn Channel, text: &str, within: Duration) -> bool {
+pub async fn tell(app: &App, name: &str, wire: &dyn Channel, text: &str, within: Duration) -> bool {
     let why = match tokio::time::timeout(within, wire.tell(text)).await {
         Ok(Ok(())) => {
             note(app, name, |health| health.sends = Some(Status::Up));
@@ -157,7 +160,9 @@ async fn carry(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
     let (_, mut stream) = app.hub.listen(None);
     let mut all = app.hub.all();
     let mut sending: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
+    let mut escalating = Escalating::default();
     loop {
+        escalating.look(&app, &wires).await;
         for shown in all.drain(..) {
             if shown.pending.state == State::Waiting {
                 sending.spawn(ask(app.clone(), wires.clone(), shown));
@@ -173,7 +178,7 @@ async fn carry(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
                 }
                 Ok(event) if event.kind == "request.late" => {
                     if let Some(shown) = app.hub.find(&event.action_id) {
-                        sending.spawn(escalate(app.clone(), wires.clone(), shown));
+                        escalating.begin(&app, &wires, shown);
                     }
                     ended.notify_one();
                 }
@@ -314,30 +319,6 @@ async fn digest(
         let _ = app.room.at(move |backend| backend.base().set_position(&position, &at.to_string())).await;
     }
     sent
-}
-
-/// Tells those who are to know that nobody answered.
-async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
-    let tier = shown.pending.tier.number();
-    let config = app.config();
-    let route = route(&config, &shown.pending, &Zoned::now());
-    let names = match tier {
-        _ if is_urgent(&shown.pending) => config.channel.iter().map(|channel| channel.name.clone()).collect(),
-        0..=2 => return,
-        _ => route.admin,
-    };
-    let late = if tier == 3 { format!("; guard approve {} lets it run once", shown.pending.id) } else { String::new() };
-    let front = if shown.pending.decision { "A decision for a person waits no more. " } else { "" };
-    let text = format!(
-        "{front}Nobody answered request {} (tier {tier}), and it was refused{late}: {}",
-        shown.pending.id,
-        guard_ui::ui::visible::text(&shown.pending.command)
-    );
-    for name in names {
-        let Some(wire) = wires.get(&name) else { continue };
-        tell(&app, &name, &*wire, &text, ESCALATED).await;
-    }
-    app.hub.tell("request.escalated", &shown.action, json!({ "tier": tier }), Timestamp::now());
 }
 
 /// The worst finding, and after it what a reviewer thinks.

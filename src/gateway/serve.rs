@@ -11,22 +11,27 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use listenfd::ListenFd;
-use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use crate::account::Account;
 use crate::api::access::Peer;
+use crate::api::passes::Passes;
 use crate::api::{AllLimits, App, locked, router, submit};
-use crate::backend::own::{Account, Own};
+use crate::backend::own::Own;
+use crate::backend::remote::Remote;
 use crate::backend::{Backend, Room};
 use crate::callback;
 use crate::config::Config;
+use crate::connections::{self, About, Manners, Places};
 use crate::hub::Hub;
 use crate::name::{hash, secret};
+use crate::names::Names;
 use crate::routing::Carrier;
+use crate::store::Paths;
 use crate::tls::{Presented, TlsListener};
-use crate::{push, submission, talk, tls};
+use crate::{ports, push, submission, talk, tls, watching};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
 const SETTLED: Duration = Duration::from_millis(15);
@@ -43,8 +48,20 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// The most files, and so connections, that it asks the system for: each that listens holds one.
 const FILES: u64 = 65_536;
 
+/// Files that connections leave alone: those of the record, of messengers, of judges.
+const SPARE: usize = 200;
+
+/// The most connections at once over the Unix socket.
+const OWN: usize = 256;
+
 /// The unit of systemd, with a place for where the program lies.
 const UNIT: &str = include_str!("guard-gateway.service");
+
+/// The unit of the gateway of a machine, with places for the program and its account.
+const SYSTEM: &str = include_str!("system/guard-gateway.service");
+
+/// The account of the machine's gateway, where root's configuration names none yet.
+const ACCOUNT: &str = "guard-gateway";
 
 /// The unit of the socket.
 const SOCKET: &str = include_str!("guard-gateway.socket");
@@ -58,7 +75,8 @@ pub struct ServeArgs {
     /// Say whether a gateway runs, how its channels are, and how many requests wait
     #[arg(long)]
     status: bool,
-    /// Print the systemd unit that runs it for this account; as socket, the one that starts it when somebody comes
+    /// Print the systemd unit that runs it for this account; as socket, the one that starts it when somebody comes; as
+    /// system, the one that runs it for a machine whose record guard serve --system keeps
     #[arg(long, conflicts_with = "status", value_name = "KIND", num_args = 0..=1, default_missing_value = "service")]
     unit: Option<Unit>,
     /// The configuration; without, gateway.toml beside guard's own
@@ -71,6 +89,7 @@ pub struct ServeArgs {
 enum Unit {
     Service,
     Socket,
+    System,
 }
 
 /// Serves until it is ended.
@@ -82,11 +101,18 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
         print!("{SOCKET}");
         return Ok(0);
     }
-    if args.unit.is_some() {
+    if let Some(unit) = args.unit {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let plain = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$', ' ']));
         let program = plain.ok_or("the gateway lies at a path that no unit can name: install it elsewhere")?;
-        print!("{}", UNIT.replace("@PROGRAM@", program));
+        let account = Account::of_this_process();
+        if unit == Unit::System && ["/home/", "/root/", "/tmp/", "/run/user/"].iter().any(|at| program.starts_with(at))
+        {
+            eprintln!("guard-gateway: it lies where the unit cannot see it: copy it to /usr/local/bin first");
+        }
+        let text = if unit == Unit::System { SYSTEM } else { UNIT };
+        let account = account.gateway().unwrap_or(ACCOUNT);
+        print!("{}", text.replace("@PROGRAM@", program).replace("@ACCOUNT@", account));
         return Ok(0);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -105,44 +131,47 @@ fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), 
         config.may_listen(address)?;
         config.listen = vec![address];
     }
+    if let Some(service) = &account.service {
+        // The service takes no more, whatever stands here.
+        config.unsigned_tier = config.unsigned_tier.min(service.gateway_unsigned_tier);
+    }
     Ok((path, config))
 }
 
-/// The socket: where the configuration says, else in the directory for such things.
-pub fn socket_path(config: &Config, folder: &Path) -> PathBuf {
-    config.socket.clone().unwrap_or_else(|| folder.join("gateway.sock"))
-}
-
-/// Takes as many files as the system gives without asking: what most shells hand down is enough for a thousand listeners.
-fn take_files() {
+/// Takes as many files as the system gives without asking, and says how many: what most shells hand down is enough for a
+/// thousand listeners.
+fn take_files() -> usize {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        let wanted = hard.min(FILES);
-        if soft < wanted {
-            // Where it is forbidden it stays as it was, and whoever comes too late waits.
-            let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted, hard);
-        }
-    }
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return SPARE };
+    let wanted = hard.min(FILES);
+    // Where it is forbidden it stays as it was, and whoever comes too late waits.
+    let raised = soft < wanted && setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).is_ok();
+    usize::try_from(if raised { wanted } else { soft }).unwrap_or(usize::MAX)
 }
 
 async fn serve(args: &ServeArgs) -> Result<u8, String> {
-    take_files();
+    let files = take_files();
     let account = Account::of_this_process();
+    let folder = account.folder()?;
     let (path, config) = configured(args, &account)?;
     let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
-    let paths = account.paths()?;
-    let opened = paths.clone();
-    let room = Room::open(move || Own::open(&opened).map(|own| Box::new(own) as Box<dyn Backend>))?;
+    let socket = account.socket(&config)?;
+    let (opened, keeper) = (folder.clone(), account.service.clone());
+    let room = Room::open(move || match keeper {
+        Some(service) => Remote::open(&service, &opened).map(|remote| Box::new(remote) as Box<dyn Backend>),
+        None => Own::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
+    })?;
     let key = room.at(|backend| backend.base().key()).await??;
-    let socket = socket_path(&config, paths.folder());
     let app = Arc::new(App {
         room,
         hub: Hub::new(key.clone()),
+        names: Names::default(),
         key,
         config: RwLock::new(Arc::new(config.clone())),
         guard: submission::guard()?,
         account,
         limits: Mutex::new(AllLimits::default()),
+        passes: Passes::default(),
         pages: Mutex::default(),
         logins: Mutex::default(),
         once: Mutex::default(),
@@ -151,6 +180,9 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
         channels: Mutex::default(),
         ports: RwLock::default(),
     });
+    for (request, action, client, since) in app.room.at(|backend| backend.base().filed()).await?? {
+        app.names.set(&request, &action, &client, since);
+    }
     app.look().await?;
 
     // Before anything answers: whoever sees it ready may end it at once.
@@ -161,29 +193,43 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
 
     let (end, ended) = watch::channel(false);
     let mut servers = tokio::task::JoinSet::new();
+    let places = Places::new(config.connections.min(files.saturating_sub(SPARE)), config.connections_each);
+    let patience = config.patience();
+    let manners = |places: &Arc<Places>| Manners { places: places.clone(), patience, ended: ended.clone() };
     for listener in listeners(&config).await? {
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
-        let farewell = farewell(ended.clone());
+        if let Some(why) = ports::warning(bound.port()) {
+            eprintln!("guard-gateway: warning: {why}");
+        }
+        let (router, manners, about) = (router(app.clone()), manners(&places), counted(&app));
         if let Some(presented) = presented.clone().filter(|_| !bound.ip().is_loopback()) {
             let listener = TlsListener::new(listener, presented).map_err(told)?;
-            servers.spawn(async move { axum::serve(listener, service).with_graceful_shutdown(farewell).await });
+            let about = move |_: &_, address: &SocketAddr| about(*address);
+            servers.spawn(connections::serve(listener, router, manners, about));
             println!("guard-gateway: https://{bound}");
             continue;
         }
         app.ports.write().unwrap_or_else(PoisonError::into_inner).push(bound.port());
-        servers.spawn(async move { axum::serve(listener, service).with_graceful_shutdown(farewell).await });
+        let about = move |_: &_, address: &SocketAddr| about(*address);
+        servers.spawn(connections::serve(listener, router, manners, about));
         println!("guard-gateway: http://{bound}");
     }
     let unix = bind(&socket).await?;
-    let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
-    let goodbye = farewell(ended.clone());
-    servers.spawn(async move { axum::serve(unix, service).with_graceful_shutdown(goodbye).await });
+    // Room of its own: whoever fills the other keeps the account from nothing.
+    let own = manners(&Places::new(OWN, OWN));
+    servers.spawn(connections::serve(unix, router(app.clone()), own, |stream: &UnixStream, _| About {
+        // Whoever cannot be told is nobody.
+        peer: Some(Peer::Account(stream.peer_cred().map_or(u32::MAX, |peer| peer.uid()))),
+        counted: None,
+    }));
     println!("guard-gateway: {}", socket.display());
     invite(&app, &config)?;
 
     let (changed, changes) = mpsc::channel(1);
-    watch_queue(paths.folder().to_owned(), changed);
+    match app.account.service.clone() {
+        Some(service) => watching::service(service, changed),
+        None => watching::queue(folder, changed),
+    }
     let looking = tokio::spawn(look(app.clone(), changes));
     for one in app.room.at(|backend| backend.base().unfinished()).await?? {
         // Whoever waited for it went with the gateway that was before; it is asked about anew, under the same name.
@@ -232,6 +278,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
 fn later(before: &Config, now: &Config) -> String {
     let changed = [
         ("listen", before.listen != now.listen),
+        ("request_secs", before.request_secs != now.request_secs),
+        ("connections", (before.connections, before.connections_each) != (now.connections, now.connections_each)),
         ("socket", before.socket != now.socket),
         ("certificate", before.certificate.is_some() != now.certificate.is_some()),
     ];
@@ -268,8 +316,10 @@ async fn listeners(config: &Config) -> Result<Vec<TcpListener>, String> {
     Ok(all)
 }
 
-async fn farewell(mut ended: watch::Receiver<bool>) {
-    let _ = ended.wait_for(|ended| *ended).await;
+/// Who is at the other end of a connection, by its address.
+fn counted(app: &Arc<App>) -> impl Fn(SocketAddr) -> About<Peer> + use<> {
+    let app = app.clone();
+    move |address| About { peer: Some(Peer::Address(address.ip())), counted: app.config().counted(address.ip()) }
 }
 
 /// The Unix socket; one that a gateway still listens at is left alone.
@@ -305,34 +355,21 @@ fn invite(app: &App, config: &Config) -> Result<(), String> {
 
 /// Looks at the queue whenever its file changes, and now and then all the same.
 async fn look(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
+    let mut said = None;
     loop {
         let _ = tokio::time::timeout(SELDOM, changes.recv()).await;
         tokio::time::sleep(SETTLED).await;
         while changes.try_recv().is_ok() {}
-        if let Err(why) = app.look().await {
-            eprintln!("guard-gateway: {why}");
+        let failed = app.look().await.err();
+        if let Some(why) = &failed {
+            // A service that is away for long is told of once.
+            if said.as_ref() != Some(why) {
+                eprintln!("guard-gateway: {why}");
+            }
             tokio::time::sleep(SELDOM).await;
         }
+        said = failed;
     }
-}
-
-/// Tells of each change of the queue's file. Where the system cannot, the clock does alone.
-fn watch_queue(folder: PathBuf, changed: mpsc::Sender<()>) {
-    let watch = move || -> nix::Result<()> {
-        let inotify = Inotify::init(InitFlags::IN_CLOEXEC)?;
-        inotify.add_watch(&folder, AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_DELETE)?;
-        loop {
-            let events = inotify.read_events()?;
-            let ours = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("queue.db");
-            if events.iter().any(|event| event.name.as_deref().is_some_and(ours)) {
-                match changed.try_send(()) {
-                    Err(mpsc::error::TrySendError::Closed(())) => return Ok(()),
-                    Ok(()) | Err(mpsc::error::TrySendError::Full(())) => {}
-                }
-            }
-        }
-    };
-    let _ = std::thread::Builder::new().name("watch".into()).spawn(watch);
 }
 
 /// Tells systemd, where that started it, that it serves.
@@ -346,12 +383,13 @@ fn ready() {
 /// Asks a gateway how it is, over its socket.
 async fn status(args: &ServeArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
+    account.socket(&Config::default())?;
     // What runs goes on with what it read before: how it is can be told all the same.
     let (config, broken) = match configured(args, &account) {
         Ok((_, config)) => (config, None),
         Err(why) => (Config::default(), Some(why)),
     };
-    let socket = socket_path(&config, account.paths()?.folder());
+    let socket = account.socket(&config)?;
     if let Some(why) = &broken {
         println!("The configuration is refused, and would keep a gateway from starting: {why}");
     }

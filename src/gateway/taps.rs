@@ -14,8 +14,9 @@ use crate::api::App;
 use crate::api::answers::{Answer, give};
 use crate::api::lists::usual;
 use crate::backend::{Backend, Offer};
-use crate::channel::{Did, Press, Tap};
+use crate::channel::{Did, Press, Tap, discord};
 use crate::name::hash;
+use crate::routing::card;
 
 /// Hears taps, one after the other.
 pub async fn hear(app: Arc<App>, mut taps: mpsc::Receiver<Tap>) {
@@ -84,6 +85,13 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         }
     };
     let Some(shown) = shown else { return "there is no such request any more".to_owned() };
+    // A mark says yes to what the message shows, as a button does: where there is no button, a mark is none either.
+    if matches!(tap.did, Did::Reacted { yes: true, .. }) {
+        let card = card(app, &shown);
+        if card.bar.is_none() && !card.offers_yes(discord::MOST) {
+            return "a part of the command is left out of this message: guard review shows all of it".to_owned();
+        }
+    }
     let who = Answerer { by: format!("{approver} ({})", tap.channel), token: None, max_tier: 3 };
     match give(app, &shown, &who, Answer { yes, words, ..Answer::default() }).await {
         Ok(axum::Json(value)) => value["told"].as_str().unwrap_or("done").to_owned(),

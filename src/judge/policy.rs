@@ -16,7 +16,7 @@ mod decide;
 mod decision;
 
 pub(in crate::judge) use decide::must_ask;
-pub use decide::{decide, yes_in_advance};
+pub use decide::{decide, is_support_argv, is_support_line, yes_in_advance};
 pub use decision::{ApprovalReason, Cleared, Decision, Prompt, Refusal};
 
 /// Everything a person can set, as one value. Where each part came from is the business of `config`.
@@ -67,6 +67,8 @@ pub struct Policy {
     pub hook: Hook,
     /// Collectors that each row of the record is sent to.
     pub export_to: Vec<String>,
+    /// The program that prints the newest version of guard, and its arguments; empty: nobody is asked.
+    pub update_command: Vec<String>,
 }
 
 /// What concerns the hooks of agents.
@@ -129,6 +131,7 @@ impl Default for Policy {
             review: Vec::new(),
             hook: Hook { grant: false, deadline: 3600 },
             export_to: Vec::new(),
+            update_command: Vec::new(),
         }
     }
 }

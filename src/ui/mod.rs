@@ -24,3 +24,5 @@ pub mod verdict;
 pub mod visible;
 mod why;
 pub mod wrap;
+
+pub use self::why::{circumstance_words, undo_words};

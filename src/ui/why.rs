@@ -156,7 +156,8 @@ pub(super) fn signed(weight: Weight) -> String {
 }
 
 /// Whether it can be undone, in a few words.
-pub(super) const fn undo_words(reversibility: Reversibility) -> &'static str {
+#[must_use]
+pub const fn undo_words(reversibility: Reversibility) -> &'static str {
     match reversibility {
         Reversibility::ReadOnly => "changes nothing",
         Reversibility::Soft => "easily undone",

@@ -21,7 +21,7 @@ use crate::app::authorize;
 use crate::app::deeds;
 use crate::app::engine::{Engine, EngineError, Judged};
 use crate::app::queue::{self, Tells, Wait};
-use crate::app::reviewer::{Review, Settles, overrulable};
+use crate::app::reviewer::{Review, Settles, overrulable, yolo_in};
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
@@ -78,7 +78,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
         // A denial that cannot be written down is one all the same.
         let note = Note { opinion: thought.borrow().clone(), ..note.clone() };
         let _ = note.write(Settled::Refused(&refusal), answered, None, None);
-        Ok(Answer::Deny { reason: in_full(&engine, verdict::refused(&refusal, risk)) })
+        Ok(Answer::Deny { reason: in_full(&engine, &invocation, verdict::refused(&refusal, risk)) })
     };
     // What somebody else started cannot hand anything on: it could be the agent's command itself.
     let hands = || engine.caller.is_called_by_agent().then_some(&handed);
@@ -120,7 +120,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
             let is_there = || engine.caller.is_person_at_agent(&host.hook.ask.headless);
             if call.asks && is_left_to_host && is_there() {
                 return match note.write(Settled::Asked, None, None, hands()) {
-                    Ok(()) => Ok(Answer::Ask { reason: in_full(&engine, asked(risk, opinion.as_ref())) }),
+                    Ok(()) => Ok(Answer::Ask { reason: in_full(&engine, &invocation, asked(risk, opinion.as_ref())) }),
                     Err(refusal) => deny(refusal, None),
                 };
             }
@@ -161,9 +161,15 @@ fn asked(risk: &Risk, opinion: Option<&Opinion>) -> String {
 }
 
 /// A reason, with what is wrong with the configuration: that may be all there is to it.
-fn in_full(engine: &Engine, mut reason: String) -> String {
-    if let Some(problem) = engine.problems().first() {
-        reason.push_str(&format!(" (The configuration is broken, so more is asked about: {})", visible::text(problem)));
+fn in_full(engine: &Engine, invocation: &Invocation, mut reason: String) -> String {
+    let left_out = engine.left_out();
+    if let Some(problem) = engine.problems().iter().find(|problem| Some(problem.as_str()) != left_out) {
+        let left_out = left_out.map_or_else(String::new, |why| format!("{why} "));
+        let problem = visible::text(problem);
+        reason.push_str(&format!(" (The configuration is broken, so more is asked about: {left_out}{problem})"));
+    }
+    if let Some(warning) = yolo_in(engine, invocation) {
+        reason.push_str(&format!(" (Once a session: {})", visible::text(&warning)));
     }
     super::cut(&reason)
 }

@@ -2,27 +2,25 @@
 //!
 //! What may not enter: what they came for.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::connect_info::Connected;
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use axum::serve::IncomingStream;
 use jiff::Timestamp;
-use tokio::net::{TcpListener, UnixListener};
 
+use super::passes::{Pass, still_holds};
 use super::problem::Problem;
 use super::{App, locked, pages};
+use crate::address::{self, Network};
 use crate::answer::Answerer;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
 use crate::name::{hash, same};
-use crate::tls::TlsListener;
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug)]
@@ -32,24 +30,13 @@ pub enum Peer {
     Account(u32),
 }
 
-impl Connected<IncomingStream<'_, TcpListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, TcpListener>) -> Self {
-        let address: &SocketAddr = stream.remote_addr();
-        Self::Address(address.ip())
-    }
-}
-
-impl Connected<IncomingStream<'_, TlsListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
-        let address: &SocketAddr = stream.remote_addr();
-        Self::Address(address.ip())
-    }
-}
-
-impl Connected<IncomingStream<'_, UnixListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
-        // Whoever cannot be told is nobody.
-        Self::Account(stream.io().peer_cred().map_or(u32::MAX, |peer| peer.uid()))
+/// A name for where somebody comes from, to count by.
+#[must_use]
+pub fn place(peer: Option<Peer>, headers: &HeaderMap, proxies: &[Network]) -> String {
+    match peer {
+        Some(Peer::Address(address)) => address::counted(address::client(address, headers, proxies)).to_string(),
+        Some(Peer::Account(uid)) => format!("uid {uid}"),
+        None => String::new(),
     }
 }
 
@@ -66,6 +53,8 @@ pub struct Caller {
     pub token: Option<String>,
     /// The only request that they see and answer, where they came by a link that is for one.
     pub only: Option<String>,
+    /// What they came in with.
+    pub pass: Pass,
 }
 
 impl Caller {
@@ -78,6 +67,7 @@ impl Caller {
             origin: token.origin,
             token: Some(token.name.clone()),
             only: None,
+            pass: Pass { token: Some(token.hash), page: None },
         }
     }
 
@@ -171,13 +161,9 @@ impl FromRequestParts<Arc<App>> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let peer = parts.extensions.get::<ConnectInfo<Peer>>().map(|info| info.0);
-        let from = match peer {
-            Some(Peer::Address(address)) => address.to_string(),
-            Some(Peer::Account(uid)) => format!("uid {uid}"),
-            None => String::new(),
-        };
         let bearer = parts.headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap_or_default());
         if let Some(bearer) = bearer {
+            let from = place(peer, &parts.headers, &app.config().proxies);
             return with_token(app, bearer, from).await;
         }
         if let Some(session) = pages::session(app, &parts.headers) {
@@ -187,12 +173,7 @@ impl FromRequestParts<Arc<App>> for Caller {
                 return Err(Problem::new("wrong-origin", "the page sends the header X-Guard with what it does"));
             }
             // With a token goes what was logged in with it.
-            if let Some(name) = &session.token {
-                let tokens = app.room.at(|backend| backend.base().tokens()).await??;
-                if !tokens.iter().any(|token| token.name == *name) {
-                    return Err(Problem::new("unauthorized", "the token that logged in was revoked"));
-                }
-            }
+            still_holds(app, session.pass).await?;
             return Ok(session);
         }
         match peer {
@@ -205,19 +186,19 @@ impl FromRequestParts<Arc<App>> for Caller {
                 origin: Origin::Api,
                 token: Some(format!("uid-{uid}")),
                 only: None,
+                pass: Pass::default(),
             }),
             _ => Err(Problem::new("unauthorized", "send Authorization: Bearer with a token of guard token add")),
         }
     }
 }
 
-/// The holder of a token. Who guesses is slowed down.
-async fn with_token(app: &App, bearer: &str, from: String) -> Result<Caller, Problem> {
-    let now = Instant::now();
-    locked(&app.limits).wrong.look(&from, now).map_err(Problem::too_many)?;
+/// The holder of a token. Who guesses is slowed down; a right token comes in, however many wrong ones came from there.
+async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller, Problem> {
     let secret = bearer.strip_prefix("Bearer ").unwrap_or_default().trim().to_owned();
     let wanted = hash(&secret);
     let tokens = app.room.at(|backend| backend.base().tokens()).await??;
+    app.passes.take(&tokens);
     // All are looked at, whichever it is.
     let mut found = None;
     for token in &tokens {
@@ -226,16 +207,20 @@ async fn with_token(app: &App, bearer: &str, from: String) -> Result<Caller, Pro
         }
     }
     let Some(token) = found else {
-        let _ = locked(&app.limits).wrong.take(from, now);
+        locked(&app.limits).wrong.take(from, Instant::now()).map_err(Problem::too_many)?;
         return Err(Problem::new("unauthorized", "this token is none, or was revoked"));
     };
     let (name, at) = (token.name.clone(), Timestamp::now());
-    let _ = app.room.at(move |backend| backend.base().used_token(&name, at)).await;
+    // When it was used is written beside: nobody waits for that.
+    let kept = app.room.clone();
+    tokio::spawn(async move {
+        let _ = kept.at(move |backend| backend.base().used_token(&name, at)).await;
+    });
     Ok(Caller::of(token))
 }
 
 /// The token of a secret, for whoever logs in at the page.
-pub async fn token_of(app: &App, secret: &str, from: &str) -> Result<Caller, Problem> {
+pub async fn token_of(app: &Arc<App>, secret: &str, from: &str) -> Result<Caller, Problem> {
     with_token(app, &format!("Bearer {secret}"), from.to_owned()).await
 }
 

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,6 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::access::Caller;
 use super::lists::known;
 use super::problem::Problem;
+use super::submit::read;
 use super::{App, locked, passkeys};
 use crate::answer::{self, Answerer, Bar};
 use crate::backend::{Given, Scope};
@@ -22,6 +26,7 @@ use crate::hub::{self, Shown};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::Signed;
 use crate::judge::approver::passkey::Assertion;
+use crate::judge::risk::Tier;
 use crate::store::queue::Outcome;
 
 /// The longest words that go with an answer, in characters.
@@ -130,8 +135,24 @@ async fn by_api(
     body: Option<Json<Said>>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Decide)?;
-    locked(&app.limits).decide.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
-    let Said { scope, until, words, assertion } = body.map(|Json(said)| said).unwrap_or_default();
+    counted(app, caller, yes)?;
+    decide(app, caller, id, yes, body.map(|Json(said)| said).unwrap_or_default()).await
+}
+
+/// Counts a yes. A no is taken however many came before it.
+///
+/// # Errors
+/// There were too many.
+pub(super) fn counted(app: &App, caller: &Caller, yes: bool) -> Result<(), Problem> {
+    if !yes {
+        return Ok(());
+    }
+    locked(&app.limits).decide.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)
+}
+
+/// One answer, as it was said.
+async fn decide(app: &Arc<App>, caller: &Caller, id: &str, yes: bool, said: Said) -> Result<Json<Value>, Problem> {
+    let Said { scope, until, words, assertion } = said;
     let words = words.filter(|words| !words.trim().is_empty());
     if words.as_deref().is_some_and(|words| words.chars().count() > WORDS) {
         return Err(Problem::new("bad-request", format!("words: at most {WORDS} characters")).about(id));
@@ -152,6 +173,68 @@ async fn by_api(
         None => None,
     };
     give(app, &shown, &who, Answer { yes, reach, words, signed }).await.map_err(|problem| problem.about(id))
+}
+
+/// The most answers that are given at once.
+const BATCH: usize = 100;
+
+/// Answers to several requests.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answers {
+    answers: Vec<One>,
+}
+
+/// The answer to one of them: a yes is for once, and for tier 2 at most; what is of more is looked at by itself.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct One {
+    action_id: String,
+    decision: Verb,
+    /// What whoever asked is told
+    words: Option<String>,
+}
+
+/// The words for yes and no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    Approve,
+    Deny,
+}
+
+/// Answers several, in order; each has its own status.
+#[utoipa::path(post, path = "/v1/requests/decide", request_body = Answers, responses(
+    (status = 207, description = "`results` in order, each with `action_id`, `status_code` and what one alone would give"),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+    (status = 429, body = Problem)))]
+pub async fn several(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -> Result<Response, Problem> {
+    caller.may(Scope::Decide)?;
+    let Answers { answers } = read(&body)?;
+    if answers.len() > BATCH {
+        return Err(Problem::new("bad-request", format!("at most {BATCH} answers at once")));
+    }
+    // They count as one yes: whoever gives them saw them together.
+    counted(&app, &caller, answers.iter().any(|one| one.decision == Verb::Approve))?;
+    let mut results = Vec::new();
+    for One { action_id, decision, words } in answers {
+        let yes = decision == Verb::Approve;
+        let most = Caller { max_tier: caller.max_tier.min(Tier::Medium.number()), ..caller.clone() };
+        let said = Said { words, ..Said::default() };
+        results.push(match decide(&app, if yes { &most } else { &caller }, &action_id, yes, said).await {
+            Ok(Json(mut value)) => {
+                value["action_id"] = json!(action_id);
+                value["status_code"] = json!(StatusCode::OK.as_u16());
+                value
+            }
+            Err(problem) => {
+                let mut value = serde_json::to_value(problem.about(&action_id)).unwrap_or_default();
+                value["status_code"] = value["status"].clone();
+                value
+            }
+        });
+    }
+    Ok((StatusCode::MULTI_STATUS, Json(json!({ "results": results }))).into_response())
 }
 
 /// An answer, wherever it comes from.
@@ -197,7 +280,7 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: Answer)
         }
         Outcome::Partly { by } => Ok(Json(json!({ "outcome": "partly", "told": text, "by": by }))),
         // The same answer again, by whoever gave it: a tap that was repeated because its answer was lost.
-        Outcome::Settled(now) if now.decided_by.as_deref() == Some(&by) && was(now.state) == Some(yes) => {
+        Outcome::Settled(now) if is_by(now.decided_by.as_deref(), &by) && was(now.state) == Some(yes) => {
             Ok(Json(json!({ "outcome": "done", "told": text, "by": by })))
         }
         Outcome::Copied { by } => {
@@ -212,6 +295,12 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: Answer)
         Outcome::TooLate => Err(Problem::new("too-late", text)),
         Outcome::Unknown => Err(Problem::new("not-found", text)),
     }
+}
+
+/// Whether the name under a decision is this one: as it was given, or as a service has it, with what it came through.
+fn is_by(decided: Option<&str>, by: &str) -> bool {
+    let rest = decided.and_then(|decided| decided.strip_prefix(by));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" via "))
 }
 
 /// Why a yes is not taken, as a problem.

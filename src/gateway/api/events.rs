@@ -3,10 +3,11 @@
 //! What may not enter: what happens ([`crate::hub`]).
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::response::sse::{Event as Sse, KeepAlive};
@@ -19,9 +20,9 @@ use tokio::sync::broadcast::error::RecvError;
 use utoipa::IntoParams;
 
 use super::access::Caller;
-use super::answers::{Answer, give};
+use super::answers::{Answer, counted, give};
 use super::problem::Problem;
-use super::{App, locked};
+use super::{App, passes};
 use crate::backend::Scope;
 use crate::hub::Event;
 
@@ -51,7 +52,8 @@ pub async fn stream(
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let (missed, live) = app.hub.listen(last.or(from.after));
     let mut first = Vec::new();
-    let seen = move |event: &Event| caller.may_see(&event.action_id);
+    let only = caller.only.clone();
+    let seen = move |event: &Event| only.as_deref().is_none_or(|only| only == event.action_id);
     match missed {
         Some(missed) => first.extend(missed.iter().filter(|event| seen(event)).map(|event| told(event))),
         None => first.push(reset()),
@@ -69,6 +71,8 @@ pub async fn stream(
         }
     });
     let all = futures_util::StreamExt::chain(stream::iter(first), live);
+    let gone = Box::pin(async move { passes::gone(app, &caller).await });
+    let all = futures_util::StreamExt::take_until(all, gone);
     let all = futures_util::StreamExt::map(all, Ok::<_, Infallible>);
     Ok(Stream::new(all).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
 }
@@ -108,8 +112,14 @@ async fn talk(app: Arc<App>, caller: Caller, after: Option<u64>, mut socket: Web
     }
     let mut alive = tokio::time::interval(ALIVE);
     let mut unheard = 0;
+    let mut gone = pin!(passes::gone(app.clone(), &caller));
     loop {
         let text = tokio::select! {
+            () = &mut gone => {
+                let code = CloseFrame { code: close_code::POLICY, reason: "the token was revoked, or the session ended".into() };
+                let _ = socket.send(Message::Close(Some(code))).await;
+                return;
+            }
             event = live.recv() => match event {
                 Ok(event) => event.text.clone(),
                 Err(RecvError::Lagged(_)) => "{\"type\":\"reset\"}".to_owned(),
@@ -191,7 +201,12 @@ async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
     if let Err(problem) = caller.may(Scope::Decide) {
         return ack("forbidden", problem.detail);
     }
-    if let Err(wait) = locked(&app.limits).decide.take(caller.name.clone(), Instant::now()) {
+    // The socket was opened a while ago.
+    if let Err(problem) = passes::still_holds(app, caller.pass).await {
+        return ack("unauthorized", problem.detail);
+    }
+    if let Err(problem) = counted(app, caller, said.yes) {
+        let wait = problem.retry_after.unwrap_or_default();
         return ack("too_many", format!("try again in {} s", wait.as_secs().max(1)));
     }
     let known = match super::lists::known(app, caller, &said.action_id).await {

@@ -17,7 +17,7 @@ use utoipa::IntoParams;
 
 use super::access::Caller;
 use super::problem::Problem;
-use super::{App, locked, submit};
+use super::{App, locked, passes, submit};
 use crate::answer::{self, REPLIES};
 use crate::backend::{Scope, Submission};
 use crate::channel::Status;
@@ -84,6 +84,9 @@ pub async fn list(
     Ok(Json(json!({ "requests": page, "next": next })))
 }
 
+/// After so long a look at a token does not count any more.
+const LONG: Duration = Duration::from_secs(1);
+
 /// How long to wait for a change.
 #[derive(Debug, Deserialize, IntoParams)]
 pub struct Waiting {
@@ -133,6 +136,9 @@ pub async fn one(
             None => known.shown.as_ref().is_none_or(|shown| shown.pending.state != Stands::Waiting),
         };
         if done || tokio::time::Instant::now() >= until {
+            if begun.elapsed() > LONG {
+                passes::still_holds(&app, caller.pass).await?;
+            }
             return Ok(shown(&app, &caller, &id, &known));
         }
         // Whatever happens is a reason to look again; to have missed some is one too.
@@ -162,7 +168,8 @@ fn shown(app: &App, caller: &Caller, id: &str, known: &Known) -> Response {
         // What lasts may want a signature where a yes for once does not.
         let signs = may(AnswerScope::Always) == Some(answer::Bar::Signature);
         value["grant_by_passkey"] = json!(signs && may_sign);
-        if signs && !may_sign {
+        // Nor does the service of a machine take one that lasts without a signature.
+        if (signs || app.account.service.is_some()) && !may_sign {
             value["offers"] = json!([AnswerScope::Once.to_string()]);
         }
         value["approve_bar"] = json!(bar.map(|bar| bar.to_string()));

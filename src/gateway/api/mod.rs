@@ -6,14 +6,19 @@
 pub mod access;
 pub mod answers;
 pub mod channels;
+pub mod document;
 pub mod events;
 pub mod lists;
 pub mod pages;
+pub mod passes;
 pub mod passkeys;
+pub mod patience;
 pub mod problem;
 pub mod push;
 pub mod record;
+pub mod rejection;
 pub mod submit;
+mod support;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,17 +31,20 @@ use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
-use utoipa::OpenApi as _;
+use utoipa::{Modify as _, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::document::{Document, Logins};
+use crate::account::Account;
 use crate::backend::Room;
-use crate::backend::own::Account;
+use crate::backend::remote::ELSEWHERE;
 use crate::channel::Health;
 use crate::clock::{Limits, Rate};
 use crate::config::Config;
 use crate::hub::Hub;
 use crate::name::GatewayKey;
+use crate::names::Names;
 
 /// The longest body that is read.
 pub const MAX_BODY: usize = 1 << 20;
@@ -45,12 +53,16 @@ pub const MAX_BODY: usize = 1 << 20;
 pub struct App {
     pub room: Room,
     pub hub: Hub,
+    /// Under which names requests were handed in.
+    pub names: Names,
     pub key: GatewayKey,
     pub config: RwLock<Arc<Config>>,
     /// guard itself.
     pub guard: PathBuf,
     pub account: Account,
     pub limits: Mutex<AllLimits>,
+    /// The tokens that hold.
+    pub passes: passes::Passes,
     /// Sessions of the page, by the hash of their cookie.
     pub pages: Mutex<HashMap<[u8; 32], pages::Session>>,
     /// One-time logins of the page, by their hash.
@@ -99,32 +111,39 @@ impl App {
         self.config.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks at the queue, and tells what is new.
+    /// That this gateway sees the record of its account, and judges what is handed in under it: not where a service keeps
+    /// the record of the machine.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn is_of_an_account(&self) -> Result<(), problem::Problem> {
+        match self.account.service {
+            Some(_) => Err(problem::Problem::new("not-here", ELSEWHERE)),
+            None => Ok(()),
+        }
+    }
+
+    /// Looks at the queue and at the tokens, and tells what is new.
     pub async fn look(&self) -> Result<(), String> {
         let now = jiff::Timestamp::now();
-        let all = self.room.at(move |backend| backend.list(now)).await??;
-        self.hub.look(all, now);
+        let (all, tokens) = self.room.at(move |backend| (backend.list(now), backend.base().tokens())).await?;
+        self.passes.take(&tokens?);
+        let mut all = all?;
+        all.retain(|pending| self.hub.knows(pending) || !self.names.comes(pending));
+        self.hub.look(all, |pending| self.names.of(pending), now);
         Ok(())
     }
 }
 
-/// The document that describes the API.
-#[derive(utoipa::OpenApi)]
-#[openapi(info(
-    title = "guard-gateway",
-    description = "Commands that wait for a person: hand them in, watch them, answer them.",
-    license(name = "MIT OR Apache-2.0")
-))]
-struct Document;
-
 /// The handlers, and the document that was made of them.
 pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
-    OpenApiRouter::with_openapi(Document::openapi())
+    let (router, mut document) = OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(submit::submit, lists::list))
         .routes(routes!(submit::batch))
         .routes(routes!(lists::one, submit::cancel))
         .routes(routes!(answers::approve))
         .routes(routes!(answers::deny))
+        .routes(routes!(answers::several))
         .routes(routes!(submit::report))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
@@ -148,7 +167,9 @@ pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(passkeys::wait))
         .routes(routes!(passkeys::enrol))
         .routes(routes!(passkeys::done))
-        .split_for_parts()
+        .split_for_parts();
+    Logins.modify(&mut document);
+    (router, document)
 }
 
 /// Everything that is served.
@@ -163,7 +184,9 @@ pub fn router(app: Arc<App>) -> Router {
         .fallback(async || problem::Problem::new("not-found", "there is nothing here: /openapi.json lists what is"))
         .layer(axum::middleware::from_fn_with_state(app.clone(), access::host))
         .layer(RequestBodyLimitLayer::new(MAX_BODY))
-        .layer(CatchPanicLayer::new())
+        .layer(axum::middleware::from_fn_with_state(app.clone(), patience::body))
+        .layer(CatchPanicLayer::custom(rejection::broken))
+        .layer(axum::middleware::map_response(rejection::tell))
         .layer(set(header::CONTENT_SECURITY_POLICY, pages::POLICY))
         .layer(set(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(set(header::X_FRAME_OPTIONS, "DENY"))
@@ -214,6 +237,7 @@ mod tests {
                 "post /v1/push/remove",
                 "post /v1/requests",
                 "post /v1/requests/batch",
+                "post /v1/requests/decide",
                 "post /v1/requests/{id}/approve",
                 "post /v1/requests/{id}/deny",
                 "post /v1/requests/{id}/result",
@@ -222,5 +246,11 @@ mod tests {
             ]
         );
         assert_eq!(document.info.title, "guard-gateway");
+        let told = serde_json::to_value(&document).unwrap();
+        assert_eq!(told["components"]["securitySchemes"]["token"]["scheme"], "bearer", "{told}");
+        assert_eq!(told["components"]["securitySchemes"]["page"]["in"], "cookie");
+        assert_eq!(told["security"], serde_json::json!([{ "token": [] }, { "page": [] }]));
+        assert!(told["paths"]["/v1/requests"]["post"]["security"].is_null());
+        assert_eq!(told["paths"]["/v1/login"]["post"]["security"], serde_json::json!([]));
     }
 }

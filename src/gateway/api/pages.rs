@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::access::{Caller, Peer, SESSION, token_of};
+use super::access::{Caller, Peer, SESSION, place, token_of};
+use super::passes::Pass;
 use super::problem::Problem;
 use super::{App, locked};
 use crate::answer::settled;
@@ -30,7 +31,7 @@ pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self
      frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types guard";
 
 /// The cookie: of this host alone, for no script, and never with what another site starts.
-const COOKIE: &str = "__Host-guard";
+pub const COOKIE: &str = "__Host-guard";
 
 /// A page that is logged in.
 #[derive(Clone, Debug)]
@@ -81,8 +82,16 @@ async fn index(request: Request) -> Response {
 pub fn session(app: &App, headers: &HeaderMap) -> Option<Caller> {
     let value = cookie(headers)?;
     let sessions = locked(&app.pages);
-    let session = sessions.get(&hash(&value)).filter(|session| session.until > Instant::now())?;
-    Some(session.caller.clone())
+    let page = hash(&value);
+    let session = sessions.get(&page).filter(|session| session.until > Instant::now())?;
+    let caller = session.caller.clone();
+    Some(Caller { pass: Pass { page: Some(page), ..caller.pass }, ..caller })
+}
+
+/// Until when a session of the page holds; `None` where it does no more.
+#[must_use]
+pub fn until(app: &App, page: &[u8; 32]) -> Option<Instant> {
+    locked(&app.pages).get(page).map(|session| session.until).filter(|until| *until > Instant::now())
 }
 
 fn cookie(headers: &HeaderMap) -> Option<String> {
@@ -104,7 +113,7 @@ pub async fn login(
     if !headers.contains_key("x-guard") {
         return Err(Problem::new("wrong-origin", "the page sends the header X-Guard with what it does"));
     }
-    let from = format!("{peer:?}");
+    let from = place(Some(peer), &headers, &app.config().proxies);
     let code = locked(&app.logins).remove(&hash(&given)).filter(|until| *until > Instant::now());
     let caller = match code {
         // Whoever reads the terminal of guard serve is its account.
@@ -116,6 +125,7 @@ pub async fn login(
             max_tier: 3,
             token: None,
             only: None,
+            pass: Pass::default(),
         },
         None => match by_link(&app, &given).await? {
             Some(caller) => caller,
@@ -156,6 +166,7 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
         max_tier: 3,
         token: None,
         only: Some(offer.action),
+        pass: Pass::default(),
     }))
 }
 
@@ -165,6 +176,7 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
 pub async fn logout(State(app): State<Arc<App>>, _: Caller, headers: HeaderMap) -> StatusCode {
     if let Some(value) = cookie(&headers) {
         locked(&app.pages).remove(&hash(&value));
+        app.passes.ended_a_page();
     }
     StatusCode::NO_CONTENT
 }

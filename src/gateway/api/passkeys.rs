@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::{ConnectInfo, Path, Query, State};
+use axum::http::HeaderMap;
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use utoipa::ToSchema;
 
-use super::access::{Caller, Peer};
+use super::access::{Caller, Peer, place};
 use super::answers::{Reach, barred, offered};
 use super::lists::known;
 use super::problem::Problem;
@@ -203,9 +204,10 @@ pub async fn wait(
 pub async fn enrol(
     State(app): State<Arc<App>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
     Json(By { secret }): Json<By>,
 ) -> Result<Json<Value>, Problem> {
-    let pairing = paired(&app, peer, &secret)?;
+    let pairing = paired(&app, (peer, &headers), &secret)?;
     let (_, rp_id) = page(&app);
     let mut user = [0; 16];
     getrandom::fill(&mut user).map_err(|error| error.to_string())?;
@@ -233,9 +235,10 @@ pub struct Made {
 pub async fn done(
     State(app): State<Arc<App>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
     Json(Made { secret, registration }): Json<Made>,
 ) -> Result<Json<Value>, Problem> {
-    let pairing = paired(&app, peer, &secret)?;
+    let pairing = paired(&app, (peer, &headers), &secret)?;
     let (origin, rp_id) = page(&app);
     let passkey = pairing.passkey(&rp_id, &origin, &registration);
     let passkey = passkey.map_err(|why| Problem::new("bad-assertion", why.to_string()))?;
@@ -255,15 +258,16 @@ pub async fn done(
     Ok(Json(json!({ "digits": passkey::digits(&passkey), "name": pairing.name })))
 }
 
-/// The pairing of a secret. Who guesses is slowed down.
-fn paired(app: &App, peer: Peer, secret: &str) -> Result<Pairing, Problem> {
-    let from = format!("enrol {peer:?}");
+/// The pairing of a secret. Who guesses is slowed down; a right secret counts, however many wrong ones came from there.
+fn paired(app: &App, (peer, headers): (Peer, &HeaderMap), secret: &str) -> Result<Pairing, Problem> {
     let now = Instant::now();
-    locked(&app.limits).wrong.look(&from, now).map_err(Problem::too_many)?;
     let found =
         locked(&app.pairings).get(&hash(secret)).filter(|open| open.until > now).map(|open| open.pairing.clone());
-    found.ok_or_else(|| {
-        let _ = locked(&app.limits).wrong.take(from, now);
-        Problem::new("too-late", "this code is over, or was used: guard approver add NAME --passkey shows another")
-    })
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let from = format!("enrol {}", place(Some(peer), headers, &app.config().proxies));
+    locked(&app.limits).wrong.take(from, now).map_err(Problem::too_many)?;
+    let why = "this code is over, or was used: guard approver add NAME --passkey shows another";
+    Err(Problem::new("too-late", why))
 }

@@ -26,7 +26,7 @@ pub struct Problem {
 }
 
 /// Every kind there is: its word, its status, its title.
-pub const KINDS: [(&str, u16, &str); 17] = [
+pub const KINDS: [(&str, u16, &str); 25] = [
     ("bad-request", 400, "The request is not what this reads"),
     ("unauthorized", 401, "No token, or none that holds"),
     ("forbidden", 403, "The token may not do this"),
@@ -35,14 +35,22 @@ pub const KINDS: [(&str, u16, &str); 17] = [
     ("own-request", 403, "Whoever asked may not answer"),
     ("signature-required", 403, "An approver has to sign"),
     ("not-from-afar", 403, "This is answered at a terminal"),
+    ("not-here", 403, "The gateway of a machine does not do this"),
     ("not-found", 404, "There is no such thing"),
+    ("wrong-method", 405, "This is done by another method"),
+    ("too-slow", 408, "The request did not come in time"),
     ("in-progress", 409, "The first request of this key is still being judged"),
     ("settled", 409, "It is settled"),
     ("too-late", 410, "It is too late"),
+    ("too-large", 413, "The body is too long"),
+    ("wrong-type", 415, "The body is none that this reads: application/json"),
+    ("unreadable", 422, "The body has not the fields that this reads"),
     ("bad-assertion", 422, "The passkey did not sign this"),
     ("not-offered", 422, "A yes to this does not reach so far"),
     ("key-reused", 422, "The idempotency key came with another body"),
+    ("no-websocket", 426, "This wants a WebSocket"),
     ("too-many", 429, "Too many requests"),
+    ("broken", 500, "The gateway has a fault"),
     ("failed", 503, "guard cannot answer now"),
 ];
 

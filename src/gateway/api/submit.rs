@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 use super::access::Caller;
 use super::lists::known;
 use super::problem::Problem;
-use super::{App, locked};
+use super::{App, locked, support};
 use crate::backend::{Scope, Submission};
 use crate::callback;
 use crate::name::{hash, same, secret};
@@ -46,11 +46,11 @@ const TIMEOUT: u32 = 300;
 #[serde(deny_unknown_fields)]
 pub struct New {
     /// A line for the account's shell
-    command: Option<String>,
+    pub(super) command: Option<String>,
     /// A program and its arguments, in the place of a line
-    argv: Option<Vec<String>>,
+    pub(super) argv: Option<Vec<String>>,
     /// A tool that is called, in the place of a command: `calendar.delete_event`
-    tool: Option<String>,
+    pub(super) tool: Option<String>,
     /// The input of the tool
     #[schema(value_type = Option<Object>)]
     input: Option<Value>,
@@ -133,6 +133,7 @@ async fn handed_in(
     idempotency: Option<String>,
 ) -> Result<(StatusCode, Value), Problem> {
     caller.may(Scope::Submit)?;
+    app.is_of_an_account()?;
     let new: New = read(body)?;
     let inside = |folder: &String| {
         let rest = new.cwd.strip_prefix(folder.trim_end_matches('/'));
@@ -142,7 +143,10 @@ async fn handed_in(
     if !caller.folders.is_empty() && !caller.folders.iter().any(inside) {
         return Err(Problem::new("forbidden", format!("this token is for {}", caller.folders.join(", "))));
     }
-    locked(&app.limits).submit.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
+    let is_support = support::is_meant(app, &new);
+    if !is_support {
+        locked(&app.limits).submit.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
+    }
     if new.reason.as_ref().is_some_and(|reason| reason.len() > MOST_REASON) {
         return Err(Problem::new("bad-request", format!("reason: at most {MOST_REASON} bytes")));
     }
@@ -179,11 +183,16 @@ async fn handed_in(
         reported: false,
         callback: new.callback,
     };
-    let mut begun = submission.clone();
-    // Parts of an input may be for nobody's eyes, and which is guard's to say: it is not kept.
-    if new.tool.is_some() {
-        begun.body = String::new();
+    if is_support {
+        match support::judge(app, &submission).await {
+            support::Judged::Runs(value) => return Ok((StatusCode::OK, value)),
+            // It is one of none, whatever it reads like.
+            support::Judged::Else => {
+                locked(&app.limits).submit.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
+            }
+        }
     }
+    let begun = submission.clone();
     if let Some(before) = app.room.at(move |backend| backend.base().begin(&begun)).await?? {
         if before.body_hash != submission.body_hash {
             return Err(Problem::new("key-reused", "this Idempotency-Key came with another body before"));
@@ -234,6 +243,13 @@ pub enum First {
 /// It cannot be judged: nothing was allowed.
 pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, String> {
     let action = submission.action.clone();
+    if submission.body.is_empty() {
+        let why = "what was handed in cannot be read any more: hand it in again";
+        end(app, &action, json!({ "decision": "deny", "reason": why }), None).await?;
+        return Err(format!("{action}: {why}"));
+    }
+    // What it files bears its name from the first look on.
+    let (judged, since) = (app.names.judged(&submission.client), Timestamp::now());
     let mut judge = Judge::start(&app.guard, &submission.body).await?;
     let first = match judge.next().await {
         Ok(first) => first,
@@ -246,6 +262,8 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
         return ended(app, &action, &first).await.map(First::Ended);
     }
     let (name, request) = (action.clone(), first["request"].as_str().unwrap_or_default().to_owned());
+    app.names.set(&request, &action, &submission.client, since);
+    drop(judged);
     app.room.at(move |backend| backend.base().waits(&name, &request)).await??;
     app.look().await?;
     let (give_up, given_up) = oneshot::channel();
@@ -275,29 +293,48 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
 
 /// Keeps what guard said in the end, with a token that is good once where it may run.
 async fn ended(app: &Arc<App>, action: &str, told: &Value) -> Result<Value, String> {
-    let mut value = json!({
-        "decision": told["status"], "settled_by": told["settled_by"], "by": told["by"], "reason": told["reason"],
-        "digest": told["digest"], "verdict": told["verdict"],
-    });
-    let allowed = told["status"] == "allow";
-    let mut kept = value.clone();
-    kept["row"] = told["row"].clone();
-    let mut once = None;
-    if allowed {
-        let token = secret::<32>("go_")?;
-        once = Some(hash(&format!("{token} {}", told["digest"].as_str().unwrap_or_default())));
-        value["token"] = json!(token);
-        value["token_expires_secs"] = json!(ONCE.as_secs());
-        let mut tokens = locked(&app.once);
-        let now = Instant::now();
-        tokens.retain(|_, (_, until)| *until > now);
-        tokens.insert(action.to_owned(), (token, now + ONCE));
+    if told["status"] == "allow" {
+        let (value, kept, once) = allowed(app, action, told)?;
+        end(app, action, kept, once).await?;
+        return Ok(value);
     }
-    end(app, action, kept, once).await?;
+    let value = said(told);
+    end(app, action, value.clone(), None).await?;
     Ok(value)
 }
 
-async fn end(app: &Arc<App>, action: &str, value: Value, once: Option<[u8; 32]>) -> Result<(), String> {
+/// What guard said, in the words of the API.
+fn said(told: &Value) -> Value {
+    json!({
+        "decision": told["status"], "settled_by": told["settled_by"], "by": told["by"], "reason": told["reason"],
+        "digest": told["digest"], "verdict": told["verdict"],
+    })
+}
+
+/// What a client is told that may run a command, what of it is kept, and the hash of the token that is good once.
+///
+/// # Errors
+/// The system gives no random bytes.
+pub(super) fn allowed(app: &App, action: &str, told: &Value) -> Result<(Value, Value, Option<[u8; 32]>), String> {
+    let mut value = said(told);
+    let mut kept = value.clone();
+    kept["row"] = told["row"].clone();
+    let token = secret::<32>("go_")?;
+    let once = hash(&format!("{token} {}", told["digest"].as_str().unwrap_or_default()));
+    value["token"] = json!(token);
+    value["token_expires_secs"] = json!(ONCE.as_secs());
+    let mut tokens = locked(&app.once);
+    let now = Instant::now();
+    tokens.retain(|_, (_, until)| *until > now);
+    tokens.insert(action.to_owned(), (token, now + ONCE));
+    Ok((value, kept, Some(once)))
+}
+
+/// Keeps what a command ended with, and tells of it.
+///
+/// # Errors
+/// It is not kept.
+pub(super) async fn end(app: &Arc<App>, action: &str, value: Value, once: Option<[u8; 32]>) -> Result<(), String> {
     let decision = value["decision"].clone();
     let (name, text) = (action.to_owned(), value.to_string());
     app.room.at(move |backend| backend.base().end(&name, &text, once.as_ref())).await??;

@@ -4,6 +4,8 @@
 //! Losing it loses no answer. What may not enter: answers.
 
 mod devices;
+mod escalations;
+mod sealing;
 
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -12,12 +14,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use self::sealing::Sealing;
 use super::{Offer, Scope, Submission, Token};
 use crate::judge::invocation::Origin;
 use crate::name::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     "
   CREATE TABLE own(what TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
   CREATE TABLE token(
@@ -44,10 +47,13 @@ const STEPS: [&str; 3] = [
   ) STRICT;
   ALTER TABLE offer ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
 ",
+    "
+  CREATE TABLE escalated(action TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+",
 ];
 
 /// How many steps this version knows.
-const KNOWN: u32 = 3;
+const KNOWN: u32 = 4;
 
 /// How long what was handed in is remembered.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -56,6 +62,7 @@ const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
 #[derive(Debug)]
 pub struct Base {
     connection: Connection,
+    sealing: Sealing,
 }
 
 fn told(error: rusqlite::Error) -> String {
@@ -72,7 +79,7 @@ impl Base {
         made.map_err(|error| format!("{}: {error}", path.display()))?;
         let connection = Connection::open(path).map_err(told)?;
         connection.busy_timeout(Duration::from_secs(5)).map_err(told)?;
-        let base = Self { connection };
+        let base = Self { connection, sealing: Sealing::new(path.with_extension("key")) };
         base.take_steps().map_err(told)?;
         Ok(base)
     }
@@ -161,11 +168,12 @@ impl Base {
         self.connection.execute(put, params![name, now]).map(drop).map_err(told)
     }
 
-    /// Remembers a command that was handed in; an earlier one of the same key is left, and returned.
+    /// Remembers a command that was handed in, sealed; an earlier one of the same key is left, and returned.
     ///
     /// # Errors
     /// It cannot be remembered.
     pub fn begin(&self, new: &Submission) -> Result<Option<Submission>, String> {
+        let body = self.sealing.seal(&new.action, &new.body)?;
         let old = "DELETE FROM submission WHERE created < ?1";
         self.connection.execute(old, [new.created.as_millisecond() - KEPT_MS]).map_err(told)?;
         let done = self.connection.execute(
@@ -174,7 +182,7 @@ impl Base {
             params![
                 new.action,
                 new.client,
-                new.body,
+                body,
                 new.idempotency,
                 &new.body_hash[..],
                 new.created.as_millisecond(),
@@ -189,21 +197,37 @@ impl Base {
         found.map_err(told)?.ok_or_else(|| "gateway.db: two commands of one name".to_owned()).map(Some)
     }
 
-    /// Its request of the queue.
+    /// What was handed in and became a request of the queue: the queue's name, its own, the client, and when it was begun;
+    /// the oldest first.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn filed(&self) -> Result<Vec<(String, String, String, Timestamp)>, String> {
+        let read = || {
+            let sql =
+                "SELECT request, action, client, created FROM submission WHERE request IS NOT NULL ORDER BY created";
+            let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, time(row.get(3)?)));
+            self.connection.prepare(sql)?.query_map([], row)?.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(told)
+    }
+
+    /// Its request of the queue. Messages that said how an earlier asking ended do not ask about this one.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn waits(&self, action: &str, request: &str) -> Result<(), String> {
+        self.connection.execute("DELETE FROM offer WHERE action = ?1 AND closed = 1", [action]).map_err(told)?;
         let put = "UPDATE submission SET request = ?2 WHERE action = ?1";
         self.connection.execute(put, [action, request]).map(drop).map_err(told)
     }
 
-    /// What it ended with, and what is kept of its one-time token.
+    /// What it ended with, and what is kept of its one-time token. What was handed in is forgotten.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn end(&self, action: &str, result: &str, once: Option<&[u8; 32]>) -> Result<(), String> {
-        let put = "UPDATE submission SET result = ?2, once = ?3 WHERE action = ?1";
+        let put = "UPDATE submission SET result = ?2, once = ?3, body = '' WHERE action = ?1";
         let once = once.map(|hash| &hash[..]);
         self.connection.execute(put, params![action, result, once]).map(drop).map_err(told)
     }
@@ -236,7 +260,12 @@ impl Base {
             let mut statement = self.connection.prepare(&sql)?;
             statement.query_map([], submission)?.collect::<rusqlite::Result<Vec<_>>>()
         };
-        read().map_err(told)
+        let mut all = read().map_err(told)?;
+        for one in &mut all {
+            // What cannot be opened is judged as nothing, and so denied.
+            one.body = self.sealing.open(&one.action, &one.body).unwrap_or_default();
+        }
+        Ok(all)
     }
 
     /// Those that have ended, and whose callback was not told yet.

@@ -7,6 +7,7 @@ pub mod base;
 pub mod own;
 pub mod process;
 pub mod record;
+pub mod remote;
 
 use std::sync::mpsc;
 
@@ -94,7 +95,7 @@ pub struct Submission {
     pub request: Option<String>,
     /// The token it came with.
     pub client: String,
-    /// The object that `guard submit` was given.
+    /// The object that `guard submit` was given; empty once it ended, and where it could not be opened.
     pub body: String,
     pub idempotency: Option<String>,
     /// Of the client's own body.

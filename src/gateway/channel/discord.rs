@@ -23,7 +23,7 @@ use super::text::{self, Medium, cut};
 use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
 
 /// The most characters of a message that are others' words; Discord takes 2000 in all.
-const MOST: usize = 1400;
+pub const MOST: usize = 1400;
 
 /// How long a failing connection rests at most.
 const REST: Duration = Duration::from_secs(60);
@@ -113,7 +113,7 @@ impl Discord {
             ))),
             _ => {
                 let why = value["message"].as_str().unwrap_or("no reason");
-                Err(Failed::Broken(format!("discord: {status}: {}", cut(why, 200))))
+                Err(Failed::of(status, format!("discord: {status}: {}", cut(why, 200))))
             }
         }
     }
@@ -121,14 +121,19 @@ impl Discord {
     fn buttons(card: &Card, nonce: &str) -> Value {
         let button = |label: &str, style: u8, press: Press| json!({ "type": 2, "style": style, "label": cut(label, 80), "custom_id": press.with(nonce) });
         let mut row = Vec::new();
-        if card.bar.is_none() {
+        if card.offers_yes(MOST) {
             row.push(button("Approve", 3, Press::Approve));
         }
         row.push(button("Deny", 4, Press::Deny));
         for (at, words) in (0..).zip(card.replies.iter().take(3)) {
             row.push(button(&format!("No: {words}"), 2, Press::Reply(at)));
         }
-        json!([{ "type": 1, "components": row }])
+        let mut rows = vec![json!({ "type": 1, "components": row })];
+        if let Some(page) = card.button_to_page(MOST) {
+            let open = json!({ "type": 2, "style": 5, "label": "Open the page", "url": page });
+            rows.push(json!({ "type": 1, "components": [open] }));
+        }
+        json!(rows)
     }
 
     /// Connects, again and again, and hears what is pressed.

@@ -84,9 +84,15 @@ pub fn discord_reaction(event: &Value) -> Option<FromPlace<'_>> {
     Some(FromPlace { from: user, chat: event["channel_id"].as_str()?, did: Some(did) })
 }
 
+/// The name of a button on Slack that opens the page: Slack tells of that press too, and it answers nothing.
+pub const OPEN: &str = "open";
+
 /// A press of one button on Slack.
 #[must_use]
 pub fn slack(payload: &Value) -> Option<FromPlace<'_>> {
+    if payload["actions"][0]["action_id"] == OPEN {
+        return None;
+    }
     let (from, chat) = (payload["user"]["id"].as_str()?, payload["channel"]["id"].as_str()?);
     if payload["type"] != "block_actions" {
         return None;
@@ -222,6 +228,13 @@ mod tests {
 
     fn slack_yes(payload: &Value) -> bool {
         slack(payload).is_some_and(|heard| heard.from == "U1" && heard.chat == "C1" && is_yes(&heard.did))
+    }
+
+    #[test]
+    fn a_press_that_opens_the_page_answers_nothing() {
+        let mut opened = slack_payload();
+        opened["actions"][0]["action_id"] = json!(OPEN);
+        assert!(slack(&opened).is_none());
     }
 
     #[test]

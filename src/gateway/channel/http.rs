@@ -77,7 +77,7 @@ pub async fn answer(response: Result<reqwest::Response, reqwest::Error>) -> Resu
 pub async fn told(
     response: Result<reqwest::Response, reqwest::Error>,
 ) -> Result<(u16, Option<Duration>, Value), Failed> {
-    let broken = |error: reqwest::Error| Failed::Broken(plain(&error));
+    let broken = |error: reqwest::Error| Failed::Away(plain(&error));
     let mut response = response.map_err(broken)?;
     let status = response.status().as_u16();
     let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());

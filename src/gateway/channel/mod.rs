@@ -52,12 +52,33 @@ pub struct Card {
     pub crisis: bool,
     /// Why, as whoever asked says.
     pub said: Option<String>,
+    /// The first letters of the digest of what was asked: the same on every card of it.
+    pub digest: String,
     /// Why no yes is taken here, where none is.
     pub bar: Option<String>,
+    /// A yes is an approver's signature, which a passkey gives on the page.
+    pub sign: bool,
     /// What a no may say with one tap.
     pub replies: Vec<String>,
     /// All of it, where there is a page.
     pub link: Option<String>,
+}
+
+impl Card {
+    /// Whether a message offers a yes in which the command may have so many characters: nobody approves what they are
+    /// shown in part, unless all of it is a tap away.
+    #[must_use]
+    pub fn offers_yes(&self, most: usize) -> bool {
+        self.bar.is_none() && (self.link.is_some() || !text::is_cut(&self.command, most))
+    }
+
+    /// The page, for a button that opens it: where a yes is signed there, and where the command is shown whole only there.
+    /// Messengers refuse addresses that are none of the web's.
+    #[must_use]
+    pub fn button_to_page(&self, most: usize) -> Option<&str> {
+        let link = self.link.as_deref().filter(|link| link.starts_with("https://"));
+        link.filter(|_| self.sign || text::is_cut(&self.command, most))
+    }
 }
 
 /// Why a message was not taken.
@@ -65,15 +86,25 @@ pub struct Card {
 pub enum Failed {
     /// The messenger wants to be left alone for so long.
     Later(Duration),
+    /// The messenger cannot be reached, or fails by itself: the same may be taken later. Without any secret.
+    Away(String),
     /// Anything else, without any secret.
     Broken(String),
+}
+
+impl Failed {
+    /// By the status of an answer: what is a fault of the messenger's own may pass.
+    #[must_use]
+    pub fn of(status: u16, why: String) -> Self {
+        if status >= 500 { Self::Away(why) } else { Self::Broken(why) }
+    }
 }
 
 impl std::fmt::Display for Failed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Later(wait) => write!(f, "too many messages: again in {} s", wait.as_secs().max(1)),
-            Self::Broken(why) => f.write_str(why),
+            Self::Away(why) | Self::Broken(why) => f.write_str(why),
         }
     }
 }

@@ -44,7 +44,10 @@ impl Ntfy {
         match (status, value["id"].as_str()) {
             (200, Some(id)) => Ok(id.to_owned()),
             (429, _) => Err(Failed::Later(Duration::from_secs(60))),
-            _ => Err(Failed::Broken(format!("{status}: {}", cut(value["error"].as_str().unwrap_or("no reason"), 200)))),
+            _ => {
+                let why = value["error"].as_str().unwrap_or("no reason");
+                Err(Failed::of(status, format!("{status}: {}", cut(why, 200))))
+            }
         }
     }
 }

@@ -43,8 +43,9 @@ impl Program {
     }
 
     async fn run(&self, input: &Value) -> Result<String, Failed> {
-        let broken = |why: String| Failed::Broken(why);
-        let Some((program, arguments)) = self.command.split_first() else { return Err(broken("no program".into())) };
+        let Some((program, arguments)) = self.command.split_first() else {
+            return Err(Failed::Broken("no program".to_owned()));
+        };
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut said = Vec::new();
@@ -76,7 +77,8 @@ impl Program {
             Ok(Err(error)) => format!("{program}: {error}"),
             Err(_) => format!("{program} took longer than {} s", LIMIT.as_secs()),
         };
-        Err(broken(match last_line(&said) {
+        // What it speaks to may be away.
+        Err(Failed::Away(match last_line(&said) {
             Some(last) => format!("{why}: {last}"),
             None => why,
         }))

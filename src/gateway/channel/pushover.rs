@@ -46,7 +46,7 @@ impl Pushover {
             429 => Err(Failed::Later(wait.unwrap_or(Duration::from_secs(60)))),
             _ => {
                 let why = value["errors"][0].as_str().unwrap_or("no reason");
-                Err(Failed::Broken(format!("pushover: {status}: {}", cut(why, 200))))
+                Err(Failed::of(status, format!("pushover: {status}: {}", cut(why, 200))))
             }
         }
     }
@@ -88,7 +88,7 @@ impl Channel for Pushover {
         Box::pin(async move {
             let plain = message.chars().all(|c| c.is_ascii_alphanumeric());
             if message.starts_with('r') && plain {
-                let _ = self.post(&format!("/1/receipts/{message}/cancel.json"), &[]).await;
+                return self.post(&format!("/1/receipts/{message}/cancel.json"), &[]).await.map(drop);
             }
             Ok(())
         })

@@ -80,7 +80,7 @@ impl Slack {
             return Ok(value);
         }
         let why = value["error"].as_str().unwrap_or("no reason");
-        Err(Failed::Broken(format!("slack: {method}: {status}: {}", cut(why, 100))))
+        Err(Failed::of(status, format!("slack: {method}: {status}: {}", cut(why, 100))))
     }
 
     fn blocks(card: &Card, nonce: Option<&str>, text: &str) -> Value {
@@ -96,12 +96,16 @@ impl Slack {
             button
         };
         let mut row = Vec::new();
-        if card.bar.is_none() {
+        if card.offers_yes(MOST) {
             row.push(button("Approve", Some("primary"), Press::Approve));
         }
         row.push(button("Deny", Some("danger"), Press::Deny));
         for (at, words) in (0..).zip(card.replies.iter().take(3)) {
             row.push(button(&format!("No: {words}"), None, Press::Reply(at)));
+        }
+        if let Some(page) = card.button_to_page(MOST) {
+            let label = json!({ "type": "plain_text", "text": "Open the page" });
+            row.push(json!({ "type": "button", "text": label, "action_id": heard::OPEN, "url": page }));
         }
         json!([section, { "type": "actions", "elements": row }])
     }
@@ -117,7 +121,7 @@ impl Slack {
                     match failed {
                         Failed::Broken(why) if FINAL.iter().any(|word| why.ends_with(word)) => return,
                         Failed::Later(wait) => tokio::time::sleep(wait).await,
-                        Failed::Broken(_) => {}
+                        Failed::Away(_) | Failed::Broken(_) => {}
                     }
                 }
             }

@@ -63,19 +63,22 @@ impl Telegram {
             return Err(Failed::Later(Duration::from_secs(seconds.min(3600))));
         }
         let why = value["description"].as_str().unwrap_or("no reason");
-        Err(Failed::Broken(format!("{method}: {status}: {}", cut(why, 200))))
+        Err(Failed::of(status, format!("{method}: {status}: {}", cut(why, 200))))
     }
 
     fn keyboard(card: &Card, nonce: &str) -> Value {
         let button = |text: &str, press: Press| json!({ "text": cut(text, 40), "callback_data": press.with(nonce) });
         let mut first = Vec::new();
-        if card.bar.is_none() {
+        if card.offers_yes(MOST) {
             first.push(button("✅ Approve", Press::Approve));
         }
         first.push(button("❌ Deny", Press::Deny));
         let mut rows = vec![first];
         for (at, words) in (0..).zip(card.replies.iter().take(3)) {
             rows.push(vec![button(&format!("❌ {words}"), Press::Reply(at))]);
+        }
+        if let Some(page) = card.button_to_page(MOST) {
+            rows.push(vec![json!({ "text": "Open the page", "url": page })]);
         }
         json!({ "inline_keyboard": rows })
     }

@@ -75,6 +75,32 @@ pub fn cut(text: &str, most: usize) -> String {
     format!("{kept}{said}")
 }
 
+/// How many of so many characters a command may have.
+const fn room(most: usize) -> usize {
+    most * 60 / 100
+}
+
+/// Whether a card with so many characters of what somebody else wrote shows only a part of a command.
+#[must_use]
+pub fn is_cut(command: &str, most: usize) -> bool {
+    command.chars().nth(room(most)).is_some()
+}
+
+/// Cuts a command to so many characters: its head and its tail, and in between how much is left out. The end says where it
+/// goes as often as the beginning does.
+#[must_use]
+pub fn cut_middle(text: &str, most: usize) -> String {
+    let all: Vec<char> = text.chars().collect();
+    if all.len() <= most {
+        return text.to_owned();
+    }
+    let said = |left: usize| format!("\n… {left} of {} characters are left out here …\n", all.len());
+    let kept = most.saturating_sub(said(all.len()).chars().count());
+    let (head, tail) = (kept - kept / 2, kept / 2);
+    let part = |from: usize, until: usize| all.get(from..until).unwrap_or_default().iter().collect::<String>();
+    format!("{}{}{}", part(0, head), said(all.len() - kept), part(all.len() - tail, all.len()))
+}
+
 /// A card, with at most so many characters of what somebody else wrote.
 #[must_use]
 pub fn card(card: &Card, medium: Medium, most: usize) -> String {
@@ -92,7 +118,7 @@ pub fn card(card: &Card, medium: Medium, most: usize) -> String {
             card.tier,
             medium.escape(&card.score)
         ),
-        medium.code(&each(&card.command, 60)),
+        medium.code(&cut_middle(&card.command, room(most))),
         format!("in {}", medium.escape(&each(&card.cwd, 15))),
     ];
     if !card.why.is_empty() {
@@ -101,7 +127,17 @@ pub fn card(card: &Card, medium: Medium, most: usize) -> String {
     if let Some(said) = &card.said {
         lines.push(format!("they say: {}", medium.escape(&each(said, 10))));
     }
-    lines.push(format!("{} · request {}", medium.escape(&each(&card.who, 10)), card.request));
+    let digest = if card.digest.is_empty() { String::new() } else { format!(" · digest {}", card.digest) };
+    lines.push(format!("{} · request {}{digest}", medium.escape(&each(&card.who, 10)), card.request));
+    if is_cut(&card.command, most) {
+        let place = match (&card.link, card.timeout_secs) {
+            (Some(_), _) => "the page, or guard review",
+            (None, 1..) => "guard review",
+            // It does not wait any more.
+            (None, _) => "guard log",
+        };
+        lines.push(format!("The command is cut. All of it: {place}."));
+    }
     if let Some(bar) = &card.bar {
         lines.push(medium.escape(bar));
     }
@@ -134,7 +170,48 @@ mod tests {
         let long = Card { command: "x".repeat(70_000), ..Card::default() };
         let text = card(&long, Medium::Html, 3500);
         assert!(text.chars().count() < 4096, "{}", text.len());
-        assert!(text.contains("of 70000 characters)"), "{text}");
+        assert!(text.contains("of 70000 characters are left out"), "{text}");
         assert_eq!(cut("abc", 3), "abc");
+    }
+
+    #[test]
+    fn a_command_that_is_cut_shows_its_head_and_its_tail_and_offers_a_yes_only_beside_all_of_it() {
+        let command = format!("curl {} https://evil.example/", "-H x ".repeat(2000));
+        let all = command.chars().count();
+        let long = Card {
+            command,
+            timeout_secs: 60,
+            digest: "0a1b2c3d".to_owned(),
+            request: "b2c3".to_owned(),
+            ..Card::default()
+        };
+        for (medium, most) in
+            [(Medium::Html, 3400), (Medium::Markdown, 1400), (Medium::Slack, 2400), (Medium::Plain, 900)]
+        {
+            let text = card(&long, medium, most);
+            assert!(text.contains("curl -H x") && text.contains("https://evil.example/"), "{text}");
+            assert!(text.contains("request b2c3 · digest 0a1b2c3d"), "{text}");
+            assert!(text.contains("All of it: guard review."), "{text}");
+            let left = text.split("… ").nth(1).unwrap().split(' ').next().unwrap().parse::<usize>().unwrap();
+            assert!(left > all - most && left < all, "{left} of {all}");
+            assert!(!long.offers_yes(most));
+            let linked = Card { link: Some("https://guard.test/#x".to_owned()), ..long.clone() };
+            assert!(linked.offers_yes(most) && linked.button_to_page(most) == Some("https://guard.test/#x"));
+            assert!(card(&linked, medium, most).contains("All of it: the page, or guard review."));
+        }
+        assert_eq!(cut_middle("abc", 3), "abc");
+        for most in [0, 1, 60, 61, 100] {
+            let text = cut_middle(&"ä".repeat(200), most);
+            assert!(text.contains("of 200 characters"), "{text}");
+            assert!(text.chars().count() <= most.max(60), "{most}: {text}");
+        }
+        let short =
+            Card { command: "ls".to_owned(), link: Some("https://guard.test/#x".to_owned()), ..Card::default() };
+        assert!(short.offers_yes(100) && short.button_to_page(100).is_none());
+        // What is signed is signed on the page; a messenger takes no address of this machine's.
+        let signed = Card { sign: true, bar: Some("sign".to_owned()), ..short.clone() };
+        assert!(!signed.offers_yes(100) && signed.button_to_page(100).is_some());
+        let local = Card { link: Some("http://localhost:6180/#x".to_owned()), ..signed };
+        assert_eq!(local.button_to_page(100), None);
     }
 }

@@ -53,7 +53,7 @@ pub async fn try_out(config: &ChannelConfig, accept: Duration, ear: Ear) -> Trie
     let (how, says) = match done {
         Ok(says) => (How::Ok, says),
         Err(failed @ Failed::Later(_)) => (How::Later, failed.to_string()),
-        Err(Failed::Broken(why)) => (How::Broken, why),
+        Err(Failed::Away(why) | Failed::Broken(why)) => (How::Broken, why),
     };
     Tried { channel: config.name.clone(), kind: config.kind.name().to_owned(), how, says }
 }
@@ -85,7 +85,7 @@ async fn round_trip(channel: &dyn Channel, accept: Duration, ear: Ear) -> Result
 async fn in_time<T>(accept: Duration, what: &str, doing: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
     match tokio::time::timeout(accept, doing).await {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(Failed::Broken(why))) => Err(Failed::Broken(format!("{what}: {why}"))),
+        Ok(Err(Failed::Away(why) | Failed::Broken(why))) => Err(Failed::Broken(format!("{what}: {why}"))),
         Ok(Err(later @ Failed::Later(_))) => Err(later),
         Err(_) => Err(Failed::Broken(format!("{what}: no answer within {} s", accept.as_secs()))),
     }

@@ -71,7 +71,7 @@ impl Twilio {
             (429, _) => Err(Failed::Later(wait.unwrap_or(Duration::from_secs(60)))),
             _ => {
                 let why = value["message"].as_str().unwrap_or("no reason");
-                Err(Failed::Broken(format!("twilio: {status}: {}", cut(why, 200))))
+                Err(Failed::of(status, format!("twilio: {status}: {}", cut(why, 200))))
             }
         }
     }

@@ -48,7 +48,7 @@ impl Webhook {
             let sent = request.header("webhook-signature", signature).body(text.clone()).send().await;
             match http::answer(sent).await {
                 Ok((200..=299, _)) => return Ok(id),
-                Ok((status, _)) => last = Failed::Broken(format!("the webhook answers {status}")),
+                Ok((status, _)) => last = Failed::of(status, format!("the webhook answers {status}")),
                 Err(failed) => last = failed,
             }
         }

@@ -269,14 +269,25 @@ $("everything").addEventListener("change", () => visit("history"));
 $("search").addEventListener("submit", (event) => event.preventDefault());
 $("words").addEventListener("input", () => history().catch((error) => say(error.message)));
 $("more").addEventListener("click", () => history(next).catch((error) => say(error.message)));
-$("batch-deny").addEventListener("click", async () => {
-  for (const request of waiting) await call("POST", `/v1/requests/${request.action_id}/deny`, {}).catch((error) => say(error.message));
+/** Gives one answer to several requests, a hundred at a time, and says what became of those it does not hold for. */
+async function answerAll(ids, decision) {
+  const failed = [];
+  try {
+    for (let at = 0; at < ids.length; at += 100) {
+      const answers = ids.slice(at, at + 100).map((action_id) => ({ action_id, decision }));
+      const { results } = await call("POST", "/v1/requests/decide", { answers });
+      failed.push(...results.filter((result) => result.status_code !== 200).map((result) => result.detail));
+    }
+    if (failed.length) say(`${failed.length} of ${ids.length} not done: ${[...new Set(failed)].join("; ")}`);
+    else say(`${ids.length} ${decision === "approve" ? "approved" : "denied"}`);
+  } catch (error) {
+    if (error.status === 401) return login();
+    say(error.message);
+  }
   await refresh();
-});
-$("batch-approve").addEventListener("click", async () => {
-  for (const id of [...selected]) await call("POST", `/v1/requests/${id}/approve`, {}).catch((error) => say(error.message));
-  await refresh();
-});
+}
+$("batch-deny").addEventListener("click", () => answerAll(waiting.map((request) => request.action_id), "deny"));
+$("batch-approve").addEventListener("click", () => answerAll([...selected], "approve"));
 setInterval(() => {
   for (const node of document.querySelectorAll(".left")) {
     const left = Math.max(0, Math.round((Number(node.dataset.until) - Date.now()) / 1000));

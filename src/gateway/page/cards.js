@@ -11,24 +11,52 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
-/** A command, with what does not show marked. */
-export function command(text) {
+/** A text, with what does not show marked. */
+function visible(text) {
+  return text.split(/(⟨[^⟩]*⟩)/)
+    .map((part) => part.startsWith("⟨") ? el("mark", { class: "odd", title: "made visible" }, part) : part);
+}
+
+/** A command, with the parts marked that something was found in, and what does not show. */
+export function command({ parts, command_shown }) {
   const pre = el("pre", { tabindex: "0", "aria-label": "Command" });
-  for (const part of text.split(/(⟨[^⟩]*⟩)/)) {
-    if (part.startsWith("⟨")) pre.append(el("mark", { title: "made visible" }, part));
-    else pre.append(part);
+  for (const { text, tier } of parts ?? [{ text: command_shown }]) {
+    const shown = visible(text);
+    if (tier === null || tier === undefined) pre.append(...shown);
+    else pre.append(el("mark", { class: "part", "data-tier": tier, title: `tier ${tier}` }, ...shown));
   }
   return pre;
+}
+
+/** Why it is asked about: each reason with what it falls on, and what is known of it, as the card at a terminal has them. */
+function reasons({ grounds, why }) {
+  if (!grounds?.findings?.length) return el("ul", { class: "reasons" }, why ? el("li", {}, why) : null);
+  const finding = ({ tier, rule, reason, instead, touches, lowered }) => el("li", { "data-tier": tier }, reason,
+    el("span", { class: "rule" }, [`tier ${tier} · ${rule}`, touches?.length ? `touches ${touches.join(", ")}` : "", lowered ?? ""]
+      .filter(Boolean).join(" · ")),
+    instead ? el("span", { class: "instead" }, `safer: ${instead}`) : null);
+  const evidence = grounds.evidence.map((sentence) => el("li", { class: "evidence" }, sentence));
+  return el("ul", { class: "reasons", "aria-label": "Why it is asked about" }, ...grounds.findings.map(finding), ...evidence);
+}
+
+/** The score with what it is made of, and whether it can be undone. */
+function score(request) {
+  const more = (request.grounds?.context ?? []).map(({ words, weight, detail }) =>
+    `${words}${detail ? ` (${detail})` : ""} ${weight < 0 ? "" : "+"}${weight}`);
+  const undo = request.grounds ? `; ${request.grounds.undo}` : "";
+  return `${[`${request.score} (tier ${request.tier}`, ...more].join(", ")})${undo}`;
 }
 
 function facts(request) {
   const list = el("dl");
   const add = (name, value) => value && list.append(el("dt", {}, name), el("dd", {}, value));
   if (request.decision) add("decides", request.crisis ? "a person, each time; they say somebody is in a crisis" : "a person, each time");
-  add("why", request.why);
+  add("score", score(request));
+  if (request.review) add("a machine", `${request.review.by}: ${request.review.says}: ${request.review.reason}`);
   add("they say", request.said);
   add("in", request.cwd);
   add("asks", `${request.agent ?? request.origin} · ${request.session} · ${request.user}`);
+  add("request", `${request.id} · digest ${request.short_digest}`);
   if (request.redacted) add("hidden", "a secret is hidden in this command");
   if (request.approvals > 1) add("wants", `${request.approvals} approvers; so far: ${(request.approved_by ?? []).join(", ") || "none"}`);
   return list;
@@ -62,8 +90,9 @@ export function card(request, { bar, signed, grantSigned, replies, selected, doe
   const left = el("span", { class: "left" }, `${request.timeout_secs} s`);
   left.dataset.until = Date.parse(request.expires);
   article.append(
-    el("h2", { id: `title-${id}` }, `${request.tier_name} (tier ${request.tier}, score ${request.score})`, left),
-    command(request.command_shown),
+    el("h2", { id: `title-${id}` }, `${request.tier_name} (tier ${request.tier})`, left),
+    command(request),
+    reasons(request),
     facts(request),
   );
   if (bar && !signed) article.append(el("p", { class: "bar" }, bar));
@@ -159,7 +188,8 @@ export function story({ request, events, rows }, back) {
   happened.sort(([one], [other]) => Date.parse(one) - Date.parse(other));
   return [
     el("h2", { tabindex: "-1" }, `Request ${request.id}: ${request.status}`),
-    command(request.command_shown),
+    command(request),
+    reasons(request),
     facts(request),
     el("h3", {}, "What happened"),
     el("ol", { class: "happened" }, ...happened.map(([at, text]) => line(at, text))),

@@ -120,6 +120,47 @@ fn several_are_answered_at_once_and_their_effect_is_told_together() {
 }
 
 #[test]
+fn a_card_says_why_as_the_one_at_a_terminal_does() {
+    let house = House::new("");
+    std::fs::create_dir(house.path("work/data")).unwrap();
+    std::fs::write(house.path("work/data/one"), "1").unwrap();
+    let mut page = logged_in(&house);
+    let mut agent = house.agent(&format!("ls; rm -rf data; {MEDIUM}"));
+    page.until("document.querySelectorAll('article').length === 1");
+    let texts = |page: &mut Browser, what: &str| -> Vec<String> {
+        let all = page.run(&format!("[...document.querySelectorAll('{what}')].map((one) => one.textContent)"));
+        serde_json::from_value(all).unwrap()
+    };
+    assert_eq!(texts(&mut page, "article pre"), [format!("ls; rm -rf data; {MEDIUM}")], "it is shown whole");
+    assert_eq!(texts(&mut page, "article mark.part[data-tier=\"3\"]"), ["data"]);
+    let added = texts(&mut page, "article mark.part[data-tier=\"2\"]");
+    assert!(added.len() == 1 && added[0].ends_with("left-pad-of-somebody"), "{added:?}");
+    let reasons = texts(&mut page, "article .reasons li");
+    assert!(
+        reasons[0].contains("tier 3 · effects.delete-recursive") && reasons[0].contains("touches data"),
+        "{reasons:?}"
+    );
+    assert!(reasons[1].contains("tier 2 · packages."), "{reasons:?}");
+    let evidence = texts(&mut page, "article .reasons .evidence");
+    assert!(evidence.iter().any(|sentence| sentence.contains("data")), "{reasons:?}");
+    let facts = texts(&mut page, "article dl").remove(0);
+    let digest = house.waiting()["short_digest"].as_str().unwrap().to_owned();
+    assert!(digest.len() == 8 && facts.contains(&format!("digest {digest}")), "{facts}");
+    assert!(facts.contains("(tier 3") && facts.contains("cannot be undone"), "{facts}");
+    assert_eq!(page.run("document.documentElement.scrollWidth <= 390"), true, "nothing is wider than a phone");
+    page.picture("why");
+    page.run("document.querySelector('[data-do=deny]').click()");
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+    // The history tells it still.
+    page.until("document.querySelectorAll('article').length === 0");
+    page.run("document.querySelector('#show-history').click()");
+    page.until("document.querySelectorAll('.past').length === 1");
+    page.run("document.querySelector('.past button').click()");
+    page.until("document.querySelectorAll('#story .reasons li').length >= 2");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn the_text_of_a_command_is_text_on_the_page() {
     let house = House::new("");
     let mut page = logged_in(&house);
@@ -129,7 +170,7 @@ fn the_text_of_a_command_is_text_on_the_page() {
     assert_eq!(page.run("document.querySelectorAll('article img, article script').length"), 0);
     let text = page.run("document.querySelector('article pre').textContent");
     assert!(text.as_str().unwrap().contains("<img src=x onerror=document.title=1>"), "{text}");
-    assert_eq!(page.run("document.querySelector('article mark').textContent"), "⟨U+202E⟩");
+    assert_eq!(page.run("document.querySelector('article mark.odd').textContent"), "⟨U+202E⟩");
     page.run("document.querySelector('[data-do=deny]').click()");
     agent.wait().unwrap();
     assert_eq!(page.complaints(), Vec::<String>::new());

@@ -1,7 +1,10 @@
 //! The gateway with the real guard: what comes in over HTTP waits in the real queue, and a person's answer reaches the
 //! guard that asked.
 
+mod access;
+mod answers;
 mod browser;
+mod callbacks;
 mod channels;
 mod doctor;
 mod house;
@@ -17,7 +20,9 @@ mod person;
 mod push;
 mod record;
 mod reviewer;
+mod slow;
 mod streams;
+mod system;
 mod tls;
 mod unit;
 mod waiting;

@@ -108,6 +108,59 @@ fn after_the_answer_and_before_the_messages_say_so() {
 }
 
 #[test]
+fn after_a_card_was_taken_for_what_a_client_handed_in() {
+    let bot = Bot::new();
+    let mut house = bot.house();
+    let id = house.submit(MEDIUM).body["action_id"].as_str().unwrap().to_owned();
+    until(|| bot.cards().len() == 1);
+    // The client, the list, what happens and the message speak of one request.
+    assert_eq!(house.waiting()["action_id"], json!(id));
+    offered(&house);
+    let story = house.get(&format!("/v1/requests/{id}/story"), &house.person);
+    let kinds: Vec<_> = story.body["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect();
+    assert_eq!(kinds, ["request.filed", "request.offered"]);
+    house.kill();
+    house.start();
+    // So they do after it was asked anew, and the card that is there still asks.
+    until(|| house.get(&format!("/v1/requests/{id}"), &house.client).body["status"] == "pending");
+    assert_eq!(house.waiting()["action_id"], json!(id));
+    assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "approved");
+    let seen = house.get(&format!("/v1/requests/{id}?wait=20"), &house.client);
+    assert_eq!(seen.body["decision"], "allow", "{}", seen.text);
+    closed(&bot, "approved");
+    assert_eq!(bot.cards().len(), 1);
+    let list = house.get("/v1/requests", &house.person);
+    let names: Vec<_> = list.body["requests"].as_array().unwrap().iter().map(|one| one["action_id"].clone()).collect();
+    assert_eq!(names, [json!(id)], "{}", list.text);
+}
+
+#[test]
+fn while_a_call_of_a_tool_waits_that_was_handed_in() {
+    let mut house = House::new("unsigned_tier = 3\n");
+    let secret = "an-input-that-is-for-nobodys-eyes";
+    let body = json!({ "tool": "delete_event", "input": { "id": 3, "note": secret }, "cwd": house.path("work") });
+    let told = house.post("/v1/requests", &house.client, &body);
+    assert_eq!(told.status, 202, "{}", told.text);
+    let id = told.body["action_id"].as_str().unwrap().to_owned();
+    let before = house.waiting()["id"].clone();
+    house.kill();
+    // Its own file does not show what was handed in.
+    for name in ["gateway.db", "gateway.db-wal"] {
+        let kept = std::fs::read(house.path("home/.local/share/guard").join(name)).unwrap_or_default();
+        assert!(!kept.windows(secret.len()).any(|part| part == secret.as_bytes()), "{name}");
+    }
+    house.start();
+    // It waits again, for the same.
+    until(|| house.get(&format!("/v1/requests/{id}"), &house.client).body["status"] == "pending");
+    assert_eq!(house.waiting()["id"], before);
+    assert_eq!(house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({})).status, 200);
+    let seen = house.get(&format!("/v1/requests/{id}?wait=20"), &house.client);
+    assert_eq!(seen.body["decision"], "allow", "{}", seen.text);
+    let kept = guard_gateway::backend::base::Base::open(&house.path("home/.local/share/guard/gateway.db")).unwrap();
+    assert_eq!(kept.submission(&id).unwrap().unwrap().body, "", "and nothing is kept of it");
+}
+
+#[test]
 fn after_a_client_was_told_that_its_command_may_run() {
     let mut house = House::new("");
     let key = format!("Idempotency-Key: {}", "k".repeat(20));

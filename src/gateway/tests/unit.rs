@@ -10,17 +10,19 @@ fn the_unit_is_exposed_to_less_than_two_of_ten() {
         return;
     }
     let house = House::new("");
-    let unit = house.gateway(&["serve", "--unit"]).output().unwrap();
-    assert!(unit.status.success());
-    let path = house.path("guard-gateway.service");
-    std::fs::write(&path, &unit.stdout).unwrap();
-    let judged = Command::new("systemd-analyze")
-        .args(["security", "--no-pager", "--offline=true", "--threshold=20"])
-        .arg(&path)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stdout));
+    for kind in [&["--unit"][..], &["--unit", "system"]] {
+        let unit = house.gateway(&[&["serve"], kind].concat()).output().unwrap();
+        assert!(unit.status.success());
+        let path = house.path("guard-gateway.service");
+        std::fs::write(&path, &unit.stdout).unwrap();
+        let judged = Command::new("systemd-analyze")
+            .args(["security", "--no-pager", "--offline=true", "--threshold=20"])
+            .arg(&path)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(judged.status.success(), "{kind:?}: {}", String::from_utf8_lossy(&judged.stdout));
+    }
 }
 
 #[test]
@@ -51,4 +53,28 @@ fn what_systemd_listens_at_is_served() {
     gateway.kill().unwrap();
     gateway.wait().unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn a_port_that_browsers_refuse_is_warned_about() {
+    let mut house = House::new("");
+    assert!(house.end("-TERM").success());
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let port = [6000_u16, 6566, 6665, 6666, 6697, 10080].into_iter().find(is_free).unwrap();
+    let mut gateway = house.gateway(&["serve", "--listen", &format!("127.0.0.1:{port}")]);
+    let mut child = gateway.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    // Where it listens, and that its socket is there.
+    for _ in 0..2 {
+        std::io::BufRead::read_line(&mut out, &mut String::new()).unwrap();
+    }
+    let doctor = house.program(crate::house::guard()).args(["doctor", "page", "--json"]).output().unwrap();
+    let found = String::from_utf8(doctor.stdout).unwrap();
+    child.kill().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    child.wait().unwrap();
+    let why = format!("browsers refuse to open port {port}");
+    assert!(said.contains(&why), "{said}");
+    assert!(found.contains(&why) && found.contains("\"warn\""), "{found}");
 }

@@ -76,8 +76,21 @@ fn below_threshold(invocation: &Invocation, risk: &Risk, policy: &Policy) -> boo
     risk.score < policy.thresholds.of(invocation.origin)
 }
 
+/// Whether a line is exactly one of the policy's support commands and nothing else. What it would do is not looked at:
+/// whether it runs, [`decide`] says.
+#[must_use]
+pub fn is_support_line(line: &str, policy: &Policy) -> bool {
+    let words = if policy.support.is_empty() { None } else { plain_words(line) };
+    words.is_some_and(|words| is_support_argv(&words, policy))
+}
+
+/// The same of a program and its arguments.
+#[must_use]
+pub fn is_support_argv(words: &[String], policy: &Policy) -> bool {
+    policy.support.iter().any(|known| words == known.argv.as_slice())
+}
+
 fn is_support(invocation: &Invocation, policy: &Policy) -> bool {
-    let is = |words: &[String], known: &Support| words == known.argv.as_slice();
     match &invocation.request {
         Request::Argv(argv) => {
             let same =
@@ -89,7 +102,7 @@ fn is_support(invocation: &Invocation, policy: &Policy) -> bool {
             // What this shell ran before may have made something else of the name.
             let spoken_of =
                 |name: &String| !name.is_empty() && memchr::memmem::find(&line.before, name.as_bytes()).is_some();
-            !words.first().is_none_or(spoken_of) && policy.support.iter().any(|known| is(&words, known))
+            !words.first().is_none_or(spoken_of) && is_support_argv(&words, policy)
         }
         _ => false,
     }

@@ -19,6 +19,7 @@
 
 mod answering;
 mod exact;
+mod grounds;
 mod request;
 mod rows;
 
@@ -29,6 +30,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
+pub use self::grounds::{Ground, GroundContext, Grounds};
 pub use self::request::{Answer, Filed, Found, NewRequest, Outcome, Pending, Plea, State, Told, Whole, blank, pack};
 use self::rows::{COLUMNS, KNOWN, erase_never_late, find, free_name, pending, same, sweep};
 use super::Paths;
@@ -118,6 +120,10 @@ impl Queue {
         let redacted = redacted || new.invocation.hides();
         let worst = new.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         let why = worst.map_or(String::new(), |finding| format!("{}: {}", finding.rule, finding.reason));
+        let grounds = Grounds::of(new.risk, new.evidence, (&new.invocation.display(), &command));
+        let grounds = if new.invocation.hides() { grounds.without_input() } else { grounds };
+        // Texts and numbers are always JSON.
+        let grounds = serde_json::to_string(&grounds).unwrap_or_default();
         let said = new.plea.said.as_deref().map(|said| redact(&said.chars().take(MOST_SAID).collect::<String>()).0);
         let review = new.opinion.and_then(|opinion| serde_json::to_string(opinion).ok());
         let session = &new.invocation.session;
@@ -159,9 +165,9 @@ impl Queue {
                 .prepare(
                     "INSERT OR REPLACE INTO request(id, state, filed, expires, waiter, digest, user, session, root, origin,
                      agent, tier, score, command, redacted, cwd, why, exact, approvals, decision, crisis, said, review,
-                     may_grant)
+                     may_grant, grounds)
                      VALUES(?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-                            ?20, ?21, ?22, ?23)",
+                            ?20, ?21, ?22, ?23, ?24)",
                 )?
                 .execute(params![
                     id,
@@ -187,6 +193,7 @@ impl Queue {
                     said,
                     review,
                     new.may_grant,
+                    grounds,
                 ])?;
             Ok(Filed::Waits { id, twins })
         })

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::exact::Exact;
+use super::grounds::Grounds;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::{Approval, Fresh, Signed};
 use crate::judge::bindings::Bindings;
@@ -106,6 +107,9 @@ pub struct Pending {
     /// Its card offers a grant.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_grant: bool,
+    /// Why it is asked about, as its card shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grounds: Option<Grounds>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,6 +130,12 @@ impl Pending {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.digest == other.digest
+    }
+
+    /// The first eight letters of its digest under the local key: the same wherever this asking is shown.
+    #[must_use]
+    pub fn short_digest(&self) -> String {
+        self.digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Whether nothing is approved once nobody waits for it any more.
@@ -202,6 +212,8 @@ pub struct NewRequest<'a> {
     pub opinion: Option<&'a Opinion>,
     /// Its card offers a grant.
     pub may_grant: bool,
+    /// What is known of what it would touch, a sentence each, for whoever answers elsewhere.
+    pub evidence: &'a [String],
 }
 
 /// What whoever asks says of a command beside the command. It may bring a request forward, and lowers nothing.
@@ -351,6 +363,7 @@ pub fn blank() -> Pending {
         approved_by: Vec::new(),
         review: None,
         may_grant: false,
+        grounds: None,
         decided: None,
         decided_by: None,
         words: None,

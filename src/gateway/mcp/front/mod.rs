@@ -4,7 +4,6 @@
 //! without a session share some. Here is HTTP alone: who comes in, which session a message is for, and the streams that
 //! answer. What may not enter: judging, and what messages mean beyond whom they answer.
 
-mod connections;
 mod head;
 mod session;
 mod state;
@@ -26,11 +25,13 @@ use clap::Args;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
 use self::head::{accepts, agrees, is_here, text};
 use self::session::{Refusal, Session};
 use self::stream::{Hanger, streamed};
 use super::message::{self, Asks};
+use crate::connections::{self, About, Manners, Places};
 use crate::name::{hash, same, secret};
 use crate::submission;
 
@@ -48,6 +49,9 @@ const MOST_SESSIONS: usize = 64;
 
 /// How long a client may take for the head of a request, and for its message, where sessions live that long.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The most connections at once: a client has one for each request that waits, and one on which it listens.
+const MOST: usize = 512;
 
 /// How often is looked for sessions that nobody uses.
 const SELDOM: Duration = Duration::from_secs(15);
@@ -146,7 +150,9 @@ async fn serve(args: ListenArgs) -> Result<u8, String> {
         Some(_) => println!("guard-gateway: clients send the header Authorization: Bearer, with the token in {TOKEN}"),
         None => println!("guard-gateway: clients send the header Authorization: Bearer {token}"),
     }
-    let serving = tokio::spawn(connections::serve(listener, router, front.patience()));
+    let (_end, ended) = watch::channel(false);
+    let manners = Manners { places: Places::new(MOST, MOST), patience: front.patience(), ended };
+    let serving = tokio::spawn(connections::serve(listener, router, manners, |_, _| About::<()>::default()));
     let mut seldom = tokio::time::interval(SELDOM.min(idle / 2));
     loop {
         tokio::select! {

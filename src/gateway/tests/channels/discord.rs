@@ -283,3 +283,73 @@ fn what_is_typed_counts_where_the_configuration_says_so() {
     bot.socket.act(&Step::Send(message(3, ADA).to_string()));
     assert_eq!(agent.wait().unwrap().code(), Some(126));
 }
+
+#[test]
+fn a_mark_says_yes_only_to_what_the_message_shows_whole() {
+    let bot = Bot::new(45_000);
+    let house = bot.house("");
+    assert_eq!(bot.begun()["op"], 2);
+    let mut agent = house.agent(&format!("npm install {} package-of-the-end", "left-pad-of-somebody ".repeat(90)));
+    until(|| bot.cards().len() == 1);
+    assert!(!bot.cards()[0].text.contains("Approve"), "{}", bot.cards()[0].text);
+    let said = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
+    until(|| {
+        bot.socket.act(&mark(2, ADA, (CHAT, "71"), &json!({ "id": null, "name": "\u{2705}" })));
+        std::thread::sleep(Duration::from_millis(100));
+        said().iter().any(|asked| asked.text.contains("a part of the command is left out"))
+    });
+    assert_eq!(house.waiting()["status"], "pending");
+    assert_eq!(bot.press(3, ADA, &bot.button("d")), "denied");
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+    assert_eq!(house.ran(), 0);
+}
+
+#[test]
+fn a_press_counts_though_its_interaction_has_expired() {
+    let bot = Bot::new(45_000);
+    let house = bot.house("");
+    assert_eq!(bot.begun()["op"], 2);
+    let mut agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    // Discord has waited too long for the word to whoever pressed, and takes none any more.
+    bot.server.fail("/callback", 404, r#"{"message":"Unknown interaction","code":10062}"#);
+    bot.press(2, ADA, &yes);
+    assert!(agent.wait().unwrap().success());
+    assert_eq!(house.ran(), 1);
+    until(|| bot.server.asked("/messages/71").iter().any(|asked| asked.method == "PATCH"));
+    // The next press is heard and answered as before, on the same connection.
+    let mut agent = house.agent(MEDIUM);
+    until(|| bot.cards().len() == 2);
+    assert_eq!(bot.press(3, ADA, &bot.button("d")), "denied");
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+    let status = house.get("/v1/status", &house.person);
+    assert_eq!(status.body["channels"]["dc"]["state"], "up", "{}", status.text);
+}
+
+#[test]
+fn what_is_no_event_is_passed_over() {
+    let bot = Bot::new(45_000);
+    let house = bot.house("commands = true");
+    assert_eq!(bot.begun()["op"], 2);
+    let mut agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    for text in [
+        "{ this is no JSON",
+        "",
+        "null",
+        "[]",
+        "\"INTERACTION_CREATE\"",
+        r#"{"op":0}"#,
+        r#"{"op":"0","t":"INTERACTION_CREATE","s":2,"d":{}}"#,
+        r#"{"op":0,"t":"INTERACTION_CREATE","s":"2","d":null}"#,
+        r#"{"op":0,"t":"INTERACTION_CREATE","s":2,"d":{"data":{"custom_id":["a:x"]}}}"#,
+        r#"{"op":0,"t":"MESSAGE_CREATE","s":2,"d":{"content":7}}"#,
+        r#"{"op":0,"t":"MESSAGE_REACTION_ADD","s":2,"d":{"emoji":[]}}"#,
+        r#"{"op":0,"t":{},"s":-1,"d":{}}"#,
+    ] {
+        bot.socket.act(&Step::Send(text.to_owned()));
+    }
+    assert!(agent.try_wait().unwrap().is_none(), "nothing was answered");
+    assert_eq!(bot.press(3, ADA, &yes), "approved");
+    assert!(agent.wait().unwrap().success());
+}

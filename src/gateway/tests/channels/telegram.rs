@@ -336,3 +336,34 @@ fn the_text_of_a_command_writes_nothing_of_the_card() {
     bot.press(ADA, CHAT, &no);
     agent.wait().unwrap();
 }
+
+#[test]
+fn a_message_that_could_not_be_changed_is_changed_once_the_messenger_is_back() {
+    let bot = Bot::new();
+    let house = bot.house();
+    let mut agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    for status in [500, 502] {
+        bot.server.fail("/editMessageText", status, "");
+    }
+    assert_eq!(bot.press(ADA, CHAT, &yes), "approved");
+    assert!(agent.wait().unwrap().success());
+    until(|| bot.server.asked("/editMessageText").len() == 3);
+    let edits = bot.server.asked("/editMessageText");
+    assert!(edits.iter().all(|edit| edit.body["message_id"] == edits[0].body["message_id"]));
+    assert!(edits[2].text.contains("approved") && edits[2].body["reply_markup"]["inline_keyboard"] == json!([]));
+    // What the messenger refuses for good is not tried again.
+    let mut agent = house.agent(&format!("{MEDIUM}-else"));
+    until(|| bot.cards().len() == 2);
+    bot.server.fail("/editMessageText", 400, r#"{"ok":false,"description":"Bad Request: message to edit not found"}"#);
+    assert_eq!(bot.press(ADA, CHAT, &bot.button("d")), "denied");
+    agent.wait().unwrap();
+    until(|| bot.server.asked("/editMessageText").len() == 4);
+    let mut agent = house.agent(&format!("{MEDIUM}-third"));
+    until(|| bot.cards().len() == 3);
+    assert_eq!(bot.press(ADA, CHAT, &bot.button("d")), "denied");
+    agent.wait().unwrap();
+    until(|| bot.server.asked("/editMessageText").len() == 5);
+    let last = bot.server.asked("/editMessageText").pop().unwrap();
+    assert!(last.text.contains("-third"), "{}", last.text);
+}

@@ -213,7 +213,11 @@ fn an_sms_says_where_to_answer_and_nothing_more() {
 fn a_button_on_the_desktop_says_no_and_never_yes() {
     let house = House::new("");
     let script = house.path("notify");
-    std::fs::write(&script, "#!/bin/sh\necho \"$*\" >> \"$0.said\"\nsleep 0.6\ncat \"$0.answer\"\nsleep 30\n").unwrap();
+    std::fs::write(
+        &script,
+        "#!/bin/sh\necho \"$*\" >> \"$0.said\"\nsleep 0.6\ncat \"$0.answer\"; echo >> \"$0.printed\"\nsleep 30\n",
+    )
+    .unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let answer = house.path("notify.answer");
     std::fs::write(&answer, "a\n").unwrap();
@@ -233,6 +237,17 @@ fn a_button_on_the_desktop_says_no_and_never_yes() {
     let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
     house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
     agent.wait().unwrap();
+    // What is no answer at all is none.
+    for text in ["{ this is no JSON", "d d"] {
+        let _ = std::fs::remove_file(house.path("notify.printed"));
+        std::fs::write(&answer, format!("{text}\n")).unwrap();
+        let mut agent = house.agent(MEDIUM);
+        until(|| house.path("notify.printed").exists());
+        let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+        let yes = house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({}));
+        assert_eq!(yes.status, 200, "it waits still, after {text:?}: {}", yes.text);
+        assert!(agent.wait().unwrap().success());
+    }
     std::fs::write(&answer, "d\n").unwrap();
     let agent = house.agent(MEDIUM);
     let output = agent.wait_with_output().unwrap();

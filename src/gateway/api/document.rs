@@ -1,0 +1,42 @@
+//! The document that describes the API: what is said of all handlers at once.
+//!
+//! What may not enter: what a single handler does.
+
+use utoipa::Modify;
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+
+/// The document, before the handlers are in it.
+#[derive(utoipa::OpenApi)]
+#[openapi(info(
+    title = "guard-gateway",
+    description = "Commands that wait for a person: hand them in, watch them, answer them.",
+    license(name = "MIT OR Apache-2.0")
+))]
+pub struct Document;
+
+/// What nobody has to log in for: whether it is there, and how one logs in.
+const OPEN: [&str; 5] = ["/healthz", "/readyz", "/v1/login", "/v1/enrol", "/v1/enrol/done"];
+
+/// How one logs in.
+pub struct Logins;
+
+impl Modify for Logins {
+    fn modify(&self, document: &mut OpenApi) {
+        let token = "a token of guard token add";
+        let token = Http::builder().scheme(HttpAuthScheme::Bearer).description(Some(token)).build();
+        let page = "a session of the page; what changes something is sent with the header X-Guard too";
+        let page = ApiKey::Cookie(ApiKeyValue::with_description(super::pages::COOKIE, page));
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", SecurityScheme::Http(token));
+        components.add_security_scheme("page", SecurityScheme::ApiKey(page));
+        let none: [&str; 0] = [];
+        document.security = Some(vec![SecurityRequirement::new("token", none), SecurityRequirement::new("page", none)]);
+        for (path, item) in &mut document.paths.paths {
+            if OPEN.contains(&path.as_str()) {
+                let all = [&mut item.get, &mut item.post].into_iter().flatten();
+                all.for_each(|operation| operation.security = Some(Vec::new()));
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Which requests that nobody answered were told to those who are to know, so that a gateway that was away tells of the
+//! rest.
+//!
+//! What may not enter: who is to know.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use rusqlite::params;
+
+use super::{Base, told};
+
+/// Longer than the queue shows what nobody answered.
+const KEPT_MS: i64 = 8 * 24 * 60 * 60 * 1000;
+
+impl Base {
+    /// From when on requests are told of that nobody answered: since a gateway first ran here. What is older is history.
+    ///
+    /// # Errors
+    /// It can be neither read nor written.
+    pub fn escalates_since(&self, now: Timestamp) -> Result<Timestamp, String> {
+        let put = "INSERT OR IGNORE INTO own(what, value) VALUES('escalates since', ?1)";
+        self.connection.execute(put, [now.as_millisecond().to_le_bytes().as_slice()]).map_err(told)?;
+        let get = "SELECT value FROM own WHERE what = 'escalates since'";
+        let kept: Vec<u8> = self.connection.query_row(get, [], |row| row.get(0)).map_err(told)?;
+        let ms = kept.try_into().map_or(0, i64::from_le_bytes);
+        Ok(Timestamp::from_millisecond(ms).unwrap_or(now))
+    }
+
+    /// The requests that were told of.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn escalated(&self) -> Result<HashSet<String>, String> {
+        let read = || {
+            let sql = "SELECT action FROM escalated";
+            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<HashSet<_>>>()
+        };
+        read().map_err(told)
+    }
+
+    /// Remembers that a request was told of.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn set_escalated(&self, action: &str, now: Timestamp) -> Result<(), String> {
+        let now = now.as_millisecond();
+        self.connection.execute("DELETE FROM escalated WHERE at < ?1", [now - KEPT_MS]).map_err(told)?;
+        let put = "INSERT OR IGNORE INTO escalated(action, at) VALUES(?1, ?2)";
+        self.connection.execute(put, params![action, now]).map(drop).map_err(told)
+    }
+}

@@ -1,0 +1,137 @@
+//! What was handed in, sealed for as long as it waits: the file that holds it does not show it, nor does a copy of that
+//! file alone. The key lies beside it, for the same account; whoever has both has all.
+//!
+//! What may not enter: what is sealed.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use base64ct::{Base64Unpadded, Encoding as _};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+
+/// In front of what is sealed. No object begins so.
+const MARK: &str = "sealed:";
+
+/// The key, read when it is first needed.
+pub(super) struct Sealing {
+    path: PathBuf,
+    key: OnceCell<LessSafeKey>,
+}
+
+impl fmt::Debug for Sealing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sealing({})", self.path.display())
+    }
+}
+
+impl Sealing {
+    /// With the key in this file, which is made when there is none.
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, key: OnceCell::new() }
+    }
+
+    fn key(&self) -> Result<&LessSafeKey, String> {
+        if let Some(key) = self.key.get() {
+            return Ok(key);
+        }
+        let bytes = read_or_make(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        let key = UnboundKey::new(&CHACHA20_POLY1305, &bytes);
+        let key = key.map_err(|_| format!("{}: this is no key of 32 bytes", self.path.display()))?;
+        Ok(self.key.get_or_init(|| LessSafeKey::new(key)))
+    }
+
+    /// Seals a text under a name: it opens under the same name alone.
+    ///
+    /// # Errors
+    /// There is no key, or the system gives no random bytes.
+    pub(super) fn seal(&self, name: &str, text: &str) -> Result<String, String> {
+        let mut nonce = [0; NONCE_LEN];
+        getrandom::fill(&mut nonce).map_err(|error| format!("the system gives no random bytes: {error}"))?;
+        let mut bytes = text.as_bytes().to_vec();
+        let sealed = self.key()?.seal_in_place_append_tag(
+            Nonce::assume_unique_for_key(nonce),
+            Aad::from(name.as_bytes()),
+            &mut bytes,
+        );
+        sealed.map_err(|_| "it is too long to be sealed".to_owned())?;
+        Ok(format!("{MARK}{}", Base64Unpadded::encode_string(&[&nonce[..], &bytes].concat())))
+    }
+
+    /// Opens what was sealed under a name. What an earlier version kept as it was is given back so.
+    ///
+    /// # Errors
+    /// It is damaged, of another name, or of another key.
+    pub(super) fn open(&self, name: &str, kept: &str) -> Result<String, String> {
+        let Some(sealed) = kept.strip_prefix(MARK) else { return Ok(kept.to_owned()) };
+        let wrong = || "what was handed in cannot be opened any more".to_owned();
+        let bytes = Base64Unpadded::decode_vec(sealed).map_err(|_| wrong())?;
+        let (nonce, rest) = bytes.split_at_checked(NONCE_LEN).ok_or_else(wrong)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| wrong())?;
+        let mut rest = rest.to_vec();
+        let text = self.key()?.open_in_place(nonce, Aad::from(name.as_bytes()), &mut rest).map_err(|_| wrong())?;
+        String::from_utf8(text.to_vec()).map_err(|_| wrong())
+    }
+}
+
+/// The key's bytes. Of two that make one at once, the first counts.
+fn read_or_make(path: &Path) -> io::Result<Vec<u8>> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        OpenOptions::new().read(true).open(path)?.take(64).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        answer => return answer,
+    }
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
+    let mut part = [0; 8];
+    getrandom::fill(&mut part).map_err(|error| io::Error::other(error.to_string()))?;
+    let made = path.with_extension(format!("key.{:x}", u64::from_le_bytes(part)));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&made)?;
+    file.write_all(&key)?;
+    file.sync_all()?;
+    // A link is not put where something is already.
+    let linked = std::fs::hard_link(&made, path);
+    std::fs::remove_file(&made)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => read(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_opens_under_its_name_and_key_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gateway.key");
+        let of = |path: &Path| Sealing::new(path.to_owned());
+        let sealed = of(&path).seal("a", "{\"input\":\"hush\"}").unwrap();
+        assert!(!sealed.contains("hush"));
+        assert_ne!(sealed, of(&path).seal("a", "{\"input\":\"hush\"}").unwrap());
+        assert_eq!(of(&path).open("a", &sealed).as_deref(), Ok("{\"input\":\"hush\"}"));
+        assert!(of(&path).open("b", &sealed).is_err());
+        assert!(of(&folder.path().join("other.key")).open("a", &sealed).is_err());
+        for at in [MARK.len(), sealed.len() / 2, sealed.len() - 2] {
+            let mut other = sealed.clone().into_bytes();
+            other[at] = if other[at] == b'A' { b'B' } else { b'A' };
+            assert!(of(&path).open("a", &String::from_utf8(other).unwrap()).is_err(), "{at}");
+        }
+        assert!(of(&path).open("a", MARK).is_err());
+        assert_eq!(of(&path).open("a", "{\"command\":\"ls\"}").as_deref(), Ok("{\"command\":\"ls\"}"));
+        std::fs::write(&path, "short").unwrap();
+        assert!(of(&path).seal("a", "x").unwrap_err().contains("no key of 32 bytes"));
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(folder.path().join("other.key")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left of making it");
+    }
+}

@@ -1,0 +1,228 @@
+//! Connections of clients: how many there may be, and how long each may take for the head of a request.
+//!
+//! What may not enter: what they say.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::IpAddr;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::response::Response;
+use axum::serve::Listener;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::Service;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+
+/// The most bytes of a head.
+const HEAD: usize = 64 << 10;
+
+/// How many connections there may be, in all and from one address.
+pub struct Places {
+    all: Arc<Semaphore>,
+    each: usize,
+    taken: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// The place of one connection, as long as that is there.
+pub struct Place {
+    _one: OwnedSemaphorePermit,
+    of: Option<(Arc<Places>, IpAddr)>,
+}
+
+impl Places {
+    /// Room for so many in all, and for so many from one address.
+    #[must_use]
+    pub fn new(all: usize, each: usize) -> Arc<Self> {
+        let all = Arc::new(Semaphore::new(all.clamp(1, Semaphore::MAX_PERMITS)));
+        Arc::new(Self { all, each, taken: Mutex::default() })
+    }
+
+    /// Waits until there is room for one more.
+    async fn room(&self) -> Option<OwnedSemaphorePermit> {
+        self.all.clone().acquire_owned().await.ok()
+    }
+
+    /// A place for one from this address; without one it is not counted. `None`: there are too many from there.
+    fn take(self: &Arc<Self>, one: OwnedSemaphorePermit, from: Option<IpAddr>) -> Option<Place> {
+        let Some(from) = from else { return Some(Place { _one: one, of: None }) };
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = taken.entry(from).or_default();
+        if *count >= self.each {
+            return None;
+        }
+        *count += 1;
+        Some(Place { _one: one, of: Some((self.clone(), from)) })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Some((places, from)) = &self.of else { return };
+        let mut taken = places.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = taken.get_mut(from) {
+            *count -= 1;
+            if *count == 0 {
+                taken.remove(from);
+            }
+        }
+    }
+}
+
+/// A connection with its place, which it keeps when it becomes a WebSocket.
+struct Held<T> {
+    io: T,
+    _place: Place,
+}
+
+impl<T: AsyncRead + Unpin> AsyncRead for Held<T> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buf)
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for Held<T> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+}
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct About<P> {
+    /// What handlers are told of it.
+    pub peer: Option<P>,
+    /// The address that it is counted by.
+    pub counted: Option<IpAddr>,
+}
+
+/// What answers on one connection.
+struct Answering<P> {
+    router: TowerToHyperService<Router>,
+    peer: Option<P>,
+}
+
+impl<P: Clone + Send + Sync + 'static> Service<Request<Incoming>> for Answering<P> {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        if let Some(peer) = &self.peer {
+            request.extensions_mut().insert(ConnectInfo(peer.clone()));
+        }
+        self.router.call(request)
+    }
+}
+
+/// How connections are served.
+pub struct Manners {
+    pub places: Arc<Places>,
+    /// How long the head of a request may take, also of the next one after an answer.
+    pub patience: Duration,
+    /// Becomes true when no more requests are taken.
+    pub ended: watch::Receiver<bool>,
+}
+
+/// Serves whoever comes until it is ended, and those that are being answered then.
+pub async fn serve<L, P>(
+    mut listener: L,
+    router: Router,
+    manners: Manners,
+    about: impl Fn(&L::Io, &L::Addr) -> About<P>,
+) where
+    L: Listener,
+    P: Clone + Send + Sync + 'static,
+{
+    let Manners { places, patience, mut ended } = manners;
+    let (alive, mut all_gone) = mpsc::channel::<()>(1);
+    loop {
+        let accepted = async {
+            let one = places.room().await?;
+            Some((one, listener.accept().await))
+        };
+        let (one, (io, address)) = tokio::select! {
+            _ = ended.wait_for(|ended| *ended) => break,
+            accepted = accepted => match accepted {
+                Some(accepted) => accepted,
+                None => break,
+            },
+        };
+        let About { peer, counted } = about(&io, &address);
+        // One too many from there is hung up on.
+        let Some(place) = places.take(one, counted) else { continue };
+        let service = Answering { router: TowerToHyperService::new(router.clone()), peer };
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(HEAD);
+        let serving = builder.serve_connection(TokioIo::new(Held { io, _place: place }), service).with_upgrades();
+        let (mut ended, alive) = (ended.clone(), alive.clone());
+        tokio::spawn(async move {
+            let _alive = alive;
+            let mut serving = pin!(serving);
+            // Whoever breaks off has nobody to be told.
+            tokio::select! {
+                _ = serving.as_mut() => return,
+                _ = ended.wait_for(|ended| *ended) => {}
+            }
+            serving.as_mut().graceful_shutdown();
+            let _ = serving.await;
+        });
+    }
+    drop(alive);
+    let _ = all_gone.recv().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn there_is_room_for_so_many_in_all_and_from_one_address() {
+        let places = Places::new(4, 2);
+        let from = |last: u8| Some(IpAddr::from([192, 0, 2, last]));
+        let take = async |from| places.take(places.room().await.unwrap(), from);
+        let first = take(from(1)).await.unwrap();
+        let second = take(from(1)).await.unwrap();
+        assert!(take(from(1)).await.is_none(), "a third from there");
+        let other = take(from(2)).await.unwrap();
+        drop(second);
+        let again = take(from(1)).await.unwrap();
+        // What is not counted by its address takes room all the same.
+        let uncounted = take(None).await.unwrap();
+        assert!(tokio::time::timeout(Duration::from_millis(20), places.room()).await.is_err());
+        drop((first, other, again));
+        assert!(places.taken.lock().unwrap().is_empty(), "nothing is kept of those who went");
+        assert!(take(from(1)).await.is_some());
+        drop(uncounted);
+    }
+}

@@ -1,0 +1,137 @@
+//! Requests that nobody answered: those who are to know are told, all at once, and also of what ran out while no gateway
+//! ran.
+//!
+//! What may not enter: how a messenger speaks.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jiff::{Timestamp, Zoned};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::api::App;
+use crate::hub::Shown;
+use crate::route::{is_urgent, route};
+use crate::routing::tell;
+use crate::store::queue::State;
+use crate::wires::Wires;
+
+/// How long a channel may take to accept that nobody answered.
+const ACCEPT: Duration = Duration::from_secs(10);
+
+/// After how long a channel is tried again that did not take it.
+const AGAIN: [Duration; 4] =
+    [Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(120), Duration::from_secs(600)];
+
+/// What is told while a gateway runs, each request once.
+#[derive(Default)]
+pub struct Escalating {
+    begun: HashSet<String>,
+    tasks: JoinSet<()>,
+}
+
+impl Escalating {
+    /// Tells of all that nobody answered and that was not told of, now or by a gateway before.
+    pub async fn look(&mut self, app: &Arc<App>, wires: &Arc<Wires>) {
+        let now = Timestamp::now();
+        let known = app.room.at(move |backend| -> Result<_, String> {
+            let base = backend.base();
+            Ok((base.escalates_since(now)?, base.escalated()?))
+        });
+        let (since, told) = match known.await {
+            Ok(Ok(known)) => known,
+            // Told twice is better than never.
+            Ok(Err(why)) | Err(why) => {
+                eprintln!("guard-gateway: {why}");
+                return;
+            }
+        };
+        for shown in app.hub.all() {
+            if shown.pending.state == State::Late && shown.pending.filed >= since && !told.contains(&shown.action) {
+                self.begin(app, wires, shown);
+            }
+        }
+    }
+
+    /// Tells of one that nobody answered.
+    pub fn begin(&mut self, app: &Arc<App>, wires: &Arc<Wires>, shown: Arc<Shown>) {
+        while self.tasks.try_join_next().is_some() {}
+        let is_told = shown.pending.tier.number() > 2 || is_urgent(&shown.pending);
+        if is_told && self.begun.insert(shown.action.clone()) {
+            self.tasks.spawn(escalate(app.clone(), wires.clone(), shown));
+        }
+    }
+}
+
+/// Tells those who are to know, each beside the others; a channel that does not take it is tried again.
+async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
+    let config = app.config();
+    let names: Vec<String> = if is_urgent(&shown.pending) {
+        config.channel.iter().map(|channel| channel.name.clone()).collect()
+    } else {
+        route(&config, &shown.pending, &Zoned::now()).admin
+    };
+    let text = text(&shown, Timestamp::now());
+    let taken = AtomicBool::new(false);
+    let took = async || {
+        if taken.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (action, now) = (shown.action.clone(), Timestamp::now());
+        let _ = app.room.at(move |backend| backend.base().set_escalated(&action, now)).await;
+        app.hub.tell("request.escalated", &shown.action, json!({ "tier": shown.pending.tier.number() }), now);
+    };
+    if names.is_empty() {
+        took().await;
+    }
+    let each = async |name: &String| {
+        let Some(wire) = wires.get(name) else { return };
+        for again in AGAIN.into_iter().map(Some).chain([None]) {
+            if tell(&app, name, &*wire, &text, ACCEPT).await {
+                took().await;
+                return;
+            }
+            let Some(wait) = again else { return };
+            tokio::time::sleep(wait).await;
+            // Somebody has answered late meanwhile, or it was asked anew.
+            if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != State::Late) {
+                return;
+            }
+        }
+    };
+    futures_util::future::join_all(names.iter().map(each)).await;
+}
+
+/// What they are told.
+fn text(shown: &Shown, now: Timestamp) -> String {
+    let (pending, tier) = (&shown.pending, shown.pending.tier.number());
+    let late = if tier == 3 { format!("; guard approve {} lets it run once", pending.id) } else { String::new() };
+    let front = if pending.decision { "A decision for a person waits no more. " } else { "" };
+    let ago = now.duration_since(pending.expires).as_secs();
+    let when = if ago >= 60 { format!(" until {}", pending.expires.strftime("%F %R UTC")) } else { String::new() };
+    format!(
+        "{front}Nobody answered request {} (tier {tier}){when}, and it was refused{late}: {}",
+        pending.id,
+        guard_ui::ui::visible::text(&pending.command)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::tests::{changed, pending};
+    use crate::judge::risk::Tier;
+
+    #[test]
+    fn what_ran_out_a_while_ago_says_when() {
+        let shown = |tier| Shown { action: "a".to_owned(), pending: changed(pending(), |one| one.tier = tier) };
+        let now = Timestamp::UNIX_EPOCH;
+        let soon = text(&shown(Tier::High), now);
+        assert!(soon.starts_with("Nobody answered request b2c3 (tier 3), and it was refused; guard approve b2c3"));
+        let later = text(&shown(Tier::Critical), Timestamp::from_second(3600).unwrap());
+        assert!(later.contains("(tier 4) until 1970-01-01 00:00 UTC, and it was refused: npm"), "{later}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Why a request is asked about, as the page shows it: the parts of its command that findings are about, and each reason,
+//! with what does not show made visible.
+//!
+//! What may not enter: who sees it.
+
+use serde_json::{Value, json};
+
+use crate::judge::risk::Tier;
+use crate::store::queue::{Grounds, Pending};
+
+fn visible(text: &str) -> String {
+    guard_ui::ui::visible::text(text).into_owned()
+}
+
+/// The command in parts: each with the tier of the worst that was found in it, where it is marked as on the card at a
+/// terminal: from tier 2 on, and the worst of all.
+#[must_use]
+pub fn parts(pending: &Pending) -> Vec<Value> {
+    let command = pending.command.as_str();
+    let findings = pending.grounds.as_ref().map_or(&[][..], |grounds| &grounds.findings);
+    let worst = findings.iter().map(|one| one.tier).max().unwrap_or_default();
+    let marked = findings.iter().filter(|one| one.tier >= Tier::Medium || one.tier == worst);
+    let spans: Vec<(usize, usize, Tier)> = marked
+        .flat_map(|one| one.spans.iter().map(|span| (span.0 as usize, span.1 as usize, one.tier)))
+        .filter(|(from, until, _)| command.get(*from..*until).is_some_and(|part| !part.is_empty()))
+        .collect();
+    let mut cuts: Vec<usize> = spans.iter().flat_map(|(from, until, _)| [*from, *until]).collect();
+    cuts.extend([0, command.len()]);
+    cuts.sort_unstable();
+    cuts.dedup();
+    let part = |cut: &[usize]| {
+        let &[from, until] = cut else { return None };
+        let text = command.get(from..until)?;
+        let tier = spans.iter().filter(|span| span.0 <= from && until <= span.1).map(|span| span.2).max();
+        Some(json!({ "text": visible(text), "tier": tier }))
+    };
+    cuts.windows(2).filter_map(part).collect()
+}
+
+/// Each reason, the circumstances, and what is known of what it would touch.
+#[must_use]
+pub fn shown(grounds: &Grounds) -> Value {
+    let each = |all: &[String]| all.iter().map(|text| visible(text)).collect::<Vec<_>>();
+    let findings: Vec<Value> = grounds
+        .findings
+        .iter()
+        .map(|one| {
+            json!({
+                "rule": visible(&one.rule), "tier": one.tier, "weight": one.weight, "reason": visible(&one.reason),
+                "instead": one.instead.as_deref().map(visible), "touches": each(&one.touches),
+                "lowered": one.lowered.as_deref().map(visible), "spans": one.spans,
+            })
+        })
+        .collect();
+    let context = grounds.context.iter().map(|one| {
+        let words = guard_ui::ui::circumstance_words(one.fact);
+        json!({ "fact": one.fact, "words": words, "weight": one.weight, "detail": one.detail.as_deref().map(visible) })
+    });
+    json!({
+        "reversibility": grounds.reversibility, "undo": guard_ui::ui::undo_words(grounds.reversibility), "findings": findings, "context": context.collect::<Vec<_>>(),
+        "evidence": each(&grounds.evidence),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::tests::{changed, pending};
+
+    fn of(command: &str, findings: &Value) -> Pending {
+        let grounds = json!({ "reversibility": "hard", "findings": findings, "evidence": ["x \u{202e}"] });
+        let grounds = serde_json::from_value(grounds).unwrap();
+        changed(pending(), |one| (one.command, one.grounds) = (command.to_owned(), Some(grounds)))
+    }
+
+    fn finding(tier: u8, spans: &[(u32, u32)]) -> Value {
+        json!({ "rule": "a.b", "tier": tier, "weight": f64::from(tier), "reason": "Bad \u{1b}.", "spans": spans })
+    }
+
+    #[test]
+    fn parts_are_marked_with_the_worst_that_is_in_them() {
+        let one = of(
+            "ls; rm \u{202e}x; git push",
+            &json!([finding(3, &[(4, 12)]), finding(2, &[(7, 20)]), finding(1, &[(0, 2)])]),
+        );
+        let told = parts(&one);
+        let texts: Vec<(&str, Option<u64>)> =
+            told.iter().map(|part| (part["text"].as_str().unwrap(), part["tier"].as_u64())).collect();
+        assert_eq!(
+            texts,
+            [("ls; ", None), ("rm ", Some(3)), ("⟨U+202E⟩x;", Some(3)), (" git pus", Some(2)), ("h", None)]
+        );
+        // What does not lie in the command marks nothing, and what is not told of is whole.
+        for odd in [(3, 3), (9, 4), (5, 400), (6, 9)] {
+            assert_eq!(parts(&of("rm \u{e4}\u{202e} x", &json!([finding(3, &[odd])]))).len(), 1, "{odd:?}");
+        }
+        assert_eq!(parts(&pending()), [json!({ "text": "npm install left-pad", "tier": null })]);
+        let told = shown(one.grounds.as_ref().unwrap());
+        assert_eq!(
+            (&told["findings"][0]["reason"], &told["evidence"][0]),
+            (&json!("Bad ⟨ESC⟩."), &json!("x ⟨U+202E⟩"))
+        );
+    }
+}

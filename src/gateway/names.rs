@@ -1,0 +1,160 @@
+//! One name for what a client handed in, wherever it is seen: the client knows it by the name it was given at once, and so
+//! do lists, events and messages.
+//!
+//! What may not enter: names of requests that nobody handed in over the API, which the hub makes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+use crate::store::queue::{Pending, State};
+
+/// What was handed in and is a request of the queue.
+#[derive(Clone, Debug)]
+struct Named {
+    action: String,
+    client: String,
+    /// When it was begun: what was filed before is another asking.
+    since: Timestamp,
+    /// When it was filed, once that was seen.
+    filed: Option<Timestamp>,
+    /// When it was filed before, by a gateway that is gone.
+    before: Option<Timestamp>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// By the queue's own name.
+    known: HashMap<String, Named>,
+    /// How many commands of each client are being judged: each may be filed at any moment, under a name yet unknown.
+    judged: HashMap<String, usize>,
+}
+
+/// The names.
+#[derive(Clone, Debug, Default)]
+pub struct Names(Arc<Mutex<Inner>>);
+
+/// A command of a client that is being judged, as long as this is there.
+#[derive(Debug)]
+pub struct Judged {
+    names: Names,
+    client: String,
+}
+
+impl Drop for Judged {
+    fn drop(&mut self) {
+        let mut inner = self.names.inner();
+        if let Some(count) = inner.judged.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                inner.judged.remove(&self.client);
+            }
+        }
+    }
+}
+
+/// The client that handed a request in, where one did.
+fn client(pending: &Pending) -> Option<&str> {
+    pending.root.split_once("@api:").map(|(_, client)| client)
+}
+
+impl Names {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // What is behind it is whole after every line.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A command of this client's is judged from now on.
+    #[must_use]
+    pub fn judged(&self, client: &str) -> Judged {
+        *self.inner().judged.entry(client.to_owned()).or_default() += 1;
+        Judged { names: self.clone(), client: client.to_owned() }
+    }
+
+    /// What was handed in under this name, and begun at this time, is this request of the queue.
+    pub fn set(&self, request: &str, action: &str, client: &str, since: Timestamp) {
+        // The queue keeps milliseconds.
+        let since = Timestamp::from_millisecond(since.as_millisecond()).unwrap_or(since);
+        let mut inner = self.inner();
+        let before = inner.known.get(request).filter(|known| known.action == action).and_then(|known| known.filed);
+        inner.known.retain(|_, known| known.action != action);
+        let (action, client) = (action.to_owned(), client.to_owned());
+        inner.known.insert(request.to_owned(), Named { action, client, since, filed: None, before });
+    }
+
+    /// The name under which a request was handed in.
+    #[must_use]
+    pub fn of(&self, pending: &Pending) -> Option<String> {
+        let client = client(pending)?;
+        let mut inner = self.inner();
+        let known = inner.known.get_mut(&pending.id).filter(|known| known.client == client)?;
+        let same = if pending.filed < known.since {
+            known.before == Some(pending.filed)
+        } else {
+            *known.filed.get_or_insert(pending.filed) == pending.filed
+        };
+        same.then(|| known.action.clone())
+    }
+
+    /// Whether the name of a request may be known in a moment: it is shown then, and not under two names.
+    #[must_use]
+    pub fn comes(&self, pending: &Pending) -> bool {
+        let Some(client) = client(pending).filter(|_| pending.state == State::Waiting) else { return false };
+        self.inner().judged.contains_key(client) && self.of(pending).is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::tests::{changed, pending};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    /// A request of the client `ci`, filed at this second.
+    fn filed(second: i64) -> Pending {
+        changed(pending(), |one| (one.root, one.filed) = ("1000@api:ci".to_owned(), at(second)))
+    }
+
+    #[test]
+    fn a_request_has_the_name_under_which_it_was_handed_in() {
+        let names = Names::default();
+        assert!(!names.comes(&filed(5)) && names.of(&filed(5)).is_none());
+        let judged = names.judged("ci");
+        assert!(names.comes(&filed(5)), "its name is not known yet");
+        assert!(!names.comes(&pending()), "nobody handed this in");
+        names.set("b2c3", "first", "ci", at(4));
+        drop(judged);
+        assert_eq!(names.of(&filed(5)).as_deref(), Some("first"));
+        assert!(!names.comes(&filed(5)));
+        // Another client's, an agent's, and one that was filed before are others.
+        assert_eq!(names.of(&changed(filed(5), |one| one.root = "1000@api:other".to_owned())), None);
+        assert_eq!(names.of(&changed(filed(5), |one| one.root = "r".to_owned())), None);
+        assert_eq!(names.of(&filed(3)), None);
+        // The queue gives its name again: the same command, handed in anew.
+        assert_eq!(names.of(&filed(9)), None);
+        let judged = names.judged("ci");
+        assert!(names.comes(&filed(9)));
+        names.set("b2c3", "second", "ci", at(8));
+        drop(judged);
+        assert_eq!(names.of(&filed(9)).as_deref(), Some("second"));
+        assert_eq!(names.of(&filed(5)), None);
+    }
+
+    #[test]
+    fn what_is_asked_anew_after_a_restart_keeps_its_name() {
+        let names = Names::default();
+        names.set("b2c3", "a", "ci", at(1));
+        assert_eq!(names.of(&filed(5)).as_deref(), Some("a"));
+        names.set("b2c3", "a", "ci", at(20));
+        assert_eq!(names.of(&filed(5)).as_deref(), Some("a"), "it is not filed anew yet");
+        assert_eq!(names.of(&filed(21)).as_deref(), Some("a"));
+        // Under another name of the queue's.
+        names.set("d4f5", "a", "ci", at(30));
+        assert_eq!(names.of(&filed(21)), None);
+        assert_eq!(names.of(&changed(filed(31), |one| one.id = "d4f5".to_owned())).as_deref(), Some("a"));
+    }
+}

@@ -1,0 +1,105 @@
+//! Many answers: a no is never too many, and several are given at once.
+
+use guard_gateway::store::Paths;
+use guard_gateway::store::queue::{Filed, Queue, State};
+use serde_json::{Value, json};
+
+use crate::browser::logged_in;
+use crate::house::{House, bearer, until};
+use crate::waiting;
+
+/// The queue of a house, with so many requests that wait.
+fn filled(house: &House, count: usize) -> Queue {
+    let queue = Queue::open(&Paths::new(house.path("home/.local/share/guard"))).unwrap();
+    for at in 0..count {
+        assert!(matches!(waiting::file(&queue, at, at), Filed::Waits { .. }));
+    }
+    until(|| house.get("/readyz", "").status == 200);
+    queue
+}
+
+fn ids(house: &House) -> Vec<String> {
+    let list = house.get("/v1/requests?status=pending", &house.person);
+    let all = list.body["requests"].as_array().unwrap().iter();
+    all.map(|one| one["action_id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn denied(queue: &Queue) -> usize {
+    let all = queue.list(jiff::Timestamp::now()).unwrap();
+    all.iter().filter(|one| one.state == State::Denied).count()
+}
+
+#[test]
+fn a_no_is_never_one_too_many_and_a_yes_may_be() {
+    let house = House::new("");
+    let said = |verb: &str| -> Vec<u16> {
+        let path = format!("/v1/requests/nothing/{verb}");
+        (0..40).map(|_| house.post(&path, &house.person, &json!({})).status).collect()
+    };
+    assert_eq!(said("deny"), [404; 40]);
+    let yes = said("approve");
+    assert!(yes[..30] == [404; 30] && yes.contains(&429), "{yes:?}");
+    assert_eq!(said("deny"), [404; 40]);
+}
+
+#[test]
+fn several_answers_are_given_at_once_each_with_what_became_of_it() {
+    let house = House::new("unsigned_tier = 3\n");
+    let queue = filled(&house, 45);
+    let mut all = ids(&house);
+    assert_eq!(all.len(), 45);
+    let decide = |answers: Value| house.post("/v1/requests/decide", &house.person, &json!({ "answers": answers }));
+    let each = |ids: &[String], decision: &str| -> Value {
+        ids.iter().map(|id| json!({ "action_id": id, "decision": decision })).collect()
+    };
+    let rest = all.split_off(5);
+    let told = decide(json!([
+        { "action_id": all[0], "decision": "approve" },
+        { "action_id": all[1], "decision": "deny", "words": "use a branch" },
+        { "action_id": "nothing", "decision": "deny" },
+        { "action_id": all[1], "decision": "approve" },
+    ]));
+    assert_eq!(told.status, 207, "{}", told.text);
+    let results = told.body["results"].as_array().unwrap();
+    let codes: Vec<u64> = results.iter().map(|one| one["status_code"].as_u64().unwrap()).collect();
+    assert_eq!(codes, [200, 200, 404, 409], "{}", told.text);
+    assert_eq!((&results[0]["outcome"], &results[1]["action_id"]), (&json!("done"), &json!(all[1])));
+    assert_eq!(results[3]["type"], "urn:guard:problem:settled");
+    let words = queue.list(jiff::Timestamp::now()).unwrap().into_iter().find_map(|one| one.words);
+    assert_eq!(words.as_deref(), Some("use a branch"));
+    let told = decide(each(&rest, "deny"));
+    assert!(told.body["results"].as_array().unwrap().iter().all(|one| one["status_code"] == 200), "{}", told.text);
+    assert_eq!(denied(&queue), 41);
+    // What is of tier 3 is looked at by itself.
+    let mut agent = house.agent("git push --force origin main");
+    until(|| ids(&house).len() == 4);
+    let list = house.get("/v1/requests?status=pending&tier=3", &house.person);
+    let high = vec![list.body["requests"][0]["action_id"].as_str().unwrap().to_owned()];
+    let told = decide(each(&high, "approve"));
+    assert_eq!(told.body["results"][0]["type"], "urn:guard:problem:not-from-afar", "{}", told.text);
+    assert_eq!(decide(each(&high, "deny")).body["results"][0]["status_code"], 200);
+    agent.wait().unwrap();
+    assert_eq!(house.ran(), 0);
+    for (token, body, status) in [
+        (&house.client, json!({ "answers": [] }), 403),
+        (&house.person, json!({ "answers": vec![json!({ "action_id": "x", "decision": "deny" }); 101] }), 400),
+        (&house.person, json!({ "answers": [{ "action_id": "x", "decision": "yes" }] }), 400),
+        (&house.person, json!({ "answers": [{ "action_id": "x", "decision": "approve", "scope": "always" }] }), 400),
+    ] {
+        let told = house.send("POST", "/v1/requests/decide", &[&bearer(token)], &body.to_string());
+        assert_eq!(told.status, status, "{body}: {}", told.text);
+    }
+}
+
+#[test]
+fn all_that_wait_are_denied_on_the_page_at_once() {
+    let house = House::new("");
+    let queue = filled(&house, 45);
+    let mut page = logged_in(&house);
+    page.until("document.querySelectorAll('#cards article').length === 45");
+    page.run("document.querySelector('#batch-deny').click()");
+    page.until("document.querySelectorAll('#cards article').length === 0");
+    assert_eq!(denied(&queue), 45);
+    assert_eq!(page.run("document.querySelector('#said').textContent"), "45 denied");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}

@@ -1,0 +1,82 @@
+//! Callbacks to a receiver that looks at the signature and at the clock, as Standard Webhooks has it.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use guard_gateway::channel::webhook::{secret, sign};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::channels::server::{Asked, Server};
+use crate::house::House;
+
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// So far a receiver's clock may be off, in seconds.
+const TOLERANCE: i64 = 5 * 60;
+
+/// A header of a request.
+fn header(asked: &Asked, name: &str) -> String {
+    let found = asked.head.lines().find(|line| line.to_lowercase().starts_with(&format!("{name}:")));
+    found.unwrap().split_once(':').unwrap().1.trim().to_owned()
+}
+
+/// What a receiver whose clock is off by so many seconds answers.
+fn judged(asked: &Asked, off: i64) -> u16 {
+    let at = header(asked, "webhook-timestamp");
+    let wanted = sign(&secret(SECRET).unwrap(), &header(asked, "webhook-id"), &at, &asked.text);
+    let late = (Timestamp::now().as_second() + off - at.parse::<i64>().unwrap()).abs();
+    match (header(asked, "webhook-signature") == wanted, late <= TOLERANCE) {
+        (true, true) => 204,
+        (true, false) => 400,
+        (false, _) => 401,
+    }
+}
+
+#[test]
+fn a_receiver_whose_clock_is_off_takes_the_callback_once_it_is_set_right() {
+    let off = Arc::new(AtomicI64::new(0));
+    let said: Arc<Mutex<Vec<(u16, Value)>>> = Arc::default();
+    let (clock, heard) = (off.clone(), said.clone());
+    let receiver = Server::new(move |asked| {
+        let status = judged(asked, clock.load(Ordering::Relaxed));
+        heard.lock().unwrap().push((status, asked.body.clone()));
+        // Whoever runs it sees the refusal, and sets its clock.
+        clock.store(0, Ordering::Relaxed);
+        Some((status, String::new()))
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("secret");
+    std::fs::write(&path, SECRET).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let house = House::new(&format!(
+        "[[callback]]\nname = \"ci\"\nurl = \"{}/done\"\nsecret = {{ file = \"{}\" }}\n",
+        receiver.url(),
+        path.display()
+    ));
+    let body = json!({ "command": "ls", "cwd": house.path("work"), "callback": "ci" });
+    // Less than the tolerance is nothing, whichever way it is off.
+    for seconds in [TOLERANCE - 60, 60 - TOLERANCE] {
+        off.store(seconds, Ordering::Relaxed);
+        let before = said.lock().unwrap().len();
+        assert_eq!(house.post("/v1/requests", &house.client, &body).status, 200);
+        house.until(|| said.lock().unwrap().len() > before);
+        assert_eq!(said.lock().unwrap().pop().unwrap().0, 204, "{seconds}");
+    }
+    // More is refused; the next try bears the time of its own sending, and its own signature.
+    for seconds in [TOLERANCE + 60, -TOLERANCE - 60] {
+        said.lock().unwrap().clear();
+        let before = receiver.asked("/done").len();
+        off.store(seconds, Ordering::Relaxed);
+        assert_eq!(house.post("/v1/requests", &house.client, &body).status, 200);
+        house.until(|| receiver.asked("/done").len() == before + 2);
+        let codes: Vec<u16> = said.lock().unwrap().iter().map(|(status, _)| *status).collect();
+        assert_eq!(codes, [400, 204], "{seconds}");
+        let tries = receiver.asked("/done").split_off(before);
+        assert_eq!(header(&tries[0], "webhook-id"), header(&tries[1], "webhook-id"), "the same message");
+        let at = |asked: &Asked| header(asked, "webhook-timestamp").parse::<i64>().unwrap();
+        assert!(at(&tries[1]) > at(&tries[0]), "sent anew, signed anew");
+        assert_eq!(tries[1].body["data"]["decision"], "allow");
+    }
+}

@@ -1,0 +1,192 @@
+//! Why a request is asked about, as its card shows it beside the command: what was found in which part of it, the
+//! circumstances, and what is known of what it would touch.
+//!
+//! Kept redacted and bounded when the request is filed, for whoever answers elsewhere. What may not enter: anything that an
+//! answer rests on.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::redact::redact;
+use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
+
+/// The most findings that are kept, the worst first.
+const MOST: usize = 24;
+
+/// The most operands of one, and the most sentences of evidence.
+const MOST_TOUCHED: usize = 6;
+const MOST_EVIDENCE: usize = 16;
+
+/// The longest text of each, in characters.
+const LONGEST: usize = 300;
+
+/// Why a request is asked about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grounds {
+    pub reversibility: Reversibility,
+    /// The worst first, those of one rule with one reason as one.
+    pub findings: Vec<Ground>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<GroundContext>,
+    /// What is known of what it would touch, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ground {
+    pub rule: String,
+    pub tier: Tier,
+    pub weight: Weight,
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead: Option<String>,
+    /// What it falls on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touches: Vec<String>,
+    /// Why it counts for less than its rule says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lowered: Option<String>,
+    /// Where in the command, as it is shown: first byte, and the byte after the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<(u32, u32)>,
+}
+
+/// A circumstance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroundContext {
+    pub fact: CircumstanceFact,
+    pub weight: Weight,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// A text without secrets, of a length that a card has room for.
+fn text(text: &str) -> String {
+    let text = redact(text).0;
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// Where a part of a command stands once secrets are out of the command: `None` where that cannot be told, because one is
+/// in it or on both sides of it.
+fn moved(span: (u32, u32), given: &str, shown: &str) -> Option<(u32, u32)> {
+    let (from, until) = (usize::try_from(span.0).ok()?, usize::try_from(span.1).ok()?);
+    let part = given.get(from..until).filter(|part| !part.is_empty())?;
+    if shown.get(..until) == given.get(..until) {
+        return Some(span);
+    }
+    let behind = given.len() - until;
+    let until = shown.len().checked_sub(behind)?;
+    let from = until.checked_sub(part.len())?;
+    let same = shown.get(from..) == given.get(given.len() - behind - part.len()..);
+    same.then_some((u32::try_from(from).ok()?, u32::try_from(until).ok()?))
+}
+
+impl Grounds {
+    /// The same without what an input may hold that nobody is shown.
+    pub(super) fn without_input(mut self) -> Self {
+        self.evidence.clear();
+        self.findings.iter_mut().for_each(|one| (one.touches, one.lowered) = (Vec::new(), None));
+        self.context.iter_mut().for_each(|one| one.detail = None);
+        self
+    }
+
+    /// Of a command that is given so and shown so.
+    pub(super) fn of(risk: &Risk, evidence: &[String], (given, shown): (&str, &str)) -> Self {
+        let mut sorted: Vec<&Finding> = risk.findings.iter().collect();
+        sorted.sort_by_key(|finding| (std::cmp::Reverse((finding.tier, finding.weight)), finding.span.start));
+        let mut findings: Vec<Ground> = Vec::new();
+        for finding in sorted {
+            let span = moved((finding.span.start, finding.span.end), given, shown);
+            let touches = finding.touches.iter().map(|touched| text(touched));
+            let reason = text(&finding.reason);
+            let known = findings.iter().position(|one| one.rule == finding.rule && one.reason == reason);
+            if known.is_none() && findings.len() == MOST {
+                continue;
+            }
+            let at = known.unwrap_or(findings.len());
+            if known.is_none() {
+                findings.push(Ground {
+                    rule: finding.rule.clone(),
+                    tier: finding.tier,
+                    weight: finding.weight,
+                    reason,
+                    instead: finding.instead.as_deref().map(text),
+                    touches: Vec::new(),
+                    lowered: finding.lowered.as_deref().map(text),
+                    spans: Vec::new(),
+                });
+            }
+            let Some(ground) = findings.get_mut(at) else { continue };
+            for touched in touches {
+                if ground.touches.len() < MOST_TOUCHED && !ground.touches.contains(&touched) {
+                    ground.touches.push(touched);
+                }
+            }
+            if let Some(span) = span.filter(|span| ground.spans.len() < MOST && !ground.spans.contains(span)) {
+                ground.spans.push(span);
+            }
+        }
+        let context = |one: &Circumstance| GroundContext {
+            fact: one.fact,
+            weight: one.weight,
+            detail: one.detail.as_deref().map(text),
+        };
+        Self {
+            reversibility: risk.reversibility,
+            findings,
+            context: risk.context.iter().map(context).collect(),
+            evidence: evidence.iter().take(MOST_EVIDENCE).map(|sentence| text(sentence)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::syntax::tree::Span;
+
+    fn finding(rule: &str, tier: Tier, span: (u32, u32), touches: &[&str]) -> Finding {
+        let touches = touches.iter().map(|&touched| touched.to_owned()).collect();
+        let span = Span { start: span.0, end: span.1 };
+        Finding { touches, ..Finding::plain(rule, tier, Reversibility::Hard, "Because.", span) }
+    }
+
+    #[test]
+    fn what_was_found_is_kept_worst_first_with_its_parts() {
+        let command = "a x; b y; a z";
+        let findings = vec![
+            finding("a.rule", Tier::Medium, (0, 3), &["x"]),
+            finding("b.rule", Tier::High, (5, 8), &["y"]),
+            finding("a.rule", Tier::Medium, (10, 13), &["z", "x"]),
+        ];
+        let risk = Risk { tier: Tier::High, findings, ..Risk::default() };
+        let evidence = vec!["y has PGPASSWORD=hush in it".to_owned()];
+        let grounds = Grounds::of(&risk, &evidence, (command, command));
+        let rules: Vec<&str> = grounds.findings.iter().map(|one| one.rule.as_str()).collect();
+        assert_eq!(rules, ["b.rule", "a.rule"]);
+        assert_eq!(grounds.findings[1].spans, [(0, 3), (10, 13)]);
+        assert_eq!(grounds.findings[1].touches, ["x", "z"]);
+        assert_eq!(grounds.evidence, ["y has PGPASSWORD=*** in it"]);
+        let bare = grounds.clone().without_input();
+        assert!(bare.evidence.is_empty() && bare.findings.iter().all(|one| one.touches.is_empty()));
+        let written = serde_json::to_string(&grounds).unwrap();
+        assert_eq!(serde_json::from_str::<Grounds>(&written).unwrap(), grounds);
+    }
+
+    #[test]
+    fn a_part_is_found_again_beside_a_secret_and_not_around_one() {
+        let (given, shown) = ("mysql -phush db; drop it", "mysql -p*** db; drop it");
+        assert_eq!(moved((0, 5), given, shown), Some((0, 5)));
+        assert_eq!(moved((17, 24), given, shown), Some((16, 23)));
+        assert_eq!(&shown[16..23], "drop it");
+        assert_eq!(moved((0, 15), given, shown), None);
+        for odd in [(3, 3), (5, 400), (9, 4), (400, 500)] {
+            assert_eq!(moved(odd, given, shown), None, "{odd:?}");
+        }
+        assert_eq!(moved((1, 2), "ä", "ä"), None, "in the middle of a letter");
+    }
+}
