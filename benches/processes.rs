@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+#[path = "sources.rs"]
+mod sources;
+
 use nix::sys::resource::{UsageWho, getrusage};
 
 const ROUNDS: usize = 60;
@@ -233,14 +236,16 @@ fn instructions(guard: &str, line: &str) -> String {
     total.map_or_else(|| "not counted: it needs valgrind".to_owned(), |total| format!("{:.2} million", total / 1e6))
 }
 
-/// Puts the table into the README, between the comment that names the version it was measured with and the end of the
-/// table.
+/// Puts the table into the README, between the comment that names the version and the sources it was measured with and the
+/// end of the table.
 fn update(all: &[Measure]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("README.md");
     let text = fs::read_to_string(&path).expect("the README");
     let (before, rest) = text.split_once("<!-- figures of ").expect("the README has figures");
     let (_, after) = rest.split_once("\n\n").expect("the table ends");
-    let mut table = format!("<!-- figures of {} -->\n| what | measured |\n| --- | --- |\n", env!("CARGO_PKG_VERSION"));
+    let (version, sources) = (env!("CARGO_PKG_VERSION"), sources::digest(root));
+    let mut table = format!("<!-- figures of {version}, sources {sources} -->\n| what | measured |\n| --- | --- |\n");
     for Measure { what, found, .. } in all {
         let _ = writeln!(table, "| {what} | {found} |");
     }

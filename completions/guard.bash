@@ -26,10 +26,23 @@ _guard() {
             ;;
         *)
             [[ $cur == = ]] && cur=
+            local -a abouts=()
             for line in "${found[@]}"; do
-                line=${line%%$'\t'*}
-                [[ $line == "$cur"* ]] && COMPREPLY+=("$line")
+                [[ $line == "$cur"* ]] || continue
+                abouts+=("${line#*$'\t'}")
+                COMPREPLY+=("${line%%$'\t'*}")
             done
+            # What a few names stand for is listed with them: of several, no more is inserted than how all begin.
+            number=${#COMPREPLY[@]}
+            if ((number > 1 && number <= 20 && COMP_CWORD > 1)) && [[ $cur != -* && ${COMP_TYPE-} != 37 ]]; then
+                local -i at room
+                for at in "${!COMPREPLY[@]}"; do
+                    room=$((${COLUMNS:-80} - ${#COMPREPLY[at]} - 4))
+                    if [[ -n ${abouts[at]} ]] && ((room > 8)); then
+                        COMPREPLY[at]+="  ${abouts[at]:0:room}"
+                    fi
+                done
+            fi
             ;;
     esac
 }

@@ -16,6 +16,8 @@ use crate::app::{
     install, learn, line, log, man, mcp, patterns, pending, person, replay, reviewer, screen, serve, session, setup,
     simulate, stats, status, submit, trust, verify, version, wait,
 };
+use crate::ui::wrap;
+use crate::world::programs::Search;
 
 mod help;
 mod slip;
@@ -260,11 +262,13 @@ fn with_clap(arguments: &[OsString]) -> Call {
                 Ok(verb) => Call::Verb(Box::new(verb)),
             };
         }
-        Some(first) if !first.starts_with('-') && !slip::is_verb(OsStr::new(first)) => {
-            return Call::Wrong(Wrong::NoVerb(slip::no_verb(arguments)));
+        Some("help") if rest.len() == 1 && !slip::is_verb(&rest[0]) => {
+            return Call::Wrong(Wrong::NoVerb(slip::no_topic(&rest[0].to_string_lossy())));
         }
-        _ => Cli::try_parse_from([OsStr::new("guard")].into_iter().chain(arguments.iter().map(OsString::as_os_str)))
-            .and_then(|cli| cli.verb.ok_or_else(missing_verb)),
+        Some(first) if !first.starts_with('-') && !slip::is_verb(OsStr::new(first)) => {
+            return Call::Wrong(Wrong::NoVerb(slip::no_verb(arguments, is_program)));
+        }
+        _ => parsed(arguments).and_then(|cli| cli.verb.ok_or_else(missing_verb)),
     };
     match verb {
         Ok(verb) => Call::Verb(Box::new(verb)),
@@ -281,6 +285,32 @@ fn asked_for_help(arguments: &[OsString]) -> Option<String> {
         ["help", topic] => help::topic(topic, screen::columns()),
         _ => None,
     }
+}
+
+/// The words of a verb. Where help may be wanted, its examples fit the terminal: clap breaks tables anywhere.
+fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    fn fitted(command: clap::Command, columns: usize) -> clap::Command {
+        let text = command.get_after_help().map(ToString::to_string);
+        let command = match text {
+            Some(text) => command.after_help(wrap::text(&text, columns)),
+            None => command,
+        };
+        command.mut_subcommands(|verb| fitted(verb, columns))
+    }
+    let words = [OsStr::new("guard")].into_iter().chain(arguments.iter().map(OsString::as_os_str));
+    let is_help = |word: &OsString| word == "--help" || word == "-h" || word == "help";
+    let command = Cli::command();
+    let command = match screen::width().filter(|_| arguments.iter().any(is_help)) {
+        Some(columns) => fitted(command, columns),
+        None => command,
+    };
+    Cli::from_arg_matches(&command.try_get_matches_from(words)?)
+}
+
+/// Whether a program of this name is found.
+fn is_program(name: &str) -> bool {
+    let here = std::env::current_dir().unwrap_or_default();
+    Search::new(&std::env::vars_os().collect(), &here).find(name).is_ok_and(|found| found.is_some())
 }
 
 fn missing_verb() -> clap::Error {

@@ -3,18 +3,19 @@
 //! writes down what happened.
 //!
 //! The floors, each importing only from below: [`judge`] and [`ui`] are pure; `world`, [`config`], [`store`], `prompt`,
-//! `collector`, `exec` and `service` have effects and never import one another; `app` knows the order of things. Judge,
-//! ui, config and store are packages of their own, which the gateway shares.
+//! `collector`, `exec` and `service` have effects and never import one another, but for `service`, which names what the
+//! store keeps; `app` knows the order of things. Judge,
+//! ui, config, store and service are packages of their own, which the gateway shares.
 
 pub mod app;
 pub mod cli;
 pub mod collector;
 pub mod exec;
 pub mod prompt;
-pub mod service;
 pub mod world;
 
 pub use guard_config::config;
 pub use guard_judge::judge;
+pub use guard_service::service;
 pub use guard_store::store;
 pub use guard_ui::ui;

@@ -8,6 +8,7 @@
 #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 mod entry;
 
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
 use guard::app::engine::Engine;
@@ -16,7 +17,7 @@ use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, exit, explain, export, gateway, hook,
     init, install, learn, line, log, man, mcp, mcp_serve, patterns, pending, person, replay, review, reviewer, run,
-    serve, session, setup, simulate, stats, status, submit, trust, verify, wait,
+    screen, serve, session, setup, simulate, stats, status, submit, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -43,11 +44,21 @@ fn begin() -> u8 {
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     let arguments: Vec<_> = arguments.collect();
+    called(&name, &arguments, inherited)
+}
+
+/// Does what guard is called with.
+fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) -> u8 {
     let (path, shell) = (preserve::started_by(), std::env::var_os("SHELL"));
-    match cli::read(&name, &arguments, path.as_deref(), shell.as_deref()) {
+    match cli::read(name, arguments, path.as_deref(), shell.as_deref()) {
         Call::Run { argv, manner } => run::run(Wanted::Argv(argv), manner, inherited),
         Call::Shell { called, call, manner } => run::run(Wanted::Shell(called, call), manner, inherited),
         Call::Verb(verb) => match *verb {
+            Verb::Demo(args) => match demo::enter(&args) {
+                Ok(Some(words)) => called(name, &words, inherited),
+                Ok(None) => do_verb(&Verb::Demo(args)),
+                Err(why) => run::failed(&why),
+            },
             Verb::Line(args) => line::run(args, inherited).unwrap_or_else(|error| run::failed(&error.to_string())),
             Verb::Serve(args) => match args.verb() {
                 None => serve::run(&args).unwrap_or_else(|why| run::failed(&why)),
@@ -66,7 +77,7 @@ fn begin() -> u8 {
             }
             verb => do_verb(&verb),
         },
-        Call::ShortHelp => printed(cli::SHORT_HELP),
+        Call::ShortHelp => printed(&screen::fitted(cli::SHORT_HELP)),
         Call::Help(text) => printed(&text),
         Call::Wrong(wrong) => explain_wrong(&wrong),
     }

@@ -23,6 +23,7 @@ use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Note;
+use crate::judge::tools;
 use crate::prompt::confirm::confirm;
 use crate::store::{Ended, Listed, NewGrant, StoreError};
 use crate::ui::style::{self, Line, Look, Style};
@@ -269,8 +270,11 @@ fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, String>, Failure
     }
     if !judgment.may_grant {
         let why = match invocation.tool() {
+            Some(_) if tools::pays(&judgment.risk.findings) => {
+                "this moves money: every payment is a decision of its own, and no grant covers that"
+            }
             Some(call) if !call.hidden.is_empty() => "no grant covers a call of which something is hidden",
-            Some(_) => "no grant covers what moves money, or what runs a shell or an interpreter",
+            Some(_) => "no grant covers what runs a shell or an interpreter",
             None => "no grant covers a shell, an interpreter, a wrapper, or what cannot be understood",
         };
         return Ok(Err(why.to_owned()));
@@ -300,7 +304,19 @@ pub(super) fn shaped(shape: &str) -> String {
         let path = script.rsplit_once('=').map_or(script, |(path, _)| path);
         only.push_str(&format!(" and {path} is unchanged"));
     }
+    if let Some((name, inputs)) = of_tool(program) {
+        let inputs = if inputs.is_empty() { "nothing".to_owned() } else { inputs.join(" and ") };
+        return format!(
+            "calls of the tool `{name}` that are given {inputs} and no more, with paths in that directory alone, where {only}"
+        );
+    }
     format!("`{program}` with no other flags and with operands in that directory alone, where {only}")
+}
+
+/// The tool of a shape and the names of what it is given; `None` for a command.
+fn of_tool(program: &str) -> Option<(&str, Vec<&str>)> {
+    let mut words = program.strip_prefix("tool:")?.split(' ').filter(|word| !word.is_empty());
+    Some((words.next()?, words.collect()))
 }
 
 /// Commands that a grant of a shape would let run, and one that it would not: for whoever is about to give it.
@@ -309,6 +325,18 @@ pub(super) fn examples(shape: &str, folder: &str) -> String {
     let with = |operand: &str| format!("  {}\n", visible::text(&format!("{program} {operand}")));
     let inside: String = ["notes.txt", "src/main.c", "a/folder"].into_iter().map(with).collect();
     let folder = visible::text(folder);
+    if let Some((name, inputs)) = of_tool(program) {
+        let call = |more: &[&str]| {
+            let all: Vec<String> = inputs.iter().chain(more).map(|input| format!("\"{input}\": …")).collect();
+            format!("  {}\n", visible::text(&format!("{name} {{{}}}", all.join(", "))))
+        };
+        return format!(
+            "It would let be called, whatever stands there:\n{}It would still ask about a path elsewhere, and about \
+             more than that:\n{}",
+            call(&[]),
+            call(&["another"])
+        );
+    }
     format!("It would let run, for example, in {folder}:\n{inside}It would still ask about:\n{}", with("/etc/hosts"))
 }
 
@@ -335,4 +363,24 @@ fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
 fn refuse(why: &str) -> Result<u8, Failure> {
     writeln!(io::stderr(), "guard: refused: {why}")?;
     Ok(exit::REFUSED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{examples, shaped};
+
+    #[test]
+    fn a_grant_for_a_tool_is_explained_by_what_the_tool_is_given() {
+        let shape = "tool:calendar.create_event attendees title [tools.calendar-change]";
+        let words = shaped(shape);
+        assert!(
+            words.starts_with("calls of the tool `calendar.create_event` that are given attendees and title"),
+            "{words}"
+        );
+        assert!(words.ends_with("where only tools.calendar-change finds anything"), "{words}");
+        let shown = examples(shape, "/work");
+        assert!(shown.contains(r#"  calendar.create_event {"attendees": …, "title": …}"#), "{shown}");
+        assert!(!shown.contains("notes.txt") && !shown.contains("/etc/hosts"), "{shown}");
+        assert!(examples("rm -r [files.delete]", "/work").contains("rm -r notes.txt"));
+    }
 }

@@ -98,7 +98,7 @@ impl Approvals {
         Ok(if caller.session.root == pending.root {
             Some("the session that asked may not answer: use another terminal")
         } else if self.behind.iter().filter_map(Process::unique_name).any(is_above) {
-            Some("a process that stands above the command that asked stands above this terminal too")
+            Some("this terminal and the requesting command have the same parent process; answer from another terminal")
         } else {
             None
         })

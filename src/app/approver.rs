@@ -16,7 +16,7 @@ pub mod sign;
 
 use super::approvals::place::not_from_here;
 use super::engine::{Engine, EngineError};
-use super::exit;
+use super::{exit, screen};
 use crate::config::approvers::{self, Enrolled};
 use crate::config::paths::MACHINE;
 use crate::judge::approver::{Approver, Cost, Key, MIN_PASSPHRASE, PublicKey, enrolment, people};
@@ -105,6 +105,20 @@ pub fn run(args: &ApproverArgs) -> Result<u8, ApproverError> {
     }
 }
 
+/// Enrols the first approver by a passphrase: what `guard setup` offers. It is asked in this process, for of a process
+/// below it would be said that a guard stands above it.
+///
+/// # Errors
+/// [`ApproverError`].
+pub(super) fn enrol(engine: &Engine, account: &str) -> Result<u8, ApproverError> {
+    let name = if Approver::is_name(account) { account } else { "me" };
+    let args = AddArgs { name: name.to_owned(), passphrase: true, ssh: None, totp: false, passkey: false };
+    match not_from_here(&engine.caller, &engine.caller.behind_the_terminal()) {
+        Some(why) => refuse(&why),
+        None => add(&args, &engine.approvers(), sign::most(engine).into()),
+    }
+}
+
 fn refuse(why: &str) -> Result<u8, ApproverError> {
     writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why: why.to_owned() })?;
     Ok(exit::REFUSED)
@@ -189,7 +203,7 @@ fn with_passphrase(name: &str) -> Result<Approver, ApproverError> {
     let short = format!("A passphrase has at least {MIN_PASSPHRASE} characters; Esc cancels.\n");
     let mut lead = text;
     let passphrase = loop {
-        let passphrase = line::ask_hidden(lead, &question)?;
+        let passphrase = line::ask_hidden(&screen::fitted(lead), &question)?;
         if passphrase.trim().chars().count() < MIN_PASSPHRASE {
             lead = &short;
         } else if line::ask_hidden("", "Once more:")?.trim() == passphrase.trim() {

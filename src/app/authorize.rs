@@ -238,6 +238,9 @@ fn refuse_with(
     }
     let told = Told { answer, opinion, ..Told::default() };
     let _ = record(engine, invocation, judgment, digest, Settled::Refused(refusal), &told);
+    if let Some(warning) = reviewer::yolo_in(engine, invocation) {
+        let _ = writeln!(std::io::stderr(), "guard: {warning}");
+    }
     keep_to_retention(engine);
     code
 }

@@ -11,14 +11,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::engine::Engine;
-use super::exit;
 use super::failure::{Failure, unless_unread};
 use super::tool::{Servers, Told, ToolArgs};
+use super::{exit, screen};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::Decision;
 use crate::ui::json::Verdict;
 use crate::ui::style::{self, Look, Style};
-use crate::ui::verdict;
+use crate::ui::{verdict, wrap};
 
 /// The arguments of `guard check`.
 #[derive(Debug, Args)]
@@ -99,7 +99,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
             Some(_) => line.with(Style::Dim, "  (with the reviewer's opinion)"),
             None => line,
         };
-        style::render(&[line], &look)
+        style::render(&wrap::styled(&line, screen::columns()), &look)
     };
     let mut out = io::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use clap::{Arg, Args, Command, CommandFactory as _};
 use jiff::Timestamp;
 
+use super::doctor::CHECKS;
 use super::engine::{self, Engine};
 use super::failure::Failure;
 use super::install::hosts::HOSTS;
@@ -70,6 +71,7 @@ enum Names {
     Shells,
     Keys,
     Pages,
+    Checks,
 }
 
 /// What may stand where the last of these words is.
@@ -201,6 +203,7 @@ fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(St
         ("SHELLS", _) => Names::Shells,
         ("KEY", "config") => Names::Keys,
         ("PAGE", "man") => Names::Pages,
+        ("CHECK", "doctor") => Names::Checks,
         ("FILE", _) => return Wanted::Files,
         ("DIR", _) => return Wanted::Folders,
         _ => return Wanted::Words(Vec::new()),
@@ -225,6 +228,10 @@ fn known(names: Names) -> Vec<(String, String)> {
         Names::Shells => ["bash", "zsh", "fish"].map(|shell| (shell.to_owned(), String::new())).into(),
         Names::Keys => KEYS.iter().map(|row| (row.name.to_owned(), row.what.to_owned())).collect(),
         Names::Pages => PAGES.iter().map(|(name, about, _)| ((*name).to_owned(), (*about).to_owned())).collect(),
+        Names::Checks => {
+            let agents = HOSTS.iter().map(|host| (format!("agent.{}", host.name), host.title.to_owned()));
+            CHECKS.iter().map(|name| ((*name).to_owned(), String::new())).chain(agents).collect()
+        }
         Names::Requests => requests().unwrap_or_default(),
         Names::Sessions => session::known().unwrap_or_default(),
         Names::Grants => grants().unwrap_or_default(),
@@ -294,6 +301,7 @@ mod tests {
         assert_eq!(words(&["config", "set", "thresholds.cli", ""]), [""; 0]);
         assert_eq!(words(&["config", "unset", "mode", ""]), [""; 0]);
         assert_eq!(words(&["man", ""]), ["Pages"]);
+        assert_eq!(words(&["doctor", "ag"]), ["Checks"]);
         let helped = words(&["help", ""]);
         assert!(helped.contains(&"tiers".to_owned()) && helped.contains(&"log".to_owned()), "{helped:?}");
         assert!(words(&["install", ""]).contains(&"claude".to_owned()));

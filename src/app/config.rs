@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::approver::sign;
 use super::engine::{Engine, judge_here};
 use super::failure::{Failure, unless_unread};
+use super::screen::Fitted;
 use super::{exit, notify};
 use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
 use crate::config::{ConfigProblem, Loaded, Provenance, Reviewer, Source};
@@ -75,9 +76,9 @@ pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
         What::Unset(args) => edit::unset(args),
         What::Edit => editor::edit(),
         What::Init => edit::init(),
-        What::Show { key, json } => printed(|engine, out| show(engine.config(), key.as_deref(), *json, out)),
-        What::Path { json } => printed(|engine, out| path(engine.config(), *json, out)),
-        What::Check { json } => printed(|engine, out| {
+        What::Show { key, json } => printed(*json, |engine, out| show(engine.config(), key.as_deref(), *json, out)),
+        What::Path { json } => printed(*json, |engine, out| path(engine.config(), *json, out)),
+        What::Check { json } => printed(*json, |engine, out| {
             let problems: Vec<_> = engine.broken().iter().cloned().chain(support(engine)).collect();
             let mut odd = approvals(engine);
             odd.extend(notify::lacking(engine).map(|why| format!("queue.notify: {why}; nobody is told of what waits")));
@@ -87,10 +88,10 @@ pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
 }
 
 /// Prints what holds for the caller, with every file read.
-fn printed(print: impl FnOnce(&Engine, &mut dyn Write) -> io::Result<u8>) -> Result<u8, Failure> {
+fn printed(json: bool, print: impl FnOnce(&Engine, &mut dyn Write) -> io::Result<u8>) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let _ = engine.broken();
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = Fitted::over(io::BufWriter::new(io::stdout().lock()), !json);
     let done = print(&engine, &mut out).and_then(|code| out.flush().map(|()| code));
     unless_unread(done.map_err(Failure::from))
 }
@@ -364,6 +365,7 @@ mod tests {
             machine_owner: 0,
             home: None,
             named: Some(named),
+            named_home: None,
             cwd: "/".into(),
             uid: nix::unistd::getuid().as_raw(),
         };

@@ -4,19 +4,21 @@
 //! Every command goes through this very binary, as a person would type it. None of them can harm
 //! anything: what is deleted was made here, and what is refused is a script that prints a line.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, IsTerminal as _, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use super::exit;
+use super::record_backend::FOLDER;
 use super::scratch::Scratch;
+use super::{exit, screen};
 use crate::judge::invocation::quote;
 use crate::prompt::line;
+use crate::world::identity::Account;
 
 /// A project rule, so that one command is refused outright.
 const RULES: &str = r#"family = "demo"
@@ -40,7 +42,41 @@ pub struct DemoArgs {
     /// Show all of it at once and ask nobody, as through a pipe
     #[arg(long)]
     auto: bool,
+    /// One step, in the scratch project that the demonstration made
+    #[arg(long, hide = true, conflicts_with = "auto")]
+    step: Option<usize>,
 }
+
+/// What the name of a scratch project's directory begins with.
+const PURPOSE: &str = "demo";
+
+/// Goes into the scratch project in which this process stands, for one step: nothing of the account is read or written
+/// from then on. The words that guard is called with; `None` where all of the demonstration is wanted.
+///
+/// # Errors
+/// It stands in no such project, or there is no such step.
+pub fn enter(args: &DemoArgs) -> Result<Option<Vec<OsString>>, String> {
+    let Some(step) = args.step else { return Ok(None) };
+    let words = STEPS.get(step).ok_or("the demonstration has no such step")?.arguments;
+    let project = std::env::current_dir().map_err(|error| error.to_string())?;
+    let root = project.parent().filter(|root| is_scratch(root)).ok_or("--step is for guard demo itself")?;
+    Account::live_in(root.join(HOME));
+    // A record of its own, where a service keeps that of the machine too.
+    let _ = FOLDER.set(root.join("data"));
+    Ok(Some(words.iter().map(OsString::from).collect()))
+}
+
+/// Whether a directory is one that the demonstration makes: it can be entered by this account alone, and bears the name.
+fn is_scratch(root: &Path) -> bool {
+    let named = root.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&format!("guard-{PURPOSE}-")));
+    let own = |about: fs::Metadata| {
+        about.is_dir() && about.uid() == nix::unistd::getuid().as_raw() && about.mode() & 0o077 == 0
+    };
+    named && fs::symlink_metadata(root).is_ok_and(own)
+}
+
+/// The directory of the scratch project's own home.
+const HOME: &str = "home";
 
 /// What is shown: why, the arguments of guard, and what to see in what comes of it.
 struct Step {
@@ -107,19 +143,23 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
     for (number, Step { why, arguments, seen }) in STEPS.iter().enumerate() {
         let shown = arguments.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
         let mut out = io::stdout().lock();
-        writeln!(out, "\n{}. {why}\n   $ guard {shown}", number + 1)?;
+        write!(out, "\n{}   $ guard {shown}\n", screen::fitted(&format!("{}. {why}", number + 1)))?;
         out.flush()?;
         drop(out);
         let mut command = Command::new(&guard);
-        // A record of its own, which goes with it. Where nobody is asked, nothing waits.
-        command.args(*arguments).current_dir(&scratch.project).env("XDG_DATA_HOME", scratch.root.path().join("data"));
+        // A home and a record of its own, which go with it. Where nobody is asked, nothing waits.
+        command.args(["demo", "--step", &number.to_string()]).current_dir(&scratch.project);
+        command.env("HOME", scratch.root.path().join(HOME));
+        for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+            command.env_remove(name);
+        }
         let status = if guided {
             command.env("GUARD_WAIT", "0").status()?
         } else {
             // Nobody sits in front of what has neither input nor errors on a terminal.
             let output = command.env("GUARD_WAIT", "0").stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
             let output = output.wait_with_output()?;
-            io::stdout().write_all(&output.stderr)?;
+            io::stdout().write_all(screen::fitted(&String::from_utf8_lossy(&output.stderr)).as_bytes())?;
             output.status
         };
         let mut out = io::stdout().lock();
@@ -127,7 +167,7 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
             writeln!(out, "   (exit code {code})")?;
         }
         if !seen.is_empty() {
-            writeln!(out, "   {seen}")?;
+            write!(out, "{}", screen::fitted(&format!("   {seen}")))?;
         }
         out.flush()?;
         drop(out);
@@ -138,7 +178,8 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
             }
         }
     }
-    writeln!(io::stdout(), "\nThe demonstration is over. The scratch project and its record are deleted.{NEXT}")?;
+    let over = format!("\nThe demonstration is over. The scratch project and its record are deleted.{NEXT}");
+    io::stdout().write_all(screen::fitted(&over).as_bytes())?;
     Ok(exit::ALLOW)
 }
 
@@ -150,8 +191,9 @@ struct Sandbox {
 
 impl Sandbox {
     fn new() -> io::Result<Self> {
-        let root = Scratch::new("demo")?;
+        let root = Scratch::new(PURPOSE)?;
         let sandbox = Self { project: root.path().join("project"), root };
+        fs::create_dir(sandbox.root.path().join(HOME))?;
         sandbox.fill()?;
         Ok(sandbox)
     }
@@ -179,6 +221,8 @@ fn git<const N: usize>(folder: &Path, arguments: [&str; N]) -> io::Result<()> {
     let status = Command::new("git")
         .args(arguments.map(OsStr::new))
         .current_dir(folder)
+        .env("HOME", folder.with_file_name(HOME))
+        .env_remove("XDG_CONFIG_HOME")
         .status()
         .map_err(|error| io::Error::new(error.kind(), format!("git is needed for the scratch project: {error}")))?;
     if status.success() { Ok(()) } else { Err(io::Error::other("git could not make the scratch project")) }

@@ -29,6 +29,7 @@ use super::install::places::Places;
 use super::install::shims::started_by;
 use super::setup::edits;
 use super::{exit, screen, status};
+use crate::config::keys::nearest;
 use crate::exec::probe::{Probe, Seen};
 use crate::judge::risk::Tier;
 use crate::ui::style::{self, Line, Look, Style};
@@ -46,7 +47,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// The arguments of `guard doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Only these: agent, agent.claude, shell, record, export, config, clock, person, approval,
+    /// Only these: agent, agent.claude, shell, record, export, config, clock, person, update, approval,
     /// gateway, channel, channel.NAME, page. Every channel of the gateway gets a test message
     #[arg(value_name = "CHECK")]
     only: Vec<String>,
@@ -174,21 +175,156 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let ward = Ward { engine: &engine, places, guard, only: &args.only };
     let findings = match &args.live {
         Some(named) => live::look(&ward, named),
-        None => {
-            let sides = [hosts::look, shells::look, self_checks::look, approval::look, gateway::look];
-            sides.into_iter().flat_map(|look: fn(&Ward) -> Vec<Finding>| look(&ward)).collect()
-        }
+        None => looked(&ward),
     };
     if findings.is_empty() {
-        let names = args.only.join(", ");
-        return Err(Failure::Said(format!("no check is named {names}: guard doctor lists the checks by name")));
+        return Err(Failure::Said(nothing(&args.only)));
     }
-    let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
-    let code = if worst == Status::Fail { SICK } else { exit::ALLOW };
-    let bare = args.only.is_empty() && args.live.is_none() && code == exit::ALLOW && !is_asked(&ward, &findings);
-    let printed =
-        if args.json { print_json(&findings, code, bare) } else { print(&findings, code, bare, args.live.is_some()) };
-    Ok(exit::after(printed, code)?)
+    let whole = args.only.is_empty() && args.live.is_none();
+    let report = Report::of(&ward, findings, whole);
+    let printed = if args.json { report.print_json() } else { report.print(args.live.is_some()) };
+    Ok(exit::after(printed, report.code)?)
+}
+
+/// The checks that guard doctor may be told to make alone, beside those of each agent and channel.
+#[rustfmt::skip]
+pub const CHECKS: [&str; 18] = [
+    "agent", "approval", "approval.agents-terminal", "approval.approvers", "approval.environment", "approval.files",
+    "approval.hidden-terminal", "approval.pipe", "channel", "clock", "config", "export", "gateway", "page", "person",
+    "record", "shell", "update",
+];
+
+/// Why no check was made.
+fn nothing(only: &[String]) -> String {
+    let agents = || HOSTS.iter().map(|host| format!("agent.{}", host.name));
+    let all: Vec<String> = CHECKS.iter().map(ToString::to_string).chain(agents()).collect();
+    let names = only.join(", ");
+    if only.iter().all(|name| all.contains(name)) {
+        return format!("no check is named {names} here: nothing of that is set up");
+    }
+    let near = only.iter().find_map(|name| nearest(name, all.iter().map(String::as_str)));
+    let near = near.map_or_else(String::new, |name| format!("; did you mean: guard doctor {name}"));
+    format!("no check is named {names} (guard doctor lists the checks by name){near}")
+}
+
+/// What all checks find.
+fn looked(ward: &Ward) -> Vec<Finding> {
+    let sides = [hosts::look, shells::look, self_checks::look, approval::look, gateway::look];
+    sides.into_iter().flat_map(|look: fn(&Ward) -> Vec<Finding>| look(ward)).collect()
+}
+
+/// What the doctor found, all of it.
+#[derive(Debug)]
+pub struct Report {
+    findings: Vec<Finding>,
+    /// The exit code.
+    code: u8,
+    /// Nobody asks guard.
+    bare: bool,
+}
+
+impl Report {
+    /// Makes every check.
+    ///
+    /// # Errors
+    /// guard itself cannot be described.
+    pub fn make(engine: &Engine) -> Result<Self, Failure> {
+        let places = Places::of(&engine.caller).map_err(Failure::Said)?;
+        let ward = Ward { engine, places, guard: std::env::current_exe()?, only: &[] };
+        let findings = looked(&ward);
+        Ok(Self::of(&ward, findings, true))
+    }
+
+    fn of(ward: &Ward, findings: Vec<Finding>, whole: bool) -> Self {
+        let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
+        let code = if worst == Status::Fail { SICK } else { exit::ALLOW };
+        let bare = whole && code == exit::ALLOW && !is_asked(ward, &findings);
+        Self { findings, code, bare }
+    }
+
+    /// Whether all that is set up works.
+    #[must_use]
+    pub const fn is_well(&self) -> bool {
+        self.code == exit::ALLOW
+    }
+
+    /// Whether a check of this name found something that does not work.
+    #[must_use]
+    pub fn has_failed(&self, check: &str) -> bool {
+        self.findings.iter().any(|finding| finding.check == check && finding.status == Status::Fail)
+    }
+
+    /// As one JSON object.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        let all: Vec<_> = self
+            .findings
+            .iter()
+            .map(|finding| {
+                serde_json::json!({
+                    "check": finding.check, "status": finding.status.name(), "says": finding.says,
+                    "remedy": finding.remedy, "version": finding.version,
+                    "file": finding.file.as_ref().map(|file| file.display().to_string()),
+                })
+            })
+            .collect();
+        serde_json::json!({ "ok": self.is_well(), "set_up": !self.bare, "findings": all })
+    }
+
+    fn print_json(&self) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", self.json())?;
+        out.flush()
+    }
+
+    /// As a person reads it; `live`: agents were run.
+    ///
+    /// # Errors
+    /// Standard output cannot be written.
+    pub fn print(&self, live: bool) -> io::Result<()> {
+        let Self { findings, code, bare } = self;
+        let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
+        // Below where the name of a check begins.
+        const INDENT: usize = 6;
+        let columns = screen::columns();
+        let mut lines = Vec::new();
+        for finding in findings {
+            let style = match finding.status {
+                Status::Ok => Style::Safe,
+                Status::Warn => Style::Tier(Tier::Medium),
+                Status::Fail => Style::Danger,
+            };
+            let file = finding.file.as_ref().map_or_else(String::new, |file| format!(" ({})", file.display()));
+            let version = finding.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
+            let line = Line::of(style, format!("{:4}", finding.status.name()))
+                .with(Style::Strong, format!("  {}{version}: ", finding.check))
+                .with(Style::Plain, &finding.says)
+                .with(Style::Dim, file);
+            for (number, line) in wrap::styled(&line, columns.saturating_sub(INDENT)).into_iter().enumerate() {
+                let lead = if number == 0 { 0 } else { INDENT };
+                lines.push(Line::of(Style::Plain, " ".repeat(lead)).and(&line));
+            }
+            if let Some(remedy) = &finding.remedy {
+                lines.extend(wrap::labelled(&Line::of(Style::Plain, "      → "), Style::Plain, remedy, columns));
+            }
+        }
+        let count = |status: Status| findings.iter().filter(|finding| finding.status == status).count();
+        lines.push(Line::new());
+        let summary = match (*code, count(Status::Warn)) {
+            (exit::ALLOW, _) if *bare => {
+                "Nothing is set up yet: no agent and no shell asks guard. guard setup does it, by asking.".to_owned()
+            }
+            (exit::ALLOW, 0) if live => "All that was tried holds.".to_owned(),
+            (exit::ALLOW, warnings) if live => format!("All that was tried holds; {warnings} to look at."),
+            (exit::ALLOW, 0) => "All that is set up works.".to_owned(),
+            (exit::ALLOW, warnings) => format!("All that is set up works; {warnings} to look at."),
+            (_, warnings) => format!("{} broken, {warnings} to look at.", count(Status::Fail)),
+        };
+        lines.extend(wrap::labelled(&Line::new(), Style::Strong, &summary, columns));
+        let mut out = io::stdout().lock();
+        out.write_all(style::render(&lines, &look).as_bytes())?;
+        out.flush()
+    }
 }
 
 /// Whether anybody asks guard: an agent, a shell that loads it, or one that it stands in for.
@@ -200,64 +336,4 @@ fn is_asked(ward: &Ward, findings: &[Finding]) -> bool {
     HOSTS.iter().any(|host| status::asks(&ward.places, host))
         || Interactive::ALL.iter().any(loads)
         || findings.iter().any(|finding| finding.check.starts_with("shell."))
-}
-
-fn print_json(findings: &[Finding], code: u8, bare: bool) -> io::Result<()> {
-    let all: Vec<_> = findings
-        .iter()
-        .map(|finding| {
-            serde_json::json!({
-                "check": finding.check, "status": finding.status.name(), "says": finding.says,
-                "remedy": finding.remedy, "version": finding.version,
-                "file": finding.file.as_ref().map(|file| file.display().to_string()),
-            })
-        })
-        .collect();
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", serde_json::json!({ "ok": code == exit::ALLOW, "set_up": !bare, "findings": all }))?;
-    out.flush()
-}
-
-fn print(findings: &[Finding], code: u8, bare: bool, live: bool) -> io::Result<()> {
-    let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
-    // Below where the name of a check begins.
-    const INDENT: usize = 6;
-    let columns = screen::columns();
-    let mut lines = Vec::new();
-    for finding in findings {
-        let style = match finding.status {
-            Status::Ok => Style::Safe,
-            Status::Warn => Style::Tier(Tier::Medium),
-            Status::Fail => Style::Danger,
-        };
-        let file = finding.file.as_ref().map_or_else(String::new, |file| format!(" ({})", file.display()));
-        let version = finding.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
-        let line = Line::of(style, format!("{:4}", finding.status.name()))
-            .with(Style::Strong, format!("  {}{version}: ", finding.check))
-            .with(Style::Plain, &finding.says)
-            .with(Style::Dim, file);
-        for (number, line) in wrap::styled(&line, columns.saturating_sub(INDENT)).into_iter().enumerate() {
-            let lead = if number == 0 { 0 } else { INDENT };
-            lines.push(Line::of(Style::Plain, " ".repeat(lead)).and(&line));
-        }
-        if let Some(remedy) = &finding.remedy {
-            lines.extend(wrap::labelled(&Line::of(Style::Plain, "      → "), Style::Plain, remedy, columns));
-        }
-    }
-    let count = |status: Status| findings.iter().filter(|finding| finding.status == status).count();
-    lines.push(Line::new());
-    let summary = match (code, count(Status::Warn)) {
-        (exit::ALLOW, _) if bare => {
-            "Nothing is set up yet: no agent and no shell asks guard. guard setup does it, by asking.".to_owned()
-        }
-        (exit::ALLOW, 0) if live => "All that was tried holds.".to_owned(),
-        (exit::ALLOW, warnings) if live => format!("All that was tried holds; {warnings} to look at."),
-        (exit::ALLOW, 0) => "All that is set up works.".to_owned(),
-        (exit::ALLOW, warnings) => format!("All that is set up works; {warnings} to look at."),
-        (_, warnings) => format!("{} broken, {warnings} to look at.", count(Status::Fail)),
-    };
-    lines.extend(wrap::labelled(&Line::new(), Style::Strong, &summary, columns));
-    let mut out = io::stdout().lock();
-    out.write_all(style::render(&lines, &look).as_bytes())?;
-    out.flush()
 }

@@ -47,6 +47,9 @@ pub struct Engine {
     shell: OnceCell<shell::Shell>,
 }
 
+/// What is said where the policy fails closed and would have asked a reviewer.
+const LEFT_OUT: &str = "the reviewer is not asked until this is put right (mode = \"smart\" holds as \"manual\"):";
+
 /// All pattern files, read and checked.
 #[derive(Debug)]
 struct Patterns {
@@ -142,7 +145,15 @@ impl Engine {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let broken = self.broken().iter().cloned();
-        self.config.problems.iter().map(ToString::to_string).chain(broken).collect()
+        let all = self.config.problems.iter().map(ToString::to_string).chain(broken);
+        self.left_out().map(str::to_owned).into_iter().chain(all).collect()
+    }
+
+    /// That no reviewer is asked because of such a problem, where one is configured.
+    #[must_use]
+    pub fn left_out(&self) -> Option<&'static str> {
+        let is_broken = !self.broken().is_empty() || !self.config.problems.is_empty();
+        (is_broken && self.config().reviewer_left_out).then_some(LEFT_OUT)
     }
 
     /// Who is enrolled to approve what is of tier 3 and above.

@@ -1,20 +1,29 @@
-//! `guard man [PAGE]`: the manual pages, for where guard was installed without its files.
+//! `guard man [PAGE]`: the manual pages, for where guard was installed without its files. On a terminal a page is read by
+//! `man`, or as plain text where there is none; elsewhere its source is printed.
 //!
-//! What may not enter: a pager or a program that formats. A page is printed as its source, which `man` reads.
+//! What may not enter: how a page becomes text ([`plain`]).
 
-use std::io::{self, Write as _};
+mod plain;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::Command;
 
 use clap::Args;
 
-use super::exit;
 use super::failure::Failure;
+use super::pager::Output;
+use super::scratch::Scratch;
+use super::{exit, screen};
+use crate::config::keys::nearest;
 
 /// The arguments of `guard man`.
 #[derive(Debug, Args)]
-#[command(after_help = "To read one: guard man guard-record > /tmp/page && man /tmp/page")]
 pub struct ManArgs {
     /// The page, with or without its section (guard-record, guard-record.7); without one, the pages are listed
     page: Option<String>,
+    /// Print the source of the page on a terminal too
+    #[arg(long, requires = "page")]
+    roff: bool,
 }
 
 /// A manual page: its file name, what it is about, its source.
@@ -41,9 +50,29 @@ pub fn run(args: &ManArgs) -> Result<u8, Failure> {
         return Ok(exit::ALLOW);
     };
     let is_wanted = |name: &str| name == wanted || name.rsplit_once('.').is_some_and(|(stem, _)| stem == wanted);
-    let Some((_, _, source)) = PAGES.iter().find(|(name, _, _)| is_wanted(name)) else {
-        return Err(Failure::Said(format!("there is no page {wanted}: guard man lists them")));
+    let Some((name, _, source)) = PAGES.iter().find(|(name, _, _)| is_wanted(name)) else {
+        let names = PAGES.iter().map(|(name, _, _)| name.split('.').next().unwrap_or(name));
+        let near = nearest(wanted, names).map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
+        return Err(Failure::Said(format!("there is no page {wanted}{near}: guard man lists them")));
     };
-    out.write_all(source.as_bytes())?;
+    if args.roff || !out.is_terminal() {
+        out.write_all(source.as_bytes())?;
+        return Ok(exit::ALLOW);
+    }
+    drop(out);
+    if read(name, source).is_some_and(|shown| shown) {
+        return Ok(exit::ALLOW);
+    }
+    let text = plain::page(source, screen::columns());
+    Output::new(true).write_all(text.as_bytes())?;
     Ok(exit::ALLOW)
+}
+
+/// Whether `man` showed the page; `None` where there is none.
+fn read(name: &str, source: &str) -> Option<bool> {
+    let folder = Scratch::new("man").ok()?;
+    let path = folder.path().join(name);
+    std::fs::write(&path, source).ok()?;
+    let status = Command::new("man").arg("-l").arg(&path).status().ok()?;
+    Some(status.success())
 }

@@ -53,6 +53,7 @@ pub mod submit;
 pub mod time;
 pub mod tool;
 pub mod trust;
+mod update;
 pub mod verify;
 pub mod version;
 pub mod wait;

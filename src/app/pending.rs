@@ -10,6 +10,7 @@ use jiff::{Timestamp, Zoned};
 
 use super::failure::{Failure, unless_unread};
 use super::{engine, exit, screen};
+use crate::judge::sort;
 use crate::store::queue::{Pending, State};
 use crate::ui::pending::{approvals, cut};
 use crate::ui::style::{self, Line, Look, Style};
@@ -67,6 +68,7 @@ fn show(args: &PendingArgs) -> Result<u8, Failure> {
             Some(queue) => queue.list(now.timestamp())?,
             None => Vec::new(),
         };
+        open_first(&mut all, now.timestamp());
         all.retain(|pending| args.all || matches!(pending.state, State::Waiting | State::Late | State::Approved));
         let columns = screen::width();
         let text = if args.json { json(&all)? } else { style::render(&table(&all, &now, columns, look.ascii), &look) };
@@ -104,13 +106,31 @@ pub(super) fn is_waited_for(pending: &Pending) -> bool {
     pending.state == State::Waiting && pending.waiter.as_deref().is_some_and(Caller::lives)
 }
 
+/// Whether an answer still finds it: whoever asked is there, or it was filed for later. What timed out can be approved
+/// late, and waits for nobody.
+pub(super) fn is_open(pending: &Pending, now: Timestamp) -> bool {
+    let left = pending.expires.duration_since(now).as_secs();
+    pending.state == State::Waiting && (pending.waiter.is_none() || (left > 0 && is_waited_for(pending)))
+}
+
+/// What still waits before what does not; among those as the queue has them.
+pub(super) fn open_first(all: &mut [Pending], now: Timestamp) {
+    sort::sort_by_key(all, |pending| !is_open(pending, now));
+}
+
+/// With fewer columns than this a command stands below what is said of it.
+const NARROW: usize = 64;
+
 fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> Vec<Line> {
     let shown = collapsed(all);
     if shown.is_empty() {
         return vec![Line::of(Style::Plain, "Nothing waits.")];
     }
-    let mut lines =
-        vec![Line::of(Style::Dim, format!("{:8}  {:>4}  {:9}  {:10}  COMMAND", "REQUEST", "TIER", "WAITS", "BY"))];
+    // Where there is no room for it beside the rest, a command has a line of its own.
+    let narrow = columns.is_some_and(|columns| columns < NARROW);
+    let head = format!("{:8}  {:>4}  {:9}  {:10}", "REQUEST", "TIER", "WAITS", "BY");
+    let head = if narrow { head.trim_end().to_owned() } else { head + "  COMMAND" };
+    let mut lines = vec![Line::of(Style::Dim, head)];
     for (pending, count) in shown {
         let waits = waits(pending, now.timestamp());
         let by = visible::line(pending.agent.as_deref().unwrap_or(&pending.origin).as_bytes(), ascii);
@@ -120,6 +140,14 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
         let mut command = visible::line(pending.command.as_bytes(), ascii).to_string();
         if count > 1 {
             command = format!("{count} times: {command}");
+        }
+        if narrow {
+            let by = cut(&by, 10);
+            let short = Line::of(Style::Strong, format!("{:8}  ", pending.id))
+                .with(Style::Tier(pending.tier), format!("{:>4}  ", pending.tier.number()))
+                .with(Style::Plain, format!("{waits:9}  {by}"));
+            lines.push(short);
+            line = Line::of(Style::Plain, "          ");
         }
         if let Some(columns) = columns {
             command = cut(&command, columns.saturating_sub(line.width()).max(12));

@@ -10,13 +10,23 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 pub use self::requests::Requests;
-use super::serve::client::Client;
-use super::serve::message::{Ask, Row, SettledBy, Stands, Text};
+use crate::config::Service;
 use crate::judge::approved::{Grant, Receipt};
 use crate::judge::ledger::Ledger;
 use crate::judge::policy::SessionState;
 use crate::judge::risk::Tier;
+use crate::service::client::{Accounts, Address, Client};
+use crate::service::message::{Ask, Row, SettledBy, Stands, Text};
 use crate::store::{End, Handed, IntentRow, NewGrant, Outcome, Retention, Settled, Store, StoreError};
+use crate::world::identity::Account;
+
+/// The way to the service of this machine.
+#[must_use]
+pub fn client(service: &Service) -> Client {
+    let Service { account, socket, broken, .. } = service.clone();
+    let number = |name: &str| Account::named(name).map(|account| account.uid);
+    Client::new(Address { account, socket, broken }, Accounts { number, name: |uid| Account::of(uid).name })
+}
 
 /// The record, wherever it is kept.
 #[derive(Debug)]

@@ -182,6 +182,10 @@ impl<'a> Replay<'a> {
             What::PowerShell(code) => {
                 Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
             }
+            // What reads it there is not looked for: most often it is a shell.
+            What::Typed(typed) => {
+                self.engine.plain_line(typed.text.trim_end().into()).map_err(|error| error.to_string())?
+            }
             What::Files(changes) => Request::Files(changes.clone()),
             What::Tool { name, input } => self.engine.tool(ToolCall::of_text(name, input)),
             What::Other => Request::Files(Vec::new()),
@@ -263,6 +267,7 @@ fn shown(what: &What) -> String {
     let quoted = |words: &[String]| words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
     let text = match what {
         What::Line(text) | What::PowerShell(text) => text.clone(),
+        What::Typed(typed) => typed.text.clone(),
         What::Argv(words) => quoted(words),
         What::Files(changes) => {
             let said = |change: &FileChange| format!("{} {}", change.kind.word(), quote(&change.path));

@@ -76,10 +76,18 @@ pub fn run() -> Result<u8, Failure> {
 /// Where the cursor cannot be moved: the table, and one card after the other.
 fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
     let mut report = Report::default();
-    let waiting: Vec<Pending> =
-        approvals.queue.list(Timestamp::now())?.into_iter().filter(|one| one.state == State::Waiting).collect();
+    let now = Timestamp::now();
+    let mut waiting: Vec<Pending> =
+        approvals.queue.list(now)?.into_iter().filter(|one| one.state == State::Waiting).collect();
+    pending::open_first(&mut waiting, now);
     let count = waiting.len();
-    writeln!(io::stdout(), "{}", if count == 0 { "Nothing waits.".to_owned() } else { format!("Waiting: {count}.") })?;
+    let open = waiting.iter().filter(|one| pending::is_open(one, now)).count();
+    let late = if open < count { format!(" Timed out: {}.", count - open) } else { String::new() };
+    writeln!(
+        io::stdout(),
+        "{}{late}",
+        if open == 0 { "Nothing waits.".to_owned() } else { format!("Waiting: {open}.") }
+    )?;
     for (number, one) in waiting.iter().enumerate() {
         writeln!(io::stdout(), "Request {} ({} of {count})", one.id, number + 1)?;
         match approvals.show(one)? {
@@ -200,7 +208,10 @@ impl<'a> Sitting<'a> {
         if self.looked.is_some_and(|looked| looked.elapsed() < PACE) {
             return Ok(());
         }
-        self.list.renew(self.approvals.queue.list(Timestamp::now())?);
+        let now = Timestamp::now();
+        let mut all = self.approvals.queue.list(now)?;
+        pending::open_first(&mut all, now);
+        self.list.renew(all);
         self.looked = Some(Instant::now());
         self.cards.retain(|one, _| self.list.has(one));
         Ok(())
@@ -238,6 +249,7 @@ impl<'a> Sitting<'a> {
             id: one.id.clone(),
             tier: one.tier,
             waits: pending::waits(one, now),
+            open: pending::is_open(one, now),
             by: visible::line(one.agent.as_deref().unwrap_or(&one.origin).as_bytes(), look.ascii).to_string(),
             command: {
                 let count = self.list.twins(one).len();

@@ -93,6 +93,6 @@ pub(super) fn could_not_start(error: &ExecError) -> u8 {
 
 /// Says that guard itself failed.
 pub fn failed(why: &str) -> u8 {
-    let _ = writeln!(std::io::stderr(), "guard: {why}");
+    super::screen::complain(&format!("guard: {why}"));
     exit::FAILED
 }

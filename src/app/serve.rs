@@ -3,9 +3,7 @@
 //! Whoever runs commands cannot reach the files, and says what is to be written down over a socket. What may not enter:
 //! judging, asking and running, which are done where the command is.
 
-pub mod client;
 mod connection;
-pub mod message;
 mod server;
 mod show;
 
@@ -34,7 +32,8 @@ To set it up, as root:
   systemctl enable --now guard
 
 From then on every guard of the machine records there, and refuses what is of tier 2 and above while it cannot. Nobody but
-the approvers may answer, from an account that did not ask; they also read the record with guard log, stats and verify.";
+the approvers may answer, from an account that did not ask; they also read the record with guard log, stats and verify.
+How they answer from a phone: guard-gateway(8), under A MACHINE.";
 
 /// The arguments of `guard serve`.
 #[derive(Debug, Args)]

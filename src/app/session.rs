@@ -10,11 +10,12 @@ use jiff::{Timestamp, Zoned};
 use super::approvals::Approvals;
 use super::engine::Engine;
 use super::failure::Failure;
-use super::serve::message;
+use super::screen::Fitted;
 use super::{exit, record_backend, time};
 use crate::judge::approved::{Place, Until, What as Covers};
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm;
+use crate::service::message;
 use crate::store::{NewGrant, StoreError};
 use crate::ui::visible;
 
@@ -108,7 +109,7 @@ pub(super) fn known() -> Result<Vec<(String, String)>, Failure> {
 fn show() -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let zone = Zoned::now();
-    let mut out = io::stdout().lock();
+    let mut out = Fitted::over(io::stdout().lock(), true);
     writeln!(out, "This session: {}", visible::text(&engine.caller.session.id))?;
     for one in sessions(&engine, SHOWN)?.iter().take(SHOWN) {
         let edited =

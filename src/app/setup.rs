@@ -5,15 +5,15 @@
 //! and how a person is asked (`wishes`). Whatever is written here `--remove` takes back.
 
 mod choices;
+mod closing;
 pub mod edits;
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::process::{Command, Stdio};
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use self::choices::{Reach, Wishes};
+use self::choices::Wishes;
 use self::edits::Edit;
 use super::engine::{self, Engine};
 use super::exit;
@@ -24,7 +24,7 @@ use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
 use super::install::wirer::{Planned, Wirer};
 use super::install::{self, InstallError};
-use super::status;
+use super::{screen, status};
 use crate::config::values::place;
 use crate::judge::policy::Preset;
 use crate::prompt::confirm::confirm;
@@ -167,7 +167,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         return Ok(exit::REFUSED);
     }
     if !args.json {
-        say_problems(&plan.problems)?;
+        say_problems(&plan.problems);
     }
     if args.dry_run {
         // Whoever stops reading what would change has seen enough.
@@ -201,13 +201,13 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         }
     }
     if args.remove {
-        return removed(args, &plan, code);
+        return removed(args, &engine, &plan, code);
     }
-    after(args, &wishes, &plan, code)
+    closing::after(args, &engine, &wishes, &plan, code)
 }
 
-fn say_problems(problems: &[String]) -> io::Result<()> {
-    problems.iter().try_for_each(|problem| writeln!(io::stderr(), "guard: {problem}"))
+fn say_problems(problems: &[String]) {
+    problems.iter().for_each(|problem| screen::complain(&format!("guard: {problem}")));
 }
 
 fn dry(args: &SetupArgs, plan: &Plan, look: &Look) -> Result<u8, Failure> {
@@ -222,66 +222,25 @@ fn dry(args: &SetupArgs, plan: &Plan, look: &Look) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-fn removed(args: &SetupArgs, plan: &Plan, code: u8) -> Result<u8, Failure> {
+fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, code: u8) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     if args.json {
         let done = json!({ "made": true, "changes": plan.changes(), "problems": plan.problems });
         writeln!(out, "{done}")?;
     } else {
+        let mut out = screen::Fitted::over(out, true);
         writeln!(out, "No agent and no new shell asks guard any more. Shells that are open still do.")?;
         writeln!(out, "The record stays: {}", engine::paths()?.folder().display())?;
+        if let Some(file) = edits::config_file(engine).filter(|file| file.exists()) {
+            writeln!(out, "Your configuration stays, with what you changed in it: {}", file.display())?;
+        }
+        let enrolled = engine.approvers();
+        if enrolled.is_any() {
+            writeln!(out, "The approvers stay: {}", enrolled.folder.display())?;
+        }
         writeln!(out, "Nothing is left that needs the program: it can be deleted.")?;
     }
     Ok(code)
-}
-
-/// Tries what was set up, and says in three lines what now happens.
-fn after(args: &SetupArgs, wishes: &Wishes, plan: &Plan, code: u8) -> Result<u8, Failure> {
-    let guard = std::env::current_exe()?;
-    if wishes.approver {
-        let name =
-            nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map_or("me".to_owned(), |user| user.name);
-        // What became of it, it says itself.
-        Command::new(&guard).args(["approver", "add", &name]).status()?;
-    }
-    let mut doctor = Command::new(&guard);
-    if args.json {
-        let said = doctor.args(["doctor", "--json"]).stderr(Stdio::null()).output()?;
-        let doctor: Value = serde_json::from_slice(&said.stdout).unwrap_or(Value::Null);
-        let done = json!({ "made": true, "changes": plan.changes(), "problems": plan.problems, "doctor": doctor });
-        writeln!(io::stdout(), "{done}")?;
-        return Ok(code.max(u8::from(!said.status.success())));
-    }
-    writeln!(io::stdout(), "\nguard doctor tries it:")?;
-    let well = doctor.arg("doctor").status()?.success();
-    let names = |names: Vec<&str>| match names.as_slice() {
-        [] => None,
-        [one] => Some((*one).to_owned()),
-        [most @ .., last] => Some(format!("{} and {last}", most.join(", "))),
-    };
-    let agents = names(wishes.agents.iter().map(|host| host.title).collect());
-    let shells = names(wishes.shells.iter().map(|shell| shell.name()).collect());
-    let mut out = io::stdout().lock();
-    writeln!(out)?;
-    match agents {
-        Some(agents) => {
-            writeln!(
-                out,
-                "{agents}: commands are judged before they run; what is risky waits for you in guard review."
-            )?;
-        }
-        None => writeln!(out, "No agent asks guard; guard setup finds those that you install later.")?,
-    }
-    match shells {
-        Some(shells) => writeln!(out, "New windows of {shells}: Enter asks guard; nothing is said of what is safe.")?,
-        None => writeln!(out, "Your own shell is as it was: guard -- COMMAND asks for one command.")?,
-    }
-    let reach = match wishes.reach {
-        Some(Reach::Away) => "Answer from a page or a phone: guard serve, guard channel add telegram. ",
-        _ => "",
-    };
-    writeln!(out, "{reach}See the state with guard status. To take all of it back: guard setup --remove.")?;
-    Ok(code.max(u8::from(!well)))
 }
 
 /// What there is on this machine.

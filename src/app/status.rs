@@ -15,13 +15,12 @@ use super::install::change::{State as Wired, Wiring};
 use super::install::file;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
-use super::pending::collapsed;
+use super::pending::{collapsed, is_open};
 use super::setup::edits::{loads, start_up};
-use super::{exit, screen, time};
+use super::{exit, screen, time, update};
 use crate::config::Layer;
 use crate::judge::invocation::Origin;
 use crate::judge::policy::{Mode, Policy, Preset};
-use crate::store::queue::State;
 use crate::store::{Filter, Store};
 use crate::ui::pending::cut;
 use crate::ui::style::{self, Line, Look, Style};
@@ -30,6 +29,15 @@ use crate::ui::wrap;
 
 /// The arguments of `guard status`.
 #[derive(Debug, Default, Args)]
+#[command(after_help = "\
+How many commands wait, in a prompt; nothing while none does:
+  bash      PS1='$(guard status --prompt) '$PS1
+  zsh       setopt prompt_subst; PS1='$(guard status --prompt) '$PS1
+  fish      function fish_right_prompt; guard status --prompt; end
+  starship  in ~/.config/starship.toml:
+            [custom.guard]
+            command = 'guard status --prompt'
+            when = true")]
 pub struct StatusArgs {
     /// Print one JSON object
     #[arg(long, conflicts_with = "prompt")]
@@ -65,6 +73,8 @@ struct Status {
     /// What the newest of them cover, in words.
     granted: Vec<String>,
     trusted_folders: Vec<String>,
+    /// A newer version than this one, where the configured program names one.
+    newer: Option<String>,
     /// The rows of the record; `None` where there is none yet.
     rows: Option<i64>,
     refused: Vec<Refused>,
@@ -114,8 +124,9 @@ fn show(args: &StatusArgs) -> Result<u8, Failure> {
 fn waiting() -> Result<usize, Failure> {
     // A queue that nobody filed anything in need not be made to be looked at.
     let Some(queue) = super::engine::requests()? else { return Ok(0) };
-    let mut all = queue.list(Timestamp::now())?;
-    all.retain(|pending| pending.state == State::Waiting);
+    let now = Timestamp::now();
+    let mut all = queue.list(now)?;
+    all.retain(|pending| is_open(pending, now));
     Ok(collapsed(&all).len())
 }
 
@@ -162,6 +173,7 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
         grants: all_granted.len(),
         granted: all_granted.into_iter().rev().take(MOST as usize).collect(),
         trusted_folders: trusted_folders.clone(),
+        newer: update::newest(engine).and_then(|said| said.newer().map(str::to_owned)),
         rows: store.as_ref().map(|store| store.head()).transpose()?.flatten().map(|head| head.row),
         refused: store.as_ref().map_or_else(|| Ok(Vec::new()), refused)?,
     })
@@ -250,6 +262,9 @@ fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
         None => say("record", Style::Plain, "nothing is written yet".to_owned()),
         Some(1) => say("record", Style::Plain, "1 row".to_owned()),
         Some(rows) => say("record", Style::Plain, format!("{rows} rows: guard log")),
+    }
+    if let Some(newer) = &status.newer {
+        say("update", Style::Safe, format!("guard {newer} is out; this is {}", update::OWN));
     }
     for (at, one) in status.refused.iter().enumerate() {
         let what = if at == 0 { "refused" } else { "" };

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::failure::Failure;
 use super::log::prune::extent;
+use super::screen::Fitted;
 use super::{engine, exit, time};
 use crate::store::{Audit, Head, Link, PrunedEnd, Store};
 
@@ -216,7 +217,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
 }
 
 fn print(args: &VerifyArgs, audit: &Audit, kept: Option<&Checked>) -> io::Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = Fitted::over(io::BufWriter::new(io::stdout().lock()), !args.json);
     if args.json {
         let head = audit.head.map(|head| serde_json::json!({ "row": head.row, "hash": head.link.to_string() }));
         let pruned = audit.pruned.as_ref().map(|PrunedEnd { row, at, pruned }| {

@@ -5,8 +5,7 @@
 use clap::CommandFactory as _;
 
 use super::{AFTER_HELP, Cli};
-use crate::ui::style::width;
-use crate::ui::wrap::prose;
+use crate::ui::wrap;
 
 /// The verbs by what a person wants to do.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -37,8 +36,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Rules", &["patterns"]),
 ];
 
-const EXAMPLES: &str = "\
-  guard -- rm -rf build              run one command, arguments as given, no shell in between
+const EXAMPLES: &str = "  guard -- rm -rf build              run one command, arguments as given, no shell in between
   guard -c 'make clean && ls'        run a command string with your shell
   guard check 'git push --force'     judge without running: exit 0 allow, 1 ask, 2 deny
   guard explain 'curl x.sh | sh'     what it would do, which rule, why this score
@@ -180,39 +178,10 @@ fn table<'a>(title: &str, rows: impl Iterator<Item = (&'a str, String)>, text: &
     }
 }
 
-/// A text whose lines are no wider than this, and than people like to read. What goes on in the next line stands under
-/// where it began: behind the last gap of two blanks or more.
+/// A text that fits so many columns, and what people like to read.
 fn fitted(text: &str, columns: usize) -> String {
     const WIDEST: usize = 120;
-    let columns = columns.min(WIDEST);
-    let mut fitted = String::new();
-    for line in text.lines() {
-        if width(line) <= columns {
-            fitted.push_str(line);
-            fitted.push('\n');
-            continue;
-        }
-        let from = line.rfind("  ").map_or(0, |at| at + 2);
-        let (lead, rest) = line.split_at(from);
-        // On a narrow terminal what is said of a name goes under it.
-        let below = !lead.trim().is_empty() && columns < from + 24;
-        let room = columns.saturating_sub(if below { 4 } else { from });
-        if below {
-            fitted.push_str(lead.trim_end());
-            fitted.push('\n');
-        }
-        for (number, part) in prose(rest, room).iter().enumerate() {
-            let lead = if below {
-                "    ".to_owned()
-            } else if number == 0 {
-                lead.to_owned()
-            } else {
-                " ".repeat(from)
-            };
-            fitted.push_str(&format!("{lead}{part}\n"));
-        }
-    }
-    fitted
+    wrap::text(text, columns.min(WIDEST))
 }
 
 #[cfg(test)]
@@ -250,12 +219,5 @@ mod tests {
                 assert_eq!(words(&text), words(&wide), "{columns}");
             }
         }
-    }
-
-    #[test]
-    fn what_goes_on_in_the_next_line_stands_under_where_it_began() {
-        assert_eq!(fitted("  a  one two three four five six\n", 29), "  a  one two three four five\n     six\n");
-        assert_eq!(fitted("  name-of-it  one two three\n", 20), "  name-of-it\n    one two three\n");
-        assert_eq!(fitted("one two three\n\n  short\n", 8), "one two\nthree\n\n  short\n");
     }
 }

@@ -6,11 +6,21 @@ use clap::CommandFactory as _;
 use strsim::damerau_levenshtein;
 
 use super::Cli;
+use crate::config::keys::nearest;
 use crate::judge::invocation::quote;
 
-/// What to say of these arguments, whose first word is no verb of guard.
+/// What to say of a word that is neither a topic of `guard help` nor a verb.
 #[must_use]
-pub fn no_verb(arguments: &[OsString]) -> String {
+pub fn no_topic(word: &str) -> String {
+    let names: Vec<&str> = super::topics().map(|(name, _)| name).collect();
+    let near = nearest(word, names.iter().copied()).map(str::to_owned).or_else(|| near(word));
+    let meant = near.map_or_else(String::new, |name| format!("; did you mean: guard help {name}"));
+    format!("no help on {} (topics: {}; a verb: guard help VERB){meant}", quote(word), names.join(", "))
+}
+
+/// What to say of these arguments, whose first word is no verb of guard. A command is offered where its program is found.
+#[must_use]
+pub fn no_verb(arguments: &[OsString], is_program: impl Fn(&str) -> bool) -> String {
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let Some((first, rest)) = words.split_first() else {
         return "no verb given: guard --help lists them".to_owned();
@@ -21,7 +31,14 @@ pub fn no_verb(arguments: &[OsString]) -> String {
         Some(verb) => format!("guard {}", quoted(&with(&verb))),
         // One word with blanks in it is a whole line.
         None if rest.is_empty() && first.contains(char::is_whitespace) => format!("guard -c {}", quote(first)),
-        None => format!("guard -- {}", quoted(&words)),
+        None if is_program(first) => format!("guard -- {}", quoted(&words)),
+        None => {
+            return format!(
+                "unknown verb {}, and no program of that name is found (guard --help lists the verbs; guard -- PROGRAM \
+                 runs one)",
+                quote(first)
+            );
+        }
     };
     format!("unknown verb {} (guard --help lists them); did you mean: {meant}", quote(first))
 }
@@ -37,8 +54,13 @@ fn near(word: &str) -> Option<String> {
     let far = if word.chars().count() > 4 { 2 } else { 1 };
     let verbs = Cli::command();
     let verbs = verbs.get_subcommands().filter(|verb| !verb.is_hide_set()).map(|verb| verb.get_name().to_owned());
-    let found = verbs.map(|verb| (damerau_levenshtein(word, &verb), verb)).min()?;
-    (found.0 <= far && word.chars().count() > 2).then_some(found.1)
+    // A letter that is missing is a likelier slip than one that is another.
+    let lacks = |verb: &str| {
+        let mut letters = verb.chars();
+        word.chars().all(|letter| letters.any(|other| other == letter))
+    };
+    let found = verbs.map(|verb| (damerau_levenshtein(word, &verb), !lacks(&verb), verb)).min()?;
+    (found.0 <= far && word.chars().count() > 2).then_some(found.2)
 }
 
 #[cfg(test)]
@@ -47,7 +69,7 @@ mod tests {
 
     fn said(words: &[&str]) -> String {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
-        no_verb(&words).split_once("did you mean: ").unwrap().1.to_owned()
+        no_verb(&words, |name| ["rm", "ls", "git"].contains(&name)).split_once("did you mean: ").unwrap().1.to_owned()
     }
 
     #[test]
@@ -55,6 +77,8 @@ mod tests {
         assert_eq!(said(&["chek", "rm -rf build"]), "guard check 'rm -rf build'");
         assert_eq!(said(&["lgo", "--json"]), "guard log --json");
         assert_eq!(said(&["aprove", "k7m2"]), "guard approve k7m2");
+        assert_eq!(said(&["staus"]), "guard status");
+        assert_eq!(said(&["sats"]), "guard stats");
     }
 
     #[test]
@@ -66,8 +90,16 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_is_no_topic_is_told_the_topics() {
+        let said = no_topic("recrod");
+        assert!(said.contains("topics: start, tiers,") && said.ends_with("did you mean: guard help record"), "{said}");
+        assert!(!no_topic("xx").contains("did you mean"), "{}", no_topic("xx"));
+    }
+
+    #[test]
     fn what_only_guard_itself_calls_is_never_offered() {
-        assert_eq!(said(&["lines"]), "guard -- lines");
+        let lines = no_verb(&["lines".into()], |_| false);
+        assert!(!lines.contains("did you mean") && lines.contains("no program of that name is found"), "{lines}");
         assert!(is_verb(OsStr::new("line")) && is_verb(OsStr::new("help")) && !is_verb(OsStr::new("lines")));
     }
 }

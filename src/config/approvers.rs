@@ -197,7 +197,7 @@ mod tests {
         let uid = nix::unistd::getuid().as_raw();
         let (machine, home) = (folder.join("etc"), folder.join("home"));
         let (home, named) = (Some(home), Some(folder.join("other/guard")));
-        Roots { machine, machine_owner: uid, home, named, cwd: folder.to_owned(), uid }
+        Roots { machine, machine_owner: uid, home, named, named_home: None, cwd: folder.to_owned(), uid }
     }
 
     fn ada(name: &str) -> Approver {

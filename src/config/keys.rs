@@ -59,6 +59,7 @@ pub enum Key {
     HookGrant,
     HookDeadline,
     ExportTo,
+    UpdateCommand,
     Support,
     Grant,
     Service,
@@ -177,6 +178,16 @@ const SERVICE_FIELDS: &[Field] = &[
         name: "own_requests",
         kind: "true or false",
         what: "Whether they may answer what their own account asked for, at its terminal too; false without.",
+    },
+    Field {
+        name: "gateway",
+        kind: "the name of an account",
+        what: "Whose the gateway is: it sees all requests, denies them, and carries the yes of approvers.",
+    },
+    Field {
+        name: "gateway_unsigned_tier",
+        kind: "a tier from 0 to 3",
+        what: "The highest tier that the gateway approves without the signature of an approver; 2 without.",
     },
 ];
 
@@ -345,6 +356,11 @@ pub const KEYS: &[Entry] = &[
         "Where each row of the record is sent once it is written, in user or machine files. guard export --status tells \
          how far each place was told; what is not a datagram on its way to this machine or an address is sent by guard \
          export --deliver."),
+    row(Key::UpdateCommand, "update.command", Kind::Argv, Lower,
+        "A program, and its arguments, that prints the newest version of guard: [\"cat\", \"/srv/guard/newest\"], or one of \
+         your own that looks it up. guard status and guard doctor ask it, at most once a day and for 5 s, and say when it \
+         names a newer one; nothing else does. It is looked for in the system's directories, or named with its own. None \
+         by default: guard itself asks nobody. In user or machine files."),
     row(Key::Support, "support", Kind::Tables(SUPPORT_FIELDS), Lower,
         "Commands that always run, such as showing a crisis line; tier 2 at most, in user or machine files."),
     row(Key::Grant, "grant", Kind::Tables(GRANT_FIELDS), Lower,
@@ -361,7 +377,7 @@ pub const KEYS: &[Entry] = &[
 ];
 
 /// Tables that group keys; a key inside one is written under its header.
-pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook", "queue", "approvals", "export"];
+pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook", "queue", "approvals", "export", "update"];
 
 impl Key {
     /// The row of this key.

@@ -58,6 +58,8 @@ pub struct Loaded {
     pub reviewer: Option<(Reviewer, Source)>,
     /// Where was looked, the weakest layer first.
     pub places: Vec<Place>,
+    /// A reviewer was to be asked, and is not: something is wrong, so people alone decide.
+    pub reviewer_left_out: bool,
     /// The files of `grants`, in their order.
     grant_files: Vec<Arc<Path>>,
     joined: Joined,
@@ -78,6 +80,12 @@ impl Loaded {
     #[must_use]
     pub fn sources(&self) -> Vec<Provenance> {
         self.joined.sources()
+    }
+
+    /// The account's own configuration file: where it is, or where it would be.
+    #[must_use]
+    pub fn own_file(&self) -> Option<&Path> {
+        self.places.iter().rfind(|place| place.layer == Layer::User).map(|place| &*place.file)
     }
 
     /// Whether the machine's file allows only tightening of this key.
@@ -134,6 +142,7 @@ impl Loaded {
     /// Tightens the policy as a problem does: for what is found to be wrong after loading, such as a broken pattern
     /// file.
     pub fn fail_closed(&mut self) {
+        self.reviewer_left_out |= self.policy.mode == Mode::Smart && self.reviewer.is_some();
         self.joined.fail_closed();
         self.policy = self.joined.policy.clone();
         self.grants.clear();
@@ -235,7 +244,10 @@ impl Loading<'_> {
         let only_tightens = !layer.may_loosen() || (layer != Layer::Machine && self.joined.is_locked(Key::Patterns));
         self.pattern_files.extend(found.patterns.into_iter().map(|path| PatternFile { layer, path, only_tightens }));
         let Some((file, text)) = found.config else { return };
-        let home = self.roots.home.as_deref();
+        let roots = self.roots;
+        let named = roots.named.as_deref().filter(|folder| roots.account().as_deref() != Some(folder));
+        let is_named = layer != Layer::Machine && named.is_some_and(|folder| file.starts_with(folder));
+        let home = roots.named_home.as_deref().filter(|_| is_named).or(roots.home.as_deref());
         let mut document = Document::read(layer, &file, &text, home, &mut self.problems, &mut self.warnings);
         self.service = self.service.take().or_else(|| document.service.take());
         let problem = |key: &str, message: String| ConfigProblem {
@@ -319,6 +331,7 @@ impl Loading<'_> {
             service: self.service,
             reviewer: self.reviewer,
             places: self.places,
+            reviewer_left_out: false,
             grant_files,
             joined: self.joined,
         };

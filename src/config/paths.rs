@@ -35,6 +35,8 @@ pub struct Roots {
     pub home: Option<PathBuf>,
     /// The directory that `XDG_CONFIG_HOME` or `HOME` lead to.
     pub named: Option<PathBuf>,
+    /// What `~` is in a file there: `HOME`.
+    pub named_home: Option<PathBuf>,
     /// Where the search for a project begins.
     pub cwd: PathBuf,
     /// The account that runs guard.
@@ -57,6 +59,7 @@ impl Roots {
             machine_owner: 0,
             home: home.map(Path::to_owned),
             named: named.filter(|_| !under_sudo).map(|folder| folder.join("guard")),
+            named_home: folder("HOME").filter(|_| !under_sudo),
             cwd: cwd.to_owned(),
             uid,
         }

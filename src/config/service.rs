@@ -19,6 +19,14 @@ pub const SOCKET: &str = "/run/guard/guard.sock";
 /// A path must fit into the address of a socket.
 const MAX_SOCKET: usize = 100;
 
+/// The highest tier that the gateway approves without a signature, where the file does not say.
+const UNSIGNED_TIER: u8 = 2;
+
+/// The highest that the file may say: tier 4 is answered at a terminal alone.
+const MAX_UNSIGNED_TIER: u8 = 3;
+
+const TIERS: &str = "a tier from 0 to 3";
+
 /// The service of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Service {
@@ -29,6 +37,10 @@ pub struct Service {
     pub approvers: Vec<String>,
     /// An approver may answer what their own account asked for.
     pub own_requests: bool,
+    /// The name of the account that the gateway runs as, which sees all requests and carries answers.
+    pub gateway: Option<String>,
+    /// The highest tier that the gateway approves without the signature of an approver.
+    pub gateway_unsigned_tier: u8,
     /// Why it cannot be spoken to: the file does not say it as it should.
     pub broken: Option<String>,
 }
@@ -66,7 +78,7 @@ pub(super) fn read(document: &mut Document, line: u32, value: &Spot<'_>, problem
         return;
     }
     let before = problems.len();
-    let mut service = Service { socket: SOCKET.into(), ..Service::default() };
+    let mut service = Service { socket: SOCKET.into(), gateway_unsigned_tier: UNSIGNED_TIER, ..Service::default() };
     if let DeValue::Table(table) = value.get_ref() {
         for (name, value) in table {
             let full = format!("service.{}", name.get_ref());
@@ -97,12 +109,28 @@ pub(super) fn read(document: &mut Document, line: u32, value: &Spot<'_>, problem
                     continue;
                 }
                 ("own_requests", _) => wrong("true or false"),
+                ("gateway", DeValue::String(account)) if is_name(account) => {
+                    service.gateway = Some(account.to_string());
+                    continue;
+                }
+                ("gateway", _) => wrong("the name of an account"),
+                ("gateway_unsigned_tier", DeValue::Integer(whole)) => match whole.to_string().parse() {
+                    Ok(tier @ 0..=MAX_UNSIGNED_TIER) => {
+                        service.gateway_unsigned_tier = tier;
+                        continue;
+                    }
+                    _ => wrong(TIERS),
+                },
+                ("gateway_unsigned_tier", _) => wrong(TIERS),
                 (unknown, _) => {
                     let problem = document.problem(document.line(name.span().start), &full, "no such key");
                     let fields = if let Kind::Table(fields) = row.kind { fields } else { &[] };
                     match nearest(unknown, fields.iter().map(|field| field.name)) {
                         Some(near) => problem.with_remedy(format!("did you mean {near}?")),
-                        None => problem.with_remedy("there are account, socket, approvers, own_requests"),
+                        None => {
+                            let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+                            problem.with_remedy(format!("there are {}", names.join(", ")))
+                        }
                     }
                 }
             };
@@ -115,6 +143,13 @@ pub(super) fn read(document: &mut Document, line: u32, value: &Spot<'_>, problem
         if service.approves(&service.account) {
             let problem = document.problem(line, "service.approvers", "the account of the service approves nothing");
             problems.push(problem.with_remedy("name people"));
+        }
+        if let Some(gateway) = &service.gateway
+            && (*gateway == service.account || service.approves(gateway) || gateway == "root")
+        {
+            let says = "the gateway runs as neither root, nor the service's account, nor an approver's";
+            let problem = document.problem(line, "service.gateway", says);
+            problems.push(problem.with_remedy("name an account of its own: useradd --system guard-gateway"));
         }
     } else {
         problems.push(document.wrong(row.name, &row.expected(), value));

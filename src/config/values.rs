@@ -124,6 +124,7 @@ impl Key {
             Self::DisabledRules => &policy.disabled_rules,
             Self::QueueNotify => &policy.queue_notify,
             Self::ExportTo => &policy.export_to,
+            Self::UpdateCommand => &policy.update_command,
             _ => return None,
         })
     }
@@ -138,6 +139,7 @@ impl Key {
             Self::DisabledRules => &mut policy.disabled_rules,
             Self::QueueNotify => &mut policy.queue_notify,
             Self::ExportTo => &mut policy.export_to,
+            Self::UpdateCommand => &mut policy.update_command,
             _ => return None,
         })
     }

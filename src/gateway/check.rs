@@ -10,12 +10,12 @@ use reqwest::header::{HeaderMap, HeaderName};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::account::Account;
 use crate::api::pages;
-use crate::backend::own::Account;
 use crate::channel::http;
 use crate::channel::trial::{Ear, How, Tried, try_out};
 use crate::config::Config;
-use crate::{serve, talk};
+use crate::talk;
 
 /// How long all channels together may take.
 const PATIENCE: Duration = Duration::from_secs(75);
@@ -60,12 +60,20 @@ pub fn run(args: &CheckArgs) -> Result<u8, String> {
     let path = account.config_folder()?.join("gateway.toml");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
+    if let Err(why) = account.socket(&Config::default()) {
+        // Who asks for it by its name is told; whose gateway it is not is not bothered.
+        let asked = !args.only.is_empty();
+        let found = Found::warn("gateway", why, "see guard-gateway(8)");
+        let found: Vec<Found> = Some(found).into_iter().filter(|one| asked && args.wants(&one.check)).collect();
+        println!("{}", serde_json::to_string(&found).map_err(|error| error.to_string())?);
+        return Ok(0);
+    }
     let (config, broken) = match Config::read(&path) {
         Ok(config) => (config, None),
         // What runs goes on with what it read before, at the place that is meant where none is named.
         Err(why) => (Config::default(), Some(why)),
     };
-    let socket = serve::socket_path(&config, account.paths()?.folder());
+    let socket = account.socket(&config)?;
     let mut found = Vec::new();
     if let Some(why) = broken {
         let says = format!("the configuration is refused, and would keep a gateway from starting: {}", why.trim_end());

@@ -7,6 +7,7 @@
 //! [`mcp`] for MCP servers behind HTTP; [`stand_in`] plays a model for `guard doctor --live`. What may not enter: deciding
 //! whether a command may run.
 
+pub mod account;
 pub mod address;
 pub mod answer;
 pub mod api;
@@ -39,7 +40,9 @@ pub mod talk;
 pub mod taps;
 pub mod tls;
 pub mod token;
+pub mod watching;
 pub mod wires;
 
 pub use guard_judge::judge;
+pub use guard_service::service;
 pub use guard_store::store;

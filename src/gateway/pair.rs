@@ -10,9 +10,9 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::backend::own::Account;
+use crate::account::Account;
 use crate::config::Config;
-use crate::{serve, talk};
+use crate::talk;
 
 /// The arguments of `guard-gateway pair`.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(130);
 pub fn run(_: &PairArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
     let config = Config::read(&account.config_folder()?.join("gateway.toml"))?;
-    let socket = serve::socket_path(&config, account.paths()?.folder());
+    let socket = account.socket(&config)?;
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
     let wanted: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;

@@ -38,6 +38,9 @@ pub fn card(app: &App, shown: &Shown) -> Card {
     let enrolled = app.account.approvers().is_any();
     let bar = answer::may_say_yes(pending, &anybody, enrolled, config.unsigned_tier, AnswerScope::Once).err();
     let by = pending.agent.as_deref().unwrap_or(&pending.origin);
+    let who = format!("{by} · {}", pending.session);
+    // Of a machine the requests of several accounts come in.
+    let who = if app.account.service.is_some() { format!("{who} · {}", pending.user) } else { who };
     Card {
         action_id: shown.action.clone(),
         request: pending.id.clone(),
@@ -47,7 +50,7 @@ pub fn card(app: &App, shown: &Shown) -> Card {
         tier: pending.tier.number(),
         tier_name: pending.tier.name().to_owned(),
         score: pending.score.to_string(),
-        who: visible(&format!("{by} · {}", pending.session)),
+        who: visible(&who),
         timeout_secs: seconds_left(pending, Timestamp::now()),
         decision: pending.decision,
         crisis: pending.crisis,

@@ -11,15 +11,16 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use listenfd::ListenFd;
-use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use crate::account::Account;
 use crate::api::access::Peer;
 use crate::api::passes::Passes;
 use crate::api::{AllLimits, App, locked, router, submit};
-use crate::backend::own::{Account, Own};
+use crate::backend::own::Own;
+use crate::backend::remote::Remote;
 use crate::backend::{Backend, Room};
 use crate::callback;
 use crate::config::Config;
@@ -28,8 +29,9 @@ use crate::hub::Hub;
 use crate::name::{hash, secret};
 use crate::names::Names;
 use crate::routing::Carrier;
+use crate::store::Paths;
 use crate::tls::{Presented, TlsListener};
-use crate::{ports, push, submission, talk, tls};
+use crate::{ports, push, submission, talk, tls, watching};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
 const SETTLED: Duration = Duration::from_millis(15);
@@ -55,6 +57,12 @@ const OWN: usize = 256;
 /// The unit of systemd, with a place for where the program lies.
 const UNIT: &str = include_str!("guard-gateway.service");
 
+/// The unit of the gateway of a machine, with places for the program and its account.
+const SYSTEM: &str = include_str!("system/guard-gateway.service");
+
+/// The account of the machine's gateway, where root's configuration names none yet.
+const ACCOUNT: &str = "guard-gateway";
+
 /// The unit of the socket.
 const SOCKET: &str = include_str!("guard-gateway.socket");
 
@@ -67,7 +75,8 @@ pub struct ServeArgs {
     /// Say whether a gateway runs, how its channels are, and how many requests wait
     #[arg(long)]
     status: bool,
-    /// Print the systemd unit that runs it for this account; as socket, the one that starts it when somebody comes
+    /// Print the systemd unit that runs it for this account; as socket, the one that starts it when somebody comes; as
+    /// system, the one that runs it for a machine whose record guard serve --system keeps
     #[arg(long, conflicts_with = "status", value_name = "KIND", num_args = 0..=1, default_missing_value = "service")]
     unit: Option<Unit>,
     /// The configuration; without, gateway.toml beside guard's own
@@ -80,6 +89,7 @@ pub struct ServeArgs {
 enum Unit {
     Service,
     Socket,
+    System,
 }
 
 /// Serves until it is ended.
@@ -91,11 +101,18 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
         print!("{SOCKET}");
         return Ok(0);
     }
-    if args.unit.is_some() {
+    if let Some(unit) = args.unit {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let plain = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$', ' ']));
         let program = plain.ok_or("the gateway lies at a path that no unit can name: install it elsewhere")?;
-        print!("{}", UNIT.replace("@PROGRAM@", program));
+        let account = Account::of_this_process();
+        if unit == Unit::System && ["/home/", "/root/", "/tmp/", "/run/user/"].iter().any(|at| program.starts_with(at))
+        {
+            eprintln!("guard-gateway: it lies where the unit cannot see it: copy it to /usr/local/bin first");
+        }
+        let text = if unit == Unit::System { SYSTEM } else { UNIT };
+        let account = account.gateway().unwrap_or(ACCOUNT);
+        print!("{}", text.replace("@PROGRAM@", program).replace("@ACCOUNT@", account));
         return Ok(0);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -114,12 +131,11 @@ fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), 
         config.may_listen(address)?;
         config.listen = vec![address];
     }
+    if let Some(service) = &account.service {
+        // The service takes no more, whatever stands here.
+        config.unsigned_tier = config.unsigned_tier.min(service.gateway_unsigned_tier);
+    }
     Ok((path, config))
-}
-
-/// The socket: where the configuration says, else in the directory for such things.
-pub fn socket_path(config: &Config, folder: &Path) -> PathBuf {
-    config.socket.clone().unwrap_or_else(|| folder.join("gateway.sock"))
 }
 
 /// Takes as many files as the system gives without asking, and says how many: what most shells hand down is enough for a
@@ -136,13 +152,16 @@ fn take_files() -> usize {
 async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let files = take_files();
     let account = Account::of_this_process();
+    let folder = account.folder()?;
     let (path, config) = configured(args, &account)?;
     let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
-    let paths = account.paths()?;
-    let opened = paths.clone();
-    let room = Room::open(move || Own::open(&opened).map(|own| Box::new(own) as Box<dyn Backend>))?;
+    let socket = account.socket(&config)?;
+    let (opened, keeper) = (folder.clone(), account.service.clone());
+    let room = Room::open(move || match keeper {
+        Some(service) => Remote::open(&service, &opened).map(|remote| Box::new(remote) as Box<dyn Backend>),
+        None => Own::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
+    })?;
     let key = room.at(|backend| backend.base().key()).await??;
-    let socket = socket_path(&config, paths.folder());
     let app = Arc::new(App {
         room,
         hub: Hub::new(key.clone()),
@@ -207,7 +226,10 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     invite(&app, &config)?;
 
     let (changed, changes) = mpsc::channel(1);
-    watch_queue(paths.folder().to_owned(), changed);
+    match app.account.service.clone() {
+        Some(service) => watching::service(service, changed),
+        None => watching::queue(folder, changed),
+    }
     let looking = tokio::spawn(look(app.clone(), changes));
     for one in app.room.at(|backend| backend.base().unfinished()).await?? {
         // Whoever waited for it went with the gateway that was before; it is asked about anew, under the same name.
@@ -333,34 +355,21 @@ fn invite(app: &App, config: &Config) -> Result<(), String> {
 
 /// Looks at the queue whenever its file changes, and now and then all the same.
 async fn look(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
+    let mut said = None;
     loop {
         let _ = tokio::time::timeout(SELDOM, changes.recv()).await;
         tokio::time::sleep(SETTLED).await;
         while changes.try_recv().is_ok() {}
-        if let Err(why) = app.look().await {
-            eprintln!("guard-gateway: {why}");
+        let failed = app.look().await.err();
+        if let Some(why) = &failed {
+            // A service that is away for long is told of once.
+            if said.as_ref() != Some(why) {
+                eprintln!("guard-gateway: {why}");
+            }
             tokio::time::sleep(SELDOM).await;
         }
+        said = failed;
     }
-}
-
-/// Tells of each change of the queue's file. Where the system cannot, the clock does alone.
-fn watch_queue(folder: PathBuf, changed: mpsc::Sender<()>) {
-    let watch = move || -> nix::Result<()> {
-        let inotify = Inotify::init(InitFlags::IN_CLOEXEC)?;
-        inotify.add_watch(&folder, AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_DELETE)?;
-        loop {
-            let events = inotify.read_events()?;
-            let ours = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("queue.db");
-            if events.iter().any(|event| event.name.as_deref().is_some_and(ours)) {
-                match changed.try_send(()) {
-                    Err(mpsc::error::TrySendError::Closed(())) => return Ok(()),
-                    Ok(()) | Err(mpsc::error::TrySendError::Full(())) => {}
-                }
-            }
-        }
-    };
-    let _ = std::thread::Builder::new().name("watch".into()).spawn(watch);
 }
 
 /// Tells systemd, where that started it, that it serves.
@@ -374,12 +383,13 @@ fn ready() {
 /// Asks a gateway how it is, over its socket.
 async fn status(args: &ServeArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
+    account.socket(&Config::default())?;
     // What runs goes on with what it read before: how it is can be told all the same.
     let (config, broken) = match configured(args, &account) {
         Ok((_, config)) => (config, None),
         Err(why) => (Config::default(), Some(why)),
     };
-    let socket = socket_path(&config, account.paths()?.folder());
+    let socket = account.socket(&config)?;
     if let Some(why) = &broken {
         println!("The configuration is refused, and would keep a gateway from starting: {why}");
     }

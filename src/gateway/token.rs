@@ -5,8 +5,8 @@
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
+use crate::account::Account;
 use crate::backend::base::Base;
-use crate::backend::own::Account;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
 use crate::name::{hash, secret};
@@ -62,9 +62,9 @@ fn scope(word: &str) -> Result<Scope, String> {
 /// # Errors
 /// It cannot be opened.
 pub fn base() -> Result<Base, String> {
-    let paths = Account::of_this_process().paths()?;
-    std::fs::create_dir_all(paths.folder()).map_err(|error| format!("{}: {error}", paths.folder().display()))?;
-    Base::open(&paths.folder().join("gateway.db"))
+    let folder = Account::of_this_process().folder()?;
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    Base::open(&folder.join("gateway.db"))
 }
 
 /// Makes, lists or revokes.
@@ -89,6 +89,9 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
             }
             if let Some(folder) = folder.iter().find(|folder| !folder.starts_with('/')) {
                 return Err(format!("{folder}: a directory is named from the root"));
+            }
+            if scope.contains(&Scope::Submit) && Account::of_this_process().gateway().is_some() {
+                return Err("no commands are handed in at the gateway of a machine: --scope read,decide".to_owned());
             }
             let given = secret::<32>("gt_")?;
             base.add_token(&Token {

@@ -98,6 +98,9 @@ pub struct Line {
     pub envelope: Option<Box<Envelope>>,
 }
 
+/// Gives what follows an input of which nobody can tell what will be in it.
+const TYPED: &[u8] = b"exec < <(cat /dev/tty)";
+
 impl Line {
     /// What `bash -c` is handed, with nothing before it or around it.
     #[must_use]
@@ -303,6 +306,22 @@ impl Invocation {
             }
         }
         Digest(hash.finalize().into())
+    }
+
+    /// The same where what is typed later into what it starts is told to nobody.
+    #[must_use]
+    pub fn typed_into(&self) -> Self {
+        let Request::Line(line) = &self.request else { return self.clone() };
+        let line = Line { before: TYPED.to_vec(), ..line.clone() };
+        Self { request: Request::Line(line), ..self.clone() }
+    }
+
+    /// The line by itself, where [`Self::typed_into`] made this.
+    #[must_use]
+    pub fn untyped(&self) -> Option<Self> {
+        let Request::Line(line) = &self.request else { return None };
+        let plain = || Line { before: Vec::new(), ..line.clone() };
+        (line.before == TYPED).then(|| Self { request: Request::Line(plain()), ..self.clone() })
     }
 
     /// The same without characters that the judge keeps for itself. Each part is as long as it was.

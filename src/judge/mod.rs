@@ -28,6 +28,7 @@ pub mod approved;
 pub mod approver;
 pub mod behaviour;
 pub mod bindings;
+pub mod consoles;
 pub mod context;
 pub mod document;
 pub mod invocation;
@@ -107,6 +108,9 @@ fn judge_once(invocation: &Invocation, catalog: &Catalog, policy: &Policy, inqui
     if let Request::Tool(call) = &invocation.request {
         findings.extend(tools::verdict(call, catalog).findings);
         tools::scrub(&mut findings, call);
+    }
+    if let Some(plain) = invocation.untyped() {
+        findings.extend(consoles::unseen(&analysis::work_out(&plain, catalog, inquiry), catalog));
     }
     if let Some((led, lead)) = invocation.led() {
         let behind = analysis::work_out(&led, catalog, inquiry);

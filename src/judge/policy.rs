@@ -67,6 +67,8 @@ pub struct Policy {
     pub hook: Hook,
     /// Collectors that each row of the record is sent to.
     pub export_to: Vec<String>,
+    /// The program that prints the newest version of guard, and its arguments; empty: nobody is asked.
+    pub update_command: Vec<String>,
 }
 
 /// What concerns the hooks of agents.
@@ -129,6 +131,7 @@ impl Default for Policy {
             review: Vec::new(),
             hook: Hook { grant: false, deadline: 3600 },
             export_to: Vec::new(),
+            update_command: Vec::new(),
         }
     }
 }

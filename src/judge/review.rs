@@ -145,6 +145,8 @@ pub enum Outcome {
 pub fn role(judgment: &Judgment, policy: &Policy) -> Role {
     let risk = &judgment.risk;
     let is_others = risk.tier == Tier::Critical || policy.approvals.wanted(risk) > 1 || risk.is_decision();
+    // What guard's own doctor says to try who can approve costs no call of a model.
+    let is_others = is_others || risk.is_trial();
     if policy.mode != Mode::Smart || is_others {
         return Role::Absent;
     }

@@ -117,7 +117,16 @@ pub struct Risk {
     pub context: Vec<Circumstance>,
 }
 
+/// The rules for the words that guard's own doctor says, which no program is called.
+pub const TRIAL: &str = "guard.canary";
+
 impl Risk {
+    /// Whether nothing was found but what guard's own doctor says to try guard.
+    #[must_use]
+    pub fn is_trial(&self) -> bool {
+        !self.findings.is_empty() && self.findings.iter().all(|finding| finding.rule.starts_with(TRIAL))
+    }
+
     /// Whether a person decides it every time, whatever was allowed before (RISK.md, decision).
     #[must_use]
     pub fn is_decision(&self) -> bool {

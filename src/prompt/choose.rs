@@ -32,7 +32,7 @@ pub fn one_of(question: &str, lines: &[String], kept: usize) -> io::Result<usize
         return one_by_number(question, lines, kept);
     }
     let taken = Taken::begin()?;
-    taken.term.write_line(&format!("\n{question}\n  (arrows and Enter; Esc cancels)"))?;
+    taken.term.write_line(&format!("\n{}\n  (arrows and Enter; Esc cancels)", line::fitted(question)))?;
     let (theme, shown) = (theme(&look), taken.cut(lines));
     let select = Select::with_theme(theme.as_ref()).items(&shown).default(kept).report(false);
     let picked = taken.end(select.interact_on_opt(&taken.term))?;
@@ -52,7 +52,7 @@ pub fn some_of(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usize>>
         return some_by_number(question, items);
     }
     let taken = Taken::begin()?;
-    taken.term.write_line(&format!("\n{question}\n  (Space marks, Enter goes on; Esc cancels)"))?;
+    taken.term.write_line(&format!("\n{}\n  (Space marks, Enter goes on; Esc cancels)", line::fitted(question)))?;
     let theme = theme(&look);
     let (lines, marks): (Vec<String>, Vec<bool>) = items.iter().map(|(name, on)| ((*name).to_owned(), *on)).unzip();
     let select = MultiSelect::with_theme(theme.as_ref()).items(taken.cut(&lines)).defaults(&marks).report(false);
@@ -152,7 +152,7 @@ fn kept_stdin() -> Option<OwnedFd> {
 fn one_by_number(question: &str, lines: &[String], kept: usize) -> io::Result<usize> {
     let marked = |number: usize| if number == kept { '*' } else { ' ' };
     let listed = lines.iter().enumerate().map(|(number, line)| format!(" {} {}  {line}\n", marked(number), number + 1));
-    let mut text = format!("\n{question}\n{}", listed.collect::<String>());
+    let mut text = line::fitted(&format!("\n{question}\n{}", listed.collect::<String>())) + "\n";
     loop {
         let typed = line::ask(&text, &format!("1 to {}, Enter keeps {}, q cancels:", lines.len(), kept + 1))?;
         match typed.trim() {
@@ -172,7 +172,7 @@ fn some_by_number(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usiz
         let mark = if *on { '*' } else { ' ' };
         format!(" {mark} {}  {name}\n", number + 1)
     });
-    let mut text = format!("\n{question}\n{}", listed.collect::<String>());
+    let mut text = line::fitted(&format!("\n{question}\n{}", listed.collect::<String>())) + "\n";
     loop {
         let typed = line::ask(&text, "Numbers, Enter keeps what is marked, 0 is none, q cancels:")?;
         let typed = typed.trim();

@@ -22,7 +22,7 @@ pub fn confirm(text: &str, question: &str) -> io::Result<bool> {
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC).open("/dev/tty")?;
     // What was typed before the question was there does not answer it.
     termios::tcflush(&terminal, FlushArg::TCIFLUSH)?;
-    (&terminal).write_all(format!("{text}{question} [y/N] ").as_bytes())?;
+    (&terminal).write_all(format!("{text}{} ", super::line::fitted(&format!("{question} [y/N]"))).as_bytes())?;
     let mut line = String::new();
     BufReader::new(&terminal).read_line(&mut line)?;
     Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))

@@ -11,13 +11,14 @@ use nix::libc;
 use nix::sys::termios::{self, FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, Termios};
 
 use super::sealed::Sealed;
+use crate::ui::wrap;
 
 /// Shows a text and a question behind it, and reads a line, without its end.
 ///
 /// # Errors
 /// There is no terminal, it closed the connection, or the line ended without Enter.
 pub fn ask(text: &str, question: &str) -> io::Result<String> {
-    read(&open()?, &format!("{text}{question} "))
+    read(&open()?, &format!("{text}{} ", fitted(question)))
 }
 
 /// The same for what must not be seen. Ctrl-C and Ctrl-D give it up.
@@ -28,12 +29,18 @@ pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
     let _sealed = Sealed::begin();
     let terminal = open()?;
     let hidden = Hidden::begin(&terminal)?;
-    (&terminal).write_all(format!("{text}{question} ").as_bytes())?;
+    (&terminal).write_all(format!("{text}{} ", fitted(question)).as_bytes())?;
     let line = keys(&terminal);
     // Enter was not shown either.
     (&terminal).write_all(b"\n")?;
     drop(hidden);
     line
+}
+
+/// A question as the terminal shows it, without the end of its last line.
+pub(super) fn fitted(question: &str) -> String {
+    let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns)).max(20);
+    wrap::text(question, columns - 1).trim_end_matches('\n').to_owned()
 }
 
 /// Says a line on the terminal, between two questions.

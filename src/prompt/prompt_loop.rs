@@ -6,7 +6,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::dialog::{Dialog, Step};
-use super::keys::Decoder;
+use super::keys::{Decoder, Key};
 use super::lock::Lock;
 use super::screen::Screen;
 use super::signal_watch::{Watch, now};
@@ -64,6 +64,8 @@ pub(super) struct PromptLoop<'a> {
     /// Seconds of the timeout that counts now.
     total: u32,
     deadline: Duration,
+    /// The window has become too small for the card: the command is out of sight, and no yes is taken.
+    small: bool,
     /// When the question on the screen appeared.
     shown: Option<Duration>,
     /// Seconds spent in timeouts before the one that counts now.
@@ -102,6 +104,7 @@ impl<'a> PromptLoop<'a> {
             decoder: Decoder::default(),
             total: prompt.seconds,
             deadline: now().saturating_add(Duration::from_secs(prompt.seconds.into())),
+            small: false,
             shown: None,
             waited: 0,
         }
@@ -243,15 +246,26 @@ impl<'a> PromptLoop<'a> {
             }
             Got::Bytes(length) => {
                 let keys = self.decoder.feed(buffer.get(..length).unwrap_or_default());
-                self.dialog.keys(&keys)
+                self.keys(&keys)
             }
             Got::Nothing if self.decoder.is_waiting() => match self.decoder.settle() {
-                Some(key) => self.dialog.keys(&[key]),
+                Some(key) => self.keys(&[key]),
                 None => Step::On,
             },
             Got::Nothing => Step::On,
         };
         self.follow(step)
+    }
+
+    /// What keys mean: where the card cannot be seen, nothing but a no.
+    fn keys(&mut self, keys: &[Key]) -> Step {
+        match keys {
+            _ if !self.small => self.dialog.keys(keys),
+            [Key::Char('n' | 'N') | Key::Escape | Key::Interrupt | Key::EndOfFile] => {
+                Step::Answered(self.dialog.denied().unwrap_or(NO))
+            }
+            _ => Step::On,
+        }
     }
 
     /// What a step means for the clock and for the end.

@@ -1,9 +1,12 @@
 //! Speaking to guard's own service and being spoken to: a Unix socket on which each side knows from the kernel who the
 //! other is, one message a line, bounded in size and in time.
 //!
-//! What may not enter: what the messages say, and who may say it.
+//! What may not enter: who may say what, which the service decides, and what is written down for it.
 
+pub mod afar;
+pub mod client;
 pub mod line;
+pub mod message;
 pub mod notify;
 pub mod pass;
 pub mod socket;

@@ -187,6 +187,14 @@ pub fn card(view: &CardView, state: &CardState<'_>, size: Size, look: &Look) -> 
         .collect()
 }
 
+/// What stands in the place of the card where the window has become too small for it.
+#[must_use]
+pub fn too_small(left: u32, size: Size) -> Vec<Line> {
+    let text = format!("{left} s: this window is too small for the card. No yes is taken; n is no.");
+    let lines = wrap::prose(&text, size.columns.saturating_sub(1));
+    lines.into_iter().take(size.rows.saturating_sub(1).max(1)).map(|text| Line::of(Style::Strong, text)).collect()
+}
+
 /// The card for a terminal whose cursor cannot be moved: everything, once, without the keys.
 #[must_use]
 pub fn plain(view: &CardView, grants: bool, columns: usize, look: &Look) -> Vec<Line> {

@@ -3,6 +3,7 @@
 use super::card::Size;
 use super::pending::cut;
 use super::style::{Line, Style};
+use super::wrap::prose;
 use crate::judge::risk::Tier;
 
 /// A request in the list.
@@ -12,6 +13,8 @@ pub struct Row {
     pub tier: Tier,
     /// How long it still waits, or what became of it.
     pub waits: String,
+    /// An answer still finds whoever asked, or it was filed for one.
+    pub open: bool,
     /// Who asked.
     pub by: String,
     /// Redacted, on one line.
@@ -97,15 +100,23 @@ pub fn review(view: &ReviewView, size: Size) -> Vec<Line> {
             lines.extend(view.card.iter().cloned());
         }
     }
-    while lines.len() < rows - 2 {
+    // What became of the last key is read whole; the card makes room for it.
+    let said = match &view.entry {
+        Some(words) => vec![
+            Line::of(Style::Plain, "Why not? (Enter: no words, Esc: leave it) ")
+                .with(Style::Strong, tail(words, columns.saturating_sub(44)))
+                .with(Style::Dim, "_"),
+        ],
+        None => {
+            prose(&view.status, columns).into_iter().take(rows / 2).map(|text| Line::of(Style::Plain, text)).collect()
+        }
+    };
+    let above = rows - 1 - said.len();
+    lines.truncate(above);
+    while lines.len() < above {
         lines.push(Line::new());
     }
-    lines.push(match &view.entry {
-        Some(words) => Line::of(Style::Plain, "Why not? (Enter: no words, Esc: leave it) ")
-            .with(Style::Strong, tail(words, columns.saturating_sub(44)))
-            .with(Style::Dim, "_"),
-        None => Line::of(Style::Plain, cut(&view.status, columns)),
-    });
+    lines.extend(said);
     lines.push(foot(columns));
     lines
 }
@@ -132,10 +143,15 @@ pub fn batch(lines: &[Line], top: usize, question: &str, size: Size) -> Vec<Line
 
 fn head(view: &ReviewView, columns: usize) -> Line {
     let marked = view.rows.iter().filter(|row| row.marked).count();
-    let mut text = match view.rows.len() {
+    let open = view.rows.iter().filter(|row| row.open).count();
+    let mut text = match open {
+        0 => "guard: nothing waits".to_owned(),
         1 => "guard: 1 command waits".to_owned(),
         count => format!("guard: {count} commands wait"),
     };
+    if open < view.rows.len() {
+        text.push_str(&format!(", {} timed out", view.rows.len() - open));
+    }
     if marked > 0 {
         text.push_str(&format!(", {marked} marked"));
     }
@@ -180,4 +196,30 @@ fn foot(columns: usize) -> Line {
 fn tail(text: &str, room: usize) -> String {
     let count = text.chars().count();
     text.chars().skip(count.saturating_sub(room.max(8))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ReviewView, Size, review};
+
+    #[test]
+    fn what_became_of_a_key_is_shown_whole() {
+        let status =
+            "this terminal and the requesting command have the same parent process; answer from another terminal";
+        for columns in [40, 80] {
+            let view = ReviewView {
+                rows: Vec::new(),
+                at: 0,
+                filter: String::new(),
+                card: Vec::new(),
+                status: status.to_owned(),
+                entry: None,
+            };
+            let lines = review(&view, Size { columns, rows: 24 });
+            assert_eq!(lines.len(), 24);
+            let text: Vec<String> = lines.iter().map(crate::ui::style::Line::plain).collect();
+            assert!(text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ").contains(status), "{text:#?}");
+            assert!(lines.iter().all(|line| line.width() < columns), "{text:#?}");
+        }
+    }
 }

@@ -40,6 +40,39 @@ pub fn prose(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// Lines that are wrapped at blanks where they are wider than this. What goes on in the next line stands under where it
+/// began: behind the last gap of two blanks or more.
+#[must_use]
+pub fn text(text: &str, columns: usize) -> String {
+    /// In less room than this nothing reads well beside anything.
+    const LEAST: usize = 24;
+    let mut fitted = String::new();
+    for line in text.lines() {
+        if width(line) <= columns {
+            fitted.push_str(line);
+            fitted.push('\n');
+            continue;
+        }
+        let from = line.rfind("  ").map_or(0, |at| at + 2);
+        let (lead, rest) = line.split_at(from);
+        let indent = line.len() - line.trim_start().len();
+        let deep = width(lead);
+        // On a narrow terminal what is said of a name goes under it.
+        let below = !lead.trim().is_empty() && columns < deep + LEAST;
+        let under = if below { (indent + 2).max(4) } else { deep };
+        if below {
+            for part in prose(lead, columns.saturating_sub(indent)) {
+                fitted.push_str(&format!("{}{part}\n", " ".repeat(indent)));
+            }
+        }
+        for (number, part) in prose(rest, columns.saturating_sub(under).max(LEAST / 2)).iter().enumerate() {
+            let before = if number == 0 && !below { lead.to_owned() } else { " ".repeat(under) };
+            fitted.push_str(&format!("{before}{part}\n"));
+        }
+    }
+    fitted
+}
+
 /// Prose in a style, hanging from a label: the label stands on the first line, the rest is indented below the text.
 #[must_use]
 pub fn labelled(label: &Line, style: Style, text: &str, columns: usize) -> Vec<Line> {
@@ -121,8 +154,8 @@ pub fn command(glyphs: &[Glyph], columns: usize) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, command, prose, styled};
-    use crate::ui::style::{Line, Style};
+    use super::{Row, command, prose, styled, text};
+    use crate::ui::style::{Line, Style, width};
     use crate::ui::visible::glyphs;
 
     /// A command in rows.
@@ -140,6 +173,27 @@ mod tests {
         assert_eq!(prose("abcdefghij kl", 4), ["abcd", "efgh", "ij", "kl"]);
         assert_eq!(prose("漢字漢字", 5), ["漢字", "漢字"]);
         assert_eq!(prose("", 5), [""]);
+    }
+
+    #[test]
+    fn what_goes_on_in_the_next_line_stands_under_where_it_began() {
+        assert_eq!(text("  a  one two three four five six\n", 29), "  a  one two three four five\n     six\n");
+        assert_eq!(text("  name-of-it  one two three\n", 20), "  name-of-it\n    one two three\n");
+        assert_eq!(text("one two three\n\n  short\n", 8), "one two\nthree\n\n  short\n");
+    }
+
+    #[test]
+    fn at_every_width_lines_fit_and_no_word_is_lost() {
+        let all = "Since 2026-11-01: 12 commands. 4 ran unasked, 3 were asked about, and five more were refused.\n  indented \
+                   text that goes on and on for longer than any window is wide\n12:00  session-of-claude-with-a-name  3 \
+                   asked in the last hour, 2 denied in a row\n漢字 in a line that is wide, and as wide as two for each of \
+                   漢字漢字漢字\n";
+        for columns in [40, 80] {
+            let fitted = text(all, columns);
+            assert!(fitted.lines().all(|line| width(line) <= columns), "{columns}:\n{fitted}");
+            assert_eq!(fitted.split_whitespace().collect::<Vec<_>>(), all.split_whitespace().collect::<Vec<_>>());
+            assert!(fitted.lines().filter(|line| line.starts_with("  ")).count() > 1, "{fitted}");
+        }
     }
 
     #[test]

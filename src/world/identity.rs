@@ -266,7 +266,16 @@ impl Process {
     }
 }
 
+/// The directory that stands in for the home of every account in this process.
+static STAND_IN: std::sync::OnceLock<std::path::PathBuf> = std::sync::OnceLock::new();
+
 impl Account {
+    /// From here on the home of whoever is looked up is this directory: for what must neither read nor write anything of
+    /// the account. The first one holds.
+    pub fn live_in(home: std::path::PathBuf) {
+        let _ = STAND_IN.set(home);
+    }
+
     /// The account with this number: from `/etc/passwd`, else from wherever the system looks.
     #[must_use]
     pub fn of(uid: u32) -> Self {
@@ -275,7 +284,11 @@ impl Account {
             _ => None,
         };
         let found = local.or_else(|| Self::elsewhere(&uid.to_string(), |_, number| number == uid));
-        found.unwrap_or_else(|| Self { uid, name: uid.to_string(), home: None, shell: None })
+        let mut found = found.unwrap_or_else(|| Self { uid, name: uid.to_string(), home: None, shell: None });
+        if let Some(home) = STAND_IN.get() {
+            found.home = Some(home.clone());
+        }
+        found
     }
 
     /// The account of this name.

@@ -601,7 +601,7 @@ class Aider(Spec):
         return ["aider", "--model", "openai/fake", "--edit-format", "diff", "--map-tokens", "0", *switches, "--message", "do it"]
 
     def door(self, lab):
-        return {"SHELL": lab.shims + "/bash"}
+        return {"SHELL": lab.shims + "/script/bash"}
 
 
 AGENTS = {

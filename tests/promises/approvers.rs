@@ -239,6 +239,7 @@ fn what_is_signed_for_once_does_not_last() {
         machine_owner: 0,
         home: None,
         named: Some(home.path("home/.config/guard")),
+        named_home: None,
         cwd: home.path("home"),
         uid: nix::unistd::getuid().as_raw(),
     };

@@ -273,3 +273,91 @@ fn a_message_that_is_too_long_harms_nobody() {
     let text = fs::read(&big).unwrap();
     assert_eq!((text.len(), text.ends_with(b"a\n{\"id\":1}\n")), (100_000_010, true));
 }
+
+/// The tier and the decision of each call, as an agent makes it.
+fn judged(home: &Home, calls: &[(&str, Value)]) -> Vec<(u64, String)> {
+    let lines: Vec<String> =
+        calls.iter().map(|(tool, input)| json!({ "tool": tool, "input": input }).to_string()).collect();
+    let mut check = home.guard(&["check", "--batch", "--origin", "agent"]);
+    let mut check = check.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    check.stdin.take().unwrap().write_all(lines.join("\n").as_bytes()).unwrap();
+    let out = String::from_utf8(check.wait_with_output().unwrap().stdout).unwrap();
+    let told = |line: &str| {
+        let row: Value = serde_json::from_str(line).unwrap();
+        (row["tier"].as_u64().unwrap(), row["decision"].as_str().unwrap().to_owned())
+    };
+    out.lines().map(told).collect()
+}
+
+#[test]
+fn a_call_is_judged_by_what_its_input_holds_wherever_that_lies() {
+    let home = Home::new();
+    let destroys = json!("rm -rf /");
+    let grave = [
+        ("run_code", json!({"language": "bash", "code": destroys}), 4),
+        ("x.list_items", json!({"shell": destroys}), 4),
+        ("x.exec", json!({"argv": ["rm", "-rf", "/"]}), 4),
+        ("x.list_items", json!({"args": ["rm", "-rf", "/"]}), 4),
+        ("x.get_thing", json!({"nested": {"command": destroys}}), 4),
+        ("x.get_thing", json!({"input": {"arguments": {"params": {"command": destroys}}}}), 4),
+        ("x.get_thing", json!({"params": "{\"command\": \"rm -rf /\"}"}), 4),
+        ("x.batch", json!({"calls": [{"tool": "x", "input": {}}, {"tool": "y", "input": {"command": destroys}}]}), 4),
+        ("x.get_thing", json!({"command": "rm", "args": ["-rf", "/"]}), 4),
+        ("x.get_thing", json!({"commands": ["ls", destroys]}), 4),
+        ("python_repl", json!({"code": "import shutil, os\nshutil.rmtree(os.path.expanduser('~'))"}), 4),
+        ("x.evaluate", json!({"language": "python", "code": "import os\nos.system('rm -rf /')"}), 4),
+        ("x.evaluate", json!({"language": "js", "code": "require('child_process').execSync('rm -rf /')"}), 4),
+        ("x.get_rows", json!({"language": "sql", "code": "DROP TABLE users"}), 3),
+        ("fetch", json!({"url": "file:///etc/shadow"}), 3),
+        ("x.get_file_contents", json!({"uri": "file:///home/u/.aws/credentials"}), 3),
+        ("x.get_page", json!({"anything": "FILE://localhost/etc/%73hadow"}), 3),
+        ("x.list_items", json!({"call": {"name": "payment.send", "arguments": {"amount": 1}}}), 3),
+        ("use_mcp_tool", json!({"server_name": "github", "tool_name": "merge_pull_request", "arguments": {}}), 3),
+    ];
+    let calls: Vec<(&str, Value)> = grave.iter().map(|(tool, input, _)| (*tool, input.clone())).collect();
+    for ((tool, input, least), (tier, decision)) in grave.iter().zip(judged(&home, &calls)) {
+        assert!(tier >= *least && decision != "allow", "{tool} {input}: tier {tier}, {decision}");
+    }
+    let reads = [
+        ("x.get_country", json!({"code": "DE"})),
+        ("x.list_items", json!({"args": ["first", "second"], "filter": {"name": "open", "params": {"state": "new"}}})),
+        ("x.search", json!({"query": {"match": {"title": "drop table"}}})),
+        ("x.get_page", json!({"link": "https://github.com/ada/thing"})),
+        ("x.get_page", json!({"url": "file:///usr/share/doc/git/README"})),
+        ("x.list_items", json!({"nested": {"command": "git status"}, "shell": "bash"})),
+        ("x.format_code", json!({"language": "python", "code": "print(1)"})),
+        ("call_tool", json!({"name": "list_files", "arguments": {"path": "src"}})),
+    ];
+    for ((tool, input), (tier, decision)) in reads.iter().zip(judged(&home, &reads)) {
+        assert_eq!((tier <= 1, decision.as_str()), (true, "allow"), "{tool} {input}: tier {tier}");
+    }
+}
+
+#[test]
+fn an_agents_own_tools_are_known_and_taken_for_nobody_elses() {
+    let home = Home::new();
+    let of = |tool: &str, input: Value| {
+        let input = input.to_string();
+        let mut check = home.guard(&["check", "--json", "--origin", "agent", "--tool", tool, "--input", &input]);
+        let out = check.output().unwrap();
+        let said: Value = serde_json::from_slice(&out.stdout).unwrap();
+        let rules: Vec<String> =
+            said["findings"].as_array().unwrap().iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect();
+        (said["tier"].as_u64().unwrap(), rules)
+    };
+    // As the hook of the agent that has it answers: with no opinion.
+    for tool in ["Task", "TodoWrite", "Glob", "ExitPlanMode", "spawn_agent", "KillShell"] {
+        let (tier, rules) = of(tool, json!({ "prompt": "look for callers" }));
+        assert!(tier <= 1 && rules.is_empty(), "{tool}: {tier} {rules:?}");
+    }
+    for tool in ["CronCreate", "cron_create"] {
+        assert_eq!(of(tool, json!({ "cron": "0 9 * * *" })), (2, vec!["hosttools.schedule".to_owned()]), "{tool}");
+    }
+    let (tier, rules) = of("mcp__cloudflare__cron_create", json!({}));
+    assert!(tier >= 3 && rules.iter().any(|rule| rule == "servers.cloudflare-deploy"), "{rules:?}");
+    let call = json!({ "session_id": "s", "cwd": home.path("work"), "permission_mode": "bypassPermissions",
+        "hook_event_name": "PreToolUse", "tool_name": "cron_create", "tool_input": { "cron": "0 9 * * *" }, "tool_use_id": "1" });
+    let answer = super::hooks::hook(&home, "qwen", &call.to_string());
+    let said = String::from_utf8(answer.stdout).unwrap();
+    assert!(said.contains("hosttools.schedule") && !said.contains("cloudflare"), "{said}");
+}

@@ -80,6 +80,11 @@ fn the_shells_complete_verbs_options_and_names() {
                 // A directory where one is meant, and no file.
                 completes(&mut terminal, "guard trust ru", &["guard trust rules-elsewhere/"]);
                 completes(&mut terminal, "guard help ti", &["guard help tiers"]);
+                completes(&mut terminal, "guard doctor age", &["guard doctor agent"]);
+                // Of several nothing is said but what they are.
+                completes(&mut terminal, "guard install cl", &["claude", "cline"]);
+                let screen = terminal.screen();
+                assert!(!screen.lines().any(|line| line.trim_end().ends_with("--")), "{name}:\n{screen}");
                 completes(&mut terminal, "guard config set mode man", &["guard config set mode manual"]);
                 completes(&mut terminal, "guard setup --preset par", &["guard setup --preset paranoid"]);
                 completes(&mut terminal, "guard -- cat rules-o", &["guard -- cat rules-of-mine.toml"]);
@@ -90,4 +95,29 @@ fn the_shells_complete_verbs_options_and_names() {
             });
         }
     });
+}
+
+#[test]
+fn bash_lists_what_waits_with_its_command() {
+    let (home, id) = home();
+    let mut waits = home.guard(&["--no-wait", "--", "git", "push", "--force", "origin", "other"]);
+    assert_eq!(waits.env_remove("GUARD_WAIT").output().unwrap().status.code(), Some(75));
+    let mut terminal = shell(&home, "bash");
+    completes(&mut terminal, "guard approve ", &[&id, "git push --force origin main", "git push --force origin other"]);
+    // What is inserted is a name alone.
+    completes(&mut terminal, &format!("guard approve {id}"), &[&format!("guard approve {id} ")]);
+    assert!(!terminal.screen().contains("git push"), "{}", terminal.screen());
+}
+
+#[test]
+fn bash_completes_after_setup_where_no_package_loads_completions() {
+    let (home, _) = home();
+    std::fs::write(home.path("home/.bashrc"), "PS1='P> '\n").unwrap();
+    home.prints(&["setup", "--yes", "--agents", "none", "--shells", "bash"], 0);
+    let mut command = home.program("/bin/bash");
+    command.args(["--rcfile", home.path("home/.bashrc").to_str().unwrap(), "-i"]).env("TERM", "xterm-256color");
+    let mut terminal = Terminal::spawn_with(command, 100, 40, OnTerminal::ALL);
+    terminal.wait_for("P>");
+    terminal.settle(Duration::from_millis(500));
+    completes(&mut terminal, "guard rev", &["guard review"]);
 }

@@ -33,6 +33,7 @@ impl House {
             machine_owner: uid,
             home: Some(path("home")),
             named: Some(path("home/.config/guard")),
+            named_home: None,
             cwd: path("home/project/src"),
             uid,
         };
@@ -859,4 +860,27 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
     home.stand_in("editor", &format!("echo ran >> '{}'", home.path("ran").display()));
     let output = home.guard(&["config", "edit"]).env("VISUAL", "editor").output().unwrap();
     assert_eq!((output.status.code(), home.ran()), (Some(126), 0), "{output:?}");
+}
+
+#[test]
+fn a_tilde_is_the_home_that_leads_to_the_file() {
+    let mut house = House::new();
+    let text = "mode = \"smart\"\n[reviewer]\nprovider = \"openai\"\nmodel = \"m\"\nkey = { file = \"~/key\" }\n";
+    let key = |house: &House| {
+        let (reviewer, _) = house.load().reviewer.unwrap();
+        match reviewer.voices[0].key.clone() {
+            Some(guard::config::reviewer::KeyFrom::File(path)) => path,
+            other => panic!("{other:?}"),
+        }
+    };
+    house.roots.named = Some(house.path("elsewhere/.config/guard"));
+    house.roots.named_home = Some(house.path("elsewhere"));
+    house.write("elsewhere/.config/guard/config.toml", text);
+    assert_eq!(key(&house), house.path("elsewhere/key"));
+    assert_eq!(house.load().own_file(), Some(&*house.path("elsewhere/.config/guard/config.toml")));
+    // The account's own file speaks of the account's home, wherever HOME leads.
+    house.user(text);
+    fs::remove_file(house.path("elsewhere/.config/guard/config.toml")).unwrap();
+    assert_eq!(key(&house), house.path("home/key"));
+    assert_eq!(house.load().own_file(), Some(&*house.path("home/.config/guard/config.toml")));
 }

@@ -235,6 +235,11 @@ fn every_link_to_a_file_leads_to_one() {
         let text = fs::read_to_string(page).unwrap();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target) {
             let file = target.split('#').next().unwrap_or_default();
+            if let Some(manual) = file.strip_prefix("man/").and_then(|file| file.strip_suffix(".html")) {
+                // A manual page as the site has it.
+                assert!(root().join("man").join(manual).is_file(), "{}: {target}", page.display());
+                continue;
+            }
             if !file.is_empty() && !file.contains("://") {
                 links += 1;
                 assert!(page.parent().unwrap().join(file).exists(), "{}: {target}", page.display());
@@ -242,6 +247,17 @@ fn every_link_to_a_file_leads_to_one() {
         }
     }
     assert!(links > 10, "{links}");
+    // The start page of the site leads to all of it.
+    let start = fs::read_to_string(root().join("docs/start.md")).unwrap();
+    for manual in manuals() {
+        assert!(start.contains(&format!("](man/{manual}.html)")), "{manual}");
+    }
+    assert!(start.contains("](contributing.md)") && start.contains("](security.md)"));
+    let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    for page in fs::read_dir(root().join("docs")).unwrap() {
+        let name = page.unwrap().file_name().into_string().unwrap();
+        assert!(!name.ends_with(".md") || name == "SUMMARY.md" || summary.contains(&format!("]({name})")), "{name}");
+    }
 }
 
 /// A package is published without what lies beside it: a file that is built in from there would be missing.
@@ -298,9 +314,14 @@ fn every_package_that_guard_is_built_with_has_its_reason() {
         .skip(2)
         .collect();
     let mut wanted: Vec<String> = Vec::new();
-    for package in
-        ["Cargo.toml", "src/config/Cargo.toml", "src/judge/Cargo.toml", "src/store/Cargo.toml", "src/ui/Cargo.toml"]
-    {
+    for package in [
+        "Cargo.toml",
+        "src/config/Cargo.toml",
+        "src/judge/Cargo.toml",
+        "src/service/Cargo.toml",
+        "src/store/Cargo.toml",
+        "src/ui/Cargo.toml",
+    ] {
         let manifest: toml::Table = fs::read_to_string(root().join(package)).unwrap().parse().unwrap();
         wanted.extend(
             manifest["dependencies"].as_table().unwrap().keys().filter(|name| !name.starts_with("guard-")).cloned(),
@@ -331,27 +352,63 @@ fn the_examples_are_in_order() {
         let output = home.guard(&["config", "check"]).output().unwrap();
         assert!(output.status.success(), "{}: {}", policy.display(), String::from_utf8_lossy(&output.stderr));
     }
-    // The other examples show commands of guard that exist.
-    for name in ["ci.yml", "Containerfile", "devcontainer.json", "pre-commit-config.yaml"] {
+    // The commands of the others are read by guard as their shells read them, and those of guard's own are in order.
+    let home = Home::new();
+    for (name, lead, is_guards) in [
+        ("ci.yml", "run: ", true),
+        ("Containerfile", "RUN ", true),
+        ("devcontainer.json", "\"postCreateCommand\": \"", true),
+        ("Makefile", "\t", false),
+        ("pre-commit-config.yaml", "entry: ", true),
+    ] {
         let text = fs::read_to_string(examples.join(name)).unwrap();
-        let mut seen = 0;
-        for part in text.split("guard ").skip(1) {
-            let verb = part.split([' ', '"', '\n']).next().unwrap_or_default();
-            let command = Cli::command();
-            if command.find_subcommand(verb).is_some() {
-                seen += 1;
+        let commands: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.split_once(lead))
+            .map(|(_, command)| command.trim_end_matches("\",").trim())
+            .collect();
+        assert!(!commands.is_empty(), "{name} shows no command");
+        let mut of_guard = 0;
+        for command in commands {
+            let output = home.guard(&["check", "--json", command]).output().unwrap();
+            let verdict: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(!verdict.to_string().contains("opaque.syntax"), "{name}: {command}: {verdict}");
+            for part in command.split("guard ").skip(1) {
+                let words: Vec<&str> =
+                    part.split_whitespace().take_while(|word| !"&|;>".contains(&word[..1])).collect();
+                // What stands in quotes is one word.
+                let words = match words.iter().position(|word| word.starts_with('"')) {
+                    Some(at) => [&words[..at], &["one"]].concat(),
+                    None => words,
+                };
+                if Cli::command().find_subcommand(words.first().unwrap_or(&"")).is_none() {
+                    continue;
+                }
+                let read = Cli::command().try_get_matches_from([&["guard"], &words[..]].concat());
+                assert!(read.is_ok(), "{name}: guard {part}: {}", read.unwrap_err());
+                of_guard += 1;
             }
         }
-        assert!(seen > 0, "{name} shows no verb of guard");
+        assert!(of_guard > 0 || !is_guards, "{name} shows no verb of guard");
     }
 }
 
-/// Before a version is published its figures are measured: `GUARD_UPDATE=1 cargo bench --bench processes`.
+#[path = "../../benches/sources.rs"]
+mod sources;
+
+/// Before a version is published its figures are measured. At the desk a change is named at the end of the run; where
+/// nothing may be left out, as in CI, it fails.
 #[test]
-fn the_figures_of_the_readme_are_those_of_this_version() {
+fn the_figures_of_the_readme_are_those_of_these_sources() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.contains("no telemetry, no look-up of newer versions"));
     let (_, rest) = readme.split_once("<!-- figures of ").expect("the README has figures");
-    let (version, table) = rest.split_once(" -->\n").unwrap();
+    let (named, table) = rest.split_once(" -->\n").unwrap();
+    let (version, measured) = named.split_once(", sources ").expect("the figures name the sources that they speak of");
     assert_eq!(version, env!("CARGO_PKG_VERSION"), "measure them anew");
+    if measured != sources::digest(&root()) {
+        let how = "GUARD_UPDATE=1 cargo bench --bench processes";
+        crate::harness::tools::skip(&format!("the README's figures are older than the sources: {how}"));
+    }
     assert!(table.lines().skip(2).take_while(|line| line.starts_with("| ")).count() > 5, "there is no table");
 }

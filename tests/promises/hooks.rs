@@ -19,6 +19,8 @@ mod plugins;
 pub mod stage;
 #[path = "hooks/traps.rs"]
 mod traps;
+#[path = "hooks/typing.rs"]
+mod typing;
 #[path = "hooks/waiting.rs"]
 mod waiting;
 

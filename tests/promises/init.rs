@@ -163,20 +163,31 @@ fn a_safe_line_runs_once_and_a_refused_one_not_at_all() {
 fn a_refusal_stays_on_the_screen_in_windows_of_every_width() {
     const RULE: &str = "family = \"own\"\nabout = \"What this account does not do.\"\n[[rule]]\nid = \"own.deploy\"\ntier = 3\n\
                         deny = true\nreversibility = \"hard\"\nreason = \"Deployed by the pipeline.\"\nprogram = \"deploy\"\n\
-                        bad = [\"deploy\"]\ngood = [\"ls deploy\"]\n";
+                        bad = [\"deploy\"]\ngood = [\"ls deploy\"]\n\
+                        [[rule]]\nid = \"own.release\"\ntier = 3\ndeny = true\nreversibility = \"hard\"\n\
+                        reason = \"Released by the pipeline.\"\nprogram = \"release\"\nbad = [\"release\"]\n\
+                        good = [\"ls release\"]\n";
     for size in [(40, 24), (80, 24), (230, 50)] {
         each(&SHELLS, |shell| {
             // A prompt of two lines is drawn anew as a whole.
-            let before = if shell == "zsh" { "PS1=$'top\\nP> '" } else { "" };
+            let before = match shell {
+                "zsh" => "PS1=$'top\\nP> '",
+                "fish" => "function fish_prompt; printf 'top\\nP> '; end",
+                _ => "",
+            };
             let mut typed = Typed::of_size(shell, before, "", size);
             let own = typed.home.path("home/.config/guard/patterns");
             std::fs::create_dir_all(&own).unwrap();
             std::fs::write(own.join("own.toml"), RULE).unwrap();
             let flat = |screen: String| screen.replace('\n', "");
-            for (line, said) in
-                [("deploy now", "guard: refused: denied by rule own.deploy"), (FLAGGED, "denied by a person")]
-            {
-                if line == FLAGGED {
+            // One that is longer than the window is wide stands on several rows.
+            let long = format!("release {}", "to-the-other-side ".repeat(6).trim_end());
+            for (line, said) in [
+                ("deploy now", "guard: refused: denied by rule own.deploy"),
+                (&long, "guard: refused: denied by rule own.release"),
+                ("git push --force origin main:refs/heads/main", "denied by a person"),
+            ] {
+                if line.starts_with("git ") {
                     typed.asks(line);
                     typed.no();
                 } else {

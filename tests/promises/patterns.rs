@@ -360,6 +360,7 @@ fn the_manual_page_names_every_key() {
         ("[[fetches]]\nzz = 1\n", "fetches"),
         ("[[unpacks]]\nzz = 1\n", "unpacks"),
         ("[[builds]]\nzz = 1\n", "builds"),
+        ("[[consoles]]\nzz = 1\n", "consoles"),
         ("[[paths]]\nzz = 1\n", "paths"),
         ("[[hosts]]\nzz = 1\n", "hosts"),
     ] {

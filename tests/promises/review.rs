@@ -378,3 +378,31 @@ fn from_inside_a_guarded_session_there_is_no_review() {
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
     assert!(terminal.screen().contains("no answer is taken from here"), "{}", terminal.screen());
 }
+
+#[test]
+fn what_timed_out_is_told_apart_and_stands_behind_what_still_waits() {
+    let home = home();
+    let mut command = crate::queue::stage::shell(&home, &[&["--"], &FLAGGED[..]].concat());
+    command.env("GUARD_WAIT", "1");
+    let late = Asker::start(command);
+    let gone = late.id.clone();
+    late.refused("timed out");
+    let waits = Asker::new(&home, &["npm", "install", "some-pkg"]);
+    assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waits\n");
+    let pending = home.prints(&["pending"], 0);
+    let place = |id: &str| pending.find(id).unwrap_or_else(|| panic!("{id}: {pending}"));
+    assert!(place(&waits.id) < place(&gone), "{pending}");
+    let mut terminal = review(&home, 80, 24, &[]);
+    terminal.wait_for("guard: 1 command waits, 1 timed out");
+    let screen = terminal.screen();
+    assert!(screen.find(&waits.id).unwrap() < screen.find(&gone).unwrap(), "{screen}");
+    // The one that waits is what the cursor stands on.
+    assert!(screen.lines().any(|line| line.starts_with("> [ ] ") && line.contains(&waits.id)), "{screen}");
+    terminal.send("q");
+    terminal.wait_exit();
+    // And where the cursor cannot be moved.
+    let mut terminal = review(&home, 80, 24, &[("TERM", "dumb")]);
+    terminal.wait_for("Waiting: 1.");
+    terminal.hang_up();
+    drop(waits);
+}

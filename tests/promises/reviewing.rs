@@ -250,11 +250,17 @@ fn while_a_part_of_the_policy_cannot_be_read_a_person_decides_whatever_it_says()
         std::fs::write(&path, text).unwrap();
         let mut terminal = seen(&home, &MIDDLE);
         terminal.wait_for("no answer means no");
+        // That it was left out is said, on the card and with the refusal.
+        let told = |screen: &str| screen.split_whitespace().collect::<String>().contains("thereviewerisnotasked");
+        terminal.wait_until("why no reviewer is asked", told);
         assert_eq!(home.ran(), 0);
         terminal.settle(READING + Duration::from_millis(200));
         terminal.send("\x1b");
         assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(126), 0), "{}", terminal.screen());
         assert_eq!(row(&home)["settled_by"], "person", "{name}");
+        let refused = home.guard(&MIDDLE).output().unwrap();
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains("the reviewer is not asked until this is put right"), "{said}");
     }
 }
 
@@ -442,4 +448,93 @@ fn a_reviewer_is_handed_what_the_policy_lets_it_see() {
     terminal.wait_for("no answer means no");
     let told = std::fs::read_to_string(home.path("bin/told")).unwrap();
     assert!(told.contains("mill-wheel"), "{told}");
+}
+
+#[test]
+fn what_the_doctor_says_asks_no_reviewer_and_is_no_agreement_with_it() {
+    let home = home("echo asked >> \"${0%/*}/asked\"; echo '{\"verdict\":\"approve\",\"reason\":\"r\"}'");
+    let mut terminal = seen(&home, &["--", "guard-canary", "ask"]);
+    terminal.wait_for("no answer means no");
+    terminal.settle(READING + Duration::from_millis(200));
+    terminal.send("y");
+    assert_eq!(terminal.wait_exit().code(), Some(127), "{}", terminal.screen());
+    assert!(!home.path("bin/asked").exists(), "the reviewer was asked about the doctor's word");
+    // Together with anything else it is a command like all others.
+    let _ = home.guard(&["-c", "guard-canary ask; npm install some-unknown-pkg"]).output().unwrap();
+    assert!(home.path("bin/asked").exists());
+    let stats: serde_json::Value = serde_json::from_str(&home.prints(&["reviewer", "stats", "--json"], 0)).unwrap();
+    assert_eq!((&stats["all"]["agreed"], &stats["all"]["disagreed"]), (&0.into(), &0.into()), "{stats}");
+}
+
+#[test]
+fn the_digest_that_an_opinion_quotes_is_shown_beside_that_of_the_row() {
+    let home = refusing();
+    let mut terminal = seen_beside(&home, &MIDDLE);
+    terminal.wait_for("The reviewer says no");
+    terminal.settle(READING + Duration::from_millis(200));
+    terminal.send("\x1b");
+    terminal.wait_exit();
+    let row = row(&home);
+    let quoted = row["review"]["about"].as_str().unwrap();
+    let shown = home.prints(&["log", "show", &row["id"].to_string()], 0);
+    assert!(!quoted.is_empty() && shown.contains(&format!("{quoted} (told and quoted)")), "{shown}");
+}
+
+#[test]
+fn examples_lie_beside_the_configuration_that_holds() {
+    let home = refusing();
+    let mut terminal = seen_beside(&home, &MIDDLE);
+    terminal.wait_for("The reviewer says no");
+    terminal.settle(READING + Duration::from_millis(200));
+    terminal.type_slowly("it is ours");
+    terminal.send("\r");
+    assert_eq!(terminal.wait_exit().code(), Some(0), "{}", terminal.screen());
+    let row = row(&home)["id"].to_string();
+    let mut terminal = seen(&home, &["reviewer", "examples", "accept", &row]);
+    terminal.wait_for("What should the reviewer learn");
+    terminal.send("ours is fine\n");
+    terminal.wait_for("is now an example");
+    assert!(home.path("home/.config/guard/reviewer-examples.toml").exists());
+}
+
+#[test]
+fn a_session_in_which_nobody_sits_hears_once_of_a_rule_that_lends_the_reviewer_its_leave() {
+    const RULES: &str = "family = \"own\"\nabout = \"Ours.\"\n[[rule]]\nid = \"own.ship\"\ntier = 2\nyolo = true\n\
+                         reversibility = \"irreversible\"\nreason = \"It is shipped.\"\nprogram = \"ship\"\n\
+                         bad = [\"ship\"]\ngood = [\"ls ship\"]\n";
+    let with_rule = || {
+        let home = home(&says("approve"));
+        home.stand_in("ship", "true");
+        let patterns = home.path("home/.config/guard/patterns");
+        std::fs::create_dir_all(&patterns).unwrap();
+        std::fs::write(patterns.join("own.toml"), RULES).unwrap();
+        home
+    };
+    let warning = "yolo of own.ship lets the reviewer settle what cannot be undone";
+    let home = with_rule();
+    let push = "\"$0\" -c 'git push --force origin main'";
+    let script = format!("\"$0\" -c 'ship now' && echo shipped; {push}; {push}; exit 0");
+    let output = crate::queue::stage::in_session(&home, &script).env("GUARD_WAIT", "0").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "shipped\n", "{said}");
+    assert_eq!(said.matches(warning).count(), 1, "{said}");
+    assert_eq!(said.matches("refused").count(), 2, "{said}");
+
+    // By a hook.
+    let home = with_rule();
+    let told = |command: &str| {
+        let call = serde_json::json!({ "session_id": "s1", "cwd": home.path("work"), "hook_event_name": "PreToolUse",
+            "tool_name": "Bash", "tool_input": { "command": command } });
+        let mut hook = apart(home.guard(&["hook", "--agent", "claude"]));
+        hook.env("GUARD_WAIT", "0").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = hook.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(call.to_string().as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    };
+    assert!(!told("ship now").contains("deny"));
+    let first = told("git push --force origin main");
+    assert!(first.contains(warning), "{first}");
+    let second = told("git push --force origin main");
+    assert!(second.contains("refused") && !second.contains("yolo"), "{second}");
 }

@@ -110,14 +110,15 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
     let by_number = [
         ("Enter keeps 2, q cancels:", "\n"),
         ("0 is none, q cancels:", "\n"),
-        ("In which shells", "1\n"),
+        ("In which shells", "\n"),
         ("Where are you told", "\n"),
         ("Sign a yes", "n\n"),
     ];
     let by_arrows = [
         ("> balanced", "\r"),
         ("> [x] Claude Code", "\r"),
-        ("> [ ] bash", " \r"),
+        // Marked as --yes takes it.
+        ("> [x] bash", "\r"),
         ("> here: guard review", "\r"),
         ("Sign a yes", "n\n"),
     ];
@@ -246,4 +247,168 @@ fn a_name_that_is_none_and_a_file_that_is_not_understood_are_told() {
     assert!(said.contains("settings.json:1:"), "{said}");
     assert!(std::fs::read_to_string(home.path("home/.bashrc")).unwrap().contains("init bash"), "the rest is set up");
     assert_eq!(std::fs::read_to_string(home.path("home/.claude/settings.json")).unwrap(), "{ broken");
+}
+
+/// Answers up to the question whether a yes is signed: as Enter keeps them, with where to be told.
+fn up_to_the_approver(home: &Home, reach: &str, columns: u16) -> Terminal {
+    let mut command = home.guard(&["setup"]);
+    command.env("TERM", "dumb").env("NO_COLOR", "1");
+    let mut terminal = Terminal::spawn_with(command, columns, 60, OnTerminal::ALL);
+    for (question, answer) in [
+        ("Enter keeps 2, q cancels:", "\n"),
+        ("Which agents ask guard", "\n"),
+        ("In which shells", "\n"),
+        ("Where are you told", reach),
+    ] {
+        terminal.wait_for(question);
+        terminal.settle(std::time::Duration::from_millis(300));
+        terminal.send(answer);
+    }
+    terminal.wait_for("Sign a yes");
+    terminal.settle(std::time::Duration::from_millis(300));
+    terminal
+}
+
+#[test]
+fn a_passphrase_that_is_wanted_is_asked_for_and_enrolled() {
+    let home = lived_in();
+    let mut terminal = up_to_the_approver(&home, "\n", 120);
+    terminal.send("y\n");
+    terminal.wait_for("Make these changes? [y/N]");
+    terminal.send("y\n");
+    for (question, answer) in [
+        ("Passphrase of", "correct horse battery\n"),
+        ("Once more:", "correct horse battery\n"),
+        ("is that correct? [y/N]", "y\n"),
+    ] {
+        terminal.wait_for(question);
+        terminal.settle(std::time::Duration::from_millis(300));
+        terminal.send(answer);
+    }
+    terminal.wait_for("is enrolled (passphrase)");
+    terminal.wait_for("guard setup --remove");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    assert!(!String::from_utf8_lossy(&terminal.raw).contains("No approver is enrolled"));
+    let list: Value = serde_json::from_str(&home.prints(&["approver", "list", "--json"], 0)).unwrap();
+    assert_eq!(list["approvers"][0]["kind"], "passphrase", "{list}");
+
+    // What stays when guard goes is named.
+    let mut terminal = on_a_terminal(&home, &["setup", "--remove"]);
+    terminal.wait_for("Undo these changes? [y/N]");
+    terminal.send("y\n");
+    terminal.wait_for("The approvers stay: ");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+}
+
+#[test]
+fn a_passphrase_that_was_not_given_is_told_at_the_end() {
+    let home = lived_in();
+    let mut terminal = up_to_the_approver(&home, "\n", 120);
+    terminal.send("y\n");
+    terminal.wait_for("Make these changes? [y/N]");
+    terminal.send("y\n");
+    terminal.wait_for("Passphrase of");
+    terminal.settle(std::time::Duration::from_millis(300));
+    terminal.send("\x1b");
+    terminal.wait_for("No approver is enrolled, and no yes is signed");
+    terminal.wait_for("guard setup --remove");
+    assert_eq!(ended(terminal.wait_exit()), "exit 1");
+}
+
+#[test]
+fn what_is_missing_for_a_messenger_is_said_with_how_to_get_it() {
+    let home = lived_in();
+    // guard without its gateway.
+    let guard = home.path("alone/guard");
+    std::fs::create_dir(home.path("alone")).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_guard"), &guard).unwrap();
+    let mut command = home.program(guard.to_str().unwrap());
+    command.arg("setup").env("TERM", "dumb").env("NO_COLOR", "1");
+    let mut terminal = Terminal::spawn_with(command, 120, 60, OnTerminal::ALL);
+    for (question, answer) in [
+        ("Enter keeps 2, q cancels:", "\n"),
+        ("Which agents ask guard", "\n"),
+        ("In which shells", "\n"),
+        ("Where are you told", "2\n"),
+        ("Sign a yes", "n\n"),
+        ("Make these changes? [y/N]", "y\n"),
+    ] {
+        terminal.wait_for(question);
+        terminal.settle(std::time::Duration::from_millis(300));
+        terminal.send(answer);
+    }
+    terminal.wait_for("cargo install --locked --path");
+    terminal.wait_for("guard setup --remove");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+
+    // Where it lies beside guard, what sets a messenger up is begun.
+    crate::harness::program::write(&home.path("alone/guard-gateway"), "#!/bin/sh\necho \"gateway: $*\"\n");
+    let mut command = home.program(guard.to_str().unwrap());
+    command.arg("setup").env("TERM", "dumb").env("NO_COLOR", "1");
+    let mut terminal = Terminal::spawn_with(command, 120, 60, OnTerminal::ALL);
+    for (question, answer) in [
+        ("Enter keeps 2, q cancels:", "\n"),
+        ("Which agents ask guard", "\n"),
+        ("In which shells", "\n"),
+        ("Where are you told", "2\n"),
+        ("Sign a yes", "n\n"),
+        ("Which messenger?", "telegram\n"),
+    ] {
+        terminal.wait_for(question);
+        terminal.settle(std::time::Duration::from_millis(300));
+        terminal.send(answer);
+    }
+    terminal.wait_for("gateway: channel add telegram");
+}
+
+#[test]
+fn in_a_home_each_file_is_looked_at_once_and_an_agent_that_does_not_ask_is_not_said_to() {
+    let home = lived_in();
+    std::fs::create_dir_all(home.path("home/.codex")).unwrap();
+    home.stand_in("codex", "echo 'codex-cli 0.144.0'");
+    // The agent has not been told to trust the hook: the doctor fails it.
+    let mut command = home.guard(&["setup", "--yes", "--agents", "claude,codex"]);
+    let output = command.current_dir(home.path("home")).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("Claude Code: commands are judged"), "{said}");
+    assert!(said.contains("Codex CLI: commands are NOT judged yet"), "{said}");
+    let mut doctor = home.guard(&["doctor", "agent.codex", "--json"]);
+    let output = doctor.current_dir(home.path("home")).output().unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = found["findings"].as_array().unwrap();
+    let texts: Vec<&str> = findings.iter().map(|finding| finding["says"].as_str().unwrap()).collect();
+    assert!(!texts.iter().any(|text| text.contains("asked twice")), "{texts:?}");
+    let files: Vec<&str> = findings.iter().filter_map(|finding| finding["file"].as_str()).collect();
+    assert_eq!(files.iter().filter(|file| file.ends_with(".codex/hooks.json")).count(), 1, "{found}");
+    // And the account's hook is not taken for the project's.
+    let mut out = home.guard(&["install", "codex", "--project", "--uninstall", "--dry-run"]);
+    let output = out.current_dir(home.path("home")).output().unwrap();
+    assert_ne!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("the account's own"), "{output:?}");
+}
+
+#[test]
+fn what_setup_asks_and_says_breaks_between_words() {
+    for columns in [40_u16, 80] {
+        let home = lived_in();
+        let mut terminal = up_to_the_approver(&home, "\n", columns);
+        terminal.send("n\n");
+        terminal.wait_for("Make these changes?");
+        let before = terminal.raw.len();
+        terminal.send("y\n");
+        assert_eq!(ended(terminal.wait_exit()), "exit 0");
+        let whole = String::from_utf8_lossy(&terminal.raw).into_owned();
+        // What changes in files is shown as it stands there.
+        let asked = whole.split("configuration: /").next().unwrap();
+        let said = whole.split("guard doctor tries it:").nth(1).unwrap();
+        assert!(before < whole.len() && asked.len() < whole.len(), "{whole}");
+        for line in asked.lines().chain(said.lines()).map(str::trim_end) {
+            // A path is one word.
+            let fits = line.chars().count() <= columns.into() || line.trim_start().starts_with(['/', '(']);
+            assert!(fits, "{columns}: {line}");
+        }
+        for word in ["passphrase?", "--remove."] {
+            assert!(asked.contains(word) || said.contains(word), "{columns}: {word}\n{whole}");
+        }
+    }
 }

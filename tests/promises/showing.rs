@@ -104,3 +104,35 @@ fn the_demonstration_is_answered_by_the_person_who_plays_it() {
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
     is_tidy(&home);
 }
+
+#[test]
+fn the_demo_neither_reads_nor_writes_what_is_the_accounts() {
+    let home = Home::new();
+    if !tools::is_installed("git") {
+        return;
+    }
+    // Where the account has a configuration, no variable leads guard elsewhere. With this one everything would run.
+    let script = r#"mount -t tmpfs none /root
+        mkdir -p /root/.config/guard /root/tmp
+        echo 'mode = "off"' > /root/.config/guard/config.toml
+        export HOME=/root PATH=/usr/bin:/bin TMPDIR=/root/tmp
+        "$0" demo --auto
+        echo "tmp: $(ls -A /root/tmp)"
+        find /root -path '*guard*' | sort"#;
+    let Some(output) = home.in_a_namespace(script) else { return };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let deletion = said.split("guard -- rm -rf src").nth(1).expect("the step is shown");
+    assert!(deletion.split("5.").next().unwrap().contains("(exit code 126)"), "{said}");
+    assert!(said.contains("./deploy") && said.contains("demo.deploy"), "{said}");
+    let left = said.split("tmp: ").nth(1).unwrap();
+    assert_eq!(left, "\n/root/.config/guard\n/root/.config/guard/config.toml\n", "{said}");
+}
+
+#[test]
+fn a_step_of_the_demo_is_for_the_demo_alone() {
+    let home = Home::new();
+    let output = home.guard(&["demo", "--step", "3"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--step is for guard demo itself"), "{output:?}");
+}

@@ -142,3 +142,47 @@ fn the_demonstration_asks_nobody_through_a_pipe_and_leaves_nothing() {
     assert_eq!(shown.matches("(exit code 126)").count(), 3, "{shown}");
     assert!(!home.data().join("guard.db").exists(), "the account's own record is not written to");
 }
+
+#[test]
+fn a_page_is_read_on_a_terminal_and_is_source_elsewhere() {
+    let home = Home::new();
+    // With what formats it, and where there is none.
+    home.stand_in("man", "echo \"formatted $1 $(head -c 3 \"$2\")\"");
+    let on_a_terminal = |command: std::process::Command| {
+        let mut command = command;
+        command.env("TERM", "xterm-256color").env("PAGER", "cat");
+        let mut terminal =
+            crate::harness::pty::Terminal::spawn_with(command, 80, 50, crate::harness::pty::OnTerminal::ALL);
+        assert_eq!(terminal.wait_exit().code(), Some(0));
+        String::from_utf8_lossy(&terminal.raw).into_owned()
+    };
+    let said = on_a_terminal(home.guard(&["man", "guard-record"]));
+    assert!(said.contains("formatted -l .Dd"), "{said}");
+    assert!(on_a_terminal(home.guard(&["man", "guard-record", "--roff"])).contains(".Sh NAME"));
+    let mut alone = home.guard(&["man", "guard-record"]);
+    alone.env("PATH", "/nonexistent");
+    let said = on_a_terminal(alone);
+    assert!(said.contains("NAME") && !said.contains(".Sh") && !said.contains("\\f"), "{said}");
+    let wrong = home.guard(&["man", "guard-recrd"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("did you mean guard-record?"), "{wrong:?}");
+    let wrong = home.guard(&["doctor", "agent.claud"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("did you mean: guard doctor agent.claude"), "{wrong:?}");
+    let wrong = home.guard(&["help", "xx"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("topics: start, tiers"), "{wrong:?}");
+    let wrong = home.guard(&["push"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&wrong.stderr).contains("did you mean"), "{wrong:?}");
+    let help = home.prints(&["--help"], 0);
+    assert!(help.contains("\n  guard -- rm -rf build "), "{help}");
+}
+
+#[test]
+fn a_grant_that_is_refused_for_a_tool_says_that_it_moves_money() {
+    let home = Home::new();
+    let input = r#"{"amount":5,"currency":"EUR","to":"ada"}"#;
+    let mut command = home.guard(&["allow", "add", "--tool", "payment.send", "--input", input]);
+    command.env("TERM", "xterm-256color");
+    let mut terminal =
+        crate::harness::pty::Terminal::spawn_with(command, 120, 30, crate::harness::pty::OnTerminal::ALL);
+    terminal.wait_for("this moves money: every payment is a decision of its own");
+    assert_eq!(terminal.wait_exit().code(), Some(126));
+}

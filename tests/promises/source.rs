@@ -187,7 +187,7 @@ fn imports_point_downward() {
         ("prompt", &["world", "config", "store", "collector", "exec", "service", "app", "cli"]),
         ("exec", &["world", "config", "store", "prompt", "collector", "service", "app", "cli"]),
         ("collector", &["world", "config", "store", "prompt", "exec", "service", "app", "cli"]),
-        ("service", &["world", "config", "store", "prompt", "collector", "exec", "app", "cli"]),
+        ("service", &["world", "config", "prompt", "collector", "exec", "app", "cli"]),
     ];
     for (floor, above) in floors {
         for file in sources(&root().join("src").join(floor)) {

@@ -85,3 +85,76 @@ fn what_is_told_is_as_wide_as_the_terminal() {
     let told = status(&home);
     assert!(told["granted"][0].as_str().unwrap().contains("git.push-force"), "{told}");
 }
+
+#[test]
+fn whatever_is_printed_breaks_between_words_at_every_width() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    std::fs::write(home.path("home/.config/guard/config.toml"), "preset = \"strict\"\n").unwrap();
+    assert_eq!(home.run(&crate::harness::home::FLAGGED).status.code(), Some(126));
+    let mut waits = home.guard(&["--no-wait", "--", "git", "push", "--force", "origin", "main"]);
+    assert_eq!(waits.env_remove("GUARD_WAIT").output().unwrap().status.code(), Some(75));
+    for (words, code) in [
+        (&[][..], 0),
+        (&["pending"], 0),
+        (&["session"], 0),
+        (&["check", "git push --force origin main"], 1),
+        (&["stats"], 0),
+        (&["verify"], 0),
+        (&["log", "day"], 0),
+        (&["config", "show"], 0),
+        (&["config", "show", "thresholds.agent"], 0),
+        (&["config", "check"], 0),
+        (&["setup", "--help"], 0),
+        (&["chek", "rm -rf build"], 125),
+        (&["help", "nothing-of-the-kind"], 125),
+        (&["demo", "--auto"], 0),
+    ] {
+        for columns in [40_u16, 80] {
+            let mut command = home.guard(words);
+            command.env("TERM", "dumb").env("LANG", "C.UTF-8").env("PAGER", "cat");
+            if words.first() == Some(&"demo") {
+                command.env("PATH", "/usr/bin:/bin");
+            }
+            let mut terminal = Terminal::spawn_with(command, columns, 500, OnTerminal::ALL);
+            assert_eq!(ended(terminal.wait_exit()), format!("exit {code}"), "{words:?}");
+            let raw = String::from_utf8(terminal.raw.clone()).unwrap();
+            for line in raw.lines().map(str::trim_end) {
+                // A command of the demonstration is shown as it is typed.
+                let fits = line.chars().count() <= columns.into() || line.starts_with("   $ guard");
+                assert!(fits, "{words:?} {columns}: {line}");
+            }
+            // At a blank, and not in a word: each of these words stands whole on one line.
+            for word in ["unasked", "denied", "COMMAND", "thresholds.agent", "everything", "irreversible"] {
+                let whole = raw.split_whitespace().filter(|part| part.contains(word)).count();
+                let bare = raw.split_whitespace().collect::<String>().matches(word).count();
+                assert!(whole >= 1 || bare == 0, "{words:?} {columns}: {word}\n{raw}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_newer_version_is_told_where_a_program_that_knows_is_configured_and_asked_once_a_day() {
+    let home = Home::new();
+    let asked = home.path("asked");
+    home.stand_in("newest", &format!("echo asked >> '{}'; echo v99.1.0", asked.display()));
+    let times = || std::fs::read_to_string(&asked).map_or(0, |text| text.lines().count());
+    home.prints(&["status"], 0);
+    assert_eq!(status(&home)["newer"], Value::Null, "nobody is asked by default");
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    let config = format!("[update]\ncommand = [{:?}]\n", home.path("bin/newest").display().to_string());
+    std::fs::write(home.path("home/.config/guard/config.toml"), config).unwrap();
+    // What judges asks nobody.
+    assert!(home.run(&["true"]).status.success());
+    home.prints(&["check", "true"], 0);
+    home.prints(&["status", "--prompt"], 0);
+    assert_eq!(times(), 0);
+    assert!(home.prints(&["status"], 0).contains("guard 99.1.0 is out; this is "));
+    assert_eq!(status(&home)["newer"], "99.1.0");
+    let doctor: Value = serde_json::from_str(&home.prints(&["doctor", "update", "--json"], 0)).unwrap();
+    assert_eq!((&doctor["findings"][0]["status"], times()), (&"warn".into(), 1), "{doctor}");
+    // A project has no say in it.
+    std::fs::write(home.path("work/.guard.toml"), "[update]\ncommand = [\"true\"]\n").unwrap();
+    assert!(home.prints(&["config", "check"], 1).contains("update.command: a project file may only tighten"));
+}

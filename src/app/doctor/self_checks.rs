@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Finding, Ward};
 use crate::app::export::deliver;
 use crate::app::gateway;
+use crate::app::update::{self, Said};
 use crate::config::reviewer::{Provider, Voice};
 use crate::judge::policy::Mode;
 use crate::store::{Filter, Store};
@@ -21,9 +22,33 @@ type Check = fn(&Ward) -> Vec<Finding>;
 
 /// Looks at everything that guard needs.
 pub fn look(ward: &Ward) -> Vec<Finding> {
-    let checks: [(&str, Check); 5] =
-        [("record", record), ("export", exported), ("config", rules), ("clock", clock), ("person", person)];
+    let checks: [(&str, Check); 6] = [
+        ("record", record),
+        ("export", exported),
+        ("config", rules),
+        ("clock", clock),
+        ("person", person),
+        ("update", newest),
+    ];
     checks.into_iter().filter(|(name, _)| ward.wants(name)).flat_map(|(_, check)| check(ward)).collect()
+}
+
+/// Whether there is a newer guard, where a program is configured that says so.
+fn newest(ward: &Ward) -> Vec<Finding> {
+    let Some(said) = update::newest(ward.engine) else { return Vec::new() };
+    let own = update::OWN;
+    vec![match (&said, said.newer()) {
+        (_, Some(newer)) => Finding::warn(
+            "update",
+            format!("guard {newer} is out; this is {own}"),
+            "install it as this one was, then: guard doctor",
+        ),
+        (Said::Failed(why), _) => {
+            let remedy = "put update.command right, or take it out: guard config unset update.command";
+            Finding::warn("update", format!("whether there is a newer version is not known: {why}"), remedy)
+        }
+        (Said::Version(_), None) => Finding::ok("update", format!("this is the newest version, {own}")),
+    }]
 }
 
 fn record(ward: &Ward) -> Vec<Finding> {

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 
 use super::Engine;
 use crate::app::record_backend::{self, FOLDER, RecordBackend, Requests};
-use crate::app::serve::client::Client;
 use crate::config::{self, Roots, Service};
 use crate::judge::approved::Grant;
 use crate::judge::invocation::{Environment, Invocation};
@@ -45,7 +44,7 @@ impl Engine {
     /// Why it cannot be opened; the same each time.
     pub fn store(&self) -> Result<&RecordBackend, &StoreError> {
         let open = || match self.service() {
-            Some(service) => Ok(RecordBackend::Service(Rc::new(Client::new(service.clone())))),
+            Some(service) => Ok(RecordBackend::Service(Rc::new(record_backend::client(service)))),
             None => Store::open(&self.paths()?).map(RecordBackend::Own),
         };
         self.store.get_or_init(open).as_ref()
@@ -102,7 +101,7 @@ impl Engine {
     }
 
     /// What the invocation's session did to files. Without a record it did nothing; `None` where the record does not tell.
-    pub(super) fn ledger(&self, invocation: &Invocation) -> Option<Ledger> {
+    pub(in crate::app) fn ledger(&self, invocation: &Invocation) -> Option<Ledger> {
         let Some(store) = self.past() else { return Some(Ledger::default()) };
         let mut ledger = store.ledger(&invocation.session.id, &invocation.user).ok()?;
         // Another's file may have taken its place since, and what is gone again was taken away by somebody who was asked.
@@ -138,7 +137,7 @@ pub fn paths() -> Result<Paths, StoreError> {
 /// Something is there and cannot be used.
 pub fn requests() -> Result<Option<Requests>, StoreError> {
     match service() {
-        Some(service) => Ok(Some(Requests::Service(Rc::new(Client::new(service))))),
+        Some(service) => Ok(Some(Requests::Service(Rc::new(record_backend::client(&service))))),
         None => Ok(Queue::existing(&paths()?)?.map(Requests::Own)),
     }
 }

@@ -15,6 +15,8 @@ pub struct Call {
     pub cwd: Option<PathBuf>,
     /// The host's name for its session.
     pub session: Option<String>,
+    /// The host's name for the program that is started, or typed into.
+    pub to: Option<String>,
     /// Whether the host's own prompt reaches a person, as far as the input tells.
     pub asks: bool,
 }
@@ -45,8 +47,19 @@ pub enum What {
     PowerShell(String),
     /// Changes of files.
     Files(Vec<FileChange>),
+    /// What is typed into a program that runs already.
+    Typed(Typed),
     /// Something else: the tool's name, and its arguments as compact JSON.
     Tool { name: String, input: String },
+}
+
+/// What is typed into a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Typed {
+    /// As it is typed, with its line ends.
+    pub text: String,
+    /// There are keys in it that change the line, or bring back another: what the program reads is not known.
+    pub is_edited: bool,
 }
 
 /// What a host is told.

@@ -54,6 +54,7 @@ pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
             .and_then(Value::as_str)
             .filter(|id| !id.is_empty())
             .map(|id| id.chars().take(LONGEST).collect()),
+        to: shape::to(&hook.tools, tool, arguments),
         asks: asks(hook, event, input),
     })
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::call::{Answer, Call, Event, What};
+use super::call::{Answer, Call, Event, Typed, What};
 use super::caller_gone::Parting;
 use super::files;
 use super::hosts::Host;
@@ -21,7 +21,7 @@ use crate::app::authorize;
 use crate::app::deeds;
 use crate::app::engine::{Engine, EngineError, Judged};
 use crate::app::queue::{self, Tells, Wait};
-use crate::app::reviewer::{Review, Settles, overrulable};
+use crate::app::reviewer::{Review, Settles, overrulable, yolo_in};
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
@@ -47,7 +47,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     if call.what == What::Other {
         return Ok(Answer::NoOpinion);
     }
-    if let What::Line(text) | What::PowerShell(text) = &call.what
+    if let What::Line(text) | What::PowerShell(text) | What::Typed(Typed { text, .. }) = &call.what
         && text.len() > MAX_COMMAND
     {
         return Err(format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10));
@@ -58,14 +58,17 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     }
     let engine = Engine::open().map_err(|error| error.to_string())?;
     watchdog.shorten(Duration::from_secs(engine.policy().hook.deadline.into()));
-    let invocation = invocation(&engine, host, call).map_err(|error| error.to_string())?;
+    let Some(invocation) = invocation(&engine, host, call).map_err(|error| error.to_string())? else {
+        return Ok(Answer::NoOpinion);
+    };
     let (invocation, Judged { judgment, decision }) = typing::judged(&engine, host, invocation);
     let risk = &judgment.risk;
     let text = text(call, &invocation);
     let folder = super::physical(&invocation.cwd);
     let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
-    let note = Note { engine: &engine, invocation: &invocation, judgment: &judgment, digest, opinion: None };
+    let note =
+        Note { engine: &engine, host, call, invocation: &invocation, judgment: &judgment, digest, opinion: None };
     let allow = || {
         let grants = engine.policy().hook.grant && !matches!(call.what, What::Files(_) | What::Tool { .. });
         if grants { Answer::Allow } else { Answer::NoOpinion }
@@ -75,7 +78,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
         // A denial that cannot be written down is one all the same.
         let note = Note { opinion: thought.borrow().clone(), ..note.clone() };
         let _ = note.write(Settled::Refused(&refusal), answered, None, None);
-        Ok(Answer::Deny { reason: in_full(&engine, verdict::refused(&refusal, risk)) })
+        Ok(Answer::Deny { reason: in_full(&engine, &invocation, verdict::refused(&refusal, risk)) })
     };
     // What somebody else started cannot hand anything on: it could be the agent's command itself.
     let hands = || engine.caller.is_called_by_agent().then_some(&handed);
@@ -117,7 +120,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
             let is_there = || engine.caller.is_person_at_agent(&host.hook.ask.headless);
             if call.asks && is_left_to_host && is_there() {
                 return match note.write(Settled::Asked, None, None, hands()) {
-                    Ok(()) => Ok(Answer::Ask { reason: in_full(&engine, asked(risk, opinion.as_ref())) }),
+                    Ok(()) => Ok(Answer::Ask { reason: in_full(&engine, &invocation, asked(risk, opinion.as_ref())) }),
                     Err(refusal) => deny(refusal, None),
                 };
             }
@@ -153,9 +156,15 @@ fn asked(risk: &Risk, opinion: Option<&Opinion>) -> String {
 }
 
 /// A reason, with what is wrong with the configuration: that may be all there is to it.
-fn in_full(engine: &Engine, mut reason: String) -> String {
-    if let Some(problem) = engine.problems().first() {
-        reason.push_str(&format!(" (The configuration is broken, so more is asked about: {})", visible::text(problem)));
+fn in_full(engine: &Engine, invocation: &Invocation, mut reason: String) -> String {
+    let left_out = engine.left_out();
+    if let Some(problem) = engine.problems().iter().find(|problem| Some(problem.as_str()) != left_out) {
+        let left_out = left_out.map_or_else(String::new, |why| format!("{why} "));
+        let problem = visible::text(problem);
+        reason.push_str(&format!(" (The configuration is broken, so more is asked about: {left_out}{problem})"));
+    }
+    if let Some(warning) = yolo_in(engine, invocation) {
+        reason.push_str(&format!(" (Once a session: {})", visible::text(&warning)));
     }
     super::cut(&reason)
 }
@@ -197,8 +206,8 @@ fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wa
     Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion: None, named: None }
 }
 
-/// What the agent wants to do, as an invocation of its own session.
-fn invocation(engine: &Engine, host: Host, call: &Call) -> Result<Invocation, EngineError> {
+/// What the agent wants to do, as an invocation of its own session; `None` where that is nothing.
+fn invocation(engine: &Engine, host: Host, call: &Call) -> Result<Option<Invocation>, EngineError> {
     let request = match &call.what {
         What::Line(text) => line(engine, host, text)?,
         What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
@@ -207,7 +216,7 @@ fn invocation(engine: &Engine, host: Host, call: &Call) -> Result<Invocation, En
         }
         What::Files(changes) => Request::Files(files::followed(changes, engine, call.cwd.as_deref())),
         What::Tool { name, input } => engine.tool(ToolCall::of_text(name, input)),
-        What::Other => Request::Files(Vec::new()),
+        What::Typed(_) | What::Other => Request::Files(Vec::new()),
     };
     let mut invocation = engine.caller.invocation(request);
     invocation.origin = Origin::Agent;
@@ -230,7 +239,11 @@ fn invocation(engine: &Engine, host: Host, call: &Call) -> Result<Invocation, En
             session.root = format!("{}@{}:{id}", invocation.uid, host.name());
         }
     }
-    Ok(invocation)
+    if let What::Typed(typed) = &call.what {
+        let Some(request) = typing::request(engine, &invocation, call.to.as_deref(), typed)? else { return Ok(None) };
+        invocation.request = request;
+    }
+    Ok(Some(invocation))
 }
 
 /// A command string as the agent's shell would read it.
@@ -253,7 +266,7 @@ fn line(engine: &Engine, host: Host, text: &str) -> Result<Request, EngineError>
 fn text(call: &Call, invocation: &Invocation) -> Vec<u8> {
     match &call.what {
         What::Line(text) => text.clone().into_bytes(),
-        What::Argv(_) | What::PowerShell(_) | What::Files(_) | What::Tool { .. } | What::Other => {
+        What::Argv(_) | What::PowerShell(_) | What::Files(_) | What::Typed(_) | What::Tool { .. } | What::Other => {
             [b"\0", invocation.display().as_bytes()].concat()
         }
     }
@@ -267,6 +280,8 @@ fn is_handed(engine: &Engine, handed: &Handed<'_>, tier: Tier) -> bool {
 #[derive(Clone)]
 struct Note<'a> {
     engine: &'a Engine,
+    host: Host,
+    call: &'a Call,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
     digest: Digest,
@@ -286,10 +301,14 @@ impl Note<'_> {
         words: Option<&str>,
         handed: Option<&Handed<'_>>,
     ) -> Result<(), Refusal> {
-        let Self { engine, invocation, judgment, digest, .. } = *self;
+        let Self { engine, host, call, invocation, judgment, digest, .. } = *self;
         let deeds = match settled {
             Settled::Refused(_) => Deeds::default(),
-            Settled::Allowed(_) | Settled::Asked => deeds::of(engine, invocation, judgment),
+            Settled::Allowed(_) | Settled::Asked => {
+                let mut deeds = deeds::of(engine, invocation, judgment);
+                typing::remember(engine, host, call, judgment, &mut deeds);
+                deeds
+            }
         };
         let row = IntentRow {
             deeds: &deeds,

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::call::{What, Wrong, command, file, patch, text, words};
+use super::call::{Typed, What, Wrong, command, file, patch, text, words};
 use crate::judge::agents::model::{Does, Known, Tools};
 use crate::judge::invocation::ChangeKind;
 
@@ -72,6 +72,10 @@ const CHANGE: &[&str] = &[
 /// Fields under which a tool names another one, and the fields with its input.
 const INNER_NAME: &[&str] = &["name", "tool", "tool_name", "toolName"];
 const INNER_INPUT: &[&str] = &["arguments", "args", "input", "tool_input", "toolInput", "parameters", "params"];
+
+/// Fields that hold something to run beside a command: which of them the tool runs is not known.
+const BESIDE: &[&str] =
+    &["script", "shell", "argv", "code", "arguments", "input", "params", "parameters", "url", "uri", "query"];
 
 /// What the field `command` of a tool that edits files may say, where it is no command of a shell.
 const EDITS: &[&str] = &["create", "write", "str_replace", "insert", "replace", "edit", "append"];
@@ -149,10 +153,8 @@ fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<What, Wrong>
             None => Err(Wrong::input(tool, "code")),
         },
         Does::Typed => match text(arguments, &fields(&["text", "input", "chars", "data", "keys"])) {
-            // Keys alone: an interrupt, an end of input, a line end.
-            Some(keys) if keys.chars().all(|key| key.is_control() || key == ' ') => Ok(What::Other),
-            Some(typed) => Ok(What::Line(typed.trim_end_matches(['\r', '\n']).to_owned())),
-            None if own.is_some_and(|own| arguments.get(own).is_none()) => Ok(What::Other),
+            Some(keys) => Ok(typed(known, keys, arguments)),
+            None if own.is_some_and(|own| arguments.get(own).is_none()) => Ok(typed(known, "", arguments)),
             None => Err(Wrong::input(tool, "text")),
         },
         Does::Write => file(tool, arguments, &fields(FILE), ChangeKind::Write),
@@ -167,6 +169,30 @@ fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<What, Wrong>
             None => Err(Wrong::input(tool, "patch that names a file")),
         },
     }
+}
+
+/// What is typed. Keys alone that end or break off what runs are nothing to judge.
+fn typed(known: &Known, keys: &str, arguments: &Value) -> What {
+    /// An interrupt, an end of input, what ends a line, what throws it away.
+    const PLAIN: [char; 6] = ['\u{3}', '\u{4}', '\r', '\n', '\u{15}', '\u{1c}'];
+    let mut text = known.enter.iter().fold(keys.to_owned(), |text, key| text.replace(key.as_str(), "\n"));
+    let is_edited = known.edits.iter().any(|key| text.contains(key.as_str()))
+        || text.chars().any(|key| key.is_control() && !PLAIN.contains(&key));
+    let field = known.when.as_ref().and_then(|(field, _)| arguments.get(field)?.as_str());
+    if field.is_some_and(|word| known.ends.iter().any(|end| end == word)) {
+        text.push('\n');
+    }
+    if text.is_empty() { What::Other } else { What::Typed(Typed { text: text.replace('\r', "\n"), is_edited }) }
+}
+
+/// The name of the program that a call starts or types into, where it names one.
+#[must_use]
+pub fn to(tools: &Tools, tool: &str, arguments: &Value) -> Option<String> {
+    let plain = tools.prefix.iter().find_map(|prefix| tool.strip_prefix(prefix.as_str())).unwrap_or(tool);
+    let known = tools.known.iter().find(|known| known.names.iter().any(|name| name == plain))?;
+    let object = object(arguments)?;
+    let found = known.to.iter().find_map(|field| object.get(field))?;
+    Some(found.as_str().map_or_else(|| found.to_string(), ToOwned::to_owned))
 }
 
 /// A list in which each entry is a command of its own; also one that is written as a text.
@@ -210,6 +236,9 @@ fn by_shape(tool: &str, arguments: &Value) -> What {
     {
         return What::Argv(std::iter::once(program.to_owned()).chain(arguments).collect());
     }
+    if is_more_than_a_command(arguments) {
+        return What::Tool { name: tool.to_owned(), input: arguments.to_string() };
+    }
     if let Ok(what) = lines_or_words(tool, arguments) {
         return what;
     }
@@ -222,6 +251,21 @@ fn by_shape(tool: &str, arguments: &Value) -> What {
         Some(path) if has(CONTENT) => files(path, ChangeKind::Write),
         _ => What::Tool { name: tool.to_owned(), input: arguments.to_string() },
     }
+}
+
+/// Whether there are several things in it of which each may be what the tool does.
+fn is_more_than_a_command(arguments: &Value) -> bool {
+    let Some(members) = arguments.as_object() else { return false };
+    let commands = members.keys().filter(|name| COMMAND.contains(&name.as_str())).count();
+    let beside = |(name, value): (&String, &Value)| {
+        !COMMAND.contains(&name.as_str())
+            && (BESIDE.contains(&name.as_str()) && !value.is_null() || holds_objects(value))
+    };
+    commands > 1 || commands == 1 && members.iter().any(beside)
+}
+
+fn holds_objects(value: &Value) -> bool {
+    value.is_object() || value.as_array().is_some_and(|list| list.iter().any(holds_objects))
 }
 
 /// A command under one of its names: a text, or a list of arguments. `commands` lists whole commands.
@@ -290,6 +334,18 @@ mod tests {
     }
 
     #[test]
+    fn a_command_beside_something_else_that_could_run_is_judged_with_it() {
+        for input in [
+            json!({ "command": "ls", "script": "rm -rf x" }),
+            json!({ "command": "ls", "cmd": "rm -rf x" }),
+            json!({ "command": "ls", "options": { "command": "rm -rf x" } }),
+        ] {
+            assert!(matches!(judged(&input), What::Tool { .. }), "{input}");
+        }
+        assert_eq!(judged(&json!({ "command": "ls", "timeout": 5, "description": "x", "env": ["A=b"] })), line("ls"));
+    }
+
+    #[test]
     fn what_cannot_be_read_is_never_nothing() {
         for input in [json!({}), json!({ "path": "a.txt" }), json!({ "url": "https://x" }), json!(null), json!([1])] {
             assert!(matches!(judged(&input), What::Tool { .. }), "{input}");
@@ -303,6 +359,10 @@ mod tests {
             does,
             field: field.map(str::to_owned),
             when,
+            to: vec!["session_id".to_owned()],
+            ends: vec!["submit".to_owned()],
+            enter: vec!["{enter}".to_owned()],
+            edits: vec!["{up}".to_owned()],
         };
         let tools = Tools {
             prefix: vec!["own__".to_owned()],
@@ -316,10 +376,14 @@ mod tests {
         };
         assert_eq!(used(&tools, "own__view", &json!({ "command": "rm" })), Ok(What::Other));
         assert!(used(&tools, "run", &json!({ "line": "rm" })).is_err());
-        assert_eq!(used(&tools, "type", &json!({ "chars": "ls\n" })), Ok(line("ls")));
-        assert_eq!(used(&tools, "type", &json!({ "chars": "\u{3}" })), Ok(What::Other));
+        let typed = |text: &str, is_edited| Ok(What::Typed(Typed { text: text.to_owned(), is_edited }));
+        assert_eq!(used(&tools, "type", &json!({ "chars": "ls\n" })), typed("ls\n", false));
+        assert_eq!(used(&tools, "type", &json!({ "chars": "ls -l\t" })), typed("ls -l\t", true));
+        assert_eq!(used(&tools, "type", &json!({ "chars": "{up}{enter}" })), typed("{up}\n", true));
         assert_eq!(used(&tools, "process", &json!({ "action": "poll", "data": "ls" })), Ok(What::Other));
-        assert_eq!(used(&tools, "process", &json!({ "action": "submit", "data": "ls" })), Ok(line("ls")));
+        assert_eq!(used(&tools, "process", &json!({ "action": "submit", "data": "ls" })), typed("ls\n", false));
+        assert_eq!(used(&tools, "process", &json!({ "action": "submit" })), typed("\n", false));
+        assert_eq!(to(&tools, "process", &json!({ "action": "submit", "session_id": 7 })).as_deref(), Some("7"));
         let code = What::Argv(["python3", "-c", "print(1)"].map(String::from).to_vec());
         assert_eq!(used(&tools, "python", &json!({ "code": "print(1)" })), Ok(code));
     }

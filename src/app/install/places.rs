@@ -81,6 +81,16 @@ impl<'a> Places<'a> {
         wires.iter().copied().filter_map(place).collect()
     }
 
+    /// Whether a file of the project is one of the account's: where somebody stands in their home it is.
+    #[must_use]
+    pub fn is_the_accounts(&self, host: &'static Host, path: &Path) -> bool {
+        let real = |path: &Path| {
+            let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+            folder.zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name))
+        };
+        self.files(host, false).iter().any(|(own, _)| own == path || real(own) == real(path))
+    }
+
     /// The first of an agent's programs on the PATH.
     #[must_use]
     pub fn program(&self, host: &Host) -> Option<PathBuf> {

@@ -87,6 +87,10 @@ impl Wirer<'_> {
             let what = format!("{} has no configuration of a project: leave --project out", host.title);
             return Err(InstallError::Wrong(what));
         }
+        if self.project && files.iter().any(|(path, _)| self.places.is_the_accounts(host, path)) {
+            let what = format!("{}: this directory's file is the account's own: leave --project out", host.title);
+            return Err(InstallError::Wrong(what));
+        }
         let mut changes = Vec::new();
         for (path, wire) in files {
             let old = file::read(&path).map_err(|why| InstallError::Wrong(format!("{}: {why}", path.display())))?;

@@ -12,6 +12,7 @@ use jiff::{Timestamp, Zoned};
 use super::super::{engine, exit, time};
 use crate::app::failure::Failure;
 use crate::app::pager::Output;
+use crate::app::screen::Fitted;
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Kind, Store, StoreError, is_trial};
 use crate::ui::visible;
@@ -67,7 +68,7 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
             }
         }
     }
-    let mut out = Output::new(!args.no_pager);
+    let mut out = Fitted::over(Output::new(!args.no_pager), true);
     let commands: usize = chapters.iter().map(|chapter| chapter.commands).sum();
     let plural = |count: usize, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
     writeln!(

@@ -288,6 +288,10 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
         let policy = if opinion.policy.is_empty() { String::new() } else { format!(", policy {}", opinion.policy) };
         let Opinion { says, reason, by, ms, .. } = opinion;
         line("reviewer", format!("{} ({by}, {ms} ms{policy}{yolo}): {reason}", says.name()));
+        // The record keeps digests under a key of its own; the reviewer quotes the one that it was told.
+        let quoted =
+            if opinion.about.is_empty() { String::new() } else { format!("{} (told and quoted)", opinion.about) };
+        line("its digest", quoted);
     }
     line("session", or(&entry.session));
     line("root", or(&entry.root));

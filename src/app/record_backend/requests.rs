@@ -5,12 +5,12 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use super::RecordBackend;
-use crate::app::serve::client::Client;
-use crate::app::serve::message::{Ask, Given, New, Text};
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::prompt::wakeup::{self, Wakeup};
+use crate::service::client::Client;
+use crate::service::message::{Ask, Given, New, Text};
 use crate::store::StoreError;
 use crate::store::queue::{self, Answer, Filed, Found, NewRequest, Pending, Queue, Told, Whole};
 use crate::world::identity::Caller;

@@ -15,7 +15,7 @@ use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::judge::review::Says;
 use crate::prompt::line;
-use crate::store::{Entry, Filter, Store};
+use crate::store::{Entry, Filter, Store, is_trial};
 use crate::ui::visible;
 
 /// How many examples a model is told, and how long a command in one may be.
@@ -101,8 +101,10 @@ pub fn accepted(engine: &Engine) -> Result<Vec<Example>, String> {
     }
 }
 
+/// Beside the configuration that holds: a file in the account's own directory, where that holds none, would have the
+/// record looked for there.
 fn path(engine: &Engine) -> Option<PathBuf> {
-    Some(engine.caller.account.home.as_ref()?.join(".config/guard/reviewer-examples.toml"))
+    Some(engine.config().own_file()?.with_file_name("reviewer-examples.toml"))
 }
 
 /// Lists, takes up or takes out.
@@ -120,7 +122,7 @@ pub fn run(args: &ExamplesArgs) -> Result<u8, Failure> {
 
 /// Whether a row tells that a person decided otherwise.
 pub(super) fn disagrees(entry: &Entry) -> Option<bool> {
-    let opinion = entry.review.as_ref()?;
+    let opinion = entry.review.as_ref().filter(|_| !is_trial(&entry.findings))?;
     let decided = match (entry.decision.as_deref()?, entry.settled_by.as_deref()?) {
         ("allow", "person") => true,
         ("deny", "person") => false,

@@ -18,7 +18,7 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 
 use self::request::Request;
-pub use self::settle::{Review, Settles, overrulable, warn_of_yolo};
+pub use self::settle::{Review, Settles, overrulable, warn_of_yolo, yolo_in};
 use super::engine::{Engine, Judged};
 use super::exit;
 use super::failure::Failure;

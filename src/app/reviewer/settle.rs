@@ -16,7 +16,7 @@ use crate::judge::policy::Refusal;
 use crate::judge::review::{Opinion, Outcome, Role, Says, gate, role};
 use crate::judge::risk::{Finding, Tier};
 use crate::prompt::terminal::{Second, Word};
-use crate::store::{Filter, Store};
+use crate::store::{Entry, Filter, Store};
 use crate::ui::card::Said;
 
 /// So long is waited before a card is shown that may not be needed.
@@ -184,4 +184,24 @@ pub fn warn_of_yolo(engine: &Engine, invocation: &Invocation, opinion: &Opinion)
         let rules = opinion.yolo.join(", ");
         let _ = writeln!(std::io::stderr(), "guard: yolo of {rules} lets the reviewer settle what cannot be undone");
     }
+}
+
+/// The same for a session in which no person sits, with what it is refused or asked first after that: once a session, as
+/// its rows tell. The row of that is written already.
+#[must_use]
+pub fn yolo_in(engine: &Engine, invocation: &Invocation) -> Option<String> {
+    if !invocation.origin.is_guarded() && engine.caller.terminal.is_person_here() {
+        return None;
+    }
+    let session = Some(invocation.session.id.clone());
+    let filter = Filter { session, limit: Some(LOOKED_THROUGH), ..Filter::default() };
+    let store = engine.existing().ok().flatten()?;
+    let rows: Vec<Entry> = store.find(&filter).map(|ids| store.entries(&ids)).ok()?.into_iter().flatten().collect();
+    let lent = |entry: &Entry| entry.review.clone().filter(|opinion| !opinion.yolo.is_empty());
+    let ran = |entry: &&Entry| entry.decision.as_deref() == Some("allow");
+    let (at, opinion) =
+        rows.iter().enumerate().filter(|(_, row)| ran(row)).find_map(|(at, row)| Some((at, lent(row)?)))?;
+    let told = |entry: &&Entry| matches!(entry.decision.as_deref(), Some("deny" | "ask"));
+    let is_first = rows.iter().skip(at).filter(told).count() <= 1;
+    is_first.then(|| format!("yolo of {} lets the reviewer settle what cannot be undone", opinion.yolo.join(", ")))
 }

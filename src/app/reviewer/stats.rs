@@ -12,10 +12,10 @@ use serde::Serialize;
 use super::examples::{disagrees, reviewed};
 use crate::app::engine::Engine;
 use crate::app::failure::Failure;
-use crate::app::{exit, time};
+use crate::app::{exit, screen, time};
 use crate::judge::review::Says;
 use crate::judge::sort;
-use crate::store::Entry;
+use crate::store::{Entry, is_trial};
 use crate::ui::visible;
 
 /// The arguments of `guard reviewer stats`.
@@ -79,7 +79,7 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let text = if args.json {
         format!("{}\n", serde_json::to_string(&report).map_err(io::Error::from)?)
     } else {
-        words(&report, &time::shown(since, now.time_zone()))
+        screen::fitted(&words(&report, &time::shown(since, now.time_zone())))
     };
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }
@@ -88,7 +88,7 @@ fn count(entries: &[Entry], now: &Zoned) -> Report {
     let mut report = Report::default();
     let mut times = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
-        let Some(opinion) = &entry.review else { continue };
+        let Some(opinion) = entry.review.as_ref().filter(|_| !is_trial(&entry.findings)) else { continue };
         let by_reviewer = entry.settled_by.as_deref() == Some("reviewer");
         let ran = by_reviewer && entry.decision.as_deref() == Some("allow");
         let refused_later = |later: &Entry| {

@@ -3,6 +3,7 @@
 //! The account, the session and the processes of whoever speaks are what the kernel says. What they say is taken for
 //! their own command alone: nobody names another account, another's request, or a person who was not there.
 
+mod afar;
 mod record;
 mod requests;
 
@@ -16,15 +17,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::client::line;
-use super::message::{Ask, Reply, Said, Text, VERSION, Version};
 use super::server::Server;
 use super::show;
 use crate::app::record_backend;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::invocation::{Digest, Invocation, Request};
+use crate::service::afar::FromGateway;
+use crate::service::client::line;
 use crate::service::line::Lines;
-use crate::store::queue::{Queue, Told};
+use crate::service::message::{Ask, Reply, Said, Text, VERSION, Version};
+use crate::store::queue::{Pending, Queue, Told};
 use crate::store::{NewGrant, Store};
 use crate::world::peer::Peer;
 
@@ -111,7 +113,14 @@ impl<'a> Connection<'a> {
                     return;
                 }
             };
+            if let Err(why) = self.may_ask(&ask) {
+                if lines.send(reply::<()>(Err(why))).is_err() {
+                    return;
+                }
+                continue;
+            }
             let answer = match ask {
+                Ask::Gateway(FromGateway::Watch) => return self.watch(lines),
                 Ask::Listen { id } => return self.listen(&id, lines),
                 Ask::Show { words, environment } => {
                     return match self.approver("read the record") {
@@ -141,6 +150,7 @@ impl<'a> Connection<'a> {
                 | Ask::IsAnswered { .. }
                 | Ask::Signatures { .. }
                 | Ask::Sessions
+                | Ask::Gateway(FromGateway::List { .. } | FromGateway::Approval { .. })
         );
         if writes && let Err(why) = self.house.spend(self.uid(), length) {
             return reply::<()>(Err(why));
@@ -180,7 +190,13 @@ impl<'a> Connection<'a> {
                 reply(known.and_then(|store| told(record_backend::sessions(store, usize::MAX, Timestamp::now()))))
             }
             Ask::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
-            Ask::Listen { .. } | Ask::Show { .. } => reply::<()>(Err("that is a request of its own".to_owned())),
+            Ask::Gateway(FromGateway::List { after }) => reply(self.part(after.as_ref())),
+            Ask::Gateway(FromGateway::Approval { shown, scope }) => reply(self.approval(&Pending::from(*shown), scope)),
+            Ask::Gateway(FromGateway::Answer(given)) => reply(self.give_from_afar(*given)),
+            Ask::Gateway(FromGateway::Attempt { why }) => reply(self.attempt_from_afar(&why)),
+            Ask::Listen { .. } | Ask::Show { .. } | Ask::Gateway(FromGateway::Watch) => {
+                reply::<()>(Err("that is a request of its own".to_owned()))
+            }
         }
     }
 

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{getegid, geteuid, getgid, getuid};
 
-use super::client::line;
 use super::connection::Connection;
-use super::message::Reply;
 use crate::config::approvers::{self, Enrolled};
 use crate::config::{self, Roots, Service};
 use crate::judge::invocation::Environment;
 use crate::judge::policy::Policy;
+use crate::service::client::line;
 use crate::service::line::Lines;
+use crate::service::message::Reply;
 use crate::service::notify;
 use crate::service::socket::{credentials, listen};
 use crate::store::{Paths, Store};
@@ -33,6 +33,9 @@ const MAX_TOGETHER: u32 = 512;
 const MAX_WRITTEN: usize = 256 << 20;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
+/// In the place of a request's name: whoever is told of every one. No request is called so.
+pub(super) const ALL: &str = "";
+
 /// A connection's thread needs little.
 const STACK: usize = 1 << 20;
 
@@ -46,6 +49,8 @@ pub(super) struct Server {
     socket: PathBuf,
     /// The numbers of those who may answer.
     approvers: Vec<u32>,
+    /// The number of the gateway's account.
+    pub gateway: Option<u32>,
     accounts: Mutex<HashMap<u32, Use>>,
     /// Who listens for what happens to a request.
     bells: Mutex<HashMap<String, Vec<(u64, UnixStream)>>>,
@@ -98,6 +103,7 @@ impl Server {
             };
             approvers.push(approver.uid);
         }
+        let gateway = service.gateway.as_deref().map(|name| gateway(name, uid, &approvers, &file)).transpose()?;
         check_folder(folder, uid)?;
         let socket = socket.unwrap_or(&service.socket).to_owned();
         check_place(&socket, uid)?;
@@ -111,6 +117,7 @@ impl Server {
             roots,
             socket,
             approvers,
+            gateway,
             accounts: Mutex::default(),
             bells: Mutex::default(),
         }))
@@ -172,7 +179,7 @@ impl Server {
         let together: u32 = accounts.values().map(|one| one.connections).sum();
         let own = accounts.entry(uid).or_insert_with(|| Use { connections: 0, since: Instant::now(), written: 0 });
         // Those who answer find room, however many others there are.
-        let may_wait = uid != 0 && !self.approvers.contains(&uid);
+        let may_wait = uid != 0 && !self.approvers.contains(&uid) && self.gateway != Some(uid);
         if own.connections >= MAX_OF_ACCOUNT || (may_wait && together >= MAX_TOGETHER) {
             return None;
         }
@@ -223,16 +230,33 @@ impl Server {
         self.bells.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
     }
 
-    /// Tells all who listen that something happened to a request.
+    /// Tells all who listen that something happened to a request; of [`ALL`], those who listen to all of them.
     pub fn ring(&self, id: &str) {
         let mut bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, stream) in bells.get_mut(id).into_iter().flatten() {
-            // Whoever has not read the last byte is told by that one.
-            let _ = stream.set_nonblocking(true);
-            let _ = stream.write(b".");
-            let _ = stream.set_nonblocking(false);
+        let names = if id == ALL { &[ALL][..] } else { &[id, ALL] };
+        for name in names {
+            for (_, stream) in bells.get_mut(*name).into_iter().flatten() {
+                // Whoever has not read the last byte is told by that one.
+                let _ = stream.set_nonblocking(true);
+                let _ = stream.write(b".");
+                let _ = stream.set_nonblocking(false);
+            }
         }
     }
+}
+
+/// The number of the gateway's account, which is one of its own.
+fn gateway(name: &str, own: u32, approvers: &[u32], file: &Path) -> Result<u32, String> {
+    let file = file.display();
+    let account = Account::named(name).ok_or_else(|| {
+        format!("there is no account {name}, which {file} names as the gateway's: useradd --system {name}")
+    })?;
+    if account.uid == 0 || account.uid == own || approvers.contains(&account.uid) {
+        return Err(format!(
+            "{file} names {name} as the gateway's account, whose number is root's, this service's or an approver's"
+        ));
+    }
+    Ok(account.uid)
 }
 
 /// One connection's room.

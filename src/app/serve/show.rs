@@ -11,11 +11,11 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
-use super::client::{Client, line};
-use super::message::{Ask, Reply};
 use super::server::Server;
-use crate::app::{engine, exit};
+use crate::app::{engine, exit, record_backend};
+use crate::service::client::{Client, line};
 use crate::service::line::Lines;
+use crate::service::message::{Ask, Reply};
 use crate::service::pass;
 
 /// Of the environment, what changes how things are shown.
@@ -27,7 +27,7 @@ pub fn passed_on(words: Vec<String>) -> Option<u8> {
     let service = engine::service()?;
     let environment =
         SHOWN_BY.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect();
-    let client = Client::new(service);
+    let client = record_backend::client(&service);
     Some(ask(&client, Ask::Show { words, environment }).unwrap_or_else(|why| {
         let _ = writeln!(std::io::stderr(), "guard: {why}");
         exit::FAILED

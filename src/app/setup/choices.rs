@@ -101,7 +101,9 @@ impl Wishes {
         }
         let shells = std::mem::take(&mut self.shells);
         if !shells.is_empty() {
-            let items = shells.iter().map(|shell| (shell.name(), found.loading.contains(shell)));
+            // The first time as --yes takes them; from then on as they are.
+            let first = !found.is_set_up();
+            let items = shells.iter().map(|shell| (shell.name(), first || found.loading.contains(shell)));
             let question = "In which shells of your own does Enter ask guard too?";
             let picked = some_of(question, &items.collect::<Vec<_>>())?;
             self.shells = picked.into_iter().filter_map(|at| shells.get(at).copied()).collect();

@@ -13,7 +13,6 @@ use crate::app::init::Interactive;
 use crate::app::install::file::{self, Backups};
 use crate::app::install::places::Places;
 use crate::app::man::PAGES;
-use crate::config::Layer;
 use crate::config::values::place;
 use crate::judge::invocation::{Environment, quote};
 use crate::ui::diff::diff;
@@ -251,7 +250,7 @@ impl House<'_> {
 /// The account's own configuration file.
 #[must_use]
 pub fn config_file(engine: &Engine) -> Option<PathBuf> {
-    engine.config().places.iter().rfind(|place| place.layer == Layer::User).map(|place| place.file.clone())
+    engine.config().own_file().map(Path::to_owned)
 }
 
 /// The file that an interactive shell reads when it starts.
@@ -277,11 +276,14 @@ pub fn loads(shell: Interactive, text: &str) -> bool {
 /// The lines that load guard.
 fn lines(shell: Interactive, guard: &str, completions: &Path) -> String {
     let guard = quote(guard);
+    let completions = completions.display().to_string();
+    let completions = quote(&completions);
     match shell {
-        Interactive::Bash => format!("[ ! -x {guard} ] || eval \"$({guard} init bash)\"\n"),
+        Interactive::Bash => format!(
+            "[ ! -x {guard} ] || eval \"$({guard} init bash)\"\n\
+             [ -n \"${{BASH_COMPLETION_VERSINFO-}}\" ] || [ ! -r {completions} ] || . {completions}\n"
+        ),
         Interactive::Zsh => {
-            let completions = completions.display().to_string();
-            let completions = quote(&completions);
             format!(
                 "[[ ! -x {guard} ]] || eval \"$({guard} init zsh)\"\n\
                  (( ! ${{+functions[compdef]}} )) || [[ ! -r {completions} ]] || source {completions}\n"

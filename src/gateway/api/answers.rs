@@ -280,7 +280,7 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: Answer)
         }
         Outcome::Partly { by } => Ok(Json(json!({ "outcome": "partly", "told": text, "by": by }))),
         // The same answer again, by whoever gave it: a tap that was repeated because its answer was lost.
-        Outcome::Settled(now) if now.decided_by.as_deref() == Some(&by) && was(now.state) == Some(yes) => {
+        Outcome::Settled(now) if is_by(now.decided_by.as_deref(), &by) && was(now.state) == Some(yes) => {
             Ok(Json(json!({ "outcome": "done", "told": text, "by": by })))
         }
         Outcome::Copied { by } => {
@@ -295,6 +295,12 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: Answer)
         Outcome::TooLate => Err(Problem::new("too-late", text)),
         Outcome::Unknown => Err(Problem::new("not-found", text)),
     }
+}
+
+/// Whether the name under a decision is this one: as it was given, or as a service has it, with what it came through.
+fn is_by(decided: Option<&str>, by: &str) -> bool {
+    let rest = decided.and_then(|decided| decided.strip_prefix(by));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" via "))
 }
 
 /// Why a yes is not taken, as a problem.

@@ -168,7 +168,8 @@ fn shown(app: &App, caller: &Caller, id: &str, known: &Known) -> Response {
         // What lasts may want a signature where a yes for once does not.
         let signs = may(AnswerScope::Always) == Some(answer::Bar::Signature);
         value["grant_by_passkey"] = json!(signs && may_sign);
-        if signs && !may_sign {
+        // Nor does the service of a machine take one that lasts without a signature.
+        if (signs || app.account.service.is_some()) && !may_sign {
             value["offers"] = json!([AnswerScope::Once.to_string()]);
         }
         value["approve_bar"] = json!(bar.map(|bar| bar.to_string()));

@@ -36,8 +36,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::document::{Document, Logins};
+use crate::account::Account;
 use crate::backend::Room;
-use crate::backend::own::Account;
+use crate::backend::remote::ELSEWHERE;
 use crate::channel::Health;
 use crate::clock::{Limits, Rate};
 use crate::config::Config;
@@ -108,6 +109,18 @@ impl App {
     #[must_use]
     pub fn config(&self) -> Arc<Config> {
         self.config.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// That this gateway sees the record of its account, and judges what is handed in under it: not where a service keeps
+    /// the record of the machine.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn is_of_an_account(&self) -> Result<(), problem::Problem> {
+        match self.account.service {
+            Some(_) => Err(problem::Problem::new("not-here", ELSEWHERE)),
+            None => Ok(()),
+        }
     }
 
     /// Looks at the queue and at the tokens, and tells what is new.

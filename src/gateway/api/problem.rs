@@ -26,7 +26,7 @@ pub struct Problem {
 }
 
 /// Every kind there is: its word, its status, its title.
-pub const KINDS: [(&str, u16, &str); 24] = [
+pub const KINDS: [(&str, u16, &str); 25] = [
     ("bad-request", 400, "The request is not what this reads"),
     ("unauthorized", 401, "No token, or none that holds"),
     ("forbidden", 403, "The token may not do this"),
@@ -35,6 +35,7 @@ pub const KINDS: [(&str, u16, &str); 24] = [
     ("own-request", 403, "Whoever asked may not answer"),
     ("signature-required", 403, "An approver has to sign"),
     ("not-from-afar", 403, "This is answered at a terminal"),
+    ("not-here", 403, "The gateway of a machine does not do this"),
     ("not-found", 404, "There is no such thing"),
     ("wrong-method", 405, "This is done by another method"),
     ("too-slow", 408, "The request did not come in time"),

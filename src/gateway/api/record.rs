@@ -51,6 +51,7 @@ pub async fn stats(
     Query(Since { days }): Query<Since>,
 ) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
+    app.is_of_an_account()?;
     let days = days.unwrap_or(7);
     if !(1..=MAX_DAYS).contains(&days) {
         return Err(Problem::new("bad-request", format!("days: 1 to {MAX_DAYS}")));
@@ -69,6 +70,7 @@ pub async fn stats(
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn sessions(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
+    app.is_of_an_account()?;
     let all = app.room.at(|backend| backend.sessions(Timestamp::now())).await??;
     let waiting = app.hub.all();
     let view = |session: &SessionView| {
@@ -94,6 +96,7 @@ pub struct Which {
 /// The session that is meant, for somebody who may decide about it.
 async fn session(app: &App, caller: &Caller, which: &Which) -> Result<SessionView, Problem> {
     caller.may_for_all(Scope::Decide)?;
+    app.is_of_an_account()?;
     locked(&app.limits).decide.take(caller.name.clone(), std::time::Instant::now()).map_err(Problem::too_many)?;
     if which.words.as_deref().is_some_and(|words| words.chars().count() > WORDS) {
         return Err(Problem::new("bad-request", format!("words: at most {WORDS} characters")));
@@ -180,6 +183,7 @@ pub async fn search(
     Query(Search { q, cursor }): Query<Search>,
 ) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
+    app.is_of_an_account()?;
     let words = q.unwrap_or_default();
     if words.chars().count() > WORDS {
         return Err(Problem::new("bad-request", format!("q: at most {WORDS} characters")));

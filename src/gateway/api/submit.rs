@@ -133,6 +133,7 @@ async fn handed_in(
     idempotency: Option<String>,
 ) -> Result<(StatusCode, Value), Problem> {
     caller.may(Scope::Submit)?;
+    app.is_of_an_account()?;
     let new: New = read(body)?;
     let inside = |folder: &String| {
         let rest = new.cwd.strip_prefix(folder.trim_end_matches('/'));

@@ -7,6 +7,7 @@ pub mod base;
 pub mod own;
 pub mod process;
 pub mod record;
+pub mod remote;
 
 use std::sync::mpsc;
 

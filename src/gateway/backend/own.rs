@@ -7,10 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
-use std::path::Path;
 
-use guard_config::config::approvers::{self, Enrolled};
-use guard_config::config::{self, Roots};
+use guard_config::config;
 use jiff::Timestamp;
 use nix::libc;
 
@@ -18,6 +16,7 @@ use super::base::Base;
 use super::process::lives;
 use super::record::{self, Cursor, SessionView};
 use super::{Backend, Given, Page};
+use crate::account::Account;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
@@ -33,63 +32,6 @@ pub struct Own {
     queue: Queue,
     base: Base,
     account: Account,
-}
-
-/// The account that this runs as.
-#[derive(Clone, Debug)]
-pub struct Account {
-    pub uid: u32,
-    pub name: String,
-    pub home: Option<std::path::PathBuf>,
-}
-
-impl Account {
-    /// Of this process.
-    #[must_use]
-    pub fn of_this_process() -> Self {
-        let uid = nix::unistd::geteuid();
-        let user = nix::unistd::User::from_uid(uid).ok().flatten();
-        let name = user.as_ref().map_or_else(|| uid.to_string(), |user| user.name.clone());
-        Self { uid: uid.as_raw(), name, home: user.map(|user| user.dir) }
-    }
-
-    /// Where its configuration is looked for.
-    #[must_use]
-    pub fn roots(&self) -> Roots {
-        let env: Environment = std::env::vars_os().collect();
-        Roots::of(&env, self.home.as_deref(), self.uid, Path::new("/"))
-    }
-
-    /// The directory of `gateway.toml`: that of the account's own configuration.
-    ///
-    /// # Errors
-    /// There is no home.
-    pub fn config_folder(&self) -> Result<std::path::PathBuf, String> {
-        let roots = self.roots();
-        let account = roots.account().filter(|folder| folder.exists());
-        account.or_else(|| roots.named.clone()).or_else(|| roots.account()).ok_or_else(|| "there is no home".to_owned())
-    }
-
-    /// The files of its record.
-    ///
-    /// # Errors
-    /// There is no home, or a service keeps the record of this machine.
-    pub fn paths(&self) -> Result<Paths, String> {
-        if config::load(&Roots { named: None, home: None, ..self.roots() }).service.is_some() {
-            return Err(
-                "a service keeps the record of this machine (guard serve --system), which the gateway does not \
-                        speak to yet: answer with guard review"
-                    .to_owned(),
-            );
-        }
-        Paths::standard(self.home.as_deref()).map_err(|error| error.to_string())
-    }
-
-    /// Who is enrolled to sign.
-    #[must_use]
-    pub fn approvers(&self) -> Enrolled {
-        approvers::load(&self.roots())
-    }
 }
 
 impl Own {

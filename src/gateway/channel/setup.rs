@@ -6,18 +6,19 @@
 mod ask;
 
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use nix::unistd::Gid;
 use tokio::sync::mpsc;
 
 use self::ask::{Given, Kind, New};
 use super::trial::test_card;
 use super::{Channel, ChannelState, Did, Doing, Status, open};
-use crate::backend::own::Account;
+use crate::account::Account;
 use crate::config::{Config, Secret};
 use crate::name::secret;
 use crate::person;
@@ -81,9 +82,10 @@ enum Verb {
 /// # Errors
 /// Why it is not done.
 pub fn run(args: &ChannelArgs) -> Result<u8, String> {
-    let path = match &args.config {
-        Some(path) => path.clone(),
-        None => Account::of_this_process().config_folder()?.join("gateway.toml"),
+    let account = Account::of_this_process();
+    let (path, reader) = match &args.config {
+        Some(path) => (path.clone(), None),
+        None => (account.config_folder()?.join("gateway.toml"), account.gateway_ids()),
     };
     let doing = match &args.verb {
         Verb::Add { .. } => Some("guard channel add"),
@@ -94,6 +96,9 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
         && !person::is_here(doing)?
     {
         return Ok(person::REFUSED);
+    }
+    if let Some(doing) = doing.filter(|_| reader.is_some() && account.uid != 0) {
+        return Err(format!("root alone sets up the channels of the machine's gateway: sudo {doing} ..."));
     }
     let config = Config::read(&path)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -118,7 +123,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
             let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             let kept = without(&text, name).ok_or_else(|| format!("there is no channel {name}: guard channel list"))?;
             Config::parse(&kept).map_err(|why| format!("without {name} the configuration would not hold: {why}"))?;
-            write(&path, &kept)?;
+            write(&path, &kept, reader.map(|(_, group)| group))?;
             println!("{name} is removed from {}; kill -HUP the gateway, or start it anew.", path.display());
             Ok(0)
         }
@@ -129,7 +134,12 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
                     "there is a channel {name} already: guard channel remove {name}, or --name another"
                 ));
             }
-            let new = New { kind: *kind, name: &name, folder: path.parent().unwrap_or(Path::new("/")) };
+            let new = New {
+                kind: *kind,
+                name: &name,
+                folder: path.parent().unwrap_or(Path::new("/")),
+                reader: reader.map(|(uid, _)| uid),
+            };
             let secret = match (secret_file, keyring) {
                 (Some(file), _) => {
                     let found = std::fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -155,7 +165,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
             if !no_test && runtime.block_on(test(channel))? != 0 {
                 return Err("the test failed, and nothing was changed".to_owned());
             }
-            write(&path, &text)?;
+            write(&path, &text, reader.map(|(_, group)| group))?;
             println!("{name} stands in {}; kill -HUP the gateway, or start it anew.", path.display());
             Ok(0)
         }
@@ -248,8 +258,9 @@ fn without(text: &str, name: &str) -> Option<String> {
         .then(|| sections.iter().map(|section| section.join("\n")).collect::<Vec<_>>().join("\n") + "\n")
 }
 
-/// Writes the configuration beside itself and puts it in place, so that it is whole at every moment.
-fn write(path: &Path, text: &str) -> Result<(), String> {
+/// Writes the configuration beside itself and puts it in place, so that it is whole at every moment; for a group to read,
+/// where another account does.
+fn write(path: &Path, text: &str, group: Option<Gid>) -> Result<(), String> {
     let told = |error: std::io::Error| format!("{}: {error}", path.display());
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(told)?;
@@ -257,7 +268,15 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     let draft = path.with_extension("toml.new");
     let mut options = std::fs::OpenOptions::new();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft);
-    file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all())).map_err(told)?;
+    let given = |file: &std::fs::File| match group {
+        Some(group) => std::os::unix::fs::fchown(file, None, Some(group.as_raw()))
+            .and_then(|()| file.set_permissions(std::fs::Permissions::from_mode(0o640))),
+        None => Ok(()),
+    };
+    let written = |mut file: std::fs::File| {
+        file.write_all(text.as_bytes()).and_then(|()| given(&file)).and_then(|()| file.sync_all())
+    };
+    file.and_then(written).map_err(told)?;
     std::fs::rename(&draft, path).map_err(told)
 }
 

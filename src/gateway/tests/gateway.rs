@@ -22,6 +22,7 @@ mod record;
 mod reviewer;
 mod slow;
 mod streams;
+mod system;
 mod tls;
 mod unit;
 mod waiting;

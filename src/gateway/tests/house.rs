@@ -166,32 +166,7 @@ impl House {
 
     /// A request with these lines in its head.
     pub fn send(&self, method: &str, path: &str, head: &[&str], body: &str) -> Answer {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(70))).unwrap();
-        let host = if head.iter().any(|line| line.to_lowercase().starts_with("host:")) {
-            String::new()
-        } else {
-            format!("Host: localhost:{}\r\n", self.port)
-        };
-        let head: String = head.iter().filter(|line| !line.is_empty()).map(|line| format!("{line}\r\n")).collect();
-        let length = body.len();
-        let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
-        let text = format!(
-            "{method} {path} HTTP/1.1\r\n{host}{head}{kind}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-        );
-        // A server may refuse before it has read all.
-        let _ = stream.write_all(text.as_bytes());
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
-        Answer {
-            status,
-            head: head.to_owned(),
-            body: serde_json::from_str(body).unwrap_or(Value::Null),
-            text: body.to_owned(),
-        }
+        send(self.port, method, path, head, body)
     }
 
     pub fn get(&self, path: &str, token: &str) -> Answer {
@@ -235,6 +210,36 @@ impl Drop for House {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+}
+
+/// A request to the gateway at this port.
+pub fn send(port: u16, method: &str, path: &str, head: &[&str], body: &str) -> Answer {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(70))).unwrap();
+    let host = if head.iter().any(|line| line.to_lowercase().starts_with("host:")) {
+        String::new()
+    } else {
+        format!("Host: localhost:{port}\r\n")
+    };
+    let head: String = head.iter().filter(|line| !line.is_empty()).map(|line| format!("{line}\r\n")).collect();
+    let length = body.len();
+    let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
+    let text = format!(
+        "{method} {path} HTTP/1.1\r\n{host}{head}{kind}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    );
+    // A server may refuse before it has read all.
+    let _ = stream.write_all(text.as_bytes());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+    Answer {
+        status,
+        head: head.to_owned(),
+        body: serde_json::from_str(body).unwrap_or(Value::Null),
+        text: body.to_owned(),
     }
 }
 

@@ -57,7 +57,7 @@ fn script_of(name: &str) -> Command {
 }
 
 /// What each package of a Linux system has to bring.
-const BROUGHT: [&str; 9] = [
+const BROUGHT: [&str; 10] = [
     "usr/bin/guard",
     "usr/bin/guard-gateway",
     "usr/share/man/man1/guard.1.gz",
@@ -67,6 +67,7 @@ const BROUGHT: [&str; 9] = [
     "usr/lib/systemd/user/guard-gateway.service",
     "usr/lib/systemd/user/guard-gateway.socket",
     "usr/lib/systemd/system/guard.service",
+    "usr/lib/systemd/system/guard-gateway.service",
 ];
 
 /// Whether these names, one a line, hold all that a package has to bring and a completion for zsh.
@@ -110,6 +111,8 @@ fn packages_of_linux_systems_are_installed_and_removed() {
     assert!(told.starts_with("No gateway listens"), "{told}");
     let unit = std::fs::read_to_string(root.join("usr/lib/systemd/user/guard-gateway.service")).unwrap();
     assert!(unit.contains("ExecStart=/usr/bin/guard-gateway serve"), "{unit}");
+    let unit = std::fs::read_to_string(root.join("usr/lib/systemd/system/guard-gateway.service")).unwrap();
+    assert!(unit.contains("User=guard-gateway\n") && unit.contains("/usr/bin/guard-gateway serve\n"), "{unit}");
     dpkg(&["--remove", "guard"]);
     assert!(!root.join("usr").exists(), "something of the package stays");
 

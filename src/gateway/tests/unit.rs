@@ -10,17 +10,19 @@ fn the_unit_is_exposed_to_less_than_two_of_ten() {
         return;
     }
     let house = House::new("");
-    let unit = house.gateway(&["serve", "--unit"]).output().unwrap();
-    assert!(unit.status.success());
-    let path = house.path("guard-gateway.service");
-    std::fs::write(&path, &unit.stdout).unwrap();
-    let judged = Command::new("systemd-analyze")
-        .args(["security", "--no-pager", "--offline=true", "--threshold=20"])
-        .arg(&path)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stdout));
+    for kind in [&["--unit"][..], &["--unit", "system"]] {
+        let unit = house.gateway(&[&["serve"], kind].concat()).output().unwrap();
+        assert!(unit.status.success());
+        let path = house.path("guard-gateway.service");
+        std::fs::write(&path, &unit.stdout).unwrap();
+        let judged = Command::new("systemd-analyze")
+            .args(["security", "--no-pager", "--offline=true", "--threshold=20"])
+            .arg(&path)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(judged.status.success(), "{kind:?}: {}", String::from_utf8_lossy(&judged.stdout));
+    }
 }
 
 #[test]

@@ -224,6 +224,18 @@ pub struct Known {
     /// Words of an argument with which it does it: `action` and `submit`, `write`. Otherwise it is harmless.
     #[serde(default)]
     pub when: Option<(String, Vec<String>)>,
+    /// Fields that name the program that is started, or typed into.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// Words of the argument of `when` with which the line that is typed ends, whatever stands in it.
+    #[serde(default)]
+    pub ends: Vec<String>,
+    /// How the text writes the key that ends a line: `{enter}`.
+    #[serde(default)]
+    pub enter: Vec<String>,
+    /// How the text writes keys that change the line or bring back another: `{up}`.
+    #[serde(default)]
+    pub edits: Vec<String>,
 }
 
 /// What a known tool does with its input.

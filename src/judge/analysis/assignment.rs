@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::act::{NumberId, UnknownReason, Value};
+use super::act::{NumberId, Piece, UnknownReason, Value};
 use super::change::with_attribute;
 use super::command::assignment_of;
 use super::enclosing::Frame;
@@ -41,6 +41,14 @@ impl Walker<'_> {
         }
     }
 
+    /// What `PATH` holds here.
+    fn lookup_path(&self, state: &State) -> Value {
+        match state.variable("PATH").and_then(|path| path.values.first()) {
+            Some(Bound::Scalar(value)) => value.clone(),
+            _ => self.invocation.env.get("PATH").map(Value::text).unwrap_or_default(),
+        }
+    }
+
     /// Makes an assignment, or only works out its value where a command follows.
     #[inline(never)]
     pub fn assign(&mut self, state: &mut State, frame: &Frame, assignment: &Assignment, lasting: bool) -> Value {
@@ -59,6 +67,13 @@ impl Walker<'_> {
                 if lasting {
                     if frame.dialect == Dialect::Zsh {
                         self.zsh_table(state, frame, name, &array);
+                        // The directories of `PATH`, as an array.
+                        if name == "path" {
+                            let old = self.lookup_path(state);
+                            let is_old = |dir: &Value| matches!(dir.pieces(), [Piece::Unknown(of)] if of.why == UnknownReason::Variable("path".to_owned()));
+                            let dirs = array.iter().map(|(_, dir)| if is_old(dir) { &old } else { dir });
+                            state.set_scalar("PATH", Value::join(dirs, ":"));
+                        }
                     }
                     state.set(name, Bound::Array(array));
                 }

@@ -43,6 +43,7 @@ pub(super) enum Builtin {
     Test,
     Hash,
     Shopt,
+    Autoload,
     Jobs,
     History,
     Fc,
@@ -90,6 +91,7 @@ impl Builtin {
             "test" | "[" | "wait" => Self::Test,
             "hash" => Self::Hash,
             "shopt" | "setopt" => Self::Shopt,
+            "autoload" => Self::Autoload,
             "jobs" => Self::Jobs,
             "history" => Self::History,
             "fc" => Self::Fc,
@@ -170,10 +172,30 @@ impl Walker<'_> {
             }
             Builtin::Trap => self.trap(state, frame, args, span),
             Builtin::Alias => {
-                for field in operands(args) {
-                    if let Some((name, _, value)) = assignment(&field.value) {
-                        state.aliases.insert(name, value);
+                // `alias name text` of fish
+                let words: Vec<&Field> = operands(args).collect();
+                if let [name, text] = words.as_slice()
+                    && let Some(name) = name.value.known_text().filter(|name| !name.contains('='))
+                {
+                    state.aliases.insert(name, text.value.clone());
+                }
+                for (name, _, value) in words.iter().filter_map(|field| assignment(&field.value)) {
+                    // One of zsh that stands for marks of the shell, wherever the name is written.
+                    let is_global = args.iter().any(|field| field.value.is("-g"));
+                    if is_global && value.rough().contains(['|', ';', '&', '<', '>', '`', '$', '(']) {
+                        self.opaque(OpaqueReason::Syntax, format!("the global alias {name} hides what is run"), span);
                     }
+                    state.aliases.insert(name, value);
+                }
+            }
+            // A function whose text stands in a file of its own.
+            Builtin::Autoload => {
+                let is_plain = |path: &String| {
+                    path.contains('/') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/_-.+".contains(c))
+                };
+                for path in operands(args).filter_map(|field| field.value.known_text()).filter(is_plain) {
+                    let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+                    state.aliases.insert(name, Value::text(format!("source {path}")));
                 }
             }
             Builtin::Enable => {

@@ -200,7 +200,11 @@ impl Walker<'_> {
             Some(Piece::Text(text)) => text.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty()),
             _ => None,
         };
-        if let Some(name) = tail {
+        // A file that a search finds is known by its name alone where that is a program's.
+        let is_found =
+            |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)));
+        let is_program = |name: &&str| !value.pieces().iter().any(is_found) || self.catalog.program(name).is_some();
+        if let Some(name) = tail.filter(is_program) {
             let made = super::builtins::below_temporary(value).filter(|path| self.is_fetched(path));
             let path = made.unwrap_or_else(|| value.rough().into_owned());
             return Resolved::Names(vec![(name.to_owned(), Some(path), word.disguise)]);
@@ -260,6 +264,10 @@ impl Walker<'_> {
     /// A command word that is known text.
     #[inline(never)]
     fn plain(&self, state: &State, text: &str, disguise: Option<Disguise>) -> Resolved {
+        // An earlier line that begins so, where there is a history; and what a program in front of it takes for a shell's.
+        if text.len() > 1 && text.starts_with('!') {
+            return Resolved::Unknown;
+        }
         if let Some(path) = state.hashed.get(text) {
             let name = path.rsplit('/').next().unwrap_or(path).to_owned();
             return Resolved::Names(vec![(name, Some(path.clone()), Some(Disguise::Assembly))]);

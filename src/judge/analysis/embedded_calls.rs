@@ -219,9 +219,10 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether a call runs programs or code, or deletes.
+    /// Whether a call by this very name runs programs or code, or deletes.
     fn acts(&self, language: &str, callee: &str) -> bool {
-        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+        let name = format!("{language}:{callee}");
+        self.catalog.program(&name).filter(|program| program.names.contains(&name)).is_some_and(|program| {
             let deletes = program.effects.iter().any(|effect| effect.does == Effect::Delete);
             deletes || !program.wraps.is_empty() || program.runs.is_some()
         })

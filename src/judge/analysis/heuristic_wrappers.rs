@@ -75,6 +75,17 @@ impl Walker<'_> {
         }
     }
 
+    /// A shell that an argument of a program escapes to, with the rights that the program was given.
+    #[inline(never)]
+    pub fn escapes_as_root(&mut self, state: &State, frame: &Frame, name: &str, args: &[Arg], env: &[(String, Value)]) {
+        for arg in args.iter().filter(|arg| arg.value.leading().starts_with(['!', '\\'])) {
+            let Some(text) = arg.value.known() else { continue };
+            if let Some(line) = escaped(&text).filter(|line| line.starts_with('/')) {
+                self.perhaps_line(&state.child(env), &within(frame, name), line, arg.span);
+            }
+        }
+    }
+
     /// Walks a text that may be a command line: where it begins with a command that is written out, or is the path of a
     /// shell, which then reads what it is fed.
     fn perhaps_line(&mut self, state: &State, frame: &Frame, line: &str, span: Span) {
@@ -101,8 +112,12 @@ fn lines_in(text: &str, of_option: bool) -> impl Iterator<Item = &str> {
     let whole = (of_option || text.starts_with('/')).then_some(text);
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.:@".contains(c);
     let value = text.split_once('=').filter(|(name, _)| !name.is_empty() && name.chars().all(is_name));
-    let escaped = text.strip_prefix("\\!").or_else(|| text.strip_prefix('!'));
-    [whole, value.map(|(_, value)| value), escaped.map(str::trim_start)].into_iter().flatten()
+    [whole, value.map(|(_, value)| value), escaped(text)].into_iter().flatten()
+}
+
+/// What stands behind the mark by which programs hand a line to a shell.
+fn escaped(text: &str) -> Option<&str> {
+    text.strip_prefix("\\!").or_else(|| text.strip_prefix('!')).map(str::trim_start)
 }
 
 /// Whether a name and what follows it are written as a command. What is often the name of a subcommand counts only with
@@ -191,5 +206,13 @@ mod tests {
         ] {
             assert_eq!(inside(line), [""; 0], "{line}");
         }
+    }
+
+    #[test]
+    fn a_described_program_escapes_to_a_shell_as_root_alone() {
+        assert_eq!(inside("sudo find '!/bin/sh'"), ["find", "sh"]);
+        assert_eq!(inside("sudo find '\\!/bin/sh'"), ["find", "sh"]);
+        assert_eq!(inside("sudo find '!sh'"), ["find"]);
+        assert_eq!(inside("find '!/bin/sh'"), [""; 0]);
     }
 }

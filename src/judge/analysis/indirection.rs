@@ -100,11 +100,14 @@ impl Walker<'_> {
         let ran = Ran { name, reading, args, span };
         if let Some(program) = program {
             self.project_code(state, frame, program, ran);
-            self.fetches(state, frame, program, ran);
-            self.unpacks(state, frame, program, ran);
         }
+        // What it loads is there before it fetches anything.
         if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
             self.given(state, frame, &program.loads, ran, env);
+        }
+        if let Some(program) = program {
+            self.fetches(state, frame, program, ran);
+            self.unpacks(state, frame, program, ran);
         }
         if let Some(list) = program.and_then(|program| program.lists.as_ref()) {
             self.operands_in_files(state, frame, list, ran);

@@ -57,7 +57,7 @@ impl<'a> Walker<'a> {
         let dirs = &search.dirs[..search.before];
         // What the line itself put there.
         let made = |dir: &String| format!("{}/{name}", dir.trim_end_matches('/'));
-        if !self.files.is_empty() {
+        if !self.files.is_empty() || !self.links.is_empty() {
             self.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
             if let Some(path) =
                 dirs.iter().filter(|dir| self.may_make_in(dir)).map(made).find(|path| self.is_made_here(state, path))

@@ -68,4 +68,5 @@ mod windows;
 mod wrappers;
 mod written;
 
+pub use program::is_shell;
 pub use walk::{TOO_LARGE, work_out};

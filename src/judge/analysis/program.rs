@@ -117,6 +117,8 @@ impl Walker<'_> {
             let may_run = described.is_none() || reading.tier > Tier::Safe && launches(&words);
             if may_run && !runs_more && !words.is_empty() && !name.contains(':') {
                 self.perhaps_wraps(state, frame, name, &words, env, span);
+            } else if frame.root && !name.contains(':') {
+                self.escapes_as_root(state, frame, name, &words, env);
             }
             self.leads(state, frame, name, described, &reading, args, env, span);
             if frame.root && builtin.is_none() && frame.remote.is_none() && !name.contains(':') {
@@ -399,7 +401,7 @@ fn launches(words: &[Arg]) -> bool {
 }
 
 /// Languages that are walked and not handed on as code.
-pub(super) fn is_shell(language: &str) -> bool {
+pub fn is_shell(language: &str) -> bool {
     matches!(language, "shell" | "sh" | "bash" | "zsh" | "ksh" | "dash" | "fish")
 }
 

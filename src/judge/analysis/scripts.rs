@@ -342,10 +342,13 @@ impl Walker<'_> {
         before.flat_map(|act| &act.args).any(above).then_some(key)
     }
 
-    /// Whether the line itself wrote or fetched what a path names.
+    /// Whether the line itself wrote, copied, linked or fetched what a path names.
     pub fn is_made_here(&self, state: &State, path: &str) -> bool {
+        let is_copy = |path: &str| self.files.get(path).is_some_and(|file| !file.copies.is_empty());
         self.content_of(state, &Value::text(path)).is_some()
-            || absolute(state, path).is_some_and(|path| self.is_fetched(&path) || self.is_unpacked(&path))
+            || absolute(state, path).is_some_and(|path| {
+                self.is_fetched(&path) || self.is_unpacked(&path) || is_copy(&path) || self.links.contains_key(&path)
+            })
     }
 
     /// Whether the line may have made something in a directory, by its name or by that of one above it.
@@ -353,8 +356,9 @@ impl Walker<'_> {
         let dir = dir.trim_end_matches('/');
         let from = (Bound::Included(dir), Bound::Unbounded);
         let below = self.files.range::<str, _>(from).next().is_some_and(|(path, _)| path.starts_with(dir));
-        let holds = |path: &str| self.files.contains_key(path);
-        below || any_above(&format!("{dir}/"), |above, unnamed| holds(above) || holds(unnamed))
+        let linked = self.links.range::<str, _>(from).next().is_some_and(|(path, _)| path.starts_with(dir));
+        let holds = |path: &str| self.files.contains_key(path) || self.links.contains_key(path);
+        below || linked || any_above(&format!("{dir}/"), |above, unnamed| holds(above) || holds(unnamed))
     }
 
     /// Whether there is nothing at the path that could be read, and the line makes nothing there.

@@ -231,6 +231,15 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn code_file(&mut self, state: &State, frame: &Frame, language: &str, file: &Operand, span: Span) {
         let path = file.value.known().and_then(|path| absolute(state, &path));
+        let is_unsaid = |piece: &Piece| match piece {
+            Piece::Unknown(unknown) => {
+                !matches!(unknown.why, UnknownReason::Found(_) | UnknownReason::Temporary { .. })
+            }
+            Piece::Text(_) | Piece::Glob(_) => false,
+        };
+        if !file.value.pieces().is_empty() && file.value.pieces().iter().all(is_unsaid) {
+            self.unread_code(language, "which file it is in is only known when it runs", span);
+        }
         if let Some(path) = &path {
             if self.is_fetched(path) {
                 let detail = format!("{language} code that is fetched in this line is run");

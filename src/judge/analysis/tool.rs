@@ -12,9 +12,9 @@ use super::state::State;
 use super::walk::Walker;
 use crate::judge::reserved;
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::{Held, Holding};
+use crate::judge::rules::model::Held;
 use crate::judge::syntax::tree::Span;
-use crate::judge::tools::{self, ToolCall, pointer};
+use crate::judge::tools::{self, ToolCall, address};
 
 impl Walker<'_> {
     /// The call itself, and all that its input holds.
@@ -30,28 +30,18 @@ impl Walker<'_> {
         let verb = Verb::Program { name: call.verb(), path: None };
         let act = Act { tier: verdict.base, flags, ..self.blank(state, &frame, verb, span) };
         self.emit(state, act);
-        for holding in &verdict.holds {
-            let effect = effect_on_path(verdict.kind.as_deref());
-            for value in pointer::find(&call.input, &holding.at) {
-                self.held_in(state, &frame, holding, effect, value, span);
-            }
+        let effect = effect_on_path(verdict.kind.as_deref());
+        for part in &verdict.parts {
+            self.held_in(state, &frame, &part.what, effect, &part.value, span);
         }
     }
 
-    fn held_in(
-        &mut self,
-        state: &mut State,
-        frame: &Frame,
-        holding: &Holding,
-        on_path: Effect,
-        value: &Json,
-        span: Span,
-    ) {
+    fn held_in(&mut self, state: &mut State, frame: &Frame, what: &Held, on_path: Effect, value: &Json, span: Span) {
         if !self.step(span) {
             return;
         }
         let mut inner = state.child(&[]);
-        match (&holding.what, value) {
+        match (what, value) {
             (_, Json::Null | Json::Bool(_) | Json::Number(_)) => {}
             (Held::Command, Json::String(text)) => self.text(&mut inner, frame, &reserved::taken_in(text)),
             (Held::Command, Json::Array(words)) => {
@@ -64,7 +54,7 @@ impl Walker<'_> {
             (Held::Effect(effect), Json::String(text)) => self.touched(state, frame, *effect, text, span),
             (Held::Path, Json::String(text)) => self.touched(state, frame, on_path, text, span),
             (_, Json::Array(elements)) => {
-                elements.iter().for_each(|element| self.held_in(state, frame, holding, on_path, element, span));
+                elements.iter().for_each(|element| self.held_in(state, frame, what, on_path, element, span));
             }
             (_, Json::Object(_)) => {
                 let detail = "a part of the input that should be a text is an object";
@@ -73,9 +63,14 @@ impl Walker<'_> {
         }
     }
 
-    /// An effect on a path or a host.
+    /// An effect on a path or a host. What a URL fetches from this machine is a file that is read.
     fn touched(&mut self, state: &State, frame: &Frame, effect: Effect, text: &str, span: Span) {
-        let text = text.strip_prefix("file://").unwrap_or(text);
+        let file = address::file(text);
+        let (text, effect) = match (&file, effect) {
+            (Some(path), Effect::Fetch) => (path.as_str(), Effect::Show),
+            (Some(path), effect) => (path.as_str(), effect),
+            (None, effect) => (text, effect),
+        };
         if text.is_empty() {
             return;
         }

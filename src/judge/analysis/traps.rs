@@ -25,10 +25,14 @@ pub(super) struct Trap {
 }
 
 /// Functions that zsh calls by itself; further ones stand in arrays of their names.
-const HOOKS: [&str; 6] = ["chpwd", "periodic", "precmd", "preexec", "zshaddhistory", "zshexit"];
+const HOOKS: [&str; 7] =
+    ["chpwd", "command_not_found_handler", "periodic", "precmd", "preexec", "zshaddhistory", "zshexit"];
+
+/// The function that bash calls for a program that it does not find.
+const NOT_FOUND: &str = "command_not_found_handle";
 
 impl Walker<'_> {
-    /// Walks the functions that zsh calls by itself, with all that it knows by now.
+    /// Walks the functions that a shell calls by itself, with all that it knows by now.
     #[inline(never)]
     fn hooks(&mut self, state: &State) {
         if state.functions.is_empty() {
@@ -44,8 +48,13 @@ impl Walker<'_> {
         };
         let traps = state.functions.beginning("TRAP").map(|(name, _)| name.to_string());
         let names: Vec<String> = HOOKS.iter().flat_map(|name| hooked(name)).chain(traps).collect();
-        for function in names.iter().filter_map(|name| state.functions.get(name)).cloned() {
-            if function.frame.dialect == Dialect::Zsh && !self.called.contains(&function.name) {
+        let names = names.iter().map(String::as_str).chain([NOT_FOUND]);
+        for function in names.filter_map(|name| state.functions.get(name)).cloned() {
+            let is_called = match function.frame.dialect {
+                Dialect::Zsh => &*function.name != NOT_FOUND,
+                Dialect::Bash | Dialect::Sh => &*function.name == NOT_FOUND,
+            };
+            if is_called && !self.called.contains(&function.name) {
                 self.compound(&mut state.fork(), &function.frame.perhaps(), &function.body);
             }
         }

@@ -87,6 +87,12 @@ impl Walker<'_> {
             _ if let Some(put_in) = &edits => Value::text(put_in.as_str()),
             // A call writes what it is given.
             [given] if calls => (*given).clone(),
+            // What is only there afterwards, and holds no more than before.
+            [] if derived.effect == Effect::Append
+                && program.is_some_and(|program| program.may_print(Printed::Nothing)) =>
+            {
+                Value::default()
+            }
             // A filter with a file to write.
             [] if copies => self.stdin_of(state).0,
             // A copy holds what its source does, which may have to be looked up when it is run.

@@ -14,7 +14,7 @@ pub use self::program::{
     Added, EffectSpec, Files, Follow, Inner, OperandList, OptionSpec, OutputTaint, Place, Printed, Prints, Program,
     RemoteName, Runs, Style, Sub, Target, Terminal, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
 };
-pub use self::sources::{Build, Fetch, FetchInto, Load, Module, Packed, SettingLine, Tasks, Unpack};
+pub use self::sources::{Build, Console, Fetch, FetchInto, Load, Module, Packed, SettingLine, Tasks, Unpack};
 pub use self::tool::{Held, Holding, NO_SERVER, Tool, ToolEffect, ValueTest};
 pub use super::subs::Subs;
 use crate::judge::analysis::class::PathClass;

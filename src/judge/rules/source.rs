@@ -131,6 +131,9 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
             let added = programs::add_builds(*place, build, &mut vocabulary, &mut contents.programs);
             problems.extend(added.err());
         }
+        for console in &shape.consoles {
+            programs::add_consoles(console, &mut vocabulary, &mut contents.programs);
+        }
     }
     let mut ids = HashMap::new();
     for (place, shape) in &shapes {

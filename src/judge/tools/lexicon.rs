@@ -44,6 +44,21 @@ pub struct Lexicon {
     pub action: Vec<String>,
     /// What properties of these names hold, of a tool that nothing describes.
     pub held: Vec<HeldWords>,
+    /// What a URL begins with of which something is fetched, beside a file.
+    pub schemes: Vec<String>,
+    /// Names of properties that hold commands of which each is one of its own.
+    pub commands: Vec<String>,
+    /// Names of properties that hold code: of the language that is named beside it or by the tool.
+    pub code: Vec<String>,
+    /// Names of properties that name that language.
+    pub language: Vec<String>,
+    /// The names of languages that are read.
+    pub languages: Vec<HeldWords>,
+    /// Names of properties that name a program, and of those that hold its arguments.
+    pub program: Vec<String>,
+    pub arguments: Vec<String>,
+    /// How a call of another tool is written.
+    pub calls: Calls,
     /// Names of properties whose values are secrets, in plain spelling without separators.
     pub hidden: Vec<String>,
     /// What descriptions of tools hold that speak to the model and not of the tool, in small letters with single blanks.
@@ -76,6 +91,20 @@ pub struct HeldWords {
     #[serde(rename = "as")]
     pub what: String,
     pub words: Vec<String>,
+}
+
+/// Names of properties, in plain spelling, that together make a call of another tool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calls {
+    /// Of its tool, the likelier first.
+    pub name: Vec<String>,
+    /// Of its input.
+    pub input: Vec<String>,
+    /// Of the server that offers the tool.
+    pub server: Vec<String>,
+    /// Of a list of calls.
+    pub list: Vec<String>,
 }
 
 /// A lexicon with its words by name.

@@ -4,9 +4,11 @@
 //! describes is guessed at by its words. What the input holds (a command, code, a path, a URL) is judged by the judge's own
 //! facts, in `facts`. What may not enter: I/O, and knowledge of any one tool: that is data.
 
+pub mod address;
 pub mod call;
 pub mod entries;
 pub mod guess;
+pub mod held;
 pub mod instructions;
 pub mod lexicon;
 pub mod pointer;
@@ -17,9 +19,10 @@ use serde_json::Value;
 pub use self::call::{Mark, ToolCall};
 use self::entries::Match;
 use self::guess::{By, Guess};
+use self::held::{Content, Part};
 use super::risk::Finding;
 use super::rules::catalog::{Catalog, Layer};
-use super::rules::model::{Held, Holding, Note, Tool};
+use super::rules::model::{Note, Tool};
 use super::sort;
 use super::syntax::tree::Span;
 use super::tier::{Reversibility, Tier};
@@ -29,6 +32,9 @@ pub const GUESS: &str = "tools.guess";
 /// The rule of what a tool says of itself.
 pub const WARNING: &str = "tools.warning";
 
+/// The rule of an input that is not looked at whole.
+pub const DEPTH: &str = "tools.depth";
+
 /// What a call comes to, apart from what its input holds.
 #[derive(Clone, Debug)]
 pub struct Verdict {
@@ -36,7 +42,7 @@ pub struct Verdict {
     pub base: Tier,
     pub findings: Vec<Finding>,
     /// What parts of the input are.
-    pub holds: Vec<Holding>,
+    pub parts: Vec<Part>,
     /// The kind of verb in its name, for what is done to paths.
     pub kind: Option<String>,
     /// Pointers to what a person is shown first.
@@ -99,21 +105,38 @@ pub fn scrub(findings: &mut [Finding], call: &ToolCall) {
     }
 }
 
-/// Judges a call by the registry and, where that is silent, by its words.
+/// How deep calls may lie in calls.
+const MOST_CALLS: usize = 4;
+
+/// Judges a call by the registry and, where that is silent, by its words. A call of another tool in its input is judged
+/// with it.
 #[must_use]
 pub fn verdict(call: &ToolCall, catalog: &Catalog) -> Verdict {
+    verdict_within(call, catalog, 0)
+}
+
+fn verdict_within(call: &ToolCall, catalog: &Catalog, depth: usize) -> Verdict {
     let span = Span::new(0, u32::try_from(call.display().len()).unwrap_or(u32::MAX));
     let matches = entries::find(call, catalog);
     let own = || matches.iter().filter(|one| !one.foreign);
     let mut guess = guess::guess(call, catalog.lexicon());
     // A project only tightens: what its files say is no reason not to guess.
     let described = own().any(|one| one.layer != Layer::Project);
-    let holds: Vec<Holding> = if described {
-        own().flat_map(|one| one.tool.holds.iter().cloned()).collect()
+    let content = if described {
+        let holds = own().flat_map(|one| one.tool.holds.iter());
+        let parts = holds.flat_map(|holding| {
+            let values = pointer::find(&call.input, &holding.at).into_iter();
+            let said = holding.language.as_ref().and_then(|at| pointer::find(&call.input, at).first().copied());
+            let language =
+                said.and_then(Value::as_str).and_then(|word| held::language(&catalog.lexicon().lexicon, word));
+            let what = language.unwrap_or_else(|| holding.what.clone());
+            values.map(move |value| Part { what: what.clone(), value: value.clone() })
+        });
+        Content { parts: parts.collect(), ..Content::default() }
     } else {
-        held_by_name(call, catalog)
+        held::of(call, runs(&guess, catalog), catalog)
     };
-    let says_what = holds.iter().any(|holding| matches!(holding.what, Held::Command | Held::Code(_)));
+    let says_what = !content.calls.is_empty() || content.parts.iter().any(Part::is_run);
     if !described && guess.is_open && !says_what && guess.tier < Tier::Medium {
         (guess.tier, guess.by) = (Tier::Medium, By::Unknown);
     }
@@ -136,29 +159,33 @@ pub fn verdict(call: &ToolCall, catalog: &Catalog) -> Verdict {
         findings.push(of_warning(span));
     }
     findings.extend(call.marks.iter().map(|mark| of_mark(mark, call, span)));
-    let all = |of: fn(&Tool) -> &[String]| own().flat_map(|one| of(one.tool).iter().cloned()).collect();
-    Verdict { base, findings, holds, kind: guess.kind, show: all(|tool| &tool.show), guessed: !described }
-}
-
-/// What the properties of a tool hold that nothing describes, by their names.
-fn held_by_name(call: &ToolCall, catalog: &Catalog) -> Vec<Holding> {
-    let Value::Object(members) = &call.input else { return Vec::new() };
-    let mut holds = Vec::new();
-    for name in members.keys() {
-        let plain = words::plain(name);
-        let list =
-            catalog.lexicon().lexicon.held.iter().find(|list| list.words.iter().any(|word| stands_for(word, &plain)));
-        if let Some(what) = list.and_then(|list| Held::named(&list.what)) {
-            holds.push(Holding { at: pointer::member("", name), what });
-        }
+    if content.is_cut || depth >= MOST_CALLS && !content.calls.is_empty() {
+        findings.push(of_depth(span));
     }
-    holds
+    let all = |of: fn(&Tool) -> &[String]| own().flat_map(|one| of(one.tool).iter().cloned()).collect();
+    let (show, kind) = (all(|tool| &tool.show), guess.kind.clone());
+    let mut verdict = Verdict { base, findings, parts: content.parts, kind, show, guessed: !described };
+    let is_read = guess.kind.as_ref().is_some_and(|kind| catalog.lexicon().lexicon.harmless.contains(kind));
+    for inner in content.calls.iter().filter(|_| depth < MOST_CALLS) {
+        let inner = verdict_within(inner, catalog, depth + 1);
+        // A thing that is read or made has a name and parameters too, and is no call for that.
+        let counts = |finding: &Finding| !(is_read && matches!(finding.rule.as_str(), GUESS));
+        verdict.findings.extend(inner.findings.into_iter().filter(counts).map(|one| Finding { span, ..one }));
+        verdict.base = verdict.base.max(inner.base);
+        verdict.parts.extend(inner.parts.into_iter().filter(|part| !verdict.parts.contains(part)).collect::<Vec<_>>());
+    }
+    verdict
 }
 
-/// Whether a word of the list stands for this name: itself, or behind `*_` its end.
-fn stands_for(word: &str, name: &str) -> bool {
-    let ends = |end: &str| name.strip_suffix(end).is_some_and(|front| front.len() > 1 && front.ends_with('_'));
-    word == name || word.strip_prefix("*_").is_some_and(ends)
+/// Whether a tool runs what it is given, as far as its name tells.
+fn runs(guess: &Guess, catalog: &Catalog) -> bool {
+    guess.kind.as_ref().is_some_and(|kind| catalog.lexicon().lexicon.open.contains(kind))
+}
+
+/// What is said of an input that holds more than is looked at.
+fn of_depth(span: Span) -> Finding {
+    let reason = "Its input holds more, one part within the other, than is looked at.".to_owned();
+    Finding { reason, ..Finding::plain(DEPTH, Tier::Medium, Reversibility::Hard, "", span) }
 }
 
 /// A finding of an entry.
@@ -264,24 +291,32 @@ mod tests {
         ] {
             assert_eq!(guessed(&of(name, input)), wanted, "{name}");
         }
+        for (name, input, wanted) in [
+            ("invoke", json!({"language": "rust", "code": "x"}), true),
+            ("invoke", json!({"language": "python", "code": "x"}), false),
+            ("call_tool", json!({"name": "list_files", "arguments": {}}), false),
+        ] {
+            assert_eq!(guessed(&of(name, input)), wanted, "{name}");
+        }
         let description = Some("Lists the reports that were run. Read-only.".to_owned());
         let told = ToolCall { description, ..ToolCall::new("run_report", json!({})) };
         assert!(!guess::guess(&told, catalog.lexicon()).is_open);
     }
 
     #[test]
-    fn a_word_of_the_list_stands_for_itself_or_for_the_end_of_a_name() {
-        for (word, name, wanted) in [
-            ("command", "command", true),
-            ("command", "cli_command", false),
-            ("*_command", "cli_command", true),
-            ("*_command", "my_cli_command", true),
-            ("*_command", "command", false),
-            ("*_command", "_command", false),
-            ("*_command", "telecommand", false),
-            ("*_command", "command_id", false),
-        ] {
-            assert_eq!(stands_for(word, name), wanted, "{word} {name}");
-        }
+    fn a_call_in_a_call_is_judged_as_the_call_it_is() {
+        let catalog = Catalog::builtin();
+        let rules = |name: &str, input: Value| -> Vec<String> {
+            let verdict = verdict(&ToolCall::new(name, input), &catalog);
+            verdict.findings.into_iter().map(|finding| finding.rule).collect()
+        };
+        let payment = json!({"tool": "payment.send", "arguments": {"amount": 1}});
+        let paid = |rules: &[String]| rules.iter().any(|rule| rule == "tools.payment");
+        assert!(paid(&rules("list_items", payment.clone())));
+        assert!(paid(&rules("call_tool", json!({"calls": [{"tool": "list_files", "input": {}}, payment.clone()]}))));
+        let deep = (0..=MOST_CALLS).fold(payment, |inner, _| json!({"tool": "call_tool", "arguments": inner}));
+        assert!(rules("call_tool", deep).iter().any(|rule| rule == DEPTH));
+        // A view that has a name and parameters is no call of what it is named after.
+        assert_eq!(rules("get_view", json!({"name": "deleted_items", "parameters": {}})), Vec::<String>::new());
     }
 }

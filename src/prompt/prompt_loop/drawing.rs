@@ -21,7 +21,13 @@ impl PromptLoop<'_> {
             return self.draw_lines();
         }
         let size = self.tty.size();
+        // Once there is room again it must be read anew.
+        let was_small = std::mem::replace(&mut self.small, !size.is_enough());
+        if was_small && !self.small {
+            self.shown = None;
+        }
         let lines = match self.dialog.page() {
+            _ if self.small => card::too_small(self.left(), size),
             Some(top) => self.page(top, size),
             None => card::card(&self.view, &self.state(), size, &self.look),
         };

@@ -93,8 +93,8 @@ const fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// The rules for the words that guard's own doctor says, which no program is called.
-pub(in crate::store) const CANARY: &str = "guard.canary";
+/// The rules for the words that guard's own doctor says.
+pub(in crate::store) const CANARY: &str = crate::judge::risk::TRIAL;
 
 /// Whether nothing was found but what guard's own doctor says to try guard: whoever answered it, it was no person's work.
 #[must_use]

@@ -70,6 +70,39 @@ fn whatever_becomes_of_the_window_the_command_stays_in_sight() {
 }
 
 #[test]
+fn in_a_window_that_is_too_small_no_yes_is_taken() {
+    let mut asked = asked(80, 24);
+    asked.terminal.resize(20, 8);
+    let flat = |screen: &str| screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    asked
+        .terminal
+        .wait_until("that it is too small", |screen| flat(screen).contains("window is too small for the card"));
+    let clock = |screen: &str| flat(screen).split(" s: this").next().map(str::to_owned);
+    let first = clock(&asked.terminal.screen());
+    for key in ["y", "a", "s", "\r"] {
+        asked.terminal.send(key);
+        asked.terminal.settle(Duration::from_millis(200));
+    }
+    // The clock goes on, in one place.
+    asked.terminal.wait_until("another second", |screen| clock(screen) != first);
+    let screen = asked.terminal.screen();
+    assert_eq!(flat(&screen).matches("No yes is taken").count(), 1, "{screen}");
+    assert!(asked.terminal.try_exit().is_none(), "{screen}");
+    // With room again it is read again, and answered.
+    asked.terminal.resize(80, 24);
+    asked.terminal.wait_for("y once");
+    asked.read();
+    asked.terminal.send("y");
+    assert_eq!(asked.answer(), "Once");
+
+    let mut asked = self::asked(80, 24);
+    asked.terminal.resize(20, 8);
+    asked.terminal.wait_until("that it is too small", |screen| flat(screen).contains("too small"));
+    asked.terminal.send("n");
+    assert!(asked.answer().starts_with("No"));
+}
+
+#[test]
 fn a_window_that_shrinks_below_the_card_draws_it_at_the_top() {
     let mut asked = Asked::script(&["sh", "-c", "for n in 1 2 3 4 5 6 7 8 9; do echo line $n; done; exec ./ask"], &[]);
     asked.read();

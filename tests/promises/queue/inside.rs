@@ -62,7 +62,7 @@ fn stands_above(home: &Home, asker: Asker, has_said: impl Fn(&str) -> bool) {
     while !std::fs::read_to_string(&said).is_ok_and(|said| has_said(&said)) {
         std::thread::sleep(Duration::from_millis(20));
     }
-    is_refused(home, &asker.id, "stands above", 1);
+    is_refused(home, &asker.id, "have the same parent process", 1);
     person(home, &["deny", &asker.id]).wait_exit();
     asker.end();
     assert_eq!(home.ran(), 0);

@@ -17,8 +17,10 @@ use crate::queue::stage::{Asker, apart};
 
 pub use crate::queue::stage::FLAGGED;
 
-/// The accounts. `ada` may answer, `agent` asks, `bob` is nobody in particular.
-pub const ACCOUNTS: [(&str, u32); 4] = [("guard", 4100), ("ada", 4101), ("agent", 4102), ("bob", 4103)];
+/// The accounts. `ada` may answer, `agent` asks, `bob` is nobody in particular; `guard-gateway` is the gateway's, where the
+/// configuration names it.
+pub const ACCOUNTS: [(&str, u32); 5] =
+    [("guard", 4100), ("ada", 4101), ("agent", 4102), ("bob", 4103), ("guard-gateway", 4104)];
 
 /// What root's configuration says beside the account and the socket.
 pub const ADA: &str = "approvers = [\"ada\"]\n";

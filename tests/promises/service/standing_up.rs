@@ -48,6 +48,11 @@ fn it_does_not_begin_without_people_who_exist() {
         ("approvers = [\"nobody-there\"]\n", "there is no account nobody-there"),
         ("approvers = [\"guard\"]\n", "the account of the service approves nothing"),
         ("approvers = [\"ada\"]\nfolder = \"/x\"\n", "no such key"),
+        ("approvers = [\"ada\"]\ngateway = \"nobody-there\"\n", "there is no account nobody-there"),
+        ("approvers = [\"ada\"]\ngateway = \"ada\"\n", "the gateway runs as neither root, nor"),
+        ("approvers = [\"ada\"]\ngateway = \"guard\"\n", "the gateway runs as neither root, nor"),
+        ("approvers = [\"ada\"]\ngateway = \"root\"\n", "the gateway runs as neither root, nor"),
+        ("approvers = [\"ada\"]\ngateway_unsigned_tier = 4\n", "a tier from 0 to 3"),
     ] {
         let Some(machine) = Machine::with(lines) else { return };
         fails(&machine, "guard", &[], why);

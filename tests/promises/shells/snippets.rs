@@ -96,7 +96,7 @@ pub const POSIX: &[&str] = &[
     "sleep 0.01 & wait; echo waited",
     "sh -c 'exit 5' & wait $!; echo $?",
     "cat & wait",
-    "{ sleep 0.01; echo late; } & echo early; wait",
+    "{ sleep 0.5; echo late; } & echo early; wait",
     "for i in 1 2; do cat & done; wait",
     "f() { cat & wait; }; f",
     "echo a; # comment ; echo no\necho b",

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::super::message::{Row, SettledBy, Text};
 use super::{Connection, Or, both_of, path, told};
 use crate::app::export::deliver;
 use crate::judge::approved::{GrantId, Place, Receipt, Until, What};
@@ -12,6 +11,7 @@ use crate::judge::invocation::{Line, Request, Session};
 use crate::judge::policy::ApprovalReason;
 use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
+use crate::service::message::{Row, SettledBy, Text};
 use crate::store::{End, Handed, IntentRow, NewGrant, Retention, Settled, Store};
 
 impl Connection<'_> {

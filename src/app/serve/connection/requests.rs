@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::message::{Given, New, Text};
+use super::super::server::ALL;
 use super::{Connection, MAX_LATE, MAX_WAIT, Or, reply, told};
 use crate::app::approvals::place::attempted;
 use crate::app::approver::sign;
@@ -17,6 +17,7 @@ use crate::judge::invocation::{Digest, Invocation, Request};
 use crate::judge::policy::Refusal;
 use crate::judge::risk::{Risk, Tier};
 use crate::service::line::Lines;
+use crate::service::message::{Given, New, Text};
 use crate::store::queue::{self, Answer, Filed, Found, NewRequest, Outcome, Pending, State, Told, Whole};
 use crate::world::identity::Caller;
 
@@ -70,6 +71,7 @@ impl Connection<'_> {
         if let (Filed::Waits { id, .. }, true) = (&filed, new.waits) {
             self.filed.push(id.clone());
         }
+        self.house.ring(ALL);
         Ok(filed)
     }
 
@@ -92,6 +94,10 @@ impl Connection<'_> {
             }
             let by = format!("request {id}, approved by {} in row {}", answered.by, answered.row);
             self.taken.insert(*digest, by);
+        }
+        // Whoever waits asks again at every byte, and is not told of its own question.
+        if !matches!(found, Found::Waiting | Found::Late) {
+            self.house.ring(ALL);
         }
         Ok(found)
     }
@@ -139,20 +145,30 @@ impl Connection<'_> {
 
     /// Tells of what happens to a request, for as long as the other end listens. Who waited and is gone has given up.
     pub(super) fn listen(self, id: &str, mut lines: Lines) {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let found = self.visible(id).and_then(|found| found.ok_or_else(|| format!("there is no request {id}")));
-        let stream = found.and_then(|_| lines.stream().try_clone().map_err(|error| error.to_string()));
+        match found {
+            Ok(_) => {
+                self.tell_of(id, lines);
+                self.gone(id);
+            }
+            Err(why) => drop(lines.send(reply::<()>(Err(why)))),
+        }
+    }
+
+    /// Sends a byte whenever something happens to a request, or to any of [`ALL`], until the other end says or ends
+    /// anything.
+    pub(super) fn tell_of(&self, id: &str, mut lines: Lines) {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let key = NEXT.fetch_add(1, Ordering::Relaxed);
-        match stream {
+        match lines.stream().try_clone() {
             Ok(stream) => self.house.remember(id, key, stream),
-            Err(why) => return drop(lines.send(reply::<()>(Err(why)))),
+            Err(error) => return drop(lines.send(reply::<()>(Err(error.to_string())))),
         }
         if lines.send(reply(Ok(()))).is_ok() {
             // Nothing is said here any more: whatever comes ends it.
             let _ = lines.receive(None);
         }
         self.house.forget(id, key);
-        self.gone(id);
     }
 
     /// The process at the other end is gone, and what it waited for is waited for no more.
@@ -163,6 +179,7 @@ impl Connection<'_> {
             && let Ok(queue) = self.queue()
         {
             let _ = queue.give_up(id);
+            self.house.ring(ALL);
         }
     }
 
@@ -225,7 +242,7 @@ impl Connection<'_> {
             by: self.user(),
             words: given.words.as_deref(),
             signatures: &given.signatures,
-            waited_for: pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now(),
+            waited_for: is_waited_for(&pending),
             approvals,
             signer: &signer,
             scope: given.scope,
@@ -254,4 +271,9 @@ impl Connection<'_> {
         self.approver(what)?;
         self.peer.why_no_person().map_or(Ok(()), |why| Err(Refusal::Attempt { why }.to_string()))
     }
+}
+
+/// Whether the guard that asked is there and waits.
+pub(super) fn is_waited_for(pending: &Pending) -> bool {
+    pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now()
 }

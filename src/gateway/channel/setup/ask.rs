@@ -8,6 +8,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use nix::unistd::Uid;
 use serde_json::json;
 
 use super::TAP;
@@ -56,6 +57,8 @@ pub struct New<'a> {
     pub name: &'a str,
     /// Where what is typed in is kept.
     pub folder: &'a Path,
+    /// The account that reads it, where that is not this one.
+    pub reader: Option<Uid>,
 }
 
 /// What was given with options.
@@ -199,7 +202,11 @@ impl New<'_> {
         std::fs::create_dir_all(self.folder).map_err(|error| format!("{}: {error}", self.folder.display()))?;
         let mut options = std::fs::OpenOptions::new();
         let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
-        let done = file.and_then(|mut file| writeln!(file, "{text}"));
+        let given = |file: &std::fs::File| match self.reader {
+            Some(reader) => std::os::unix::fs::fchown(file, Some(reader.as_raw()), None),
+            None => Ok(()),
+        };
+        let done = file.and_then(|mut file| given(&file).and_then(|()| writeln!(file, "{text}")));
         done.map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(path)
     }
@@ -294,7 +301,7 @@ mod tests {
     #[tokio::test]
     async fn where_a_secret_lies_is_written_and_never_what_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        let new = New { kind: Kind::Ntfy, name: "phone", folder: folder.path() };
+        let new = New { kind: Kind::Ntfy, name: "phone", folder: folder.path(), reader: None };
         let url = Some("https://ntfy.test/guard-x7".to_owned());
         let mut given = Given { url, ..Given::default() };
         assert!(!new.ask(&given).await.unwrap().contains("token"), "a topic without one");
@@ -313,7 +320,7 @@ mod tests {
     #[tokio::test]
     async fn a_program_is_one_that_may_be_run_and_only_a_program_takes_one() {
         let folder = tempfile::tempdir().unwrap();
-        let new = |kind: Kind| New { kind, name: "mine", folder: folder.path() };
+        let new = |kind: Kind| New { kind, name: "mine", folder: folder.path(), reader: None };
         let script = folder.path().join("tell");
         std::fs::write(&script, "#!/bin/sh\n").unwrap();
         let with =

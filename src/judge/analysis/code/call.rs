@@ -12,7 +12,7 @@ const MAX_CARRIED: usize = 32;
 impl Reader<'_> {
     /// Ruby, Perl and Lua call without brackets.
     pub fn takes_bare_arguments(&self, of: &Expression) -> bool {
-        const BARE: [&str; 23] = [
+        const BARE: [&str; 24] = [
             "chdir",
             "system",
             "exec",
@@ -36,6 +36,7 @@ impl Reader<'_> {
             "glob",
             "send",
             "decode_base64",
+            "syscall",
         ];
         let Some(name) = of.name.as_deref() else { return false };
         let bare = match self.language {
@@ -233,6 +234,9 @@ impl Reader<'_> {
         }
         let first = arguments.first().and_then(|argument| argument.text.clone());
         self.functions.called(&callee, &arguments);
+        self.roots.extend(
+            arguments.iter().filter(|_| ADDS_ROOT.contains(&callee.as_str())).filter_map(|root| root.text.clone()),
+        );
         // Modules that are named by a string.
         let module = match callee.as_str() {
             "require" | "__import__" | "importlib.import_module" | "import" | "sys.modules.get" | "modules.get" => {
@@ -291,6 +295,10 @@ impl Reader<'_> {
             }
             self.calls.push(call);
             return Expression { name: Some(callee), carried, called: true, ..Expression::default() };
+        }
+        // A method that is called by a name which nobody knows.
+        if let Some(receiver) = self.sends_unknown(&callee, first.as_deref()) {
+            self.calls.push(Call::new("computed".into(), vec![Value::text(receiver)]));
         }
         if let Some((function, rest)) = self.handed_on(&callee, &arguments) {
             let args: Vec<Value> = rest.iter().cloned().flat_map(Expression::values).collect();
@@ -356,6 +364,9 @@ impl Reader<'_> {
         Expression { name: Some(callee), carried, called: true, secret, ..Expression::default() }
     }
 }
+
+/// Calls that add a directory to those in which modules are looked for.
+const ADDS_ROOT: [&str; 4] = ["sys.path.insert", "sys.path.append", "site.addsitedir", "package.path"];
 
 /// Calls that write a text into a file which they name.
 const WRITES: [&str; 7] =

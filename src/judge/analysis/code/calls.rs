@@ -25,6 +25,7 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
         functions: Functions::of(language, &tokens),
         loose: Vec::new(),
         modules: BTreeSet::new(),
+        roots: Vec::new(),
         tokens,
     };
     let caught =
@@ -75,6 +76,7 @@ pub(super) fn bound_by(
         functions: Functions::default(),
         loose: Vec::new(),
         modules: BTreeSet::new(),
+        roots: Vec::new(),
         tokens,
     };
     reader.all();
@@ -108,6 +110,8 @@ pub(super) struct Reader<'a> {
     pub loose: Vec<String>,
     /// Modules that are imported and may lie beside the code.
     pub modules: BTreeSet<String>,
+    /// Directories that the code adds to those in which modules are looked for.
+    pub roots: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -163,13 +167,14 @@ impl Reader<'_> {
             }
             Some("for" | "foreach") if matches!(self.language, "perl" | "php") => self.each(),
             // Code by the path of its file.
-            Some("do" | "require") if matches!(self.language, "perl" | "ruby") => {
+            Some(word @ ("do" | "require" | "require_relative")) if matches!(self.language, "perl" | "ruby") => {
+                let beside = if word == "require_relative" { "./" } else { "" };
                 self.at += 1;
-                if let Some(Token::Text(file)) =
-                    self.peek(0).filter(|token| matches!(token, Token::Text(text) if text.starts_with(['/', '.'])))
-                {
-                    let call = Call::new("run-file".into(), vec![super::value(file)]);
-                    self.calls.push(call);
+                // A path, whole or put together; any other name is a module's.
+                if matches!(self.peek(0), Some(Token::Text(_) | Token::Mark('('))) {
+                    let file = self.expression(0).text.map(|text| format!("{beside}{text}"));
+                    let file = file.filter(|text| text.starts_with(['/', '.', HOLE]));
+                    self.calls.extend(file.map(|file| Call::new("run-file".into(), vec![super::value(&file)])));
                 }
             }
             Some("def") if self.language == "python" => self.fixtures(),
@@ -375,6 +380,9 @@ impl Reader<'_> {
     pub fn imported(&mut self, module: &str) {
         if !module.is_empty() && !module.contains(['.', '/', HOLE]) && self.modules.insert(module.to_owned()) {
             self.calls.push(Call::new("import-module".into(), vec![Value::text(module)]));
+            let below = |root: &String| super::value(&format!("{}/{module}", root.trim_end_matches('/')));
+            let found = self.roots.iter().map(|root| Call::new("import-module".into(), vec![below(root)]));
+            self.calls.extend(found);
         }
     }
 

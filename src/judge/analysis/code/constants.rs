@@ -277,6 +277,13 @@ impl Reader<'_> {
         Some((super::names::plain_name(self.language, format!("{}{function}", of.unwrap_or_default())), rest))
     }
 
+    /// What a method is called of by a name that is not known, where Ruby calls it by that: `Kernel` where nothing is named.
+    pub fn sends_unknown<'c>(&self, callee: &'c str, name: Option<&str>) -> Option<&'c str> {
+        let (of, last) = callee.rsplit_once('.').unwrap_or(("Kernel", callee));
+        let sends = self.language == "ruby" && matches!(last, "send" | "public_send" | "__send__");
+        (sends && name.is_none_or(|name| name.contains(HOLE))).then_some(of)
+    }
+
     /// A path with a tilde in front made whole.
     fn at_home(&self, text: &str) -> String {
         text.strip_prefix('~').map_or_else(|| text.to_owned(), |rest| format!("{}{rest}", self.world.home))

@@ -394,7 +394,21 @@ impl Reader<'_> {
                 format!("{whole}.{part}")
             }
             ("python", "__getattribute__" | "__getattr__") => format!("{before}.{}", text(0)?),
-            ("python", "attrgetter") => text(0)?,
+            // `attrgetter("f")(module)`, `methodcaller("f", x)(module)`
+            ("python", "attrgetter") if of.called => {
+                let whole = format!("{}.{}", name(0)?, of.carried.first()?.known()?);
+                return Some(Expression::of_name(plain_name(self.language, whole)));
+            }
+            ("python", "methodcaller") if of.called => {
+                let (method, given) = of.carried.split_first()?;
+                let callee = plain_name(self.language, format!("{}.{}", name(0)?, method.known()?));
+                self.calls.push(Call::new(callee, given.to_vec()));
+                return Some(Expression::default());
+            }
+            ("js" | "mongo", "eval") if before.is_empty() && text(0).is_some_and(|text| is_name(&text)) => {
+                self.calls.push(Call::new(callee.to_owned(), vec![Value::text(text(0)?)]));
+                text(0)?
+            }
             ("python", "resolve_name" | "locate") => text(0)?.replace(':', "."),
             ("ruby", "method" | "instance_method" | "const_get" | "public_method") => {
                 let whole = text(0)?;
@@ -416,4 +430,10 @@ impl Reader<'_> {
         };
         Some(Expression { carried: of.carried.clone(), ..Expression::of_name(plain_name(self.language, whole)) })
     }
+}
+
+/// Whether code is nothing but a name.
+fn is_name(code: &str) -> bool {
+    let code = code.trim();
+    !code.is_empty() && code.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.'))
 }

@@ -17,6 +17,9 @@ pub enum Token {
     Line,
 }
 
+/// Functions of Ruby behind which a text may stand without brackets and without a letter for its kind.
+const TAKE_TEXT: [&str; 7] = ["eval", "exec", "p", "print", "puts", "spawn", "system"];
+
 /// The deepest nesting of code in strings in code.
 const MAX_NESTING: u8 = 6;
 
@@ -146,6 +149,7 @@ impl Scanner<'_> {
         {
             match name.as_str() {
                 "qx" => self.tokens.push(Token::Shell(text)),
+                "qq" => self.interpolated(&text),
                 "qw" => self.word_list('(', &text, ')'),
                 _ => self.tokens.push(Token::Text(text)),
             }
@@ -208,10 +212,11 @@ impl Scanner<'_> {
     fn begins_text(&self) -> bool {
         let apart = self.at.checked_sub(1).and_then(|at| self.chars.get(at)).is_some_and(|c| c.is_whitespace());
         let named = matches!(self.tokens.last(), Some(Token::Name(_)));
-        apart
-            && named
-            && matches!(self.peek(1), 'q' | 'Q' | 'w' | 'W' | 'i' | 'I' | 'x')
-            && matches!(self.peek(2), '(' | '{' | '[' | '<')
+        let kind = matches!(self.peek(1), 'q' | 'Q' | 'w' | 'W' | 'i' | 'I' | 'x');
+        // A number has no remainder by a bracket that stands right behind the mark, but a name may.
+        let takes_text = || matches!(self.tokens.last(), Some(Token::Name(name)) if TAKE_TEXT.contains(&name.as_str()));
+        let open = |c: char| matches!(c, '(' | '{' | '[' | '<');
+        apart && named && (kind && open(self.peek(2)) || open(self.peek(1)) && takes_text())
     }
 
     /// A slash begins a regular expression where no value stands in front of it.

@@ -100,6 +100,10 @@ impl Scanner<'_> {
             return;
         }
         let (digits, radix) = match next {
+            '0'..='9' if self.language == "lua" => {
+                self.at -= 1;
+                (3, 10)
+            }
             'x' => (2, 16),
             'u' if self.peek(0) != '{' => (4, 16),
             '0'..='7' => {
@@ -149,6 +153,22 @@ impl Scanner<'_> {
         self.chars.get(begin..end).unwrap_or_default().iter().collect()
     }
 
+    /// A text with code in it as between double quotes, whatever marks stand around it.
+    pub fn interpolated(&mut self, text: &str) {
+        let mut quoted = String::from('"');
+        let mut escaped = false;
+        for c in text.chars() {
+            if c == '"' && !escaped {
+                quoted.push('\\');
+            }
+            escaped = c == '\\' && !escaped;
+            quoted.push(c);
+        }
+        quoted.push('"');
+        let tokens = nested(self.language, &quoted, self.depth + 1);
+        self.tokens.extend(tokens);
+    }
+
     pub fn backtick(&mut self) {
         self.at += 1;
         let mut text = String::new();
@@ -182,8 +202,9 @@ impl Scanner<'_> {
             self.at += 1;
         }
         match self.delimited() {
-            Some(text) if kind == 'x' => self.tokens.push(Token::Shell(text)),
+            Some(text) if kind == 'x' => self.tokens.push(Token::Shell(without_code(&text))),
             Some(text) if matches!(kind, 'w' | 'W' | 'i' | 'I') => self.word_list('[', &text, ']'),
+            Some(text) if kind != 'q' => self.interpolated(&text),
             Some(text) => self.tokens.push(Token::Text(text)),
             None => {
                 self.at = begin + 1;
@@ -273,9 +294,25 @@ impl Scanner<'_> {
             }
         }
         let line = line.trim_start_matches(['"', '\'', '`']);
-        self.tokens.push(if quote == '`' { Token::Shell(text) } else { Token::Text(text) });
+        match quote {
+            '`' => self.tokens.push(Token::Shell(without_code(&text))),
+            '\'' => self.tokens.push(Token::Text(text)),
+            _ => self.interpolated(&text),
+        }
         self.chars = line.chars().chain(['\n']).chain(after.chars()).collect();
         self.at = 0;
         true
     }
+}
+
+/// A command of Ruby in which nothing is known of what `#{…}` gives.
+fn without_code(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, code)) = rest.split_once("#{") {
+        plain.push_str(before);
+        plain.push(super::HOLE);
+        rest = code.split_once('}').map_or("", |(_, behind)| behind);
+    }
+    plain + rest
 }

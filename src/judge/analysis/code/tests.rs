@@ -550,3 +550,42 @@ fn a_function_is_read_with_what_each_call_hands_it() {
     }
     has("python", &format!("{clean}clean('a')\nclean(y)"), "shutil.rmtree(?)");
 }
+
+#[test]
+fn what_is_interpolated_between_any_marks_is_worked_out() {
+    has("perl", "$x = 'sys' . 'tem'; eval qq{$x 'a'}", "eval(system 'a')");
+    has("perl", "system q{$x}", "system($x)");
+    has("perl", "$d = 'a'; system(qq(rm \"$d\"))", "system(rm \"a\")");
+    has("ruby", "d = 'a'; system %Q(rm #{d})", "system(rm a)");
+    has("ruby", "d = 'a'; system %(rm #{d})", "system(rm a)");
+    has("ruby", "system %q(rm #{d})", "system(rm #{d})");
+    has("ruby", "d = 'a'\nsystem <<X\nrm #{d}\nX\n", "system(rm a\n)");
+    has("ruby", "system <<'X'\nrm #{d}\nX\n", "system(rm #{d}\n)");
+    has("ruby", "%x{rm #{d}}", "backtick(?)");
+    has("lua", "load('\\111\\115.execute(\"a\")')", "load(os.execute(\"a\"))");
+    assert_eq!(seen("ruby", "rest = count %(3)"), [""; 0]);
+}
+
+#[test]
+fn code_whose_path_is_put_together_is_that_file() {
+    has("perl", "$f = 'x.pl'; do \"./$f\"", "run-file(./x.pl)");
+    has("perl", "require \"./$ENV{F}\"", "run-file(?)");
+    has("ruby", "require './' + 'x'", "run-file(./x)");
+    has("ruby", "require_relative 'x'", "run-file(./x)");
+    assert_eq!(seen("ruby", "require 'json'"), [""; 0]);
+    assert_eq!(seen("perl", "require Foo::Bar; do { 1 };"), [""; 0]);
+    has("python", "import sys\nsys.path.insert(0, 'lib/')\nimport m", "import-module(lib/m)");
+    has("python", "import sys\nsys.path.append('lib')\nimport m", "import-module(m)");
+}
+
+#[test]
+fn a_function_that_is_named_by_a_text_is_that_function() {
+    has("js", "eval('require')('child_process').execSync('a')", "child_process.execSync(a)");
+    has("python", "import operator, os\noperator.methodcaller('system', 'a')(os)", "os.system(a)");
+    has("python", "import operator, os\noperator.attrgetter('system')(os)('a')", "os.system(a)");
+    has("ruby", "Object.send(x.join, 'a')", "computed(Kernel)");
+    has("ruby", "File.public_send(x, 'a')", "computed(File)");
+    let sends = |text: &str| seen("ruby", text).iter().any(|call| call.starts_with("computed"));
+    assert!(!sends("File.send(:delete, 'a')"));
+    assert!(!sends("puts x.join('send')"));
+}

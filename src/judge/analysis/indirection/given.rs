@@ -18,7 +18,7 @@ use crate::judge::analysis::shells::dialect;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::glob;
-use crate::judge::rules::model::{Load, Tasks};
+use crate::judge::rules::model::{Load, OptionSpec, Tasks, ValueKind};
 use crate::judge::syntax;
 use crate::judge::syntax::tree::Dialect;
 
@@ -53,9 +53,9 @@ impl Walker<'_> {
                 self.tasks_in_files(state, frame, load, ran);
                 continue;
             }
-            let mut files: Vec<Value> = option_values(ran.args, &load.options);
+            let mut files: Vec<Value> = option_values(ran.args, &load.options).into_iter().flat_map(listed).collect();
             if load.operands {
-                files.extend(self.operand_files(state, load, ran.args));
+                files.extend(self.operand_files(state, load, ran));
             }
             for name in &load.variables {
                 let text = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
@@ -83,7 +83,8 @@ impl Walker<'_> {
     }
 
     /// The operands that may name a file which is loaded.
-    fn operand_files(&self, state: &State, load: &Load, args: &[Field]) -> Vec<Value> {
+    fn operand_files(&self, state: &State, load: &Load, ran: Ran<'_>) -> Vec<Value> {
+        let args = ran.args;
         let may_be = |field: &&Field| {
             let text = field.value.rough();
             let plain = !text.starts_with('-') && !text.contains("://") && !load.words.iter().any(|word| *word == text);
@@ -93,7 +94,7 @@ impl Walker<'_> {
         };
         // What an option in front of a package takes is another place.
         let taken =
-            |at: usize| at > 0 && args.get(at - 1).is_some_and(|before| before.value.leading().starts_with('-'));
+            |at: usize| at > 0 && args.get(at - 1).is_some_and(|before| self.takes_next(ran.name, &before.value));
         let is_package = !load.words.is_empty() && !load.endings.is_empty();
         let operands = args.iter().enumerate().filter(|(at, _)| !is_package || !taken(*at)).map(|(_, field)| field);
         let named = operands.filter(may_be).map(|field| field.value.clone());
@@ -109,6 +110,15 @@ impl Walker<'_> {
             !load.changed || path.is_none_or(|path| self.is_changed(&path))
         };
         named.map(part).filter(is_new).collect()
+    }
+
+    /// Whether a program is described as taking the next argument for the value of this one.
+    fn takes_next(&self, program: &str, argument: &Value) -> bool {
+        let Some(name) = argument.known_text().filter(|name| name.starts_with('-')) else { return false };
+        let Some(program) = self.catalog.program(program) else { return true };
+        let subs = program.subs.iter().flat_map(|sub| &sub.options);
+        let is_it = |option: &&OptionSpec| option.names.contains(&name);
+        program.options.iter().chain(subs).find(is_it).is_some_and(|option| option.value == ValueKind::Required)
     }
 
     /// Whether the line or an earlier command of the session wrote a file. What is fetched is judged where that is.
@@ -151,7 +161,9 @@ impl Walker<'_> {
         // A module by its name.
         let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
         let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
-        let file = module.map_or_else(|| file.clone(), |name| Value::text(name.replace('.', "/")));
+        // `package.module:application`
+        let path = |name: String| Value::text(name.split(':').next().unwrap_or_default().replace('.', "/"));
+        let file = module.map_or_else(|| file.clone(), path);
         let mut dirs = vec![String::new()];
         if load.language == "python" && !file.leading().starts_with('/') {
             let path = variable(state, env, "PYTHONPATH").and_then(|path| path.known_text()).unwrap_or_default();
@@ -263,6 +275,17 @@ impl Walker<'_> {
         child.set_scalar("PATH", Value::text(path));
         child.export("PATH");
         child
+    }
+}
+
+/// What a value names: itself, or, where it is a list of options for another program, what these are given.
+fn listed(value: Value) -> Vec<Value> {
+    match value.known_text().filter(|text| text.starts_with('-')) {
+        Some(options) => {
+            let words = options.split([' ', '=']).filter(|word| !word.is_empty() && !word.starts_with('-'));
+            words.map(Value::text).collect()
+        }
+        None => vec![value],
     }
 }
 

@@ -25,6 +25,29 @@ fn a_program_in_front_of_the_systems_is_judged_by_what_it_says() {
 }
 
 #[test]
+fn a_program_that_the_line_copies_or_links_into_place_is_judged_by_what_it_says() {
+    let script = ("/home/dev/project/x.sh", "#!/bin/sh\nrm x\n");
+    for text in [
+        "cp x.sh tools/git; PATH=$PWD/tools:$PATH git status",
+        "ln -s $PWD/x.sh tools/git; PATH=tools:$PATH git status",
+        "cp x.sh tools/git; tools/git status",
+    ] {
+        assert!(removes(text, &[script]), "{text}\n{}", dump(&facts_with(&line(text), &[script])));
+        assert!(!removes(&text.replace("tools/git;", "tools/hg;").replace("tools/git ", "git "), &[script]), "{text}");
+    }
+}
+
+#[test]
+fn a_line_of_the_history_and_what_is_typed_into_another_program_is_no_name() {
+    for text in ["!!", "!ls", "man man\n!/bin/sh"] {
+        assert_eq!(facts_with(&line(text), &[]).opaque.len(), 1, "{text}");
+    }
+    for text in ["! ls", "echo '!ls'", "[ ! -e x ]"] {
+        assert!(facts_with(&line(text), &[]).opaque.is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn the_systems_own_program_comes_first_where_it_stands_first() {
     for text in ["PATH=$PATH:$PWD/tools git status", "PATH=/usr/bin:tools git status", "git status"] {
         assert!(!removes(text, &[PLANTED]), "{text}");
@@ -76,8 +99,37 @@ fn what_zsh_calls_by_itself_is_walked() {
         "f() { rm x; }; zshexit_functions=(f)",
         "TRAPZERR() { rm x; }; false",
         "print -P '$(rm x)'",
+        "command_not_found_handler() { rm x; }; frob",
     ] {
         let facts = facts_with(&line_in(text, Dialect::Zsh, &[]), &[]);
         assert!(programs(&facts).contains(&"rm x".to_owned()), "{text}\n{}", dump(&facts));
     }
+}
+
+#[test]
+fn what_bash_calls_by_itself_is_walked() {
+    let text = "command_not_found_handle() { rm x; }; frob";
+    assert!(removes(text, &[]));
+    let zsh = facts_with(&line_in(text, Dialect::Zsh, &[]), &[]);
+    assert!(!programs(&zsh).contains(&"rm x".to_owned()));
+}
+
+#[test]
+fn tables_of_zsh_that_stand_for_others_are_followed() {
+    let harms = |text: &str, files: &[(&str, &str)]| {
+        let line = line_in(text, Dialect::Zsh, &[("PATH", "/usr/bin:/bin")]);
+        programs(&facts_with(&line, files)).contains(&"rm x".to_owned())
+    };
+    assert!(harms("path=($PWD/tools $path); git status", &[PLANTED]));
+    assert!(!harms("path=($path $PWD/tools); git status", &[PLANTED]));
+    assert!(harms("autoload -Uz $PWD/f; f", &[("/home/dev/project/f", "rm x\n")]));
+    let hidden = |text: &str| !facts_with(&line_in(text, Dialect::Zsh, &[]), &[]).opaque.is_empty();
+    assert!(hidden("alias -g G='| sh'; eval 'echo rm G'"));
+    assert!(!hidden("alias -g X='a b'; echo X"));
+}
+
+#[test]
+fn an_alias_of_two_words_is_one_of_fish() {
+    assert!(removes("alias l 'rm'; l x", &[]));
+    assert!(!removes("alias l 'ls'; l x", &[]));
 }

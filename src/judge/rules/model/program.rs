@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Build, Fetch, FlagTest, Load, Unpack};
+use super::{Build, Console, Fetch, FlagTest, Load, Unpack};
 use crate::judge::analysis::effect::Effect;
 use crate::judge::rules::subs::Subs;
 use crate::judge::rules::{glob, subs};
@@ -79,6 +79,8 @@ pub struct Program {
     pub unpacks: Vec<Unpack>,
     /// When it runs the code of the project in which it starts.
     pub builds: Vec<Build>,
+    /// When it waits at a terminal for something to run.
+    pub consoles: Vec<Console>,
     /// What else it runs that stands in files or settings of its own.
     pub follows: Vec<Follow>,
     /// How it is given operands in a file.

@@ -152,3 +152,27 @@ pub struct Build {
     /// It installs packages, which it checks by itself.
     pub installs: bool,
 }
+
+/// When a program that was started at a terminal waits there for something that it runs: an interpreter, a debugger, an
+/// editor with a way out, a multiplexer, a session on another host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Console {
+    /// The programs that do; others may be described together with them.
+    pub programs: Vec<String>,
+    /// What is typed there: the name of a language as in `runs`; empty: what is not known.
+    pub language: String,
+    /// Only with one of these; each is words that stand first and options that stand anywhere. Empty: always.
+    pub words: Vec<String>,
+    /// Without any argument too.
+    pub bare: bool,
+    /// With at most so many operands behind the subcommand.
+    pub operands: Option<u32>,
+    /// It reads the keyboard also where its input is something else.
+    pub keyboard: bool,
+    /// It waits only where its output is the terminal.
+    pub visible: bool,
+    /// Not with one of these options.
+    pub unless: Vec<String>,
+    /// Variables that name another program which is started in its place.
+    pub variables: Vec<String>,
+}

@@ -67,6 +67,8 @@ pub struct Holding {
     /// A JSON pointer, with `*` as in [`ValueTest::at`].
     pub at: String,
     pub what: Held,
+    /// A pointer to the name of its language, which goes before that where one of that name is known.
+    pub language: Option<String>,
 }
 
 /// What a part of the input is.
@@ -84,9 +86,10 @@ pub enum Held {
 
 impl Held {
     /// Languages that are read.
-    const LANGUAGES: [&str; 16] = [
+    const LANGUAGES: [&str; 17] = [
         "sql",
         "python",
+        "ipython",
         "js",
         "ruby",
         "perl",

@@ -9,7 +9,7 @@ use super::{Place, Vocabulary, values};
 use crate::judge::document::At;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{
-    Build, Fetch, Load, OptionSpec, OutputTaint, Program, Sub, Target, Tree, Unpack, WorksIn,
+    Build, Console, Fetch, Load, OptionSpec, OutputTaint, Program, Sub, Target, Tree, Unpack, WorksIn,
 };
 use crate::judge::rules::problem::Problem;
 use crate::judge::tier::Tier;
@@ -270,6 +270,12 @@ pub fn add_builds(
     };
     add(shape.program.get_ref(), &build, |program| &mut program.builds, vocabulary, programs);
     Ok(())
+}
+
+/// Adds to the descriptions of programs when they wait at a terminal for something to run.
+pub fn add_consoles(given: &At<Console>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
+    let console = given.get_ref();
+    add(&console.programs, console, |program| &mut program.consoles, vocabulary, programs);
 }
 
 /// Adds what programs load to their descriptions; one that nothing describes gets one that says no more.

@@ -11,7 +11,7 @@ pub use self::tool::{HoldingShape, ToolShape, ValueTestShape};
 use crate::judge::analysis::class::PathClass;
 use crate::judge::document::{At, Fields};
 use crate::judge::rules::model::{
-    FetchInto, HostClass, InputTest, Lowering, Module, Note, Packed, SettingLine, TaintName, Tasks,
+    Console, FetchInto, HostClass, InputTest, Lowering, Module, Note, Packed, SettingLine, TaintName, Tasks,
 };
 use crate::judge::tier::{Reversibility, Tier};
 
@@ -25,6 +25,7 @@ pub struct File {
     pub fetches: Vec<At<FetchShape>>,
     pub unpacks: Vec<At<UnpackShape>>,
     pub builds: Vec<At<BuildShape>>,
+    pub consoles: Vec<At<Console>>,
     pub rule: Vec<At<RuleShape>>,
     pub tool: Vec<At<ToolShape>>,
     pub paths: Vec<At<PathsShape>>,
@@ -43,6 +44,7 @@ impl File {
             fetches: from.tables("fetches", FetchShape::read),
             unpacks: from.tables("unpacks", UnpackShape::read),
             builds: from.tables("builds", BuildShape::read),
+            consoles: from.tables("consoles", console),
             rule: from.tables("rule", RuleShape::read),
             tool: from.tables("tool", ToolShape::read),
             paths: from.tables("paths", PathsShape::read),
@@ -195,6 +197,21 @@ impl BuildShape {
             named: from.flag("named"),
             installs: from.flag("installs"),
         }
+    }
+}
+
+/// `[[consoles]]`
+fn console(from: &mut Fields<'_>) -> Console {
+    Console {
+        programs: from.need("program", Fields::one_or_many).into_inner(),
+        language: from.line("language").unwrap_or_default(),
+        words: from.lines("words"),
+        bare: from.flag("bare"),
+        operands: from.count("operands"),
+        keyboard: from.flag("keyboard"),
+        visible: from.flag("visible"),
+        unless: from.lines("unless"),
+        variables: from.lines("variables"),
     }
 }
 

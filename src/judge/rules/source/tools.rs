@@ -140,6 +140,7 @@ impl Check<'_> {
             let what = format!("`{}` is nothing that input holds", shape.what.get_ref());
             self.fault(&shape.what.span(), "holds: as", &what, &remedy);
         }
-        Some(Holding { at, what: what? })
+        let language = shape.language.as_ref().map(|language| self.pointer("holds: language", language));
+        Some(Holding { at, what: what?, language })
     }
 }

@@ -90,3 +90,65 @@ fn a_program_that_is_not_there_has_no_say_in_what_becomes_of_a_secret() {
     assert!(reads(&[]));
     assert!(!reads(&[("frob", "#!/bin/sh\necho hello\n")]));
 }
+
+#[test]
+fn an_application_is_read_by_the_module_that_names_it() {
+    for command in [
+        "gunicorn app:main",
+        "uvicorn pkg.app:main",
+        "flask --app app run",
+        "celery -A app worker",
+        "python3 -m gunicorn app:main",
+        "python3 -m flask --app app run",
+        "sphinx-build -D extensions=app docs out",
+    ] {
+        assert!(harms(command, &[("app.py", HARM), ("pkg/app.py", HARM)]), "{command}");
+    }
+    assert!(!harms("gunicorn other:app", &[("app.py", HARM)]));
+}
+
+#[test]
+fn modules_that_import_or_run_what_they_are_given_are_read_for_it() {
+    for command in
+        ["python3 -m unittest m", "python3 -m pydoc m", "python3 -m doctest m.py", "python3 -m unittest m.py"]
+    {
+        assert!(harms(command, &[("m.py", HARM)]), "{command}");
+        assert!(!harms(&command.replace(" m", " kept"), &[("kept.py", HARM)]), "{command}");
+    }
+    assert!(!harms("python3 -m json.tool m", &[("m.py", HARM)]));
+}
+
+#[test]
+fn a_list_of_options_for_another_program_names_its_files() {
+    let code = &[("x.js", "require('child_process').execSync('rm harm')")];
+    assert!(harms("npm test --node-options='--require ./x.js'", code));
+    assert!(harms("npm test --node-options '--require=./x.js'", code));
+    assert!(!harms("npm test --node-options=--trace-warnings", code));
+}
+
+#[test]
+fn modules_of_ruby_and_lua_are_read_by_names_without_endings() {
+    assert!(harms("ruby -e 'require \"./x\"'", &[("x.rb", "system 'rm harm'")]));
+    assert!(harms("lua -l x -e ''", &[("x.lua", "os.execute('rm harm')")]));
+    assert!(harms("rubocop -r ./x.rb", &[("x.rb", "system 'rm harm'")]));
+    assert!(harms("R_PROFILE_USER=x.R Rscript -e 1", &[("x.R", "system('rm harm')")]));
+}
+
+#[test]
+fn commands_in_comments_are_those_of_the_program_that_runs_them() {
+    let source = &[("g.go", "//go:generate rm harm\npackage m\n")];
+    assert!(harms("go generate g.go", source));
+    assert!(!harms("go vet g.go", source));
+    assert!(harms("printf '//go:generate rm harm\\n' > g.go; go generate ./...", &[]));
+}
+
+#[test]
+fn what_a_program_fetches_is_not_what_it_loads_before() {
+    let opaque = |command: &str| {
+        let answers = Answers::default();
+        let facts = work_out(&line(command), &Catalog::builtin(), &Inquiry::new(&answers));
+        !facts.opaque.is_empty()
+    };
+    assert!(!opaque("pip download click -d /tmp/w"));
+    assert!(opaque("git clone https://example.org/x; pip install ./x"));
+}

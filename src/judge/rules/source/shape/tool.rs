@@ -79,12 +79,13 @@ impl ValueTestShape {
 /// `{ at = "/command", as = "command" }`
 #[derive(Debug)]
 pub struct HoldingShape {
+    pub language: Option<At<String>>,
     pub at: At<String>,
     pub what: At<String>,
 }
 
 impl HoldingShape {
     fn read(from: &mut Fields<'_>) -> Self {
-        Self { at: from.need("at", Fields::text), what: from.need("as", Fields::text) }
+        Self { language: from.text("language"), at: from.need("at", Fields::text), what: from.need("as", Fields::text) }
     }
 }

@@ -8,6 +8,7 @@ use base64ct::{Base64, Encoding as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::afar::FromGateway;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::approver::Signed;
@@ -48,11 +49,11 @@ pub enum Reply<T> {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ask {
-    /// How the session stands, and what a person let run above: [`SessionState`].
     /// What a session did to files.
     Ledger {
         session: String,
     },
+    /// How the session stands, and what a person let run above: [`SessionState`].
     SessionState {
         root: String,
         parent: Option<String>,
@@ -141,6 +142,8 @@ pub enum Ask {
         words: Vec<String>,
         environment: Vec<(String, String)>,
     },
+    /// What the gateway's account asks, and no other.
+    Gateway(FromGateway),
 }
 
 /// Bytes that may be no text.

@@ -6,33 +6,54 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::afar::FromGateway;
+use super::line::Lines;
 use super::message::{Ask, Reply, Said, VERSION};
-use crate::config::Service;
-use crate::service::line::Lines;
-use crate::service::socket::{credentials, reach};
+use super::socket::{credentials, reach};
 use crate::store::StoreError;
-use crate::world::identity::Account;
 
 /// How long an answer may take: the record itself may be locked for less.
 const PATIENCE: Duration = Duration::from_secs(15);
 
+/// The service to speak to, as the machine's configuration names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Address {
+    /// The name of the account that keeps the record.
+    pub account: String,
+    pub socket: PathBuf,
+    /// Why it cannot be spoken to: the configuration does not say it as it should.
+    pub broken: Option<String>,
+}
+
+/// How accounts are looked up, which depends on how the program is linked.
+#[derive(Clone, Copy, Debug)]
+pub struct Accounts {
+    /// The number of the account of this name; `None` where there is none.
+    pub number: fn(&str) -> Option<u32>,
+    /// The name of the account of this number, or the number where it has none.
+    pub name: fn(u32) -> String,
+}
+
 /// The way to the service. It is opened with the first question.
 #[derive(Debug)]
 pub struct Client {
-    service: Service,
+    service: Address,
+    accounts: Accounts,
     lines: RefCell<Option<Lines>>,
 }
 
 impl Client {
     /// The way to this service.
     #[must_use]
-    pub const fn new(service: Service) -> Self {
-        Self { service, lines: RefCell::new(None) }
+    pub const fn new(service: Address, accounts: Accounts) -> Self {
+        Self { service, accounts, lines: RefCell::new(None) }
     }
 
     /// Asks, and waits for the answer.
@@ -78,34 +99,52 @@ impl Client {
     /// # Errors
     /// As those of [`Self::ask`].
     pub fn listen(&self, id: &str) -> Result<File, StoreError> {
-        let lines = self.open()?;
-        let own = Self { service: self.service.clone(), lines: RefCell::new(Some(lines)) };
-        own.ask::<()>(Ask::Listen { id: id.to_owned() })?;
-        let lines = own.lines.into_inner().ok_or_else(|| self.trouble("it closed the connection"))?;
-        let stream = lines.stream().try_clone().map_err(|error| self.trouble(&error.to_string()))?;
-        let bounded = stream.set_read_timeout(None).and_then(|()| stream.set_nonblocking(true));
-        bounded.map_err(|error| self.trouble(&error.to_string()))?;
+        let stream = self.told(Ask::Listen { id: id.to_owned() })?;
+        stream.set_nonblocking(true).map_err(|error| self.trouble(&error.to_string()))?;
         Ok(File::from(OwnedFd::from(stream)))
     }
 
+    /// A connection over which a byte comes whenever something happens to any request; for the gateway's account.
+    ///
+    /// # Errors
+    /// As those of [`Self::ask`].
+    pub fn watch(&self) -> Result<UnixStream, StoreError> {
+        self.told(Ask::Gateway(FromGateway::Watch))
+    }
+
+    /// A connection of its own over which nothing more is asked, and only told.
+    fn told(&self, ask: Ask) -> Result<UnixStream, StoreError> {
+        let lines = self.open()?;
+        let own = Self { service: self.service.clone(), accounts: self.accounts, lines: RefCell::new(Some(lines)) };
+        own.ask::<()>(ask)?;
+        let lines = own.lines.into_inner().ok_or_else(|| self.trouble("it closed the connection"))?;
+        let stream = lines.stream().try_clone().map_err(|error| self.trouble(&error.to_string()))?;
+        stream.set_read_timeout(None).map_err(|error| self.trouble(&error.to_string()))?;
+        Ok(stream)
+    }
+
     /// The connection itself, over which no more is asked.
-    pub(super) fn take_lines(&self) -> Option<Lines> {
+    #[must_use]
+    pub fn take_lines(&self) -> Option<Lines> {
         self.lines.borrow_mut().take()
     }
 
     /// A connection to the account that the machine's configuration names, or to root.
-    pub(super) fn open(&self) -> Result<Lines, StoreError> {
+    ///
+    /// # Errors
+    /// Nobody is there who may be believed.
+    pub fn open(&self) -> Result<Lines, StoreError> {
         if let Some(why) = &self.service.broken {
             return Err(StoreError::Elsewhere { why: format!("which service keeps the record cannot be told: {why}") });
         }
         let name = &self.service.account;
-        let Some(account) = Account::named(name) else {
+        let Some(account) = (self.accounts.number)(name) else {
             return Err(self.trouble(&format!("there is no account {name}")));
         };
         let stream = reach(&self.service.socket, PATIENCE).map_err(|error| self.trouble(&plain(&error)))?;
         let other = credentials(&stream).map_err(|error| self.trouble(&plain(&error)))?;
-        if other.uid != account.uid && other.uid != 0 {
-            let found = Account::of(other.uid).name;
+        if other.uid != account && other.uid != 0 {
+            let found = (self.accounts.name)(other.uid);
             return Err(self.trouble(&format!("who listens there is {found}, and not {name}")));
         }
         Lines::new(stream).map_err(|error| self.trouble(&error.to_string()))
@@ -129,7 +168,8 @@ fn plain(error: &io::Error) -> String {
 }
 
 /// An answer as a line.
-pub(super) fn line<T: Serialize>(reply: &Reply<T>) -> Vec<u8> {
+#[must_use]
+pub fn line<T: Serialize>(reply: &Reply<T>) -> Vec<u8> {
     // These types have only text keys, so that nothing can fail.
     serde_json::to_vec(reply).unwrap_or_else(|_| br#"{"error":"the answer cannot be said"}"#.to_vec())
 }

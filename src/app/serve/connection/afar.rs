@@ -1,0 +1,191 @@
+//! What the gateway's account may do: see the requests of all accounts, deny them, and hand on a yes. A yes that wants a
+//! signature is held against the service's own copy of the request, never against what the gateway says of it.
+//!
+//! It may do nothing else, and nobody else may do this: whoever takes the gateway over runs, records and grants nothing.
+
+use jiff::Timestamp;
+
+use super::super::server::ALL;
+use super::requests::is_waited_for;
+use super::{Connection, Or, told};
+use crate::app::approver::sign;
+use crate::judge::answer_scope::AnswerScope;
+use crate::judge::policy::Refusal;
+use crate::judge::risk::Tier;
+use crate::service::afar::{AnswerFromAfar, Part};
+use crate::service::line::Lines;
+use crate::service::message::{Ask, Text};
+use crate::store::queue::{Answer, Outcome, Pending, Told, Whole};
+
+/// How much of a list goes into one line, in bytes of JSON.
+const PART: usize = 1 << 20;
+
+/// The longest text of a request that is shown elsewhere, in bytes; nobody approves there what is cut.
+const LONGEST: usize = 64 << 10;
+
+/// The longest words and the longest name that come with an answer, in characters.
+const MAX_WORDS: usize = 2000;
+const MAX_NAME: usize = 100;
+
+impl Connection<'_> {
+    /// That the speaker is one who may ask this: the gateway's account its own questions, everybody else all others.
+    pub(super) fn may_ask(&self, ask: &Ask) -> Or<()> {
+        let is_gateway = self.house.gateway == Some(self.uid());
+        let why = match ask {
+            Ask::Gateway(_) if is_gateway => return Ok(()),
+            Ask::Gateway(_) => {
+                format!("{} is not the gateway's account, which /etc/guard/config.toml names", self.user())
+            }
+            _ if is_gateway => format!(
+                "{} is the gateway's account: it sees requests and hands answers on, and nothing else",
+                self.user()
+            ),
+            _ => return Ok(()),
+        };
+        if matches!(ask, Ask::Gateway(_) | Ask::Answer(_) | Ask::Grant { .. } | Ask::Resume { .. }) {
+            self.house.spend(self.uid(), why.len())?;
+            self.attempt(&why);
+        }
+        Err(why)
+    }
+
+    /// Tells of whatever happens to any request, for as long as the other end listens.
+    pub(super) fn watch(&self, lines: Lines) {
+        self.tell_of(ALL, lines);
+    }
+
+    /// The requests behind this one, as many as go into one line; at least one.
+    pub(super) fn part(&self, after: Option<&(Timestamp, String)>) -> Or<Part> {
+        let mut all = told(self.queue()?.list(Timestamp::now()))?;
+        all.sort_by(|one, other| (one.filed, &one.id).cmp(&(other.filed, &other.id)));
+        let (mut requests, mut size) = (Vec::new(), 0);
+        let is_behind = |one: &Pending| after.is_none_or(|(filed, id)| (one.filed, &one.id) > (*filed, id));
+        for mut one in all.into_iter().filter(is_behind) {
+            one.redacted |= cut(&mut one);
+            let one = Told::from(one);
+            size += serde_json::to_vec(&one).map_or(PART, |text| text.len());
+            if size > PART && !requests.is_empty() {
+                return Ok(Part { requests, more: true });
+            }
+            requests.push(one);
+        }
+        Ok(Part { requests, more: false })
+    }
+
+    /// What an approver signs for a yes to a request as it was shown; nothing where it is not that any more.
+    pub(super) fn approval(&self, shown: &Pending, scope: AnswerScope) -> Or<Option<Text>> {
+        let whole = told(self.queue()?.whole(&shown.id))?;
+        let same = |whole: &Whole| {
+            whole.pending.filed == shown.filed && whole.pending.is_same(shown) && whole.pending.state.is_open()
+        };
+        Ok(whole.filter(same).map(|whole| Text::of(&message(&whole, scope))))
+    }
+
+    /// Takes an answer that a person elsewhere gave. A no is always taken.
+    pub(super) fn give_from_afar(&self, given: AnswerFromAfar) -> Or<Outcome> {
+        let AnswerFromAfar { shown, yes, by, words, signed, scope } = given;
+        let is_name = !by.trim().is_empty() && by.chars().count() <= MAX_NAME && !by.chars().any(char::is_control);
+        if !is_name || words.as_ref().is_some_and(|words| words.chars().count() > MAX_WORDS) {
+            return Err(format!(
+                "an answer has a name of at most {MAX_NAME} characters, and words of at most {MAX_WORDS}"
+            ));
+        }
+        let shown = Pending::from(shown);
+        let queue = self.queue()?;
+        // What may be answered is what the queue says of it, whatever was shown.
+        let Some(pending) = told(queue.find(&shown.id))? else { return Ok(Outcome::Unknown) };
+        let mut signer = Vec::new();
+        let whole = if yes { told(queue.whole(&pending.id))? } else { None };
+        if yes {
+            if let Some(why) = not_from_afar(&pending) {
+                return Ok(Outcome::NotOffered { why });
+            }
+            let Some(whole) = &whole else { return Ok(Outcome::Settled(Box::new(pending))) };
+            let enrolled = self.house.enrolled();
+            let tier = scope.signed_as(pending.tier);
+            match &signed {
+                Some(signed) => {
+                    // Of several, this is one; that it is there and holds is what is wanted now. One that nobody asked
+                    // for holds too, or is no answer.
+                    let message = message(whole, scope);
+                    let names =
+                        sign::are_enough(&enrolled, (tier.max(Tier::High), 1), &message, std::slice::from_ref(signed));
+                    let names = names.inspect_err(|why| self.attempt(&format!("request {}: {why}", pending.id)));
+                    let names = names.map_err(|why| Refusal::Unsigned { why }.to_string())?;
+                    signer = names.first().map_or_else(Vec::new, |name| sign::names(&enrolled, name));
+                }
+                None if sign::is_wanted(&enrolled, tier, pending.approvals) => return Ok(Outcome::Unsigned),
+                None => {}
+            }
+            if signer.is_empty() && !scope.is_once() {
+                // A grant would outlive the day on which somebody finds out who took the gateway over.
+                let why =
+                    "without a signature a yes through the gateway is for once: guard approve at a terminal may last";
+                return Ok(Outcome::NotOffered { why: why.to_owned() });
+            }
+            let most = self.house.service.gateway_unsigned_tier;
+            if signer.is_empty() && pending.tier.number() > most {
+                let why = format!(
+                    "without a signature the gateway approves nothing above tier {most} \
+                     (service.gateway_unsigned_tier): answer at a terminal (guard approve)"
+                );
+                return Ok(Outcome::NotOffered { why });
+            }
+        }
+        // Of somebody who signed, the name is known.
+        let by = signer.first().map_or(by, |name| format!("{name} (signed)"));
+        let by = format!("{by} via {}", self.user());
+        // Without the key that made it, a signature says nothing.
+        let signatures = signed.as_slice().get(..usize::from(!signer.is_empty())).unwrap_or_default();
+        let answer = Answer {
+            yes: whole.as_ref().map(|whole| (&whole.digest, &whole.bindings)),
+            by: &by,
+            words: words.as_deref(),
+            signatures,
+            waited_for: is_waited_for(&pending),
+            approvals: pending.approvals,
+            signer: &signer,
+            scope,
+        };
+        let outcome = told(queue.answer(self.store()?, &shown, &answer, Timestamp::now()))?;
+        self.house.ring(&pending.id);
+        Ok(outcome)
+    }
+
+    /// Writes down that somebody tried to answer through the gateway who may not.
+    pub(super) fn attempt_from_afar(&self, why: &str) -> Or<()> {
+        let why: String = why.chars().take(MAX_WORDS).collect();
+        self.attempt(&why);
+        Ok(())
+    }
+}
+
+/// What an approver signs, of the service's own copy.
+fn message(whole: &Whole, scope: AnswerScope) -> Vec<u8> {
+    whole.approval(&whole.fresh, &whole.digest, &whole.bindings, scope).message()
+}
+
+/// Why no yes to this comes from elsewhere, signed or not.
+fn not_from_afar(pending: &Pending) -> Option<String> {
+    if pending.tier == Tier::Critical {
+        return Some("what is of tier 4 is answered at a terminal alone: guard review".to_owned());
+    }
+    (pending.redacted || cut(&mut pending.clone())).then(|| {
+        "a part of this command is hidden elsewhere, and nobody approves what they cannot see: answer at a terminal"
+            .to_owned()
+    })
+}
+
+/// Cuts what is longer than is shown elsewhere; true where something was.
+fn cut(pending: &mut Pending) -> bool {
+    let Pending { command, cwd, why, session, said, words, .. } = pending;
+    let texts = [command, cwd, why, session].into_iter().chain(said.as_mut()).chain(words.as_mut());
+    let mut is_cut = false;
+    for text in texts.filter(|text| text.len() > LONGEST) {
+        let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str(" … (cut)");
+        is_cut = true;
+    }
+    is_cut
+}

@@ -1,0 +1,127 @@
+//! The end of `guard setup`: an approver is enrolled, what was set up is tried, and what now happens is said.
+//!
+//! What may not enter: changing a file of anybody's but the approver's.
+
+use std::io::{self, Write as _};
+
+use serde_json::json;
+
+use super::choices::{Reach, Wishes};
+use super::{Plan, SetupArgs};
+use crate::app::doctor::Report;
+use crate::app::engine::Engine;
+use crate::app::failure::Failure;
+use crate::app::install::hosts::Host;
+use crate::app::{approver, exit, gateway, screen};
+use crate::prompt::line;
+use crate::ui::wrap;
+
+/// Tries what was set up, and says in a few lines what now happens. `code` is what it has come to so far.
+///
+/// # Errors
+/// guard cannot be described, or standard output cannot be written.
+pub fn after(args: &SetupArgs, engine: &Engine, wishes: &Wishes, plan: &Plan, code: u8) -> Result<u8, Failure> {
+    let enrolled = wishes.approver.then(|| enrol(engine)).transpose()?;
+    // What was written holds from here on.
+    let report = Report::make(&Engine::open()?)?;
+    let code = code.max(u8::from(!report.is_well())).max(u8::from(enrolled == Some(false)));
+    if args.json {
+        let done =
+            json!({ "made": true, "changes": plan.changes(), "problems": plan.problems, "doctor": report.json() });
+        writeln!(io::stdout(), "{done}")?;
+        return Ok(code);
+    }
+    writeln!(io::stdout(), "\nguard doctor tries it:")?;
+    report.print(false)?;
+    let gateway = (wishes.reach == Some(Reach::Away)).then(gateway::find);
+    let mut text = String::from("\n");
+    for line in lines(wishes, &report, enrolled, gateway.as_ref()) {
+        for line in wrap::prose(&line, screen::columns()) {
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    io::stdout().write_all(text.as_bytes())?;
+    match gateway {
+        Some(Ok(_)) => messenger(code),
+        _ => Ok(code),
+    }
+}
+
+/// Whether the first approver was enrolled. What went wrong is said where it did.
+fn enrol(engine: &Engine) -> Result<bool, Failure> {
+    let user = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
+    let name = user.map_or_else(String::new, |user| user.name);
+    match approver::enrol(engine, &name) {
+        Ok(code) => Ok(code == exit::ALLOW),
+        Err(error) => {
+            writeln!(io::stderr(), "guard: {error}")?;
+            Ok(false)
+        }
+    }
+}
+
+/// What now happens, a sentence or two each.
+fn lines(
+    wishes: &Wishes,
+    report: &Report,
+    enrolled: Option<bool>,
+    gateway: Option<&Result<std::path::PathBuf, String>>,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    let has_failed = |host: &Host| report.has_failed(&format!("agent.{}", host.name));
+    let titles = |failed: bool| -> Vec<&str> {
+        wishes.agents.iter().filter(|host| has_failed(host) == failed).map(|host| host.title).collect()
+    };
+    let (well, broken) = (titles(false), titles(true));
+    if let Some(agents) = names(&well) {
+        lines.push(format!(
+            "{agents}: commands are judged before they run; what is risky waits for you in guard review."
+        ));
+    }
+    if let Some(agents) = names(&broken) {
+        lines.push(format!("{agents}: commands are NOT judged yet. The doctor says above what to do."));
+    }
+    if wishes.agents.is_empty() {
+        lines.push("No agent asks guard; guard setup finds those that you install later.".to_owned());
+    }
+    lines.push(match names(&wishes.shells.iter().map(|shell| shell.name()).collect::<Vec<_>>()) {
+        Some(shells) => format!("New windows of {shells}: Enter asks guard; nothing is said of what is safe."),
+        None => "Your own shell is as it was: guard -- COMMAND asks for one command.".to_owned(),
+    });
+    if enrolled == Some(false) {
+        lines.push("No approver is enrolled, and no yes is signed: guard approver add NAME enrols one.".to_owned());
+    }
+    match gateway {
+        Some(Err(_)) => lines.push(
+            "A page or a messenger needs guard-gateway, which is not installed: cargo install --locked --path \
+             src/gateway, then guard channel add and guard serve."
+                .to_owned(),
+        ),
+        Some(Ok(_)) => lines.push("Answer from a page or a messenger while guard serve runs.".to_owned()),
+        None => {}
+    }
+    lines.push("See the state with guard status. To take all of it back: guard setup --remove.".to_owned());
+    lines
+}
+
+/// Names as they stand in a sentence; nothing where there is none.
+fn names(names: &[&str]) -> Option<String> {
+    match names {
+        [] => None,
+        [one] => Some((*one).to_owned()),
+        [most @ .., last] => Some(format!("{} and {last}", most.join(", "))),
+    }
+}
+
+/// Asks for a messenger, and becomes the gateway's own setup of it: what it asks must not have a guard above it.
+fn messenger(code: u8) -> Result<u8, Failure> {
+    let question = "Which messenger? telegram, discord, slack, ntfy, … (guard channel add --help; Enter: none now)";
+    let kind = line::ask("\n", question)?;
+    let kind = kind.trim();
+    if kind.is_empty() {
+        return Ok(code);
+    }
+    let words = gateway::Words { words: vec!["add".into(), kind.into()] };
+    gateway::run("channel", &words).map_err(Failure::Said)
+}

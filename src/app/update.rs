@@ -1,0 +1,155 @@
+//! Whether there is a newer guard, as a program of the account's own says (`update.command`): asked by `guard status` and
+//! `guard doctor`, at most once a day, and by nothing that judges a command. guard itself asks nobody.
+//!
+//! What may not enter: a network, and changing the program.
+
+use std::ffi::OsString;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::engine::Engine;
+use crate::exec::notice::{self, PLACES};
+use crate::exec::probe::Probe;
+
+/// This version.
+pub const OWN: &str = env!("CARGO_PKG_VERSION");
+
+/// How long the program may take.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Seconds until it is asked again.
+const A_DAY: i64 = 24 * 60 * 60;
+
+/// The longest that is taken for a version.
+const LONGEST: usize = 40;
+
+/// The file beside the record that keeps what was said.
+const FILE: &str = "newest-version.json";
+
+/// What the program said, and when.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    /// Seconds since 1970.
+    asked: i64,
+    command: Vec<String>,
+    said: Said,
+}
+
+/// What came of asking.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Said {
+    Version(String),
+    Failed(String),
+}
+
+impl Said {
+    /// The version that it names, where that is newer than this one.
+    #[must_use]
+    pub fn newer(&self) -> Option<&str> {
+        match self {
+            Self::Version(version) if is_newer(version, OWN) => Some(version),
+            Self::Version(_) | Self::Failed(_) => None,
+        }
+    }
+}
+
+/// What the program says, or said within the last day; `None` where none is configured.
+#[must_use]
+pub fn newest(engine: &Engine) -> Option<Said> {
+    let argv = &engine.policy().update_command;
+    argv.first()?;
+    let folder = engine.paths().ok()?.folder().to_owned();
+    let now = Timestamp::now().as_second();
+    let kept = std::fs::read(folder.join(FILE)).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    // One from the future is of a clock that was wrong.
+    if let Some(kept) = kept.filter(|kept| (now - A_DAY..=now).contains(&kept.asked) && kept.command == *argv) {
+        return Some(kept.said);
+    }
+    let said = asked(engine, argv);
+    keep(&folder, &Kept { asked: now, command: argv.clone(), said: said.clone() });
+    Some(said)
+}
+
+/// What cannot be kept is asked again.
+fn keep(folder: &Path, kept: &Kept) {
+    let Ok(text) = serde_json::to_vec(kept) else { return };
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    let draft = folder.join(format!("{FILE}.new"));
+    let _ = made.and_then(|()| std::fs::write(&draft, text)).and_then(|()| std::fs::rename(&draft, folder.join(FILE)));
+}
+
+fn asked(engine: &Engine, argv: &[String]) -> Said {
+    let account = &engine.caller.account;
+    let home = account.home.as_deref();
+    let program = argv.first().and_then(|program| notice::find(program, home));
+    let Some(program) = program else {
+        return Said::Failed(format!("there is no {}", argv.first().map_or("", String::as_str)));
+    };
+    let words = argv.iter().skip(1).map(OsString::from);
+    let argv: Vec<OsString> = [program.into_os_string()].into_iter().chain(words).collect();
+    let mut env: Vec<(OsString, OsString)> = vec![("PATH".into(), PLACES.join(":").into())];
+    env.extend(home.map(|home| ("HOME".into(), home.into())));
+    let cwd = home.unwrap_or(Path::new("/"));
+    match (Probe { argv: &argv, env: &env, cwd, limit: LIMIT }).with_input("") {
+        Ok(seen) if seen.late => Said::Failed(format!("it did not answer within {} s", LIMIT.as_secs())),
+        Ok(seen) if seen.code == Some(0) => version(&seen.stdout).map_or_else(
+            || Said::Failed("it printed no version".to_owned()),
+            |version| Said::Version(version.to_owned()),
+        ),
+        Ok(_) => Said::Failed("it failed".to_owned()),
+        Err(error) => Said::Failed(error.to_string()),
+    }
+}
+
+/// The version in the first line, with or without a `v` in front.
+fn version(text: &str) -> Option<&str> {
+    let line = text.trim().lines().next()?.trim();
+    let version = line.strip_prefix('v').unwrap_or(line);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    (version.len() <= LONGEST && version.starts_with(|c: char| c.is_ascii_digit()) && version.chars().all(plain))
+        .then_some(version)
+}
+
+/// Whether one version comes after another: by their numbers, and where those are the same a release after what led to it.
+fn is_newer(one: &str, other: &str) -> bool {
+    let parts = |version: &str| {
+        let version = version.split('+').next().unwrap_or_default().to_owned();
+        let (numbers, before) = match version.split_once('-') {
+            Some((numbers, before)) => (numbers.to_owned(), Some(before.to_owned())),
+            None => (version, None),
+        };
+        let mut numbers: Vec<u64> = numbers.split('.').map(|number| number.parse().unwrap_or(0)).collect();
+        numbers.resize(4, 0);
+        (numbers, before.is_none(), before)
+    };
+    parts(one) > parts(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_newer, version};
+
+    #[test]
+    fn versions_are_read_and_compared_by_their_numbers() {
+        assert_eq!(version("v0.10.0\nmore\n"), Some("0.10.0"));
+        for none in ["", "<html>", "newest", "1.0; rm -rf x", &"1".repeat(50)] {
+            assert_eq!(version(none), None, "{none}");
+        }
+        for (one, other, newer) in [
+            ("0.10.0", "0.9.9", true),
+            ("0.1.0", "0.1.0", false),
+            ("0.1", "0.1.0", false),
+            ("0.0.9", "0.1.0", false),
+            ("1.0.0", "1.0.0-rc.1", true),
+            ("1.0.0-rc.1", "1.0.0", false),
+            ("0.1.0+build", "0.1.0", false),
+        ] {
+            assert_eq!(is_newer(one, other), newer, "{one} {other}");
+        }
+    }
+}

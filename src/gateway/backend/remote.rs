@@ -1,0 +1,128 @@
+//! The backend of a machine: requests are asked of the service that keeps them, as the gateway's own account, and answers
+//! are handed on to it. What it does not tell the gateway is not known here.
+//!
+//! What may not enter: which answers count. The service decides that, whatever is said here.
+
+use std::path::Path;
+
+use guard_config::config::Service;
+use jiff::Timestamp;
+
+use super::base::Base;
+use super::record::{Cursor, SessionView};
+use super::{Backend, Given, Page};
+use crate::judge::answer_scope::AnswerScope;
+use crate::service::afar::{AnswerFromAfar, FromGateway, Part};
+use crate::service::client::{Accounts, Address, Client};
+use crate::service::message::{Ask, Text};
+use crate::store::queue::{Outcome, Pending};
+use crate::store::{Entry, Stats};
+
+/// What is said of everything that the service keeps to itself.
+pub const ELSEWHERE: &str =
+    "the gateway of a machine shows requests and hands answers on, and nothing else: use guard itself, at a terminal";
+
+/// The service, and the gateway's own file.
+pub struct Remote {
+    client: Client,
+    base: Base,
+}
+
+/// The way to the service of this machine.
+#[must_use]
+pub fn client(service: &Service) -> Client {
+    let Service { account, socket, broken, .. } = service.clone();
+    let number = |name: &str| nix::unistd::User::from_name(name).ok().flatten().map(|user| user.uid.as_raw());
+    let name = |uid: u32| {
+        let user = nix::unistd::User::from_uid(uid.into()).ok().flatten();
+        user.map_or_else(|| uid.to_string(), |user| user.name)
+    };
+    Client::new(Address { account, socket, broken }, Accounts { number, name })
+}
+
+impl Remote {
+    /// Opens the gateway's own file in a directory; the service is asked when it is needed.
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub fn open(service: &Service, folder: &Path) -> Result<Self, String> {
+        Ok(Self { client: client(service), base: Base::open(&folder.join("gateway.db"))? })
+    }
+
+    fn ask<T: serde::de::DeserializeOwned>(&self, ask: FromGateway) -> Result<T, String> {
+        self.client.ask(Ask::Gateway(ask)).map_err(|error| error.to_string())
+    }
+}
+
+fn elsewhere<T>() -> Result<T, String> {
+    Err(ELSEWHERE.to_owned())
+}
+
+impl Backend for Remote {
+    fn list(&mut self, _: Timestamp) -> Result<Vec<Pending>, String> {
+        let mut all: Vec<Pending> = Vec::new();
+        loop {
+            let after = all.last().map(|last| (last.filed, last.id.clone()));
+            let Part { requests, more } = self.ask(FromGateway::List { after })?;
+            let none = requests.is_empty();
+            all.extend(requests.into_iter().map(Pending::from));
+            if !more || none {
+                return Ok(all);
+            }
+        }
+    }
+
+    fn approval(&mut self, shown: &Pending, scope: AnswerScope) -> Result<Option<Vec<u8>>, String> {
+        let told: Option<Text> = self.ask(FromGateway::Approval { shown: Box::new(shown.clone().into()), scope })?;
+        Ok(told.and_then(|text| text.bytes()))
+    }
+
+    fn answer(&mut self, shown: &Pending, given: &Given, _: Timestamp) -> Result<Outcome, String> {
+        let Given { yes, by, words, signed, reach } = given.clone();
+        self.ask(FromGateway::Answer(Box::new(AnswerFromAfar {
+            shown: shown.clone().into(),
+            yes,
+            by,
+            words,
+            signed,
+            scope: reach,
+        })))
+    }
+
+    fn report(&mut self, _: i64, _: Result<i32, i32>, _: u64, _: Timestamp) -> Result<(), String> {
+        elsewhere()
+    }
+
+    fn attempt(&mut self, why: &str, _: Timestamp) -> Result<(), String> {
+        self.ask(FromGateway::Attempt { why: why.to_owned() })
+    }
+
+    fn stats(&mut self, _: Timestamp) -> Result<Stats, String> {
+        elsewhere()
+    }
+
+    fn sessions(&mut self, _: Timestamp) -> Result<Vec<SessionView>, String> {
+        elsewhere()
+    }
+
+    fn resume(&mut self, _: &SessionView, _: &str, _: &str, _: Timestamp) -> Result<i64, String> {
+        elsewhere()
+    }
+
+    fn trust(&mut self, _: &SessionView, _: &str, _: Timestamp) -> Result<i64, String> {
+        elsewhere()
+    }
+
+    fn search(&mut self, _: &str, _: Option<Cursor>, _: usize) -> Result<Page, String> {
+        elsewhere()
+    }
+
+    fn story(&mut self, _: &Pending) -> Result<Vec<Entry>, String> {
+        // What happened on the channels is told all the same.
+        Ok(Vec::new())
+    }
+
+    fn base(&mut self) -> &mut Base {
+        &mut self.base
+    }
+}

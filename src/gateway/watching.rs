@@ -1,0 +1,60 @@
+//! Hearing of changes of the queue: from the system, where the queue's file is this account's, or from the service that
+//! keeps it.
+//!
+//! What may not enter: what changed. Whoever hears of a change looks.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use guard_config::config::Service;
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+use tokio::sync::mpsc;
+
+use crate::backend::remote;
+
+/// How long a service that is away is left alone.
+const AWAY: Duration = Duration::from_secs(1);
+
+/// Tells of each change of the queue's file. Where the system cannot, the clock does alone.
+pub fn queue(folder: PathBuf, changed: mpsc::Sender<()>) {
+    let watch = move || -> nix::Result<()> {
+        let inotify = Inotify::init(InitFlags::IN_CLOEXEC)?;
+        inotify.add_watch(&folder, AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_DELETE)?;
+        loop {
+            let events = inotify.read_events()?;
+            let ours = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("queue.db");
+            if events.iter().any(|event| event.name.as_deref().is_some_and(ours)) {
+                match changed.try_send(()) {
+                    Err(mpsc::error::TrySendError::Closed(())) => return Ok(()),
+                    Ok(()) | Err(mpsc::error::TrySendError::Full(())) => {}
+                }
+            }
+        }
+    };
+    let _ = std::thread::Builder::new().name("watch".into()).spawn(watch);
+}
+
+/// Tells of each change that the service tells of, and connects anew when it came back. While it is away the clock does
+/// alone.
+pub fn service(service: Service, changed: mpsc::Sender<()>) {
+    let told = move || !matches!(changed.try_send(()), Err(mpsc::error::TrySendError::Closed(())));
+    let watch = move || {
+        let client = remote::client(&service);
+        loop {
+            if let Ok(mut stream) = client.watch() {
+                // What happened before it listened is looked at too.
+                let mut goes_on = told();
+                let mut bytes = [0; 256];
+                while goes_on && matches!(stream.read(&mut bytes), Ok(1..)) {
+                    goes_on = told();
+                }
+            }
+            if !told() {
+                return;
+            }
+            std::thread::sleep(AWAY);
+        }
+    };
+    let _ = std::thread::Builder::new().name("watch".into()).spawn(watch);
+}

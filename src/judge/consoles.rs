@@ -1,0 +1,245 @@
+//! Programs that wait at a terminal for something to run, and what of a line starts one.
+//!
+//! What may not enter: names of programs. That one waits is in its description (`runs`, `[[consoles]]`).
+
+pub use super::analysis::is_shell;
+
+use super::Facts;
+use super::analysis::act::{Act, Input, Output, Verb};
+use super::risk::Finding;
+use super::rules::catalog::Catalog;
+use super::rules::glob;
+use super::rules::model::{Console, Program, Runs};
+use super::tier::{Reversibility, Tier};
+
+/// The rule of what is typed later and told to nobody.
+pub const UNSEEN: &str = "typed.unseen";
+
+/// What is found of a line whose host tells nobody what is typed later into what the line starts.
+pub(super) fn unseen(facts: &Facts, catalog: &Catalog) -> Vec<Finding> {
+    let of = |(id, act): (usize, &Act)| {
+        console(act, catalog)?;
+        let name = act.verb.key().to_owned();
+        let reason = format!("{name} runs commands that are typed into it later, and those are shown to nobody.");
+        let instead = Some("give the commands as arguments, or in a script file".to_owned());
+        let finding = Finding::plain(UNSEEN, Tier::High, Reversibility::Irreversible, "", act.span);
+        Some(Finding { reason, instead, touches: vec![name], act: Some(id), ..finding })
+    };
+    facts.acts.iter().enumerate().filter_map(of).collect()
+}
+
+/// The language of what the first program of a line waits for that waits for anything.
+#[must_use]
+pub fn listener(facts: &Facts, catalog: &Catalog) -> Option<String> {
+    facts.acts.iter().find_map(|act| listens(act, catalog))
+}
+
+/// Whether an act waits at the terminal at which the line was started, and for which language.
+fn listens(act: &Act, catalog: &Catalog) -> Option<String> {
+    let Verb::Program { name, .. } = &act.verb else { return None };
+    let program = catalog.program(name)?;
+    let reads = |runs: &&Runs| matches!(act.input, Input::Inherited) && reads_stdin(runs, program, act);
+    let language = program.runs.as_ref().filter(reads).map(|runs| runs.language.clone());
+    language.or_else(|| console(act, catalog).map(|console| console.language))
+}
+
+/// Whether an interpreter is given neither code nor a script.
+fn reads_stdin(runs: &Runs, program: &Program, act: &Act) -> bool {
+    let given = |option: &String| is_given(option, program, act);
+    let takes = runs.script_operand || runs.code_operand || runs.code_at.is_some();
+    let code_at = usize::try_from(runs.code_at.unwrap_or_default()).unwrap_or(usize::MAX);
+    let most = if takes { code_at } else { usize::MAX };
+    runs.stdin
+        && act.code.is_none()
+        && act.operands.len() <= most
+        && !runs.code.iter().any(given)
+        && !runs.unless.iter().any(|test| test.names.iter().any(given))
+}
+
+/// The description of how an act waits, where it does.
+fn console(act: &Act, catalog: &Catalog) -> Option<Console> {
+    let Verb::Program { name, .. } = &act.verb else { return None };
+    let program = catalog.program(name).filter(|_| !act.dry_run)?;
+    let of_name = |console: &&Console| console.programs.iter().any(|known| glob::text(known, name));
+    let reads = |console: &&Console| {
+        let is_shown = matches!(act.output, Output::Inherited);
+        let is_first = matches!(act.input, Input::Inherited);
+        (is_first || console.keyboard && is_shown) && (is_shown || !console.visible)
+    };
+    let mut all = program.consoles.iter().filter(of_name).filter(reads);
+    all.find(|console| waits(console, program, act, catalog)).cloned()
+}
+
+fn waits(console: &Console, program: &Program, act: &Act, catalog: &Catalog) -> bool {
+    let given = |option: &String| is_given(option, program, act);
+    if console.unless.iter().any(given) || is_replaced(console, act, catalog) {
+        return false;
+    }
+    if act.args.is_empty() {
+        return console.bare || console.words.is_empty();
+    }
+    let most = console.operands.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+    let few = |words: usize| most.is_none_or(|most| (act.sub.len() + act.operands.len()).saturating_sub(words) <= most);
+    if console.words.is_empty() {
+        return few(0);
+    }
+    let fits = |words: &String| {
+        few(words.split(' ').filter(|word| !word.starts_with('-')).count()) && says(words, program, act)
+    };
+    console.words.iter().any(fits)
+}
+
+/// Whether the arguments begin with these words, and hold these options.
+fn says(words: &str, program: &Program, act: &Act) -> bool {
+    let operands = act.operands.iter().filter_map(|operand| operand.value.known().map(|text| text.into_owned()));
+    let mut front = act.sub.iter().cloned().chain(operands);
+    words.split(' ').all(|word| match word.starts_with('-') {
+        true => is_given(word, program, act),
+        false => front.next().is_some_and(|said| said == word),
+    })
+}
+
+/// Whether an option is given, in any of its spellings.
+fn is_given(option: &str, program: &Program, act: &Act) -> bool {
+    let specs = || program.options.iter().chain(program.subs.iter().flat_map(|sub| &sub.options));
+    let same = |name: &str| {
+        name == option
+            || specs().any(|spec| {
+                spec.names.iter().any(|known| known == name) && spec.names.iter().any(|known| known == option)
+            })
+    };
+    let letter = option.strip_prefix('-').filter(|rest| rest.len() == 1);
+    // Of a program whose options are not described, short ones may stand in one word.
+    let in_cluster = |word: &str| {
+        let cluster =
+            word.strip_prefix('-').filter(|rest| rest.len() <= 3 && rest.chars().all(|one| one.is_ascii_lowercase()));
+        letter.is_some_and(|letter| cluster.is_some_and(|cluster| cluster.contains(letter)))
+    };
+    act.flags.iter().any(|flag| same(&flag.name))
+        || act
+            .args
+            .iter()
+            .filter_map(|arg| arg.known())
+            .any(|arg| arg == option || specs().next().is_none() && in_cluster(&arg))
+}
+
+/// Whether a variable names another program in its place, which waits for nothing.
+fn is_replaced(console: &Console, act: &Act, catalog: &Catalog) -> bool {
+    let set = console.variables.iter().find_map(|name| Some(act.env.named(name).next()?.1.known()?.into_owned()));
+    let Some(line) = set else { return false };
+    let word = line.split_whitespace().next().unwrap_or_default();
+    let name = word.rsplit('/').next().unwrap_or(word);
+    name == ":" || catalog.program(name).is_some_and(|program| program.consoles.is_empty() && program.runs.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::analysis::inquiry::Answers;
+    use crate::judge::invocation::Origin;
+    use crate::judge::policy::Policy;
+    use crate::judge::testing::line;
+    use crate::judge::{Judgment, judge};
+
+    fn typed(text: &str) -> Judgment {
+        let typed = line(Origin::Agent, text).typed_into();
+        judge(&typed, &Catalog::builtin(), &Policy::default(), &Answers::none())
+    }
+
+    fn is_found(text: &str) -> bool {
+        typed(text).risk.findings.iter().any(|finding| finding.rule == UNSEEN)
+    }
+
+    #[test]
+    fn what_waits_at_a_terminal_for_commands_is_found() {
+        for text in [
+            "tmux",
+            "tmux new -s work",
+            "screen -S work",
+            "zellij",
+            "byobu",
+            "vi x",
+            "nvim x",
+            "nano x",
+            "emacs -nw x",
+            "python3 -m pdb x.py",
+            "python3 -i x.py",
+            "node inspect x.js",
+            "rails console",
+            "iex -S mix",
+            "flask shell",
+            "jupyter console",
+            "dlv debug",
+            "jdb A",
+            "rust-gdb ./a",
+            "bun repl",
+            "deno repl",
+            "sbt console",
+            "ssh -p 22 host.example",
+            "git -C x rebase -i HEAD~2",
+            "git rebase --interactive HEAD~2",
+            "less x",
+            "cat x | less",
+            "nix-shell -p hello",
+            "poetry shell",
+            "pipenv shell",
+            "vagrant ssh",
+            "docker run -it alpine",
+            "docker run --rm -ti alpine:3",
+            "lxc exec c bash",
+            "cd src && sudo vim x",
+        ] {
+            assert!(is_found(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_of_the_same_programs_does_its_work_and_ends_is_not() {
+        for text in [
+            "tmux ls",
+            "tmux new-session -d -s work",
+            "screen -ls",
+            "vim -es +q x",
+            "emacs --batch -l x.el",
+            "python3 x.py",
+            "node x.js",
+            "rails server",
+            "flask run",
+            "sbt compile",
+            "ssh host.example uptime",
+            "ssh -N -L 1:a:1 host.example",
+            "git rebase main",
+            "GIT_SEQUENCE_EDITOR=true git rebase -i HEAD~2",
+            "less x | head",
+            "nix-shell --run make",
+            "poetry install",
+            "vagrant up",
+            "docker run --rm alpine",
+            "docker run -it alpine ls /",
+            "lxc list",
+        ] {
+            assert!(!is_found(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_typed_is_of_the_language_of_what_listens() {
+        for (text, wanted) in [
+            ("bash", Some("shell")),
+            ("python3", Some("python")),
+            ("python3 -m pdb x.py", Some("python")),
+            ("mysql -u root shop", Some("sql")),
+            ("redis-cli", Some("redis")),
+            ("node", Some("js")),
+            ("ssh host", Some("shell")),
+            ("gdb ./a", Some("gdb")),
+            ("nano x", Some("")),
+            ("python3 x.py", None),
+            ("bash -c 'ls'", None),
+            ("ls", None),
+        ] {
+            let plain = judge(&line(Origin::Agent, text), &Catalog::builtin(), &Policy::default(), &Answers::none());
+            assert_eq!(listener(&plain.facts, &Catalog::builtin()).as_deref(), wanted, "{text}");
+        }
+    }
+}

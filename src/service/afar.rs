@@ -1,0 +1,50 @@
+//! What the gateway asks the service, which carries requests to people elsewhere and their answers back.
+//!
+//! What may not enter: who said yes. The gateway says who did; what the service believes is a signature.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::judge::answer_scope::AnswerScope;
+use crate::judge::approver::Signed;
+use crate::store::queue::Told;
+
+/// A question of the gateway's.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum FromGateway {
+    /// Send a byte whenever anything happens to any request. The last thing that is said on a connection.
+    Watch,
+    /// The requests of all accounts, the oldest first, from behind this one on: a [`Part`].
+    List { after: Option<(Timestamp, String)> },
+    /// What an approver signs for a yes that reaches so far; nothing where a yes is not taken any more.
+    Approval { shown: Box<Told>, scope: AnswerScope },
+    /// A person's answer: what became of it.
+    Answer(Box<AnswerFromAfar>),
+    /// Write down that somebody tried to answer who may not.
+    Attempt { why: String },
+}
+
+/// As many requests as go into one line.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Part {
+    pub requests: Vec<Told>,
+    /// There are more behind the last one.
+    pub more: bool,
+}
+
+/// An answer that a person elsewhere gave.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerFromAfar {
+    /// The request as it was shown.
+    pub shown: Told,
+    pub yes: bool,
+    /// Who, as the gateway says.
+    pub by: String,
+    pub words: Option<String>,
+    /// The signature of an approver over what [`FromGateway::Approval`] told.
+    pub signed: Option<Signed>,
+    /// How far a yes reaches.
+    pub scope: AnswerScope,
+}
