@@ -46,6 +46,9 @@ impl Reader<'_> {
             "js" => return matches!(self.peek(0), Some(Token::Text(_))) && !is_keyword(name),
             _ => false,
         };
+        if self.language == "lua" && name == "require" {
+            return matches!(self.peek(0), Some(Token::Text(_)));
+        }
         if !bare || is_keyword(name) || name.starts_with(['$', '@']) {
             return false;
         }
