@@ -56,6 +56,8 @@ struct Said {
     /// The modules that the reader is in.
     within: Vec<String>,
     paths: BTreeSet<Vec<String>>,
+    /// The paths of other packages, and those that begin with an imported name. A glob import ends in `*`.
+    foreign: BTreeSet<Vec<String>>,
     texts: BTreeSet<String>,
 }
 
@@ -83,7 +85,10 @@ impl Said {
                 names.next();
             }
             Some(&"super") => {}
-            _ => return,
+            _ => {
+                self.foreign.insert(names.map(str::to_owned).collect());
+                return;
+            }
         }
         while names.next_if_eq(&"super").is_some() {
             from.pop();
@@ -98,7 +103,10 @@ impl Said {
             UseTree::Path(path) => self.tree(&path.tree, &with(path.ident.to_string())),
             UseTree::Name(name) => self.path(&with(name.ident.to_string())),
             UseTree::Rename(name) => self.path(&with(name.ident.to_string())),
-            UseTree::Glob(_) => self.path(before),
+            UseTree::Glob(_) => {
+                self.path(before);
+                self.foreign.insert(with("*".to_owned()));
+            }
             UseTree::Group(group) => group.items.iter().for_each(|tree| self.tree(tree, before)),
         }
     }
@@ -196,6 +204,66 @@ fn imports_point_downward() {
                 assert!(!upward, "{} uses {}", file.display(), path.join("::"));
             }
         }
+    }
+}
+
+/// Whether a path names something that starts a process.
+fn starts_a_process(path: &[String]) -> bool {
+    const CALLS: [&str; 9] =
+        ["fork", "execv", "execve", "execvp", "execvpe", "fexecve", "posix_spawn", "posix_spawnp", "popen"];
+    let names: Vec<&str> = path.iter().map(String::as_str).collect();
+    let of_processes =
+        names.windows(2).any(|pair| matches!(pair, ["process", "Command" | "CommandExt" | "*"] | ["unistd", "*"]));
+    of_processes || names.len() > 1 && names.last().is_some_and(|last| CALLS.contains(last))
+}
+
+#[test]
+fn programs_are_started_in_one_place() {
+    let place = root().join("src/exec");
+    let mut started = Vec::new();
+    let mut in_place = 0;
+    for file in sources(&root().join("src")) {
+        let said = Said::of(&file);
+        let calls = said.foreign.iter().filter(|path| starts_a_process(path)).map(|path| path.join("::"));
+        let calls: Vec<String> = calls.collect();
+        if file.starts_with(&place) {
+            in_place += calls.len();
+        } else {
+            started.extend(calls.iter().map(|call| format!("{}: {call}", file.display())));
+        }
+    }
+    assert!(in_place > 5, "the search finds nothing where programs are started");
+    assert!(started.is_empty(), "exec::tool starts programs, nothing else does:\n{}", started.join("\n"));
+}
+
+#[test]
+fn each_way_to_start_a_process_is_seen() {
+    let found = |text: &str| {
+        let mut said = Said { within: vec!["app".into()], ..Said::default() };
+        said.visit_file(&syn::parse_file(text).unwrap());
+        said.foreign.iter().any(|path| starts_a_process(path))
+    };
+    for text in [
+        "use std::process::Command;",
+        "use std::process::{Child, Command as Other};",
+        "use std::{io, process::{self, Command}};",
+        "use std::process::*;",
+        "use std::process; fn f() { process::Command::new(1); }",
+        "fn f() -> std::process::Command { todo!() }",
+        "use std::os::unix::process::CommandExt as _;",
+        "fn f() { unsafe { libc::fork() }; }",
+        "use nix::unistd::{self, execve};",
+        "use nix::unistd::*;",
+    ] {
+        assert!(found(text), "{text}");
+    }
+    for text in [
+        "use std::process::{Child, ExitCode, Stdio};",
+        "use clap::Command; fn f() { clap::Command::new(1); }",
+        "use crate::command::Command;",
+        "#[cfg(test)] mod tests { use std::process::Command; }",
+    ] {
+        assert!(!found(text), "{text}");
     }
 }
 
