@@ -229,7 +229,11 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, String> {
         Decision::Ask(prompt) => {
             let time = Duration::from_secs(engine.policy().queue_wait.into());
             let time = time.min(queue::callers_limit(&engine.caller.env));
-            let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
+            let why = match queue::callers_limit(&engine.caller.env).is_zero() {
+                true => "GUARD_WAIT is 0 in the environment of guard mcp-serve, so that nothing waits for an answer",
+                false => "this machine lets nothing wait for an answer (queue.wait)",
+            };
+            let why = why.to_owned();
             let plea = Plea { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
             let wait = Wait { time, elsewhere: true, tells: Tells::Nobody, why, plea, opinion: None, named: None };
             match queue::ask(engine, &invocation, &judged.judgment, prompt, &wait) {

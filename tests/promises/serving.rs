@@ -61,6 +61,17 @@ fn an_agent_judges_sees_and_asks() {
 }
 
 #[test]
+fn the_setting_under_which_nothing_waits_is_named_as_the_cause() {
+    let home = Home::new();
+    let batch = json!({ "items": [{ "tool": "calendar.delete_event", "input": { "id": "7" } }] });
+    let mut serve = home.guard(&["mcp-serve"]);
+    let mut serve = serve.env("GUARD_WAIT", "0").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    writeln!(serve.stdin.take().unwrap(), "{}", call(1, "submit_batch", &batch)).unwrap();
+    let told = String::from_utf8(serve.wait_with_output().unwrap().stdout).unwrap();
+    assert!(told.contains("GUARD_WAIT is 0") && !told.contains("queue.wait"), "{told}");
+}
+
+#[test]
 fn an_agent_never_answers_gives_grants_or_changes_settings() {
     let home = Home::new();
     let listed = served(&home, &[json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })]);
