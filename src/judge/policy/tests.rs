@@ -526,6 +526,7 @@ fn each_refusal_has_its_kind_and_says_what_happened() {
         seconds: 30,
         so_far: so_far.map(str::to_owned),
         late,
+        call: false,
     };
     for (refusal, kind, says) in [
         (Refusal::Rule { rule: "a.b".to_owned(), reason: why() }, "rule", "denied by rule a.b: x y"),
