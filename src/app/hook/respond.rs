@@ -64,10 +64,11 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     let (invocation, Judged { judgment, decision }) = typing::judged(&engine, host, invocation);
     let risk = &judgment.risk;
     let text = text(call, &invocation);
-    let folder = super::physical(&invocation.cwd);
+    let folder = crate::world::paths::physical(&invocation.cwd);
     let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
-    let note = Note { engine: &engine, host, call, invocation: &invocation, judgment: &judgment, digest, opinion: None };
+    let note =
+        Note { engine: &engine, host, call, invocation: &invocation, judgment: &judgment, digest, opinion: None };
     let allow = || {
         let grants = engine.policy().hook.grant && !matches!(call.what, What::Files(_) | What::Tool { .. });
         if grants { Answer::Allow } else { Answer::NoOpinion }
