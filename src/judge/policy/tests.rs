@@ -528,6 +528,10 @@ fn each_refusal_has_its_kind_and_says_what_happened() {
         late,
         call: false,
     };
+    let call = Refusal::Unanswered { request: "w4f7".to_owned(), seconds: 30, late: true, so_far: None, call: true };
+    let said = "timed out: nobody answered request w4f7 within 30 s; once a person approves it (guard approve w4f7), the same call \
+                runs once";
+    assert_eq!(call.to_string(), said);
     for (refusal, kind, says) in [
         (Refusal::Rule { rule: "a.b".to_owned(), reason: why() }, "rule", "denied by rule a.b: x y"),
         (Refusal::Person { words: Some(why()) }, "person", "denied by a person: x y"),
