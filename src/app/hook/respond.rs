@@ -64,7 +64,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     let (invocation, Judged { judgment, decision }) = typing::judged(&engine, host, invocation);
     let risk = &judgment.risk;
     let text = text(call, &invocation);
-    let folder = super::physical(&invocation.cwd);
+    let folder = crate::world::paths::physical(&invocation.cwd);
     let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
     let note =

@@ -69,7 +69,7 @@ pub enum ApprovalReason {
 }
 
 impl ApprovalReason {
-    /// The provenance of RISK.md: `rule`, `human`, `llm`, or `hybrid` where a rule lent the reviewer its leave.
+    /// The provenance of docs/risk.md: `rule`, `human`, `llm`, or `hybrid` where a rule lent the reviewer its leave.
     #[must_use]
     pub const fn provenance(&self) -> &'static str {
         match self {

@@ -338,7 +338,7 @@ fn one_yes_is_one_row_and_in_the_words_of_the_answer() {
     // This test stands above both; whoever answers must not.
     let mut ada = machine.person("ada", &["approve", &id]);
     ada.wait_exit();
-    assert!(ada.screen().contains("same parent process"), "{}", ada.screen());
+    assert!(ada.screen().contains("the same parent"), "{}", ada.screen());
     drop(mouth);
 
     let mut command = machine.program("agent", "sh");
