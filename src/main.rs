@@ -16,8 +16,8 @@ use guard::app::failure::{Failure, unless_unread};
 use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, exit, explain, export, gateway, hook,
-    init, install, learn, line, log, man, mcp, mcp_serve, patterns, pending, person, replay, review, reviewer, run,
-    screen, serve, session, setup, simulate, stats, status, submit, trust, verify, wait,
+    init, install, learn, line, log, man, mcp, mcp_serve, name_service, patterns, pending, person, replay, review,
+    reviewer, run, screen, serve, session, setup, simulate, stats, status, submit, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -41,6 +41,7 @@ fn main() -> std::process::ExitCode {
 
 fn begin() -> u8 {
     let inherited = preserve::capture_at_start();
+    name_service::look_up_accounts();
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     let arguments: Vec<_> = arguments.collect();

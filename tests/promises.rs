@@ -6,6 +6,8 @@ mod approvers;
 mod asking;
 #[path = "promises/calls.rs"]
 mod calls;
+#[path = "promises/clients.rs"]
+mod clients;
 #[path = "promises/completing.rs"]
 mod completing;
 #[path = "promises/config.rs"]

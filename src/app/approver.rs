@@ -13,6 +13,7 @@ use thiserror::Error;
 
 mod passkey;
 pub mod sign;
+mod ssh_keygen;
 
 use super::approvals::place::not_from_here;
 use super::engine::{Engine, EngineError};

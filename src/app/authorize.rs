@@ -14,7 +14,6 @@ use super::deeds;
 use super::engine::{Engine, Judged, changed_file};
 use super::exit;
 use super::export::deliver;
-use super::hook;
 use super::record_backend::RecordBackend;
 use super::reviewer::{self, Review};
 use crate::exec::{self, Inherited};
@@ -28,6 +27,7 @@ use crate::judge::risk::{Risk, Tier};
 use crate::store::{Handed, IntentRow, Retention, Settled, StoreError};
 use crate::ui::verdict;
 use crate::world::identity::Caller;
+use crate::world::paths;
 
 /// A command that may run now.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Opt
     if sign::is_wanted(&engine.approvers(), judgment.risk.tier, engine.policy().approvals.wanted(&judgment.risk)) {
         return None;
     }
-    let folder = hook::physical(&invocation.cwd);
+    let folder = paths::physical(&invocation.cwd);
     let handed = Handed { text: &line.text, cwd: &folder, root: &invocation.session.root };
     let approved = Approved::in_advance(invocation.clone(), judgment, Advance::Host);
     let (settled, deeds) = (Settled::Allowed(&ApprovalReason::Host), deeds::of(engine, invocation, judgment));

@@ -9,13 +9,14 @@ use std::fs;
 use std::io::{self, IsTerminal as _, Write};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use clap::Args;
 
 use super::record_backend::FOLDER;
 use super::scratch::Scratch;
 use super::{exit, screen};
+use crate::exec::tool::Tool;
 use crate::judge::invocation::quote;
 use crate::prompt::line;
 use crate::world::identity::Account;
@@ -138,7 +139,6 @@ What next:
 /// The scratch project could not be made, or guard could not be started again.
 pub fn run(args: &DemoArgs) -> io::Result<u8> {
     let scratch = Sandbox::new()?;
-    let guard = std::env::current_exe()?;
     let guided = !args.auto && io::stdin().is_terminal() && io::stdout().is_terminal();
     for (number, Step { why, arguments, seen }) in STEPS.iter().enumerate() {
         let shown = arguments.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
@@ -146,18 +146,15 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
         write!(out, "\n{}   $ guard {shown}\n", screen::fitted(&format!("{}. {why}", number + 1)))?;
         out.flush()?;
         drop(out);
-        let mut command = Command::new(&guard);
         // A home and a record of its own, which go with it. Where nobody is asked, nothing waits.
-        command.args(["demo", "--step", &number.to_string()]).current_dir(&scratch.project);
-        command.env("HOME", scratch.root.path().join(HOME));
-        for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
-            command.env_remove(name);
-        }
+        let step = Tool::own()?.args(["demo", "--step", &number.to_string()]).dir(&scratch.project);
+        let step = step.env("HOME", scratch.root.path().join(HOME)).env("GUARD_WAIT", "0");
+        let step = step.without_env(&["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"]);
         let status = if guided {
-            command.env("GUARD_WAIT", "0").status()?
+            step.status()?
         } else {
             // Nobody sits in front of what has neither input nor errors on a terminal.
-            let output = command.env("GUARD_WAIT", "0").stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+            let output = step.stdin(Stdio::null()).stderr(Stdio::piped()).start()?;
             let output = output.wait_with_output()?;
             io::stdout().write_all(screen::fitted(&String::from_utf8_lossy(&output.stderr)).as_bytes())?;
             output.status
@@ -218,12 +215,12 @@ impl Sandbox {
 }
 
 fn git<const N: usize>(folder: &Path, arguments: [&str; N]) -> io::Result<()> {
-    let status = Command::new("git")
-        .args(arguments.map(OsStr::new))
-        .current_dir(folder)
-        .env("HOME", folder.with_file_name(HOME))
-        .env_remove("XDG_CONFIG_HOME")
-        .status()
+    let git = |git: Tool| {
+        let git = git.args(arguments.map(OsStr::new)).dir(folder);
+        git.env("HOME", folder.with_file_name(HOME)).without_env(&["XDG_CONFIG_HOME"]).status()
+    };
+    let status = Tool::named("git")
+        .and_then(git)
         .map_err(|error| io::Error::new(error.kind(), format!("git is needed for the scratch project: {error}")))?;
     if status.success() { Ok(()) } else { Err(io::Error::other("git could not make the scratch project")) }
 }

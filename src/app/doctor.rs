@@ -23,11 +23,10 @@ use clap::Args;
 
 use super::engine::Engine;
 use super::failure::Failure;
-use super::init::Interactive;
+use super::init::{self, Interactive};
 use super::install::hosts::HOSTS;
 use super::install::places::Places;
 use super::install::shims::started_by;
-use super::setup::edits;
 use super::{exit, screen, status};
 use crate::config::keys::nearest;
 use crate::exec::probe::{Probe, Seen};
@@ -330,8 +329,8 @@ impl Report {
 /// Whether anybody asks guard: an agent, a shell that loads it, or one that it stands in for.
 fn is_asked(ward: &Ward, findings: &[Finding]) -> bool {
     let loads = |shell: &Interactive| {
-        let path = edits::start_up(*shell, &ward.places, &ward.engine.caller.env);
-        std::fs::read_to_string(path).is_ok_and(|text| edits::loads(*shell, &text))
+        let path = init::start_up(*shell, ward.places.home(), &ward.engine.caller.env);
+        std::fs::read_to_string(path).is_ok_and(|text| init::loads(*shell, &text))
     };
     HOSTS.iter().any(|host| status::asks(&ward.places, host))
         || Interactive::ALL.iter().any(loads)

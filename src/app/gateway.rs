@@ -3,11 +3,11 @@
 //! What may not enter: anything that speaks to a network.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::Command;
 
 use clap::Args;
+
+use crate::exec::tool::Tool;
 
 /// The name of the program.
 const PROGRAM: &str = "guard-gateway";
@@ -30,7 +30,7 @@ pub struct Words {
 /// It is not installed, or cannot be started.
 pub fn run(verb: &str, words: &Words) -> Result<u8, String> {
     let program = find()?;
-    let error = Command::new(&program).arg(verb).args(&words.words).exec();
+    let error = Tool::at(&program).map_or_else(|error| error, |tool| tool.arg(verb).args(&words.words).replace());
     Err(format!("{} cannot be started: {error}", program.display()))
 }
 

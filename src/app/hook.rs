@@ -5,7 +5,6 @@
 //! What may not enter: what any one agent says (their descriptions are data, read by `dialect`), and running anything.
 
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::Value;
@@ -120,12 +119,6 @@ fn read() -> Result<Value, String> {
         return Err("there is no input: this is for the hooks of agents, which write JSON to it".to_owned());
     }
     serde_json::from_slice(&text).map_err(|error| format!("the input is not the JSON that was expected: {error}"))
-}
-
-/// A directory as the hook and the shell both name it, whatever links lead to it.
-#[must_use]
-pub fn physical(folder: &Path) -> PathBuf {
-    std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
 /// A denial that is not about the command.

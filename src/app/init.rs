@@ -3,12 +3,12 @@
 //! They stand in the shell's own language beside this file, with the path of this program put in.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use super::exit;
-use crate::judge::invocation::quote;
+use crate::judge::invocation::{Environment, quote};
 
 /// The arguments of `guard init`.
 #[derive(Debug, Args)]
@@ -63,4 +63,22 @@ pub fn text(shell: Interactive, guard: &Path) -> String {
         Interactive::Fish => include_str!("init/fish.fish"),
     };
     text.replace("@GUARD@", &quote(&guard.to_string_lossy()))
+}
+
+/// The file that an interactive shell reads when it starts.
+#[must_use]
+pub fn start_up(shell: Interactive, home: &Path, env: &Environment) -> PathBuf {
+    let named = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    match shell {
+        Interactive::Bash => home.join(".bashrc"),
+        Interactive::Zsh => named("ZDOTDIR").unwrap_or_else(|| home.to_owned()).join(".zshrc"),
+        Interactive::Fish => named("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("fish/config.fish"),
+    }
+}
+
+/// Whether a start-up file loads guard.
+#[must_use]
+pub fn loads(shell: Interactive, text: &str) -> bool {
+    let wanted = format!("init {}", shell.name());
+    text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(&wanted) && line.contains("guard"))
 }

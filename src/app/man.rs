@@ -6,7 +6,6 @@
 mod plain;
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::process::Command;
 
 use clap::Args;
 
@@ -15,6 +14,7 @@ use super::pager::Output;
 use super::scratch::Scratch;
 use super::{exit, screen};
 use crate::config::keys::nearest;
+use crate::exec::tool::Tool;
 
 /// The arguments of `guard man`.
 #[derive(Debug, Args)]
@@ -73,6 +73,6 @@ fn read(name: &str, source: &str) -> Option<bool> {
     let folder = Scratch::new("man").ok()?;
     let path = folder.path().join(name);
     std::fs::write(&path, source).ok()?;
-    let status = Command::new("man").arg("-l").arg(&path).status().ok()?;
+    let status = Tool::named("man").ok()?.arg("-l").arg(&path).status().ok()?;
     Some(status.success())
 }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -25,6 +25,7 @@ use self::message::{Message, ToolRequest};
 use self::pins::Pins;
 use self::server::{end, line, names, place, skip_line};
 use super::engine;
+use crate::exec::tool::Tool;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::tools::{Mark, ToolCall};
 use crate::ui::visible;
@@ -105,11 +106,8 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
         return server::listen(args, address);
     }
     let (program, rest) = server::command(args)?;
-    let mut child = Command::new(&program)
-        .args(rest)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
+    let mut child = Tool::named(&program)
+        .and_then(|tool| tool.args(rest).stdin(Stdio::piped()).stdout(Stdio::piped()).start())
         .map_err(|error| format!("{}: {error}", program.to_string_lossy()))?;
     let (Some(to_server), Some(from_server)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("the server's standard input and output cannot be had".to_owned());

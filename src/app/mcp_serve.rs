@@ -4,6 +4,8 @@
 //! What may not enter: answering a request, giving a grant, changing a setting, running anything. An agent that speaks
 //! to this has no more power than one that does not.
 
+mod versions;
+
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::versions::Manner;
 use super::ask::Asked;
 use super::engine::{self, Engine, Judged};
 use super::failure::Failure;
@@ -24,12 +27,13 @@ use crate::store::queue::{Plea, State};
 use crate::ui::json::Verdict;
 use crate::ui::verdict;
 
-/// The versions of the protocol that are spoken, the newest first.
-const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-
 /// The longest message that is read, and the most that is asked for at once.
 const LONGEST: u64 = 4 << 20;
 const BATCH: usize = 20;
+
+/// What a model is told of the tools.
+const INSTRUCTIONS: &str = "Judge a command with check_command before you propose it. What guard would ask a person about \
+                            can be asked for with submit_batch; a person answers it elsewhere, and then the same command or call runs.";
 
 /// Errors of JSON-RPC.
 const UNREADABLE: i32 = -32700;
@@ -92,21 +96,31 @@ fn failed(id: &Value, code: i32, why: &str) -> Value {
 fn answer(message: &Value) -> Option<Value> {
     let method = message.get("method").and_then(Value::as_str)?;
     let id = message.get("id")?;
-    let done = |result: Value| Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     let params = message.get("params").cloned().unwrap_or_default();
+    let manner = match Manner::of(&params) {
+        // What asks which versions there are names none that it could know.
+        _ if method == "server/discover" => Manner::Alone,
+        Ok(manner) => manner,
+        Err(error) => return Some(json!({ "jsonrpc": "2.0", "id": id, "error": error })),
+    };
+    let with = |result: Value, lasts: bool| {
+        Some(json!({ "jsonrpc": "2.0", "id": id, "result": manner.result(result, lasts) }))
+    };
+    let done = |result: Value| with(result, false);
     match method {
         "initialize" => {
             let wanted = params.get("protocolVersion").and_then(Value::as_str);
-            let version = VERSIONS.into_iter().find(|known| Some(*known) == wanted).unwrap_or(VERSIONS[0]);
             done(json!({
-                "protocolVersion": version, "capabilities": { "tools": {} },
-                "serverInfo": { "name": "guard", "version": env!("CARGO_PKG_VERSION") },
-                "instructions": "Judge a command with check_command before you propose it. What guard would ask a person \
-                    about can be asked for with submit_batch; a person answers it elsewhere, and then the same command runs.",
+                "protocolVersion": versions::of_session(wanted), "capabilities": { "tools": {} },
+                "serverInfo": versions::server(), "instructions": INSTRUCTIONS,
             }))
         }
+        "server/discover" => with(
+            json!({ "supportedVersions": versions::all(), "capabilities": { "tools": {} }, "instructions": INSTRUCTIONS }),
+            true,
+        ),
         "ping" => done(json!({})),
-        "tools/list" => done(json!({ "tools": tools() })),
+        "tools/list" => with(json!({ "tools": tools() }), true),
         "tools/call" => {
             let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
             let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
@@ -149,7 +163,7 @@ fn tools() -> Value {
         { "name": "submit_batch", "title": "Ask a person for several commands",
           "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false },
           "description": "Asks a person for several commands at once, each with the reason why it is wanted. Nothing runs: \
-            when a request is approved, run the same command in the same directory. What needs no person is said to be allowed.",
+            when a request is approved, run the same command in the same directory, or make the same call. What needs no person is said to be allowed.",
           "inputSchema": { "type": "object", "required": ["items"], "additionalProperties": false, "properties": {
             "items": { "type": "array", "minItems": 1, "maxItems": BATCH,
               "items": { "type": "object", "properties": item, "additionalProperties": false } } } } },
@@ -229,7 +243,11 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, String> {
         Decision::Ask(prompt) => {
             let time = Duration::from_secs(engine.policy().queue_wait.into());
             let time = time.min(queue::callers_limit(&engine.caller.env));
-            let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
+            let why = match queue::callers_limit(&engine.caller.env).is_zero() {
+                true => "GUARD_WAIT is 0 in the environment of guard mcp-serve, so that nothing waits for an answer",
+                false => "this machine lets nothing wait for an answer (queue.wait)",
+            };
+            let why = why.to_owned();
             let plea = Plea { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
             let wait = Wait { time, elsewhere: true, tells: Tells::Nobody, why, plea, opinion: None, named: None };
             match queue::ask(engine, &invocation, &judged.judgment, prompt, &wait) {

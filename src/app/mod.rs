@@ -29,6 +29,7 @@ pub mod log;
 pub mod man;
 pub mod mcp;
 pub mod mcp_serve;
+pub mod name_service;
 pub mod notify;
 mod pager;
 pub mod patterns;

@@ -3,9 +3,11 @@
 //! What fits on the screen is printed as it is. What may not enter: what is printed.
 
 use std::io::{self, IsTerminal as _, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use nix::sys::signal::{SigSet, Signal};
+
+use crate::exec::tool::Tool;
 
 /// Standard output, or a pager in front of it. Dropped, all is written and the person has left the pager.
 pub(super) struct Output {
@@ -114,23 +116,19 @@ fn started() -> Option<Child> {
     const OF_A_SHELL: &[char] =
         &['|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '=', '%'];
     let pager = pager()?;
-    let mut command = if pager.contains(OF_A_SHELL) {
-        let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", &pager]);
-        shell
+    let mut tool = if pager.contains(OF_A_SHELL) {
+        Tool::line(&pager, &[]).ok()?
     } else {
         let mut words = pager.split_whitespace();
-        let mut command = Command::new(words.next()?);
-        command.args(words);
-        command
+        Tool::named(words.next()?).ok()?.args(words)
     };
     // Colours are let through, the screen stays as it is, the newest is in sight, and what guard writes is UTF-8.
     for (name, value) in [("LESS", "FRX+G$"), ("LESSCHARSET", "utf-8"), ("LV", "-c")] {
         if std::env::var_os(name).is_none() {
-            command.env(name, value);
+            tool = tool.env(name, value);
         }
     }
-    let child = command.stdin(Stdio::piped()).spawn().ok()?;
+    let child = tool.stdin(Stdio::piped()).start().ok()?;
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGINT);
     signals.add(Signal::SIGQUIT);

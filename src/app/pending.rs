@@ -106,6 +106,14 @@ pub(super) fn is_waited_for(pending: &Pending) -> bool {
     pending.state == State::Waiting && pending.waiter.as_deref().is_some_and(Caller::lives)
 }
 
+/// Whether whoever asked went away before anybody answered: it ended, or gave up before its time was over.
+fn is_abandoned(pending: &Pending, now: Timestamp) -> bool {
+    // A guard that waits until its time is over takes its name off the request then.
+    let has_ended = pending.waiter.as_deref().is_some_and(|waiter| !Caller::lives(waiter));
+    let gave_up = pending.state == State::Late && pending.expires.duration_since(now).as_secs() > 0;
+    pending.state.is_open() && (has_ended || gave_up)
+}
+
 /// Whether an answer still finds it: whoever asked is there, or it was filed for later. What timed out can be approved
 /// late, and waits for nobody.
 pub(super) fn is_open(pending: &Pending, now: Timestamp) -> bool {
@@ -158,6 +166,9 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
             Some(so_far) => format!("{so_far}; in {}", pending.cwd),
             None => format!("in {}", pending.cwd),
         };
+        if is_abandoned(pending, now.timestamp()) {
+            detail.push_str("; whoever asked does not wait any longer");
+        }
         if !pending.why.is_empty() {
             detail.push_str(&format!("; {}", pending.why));
         }
@@ -179,6 +190,7 @@ pub(super) fn waits(pending: &Pending, now: Timestamp) -> String {
     match pending.state {
         State::Waiting if pending.waiter.is_none() => "filed".to_owned(),
         State::Waiting if left > 0 && is_waited_for(pending) => format!("{left} s"),
+        State::Waiting | State::Late if is_abandoned(pending, now) => "gone".to_owned(),
         State::Waiting | State::Late => "timed out".to_owned(),
         other => other.name().to_owned(),
     }

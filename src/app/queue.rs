@@ -437,7 +437,8 @@ impl Waiting<'_> {
                     let late = self.tier < Tier::Critical && self.approvals == 1;
                     let so_far = queue.find(id).map_err(told)?.filter(|found| !found.approved_by.is_empty());
                     let so_far = so_far.and_then(|found| pending::approvals(found.approvals, &found.approved_by));
-                    return Ok(Asked::No(Refusal::Unanswered { request: id.to_owned(), seconds, late, so_far }));
+                    let (request, call) = (id.to_owned(), self.invocation.tool().is_some());
+                    return Ok(Asked::No(Refusal::Unanswered { request, seconds, late, so_far, call }));
                 }
                 Heard::Signal { signal, .. } => {
                     // Answered or not: nobody is here to run it any more.

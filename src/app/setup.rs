@@ -18,7 +18,7 @@ use self::edits::Edit;
 use super::engine::{self, Engine};
 use super::exit;
 use super::failure::{Failure, unless_unread};
-use super::init::Interactive;
+use super::init::{self, Interactive};
 use super::install::file::Backups;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
@@ -269,12 +269,12 @@ impl Found {
         };
         let own = engine.caller.account.shell.as_deref().and_then(|path| path.file_name());
         let shells = Interactive::ALL.into_iter().filter(|shell| {
-            let is_used = || edits::start_up(*shell, places, &engine.caller.env).exists();
+            let is_used = || init::start_up(*shell, places.home(), &engine.caller.env).exists();
             is_program(shell.name()) && (own.is_some_and(|own| own == shell.name()) || is_used())
         });
         let loading = Interactive::ALL.into_iter().filter(|shell| {
-            let path = edits::start_up(*shell, places, &engine.caller.env);
-            std::fs::read_to_string(path).is_ok_and(|text| edits::loads(*shell, &text))
+            let path = init::start_up(*shell, places.home(), &engine.caller.env);
+            std::fs::read_to_string(path).is_ok_and(|text| init::loads(*shell, &text))
         });
         let config = edits::config_file(engine);
         Self {

@@ -11,12 +11,12 @@ use serde::Serialize;
 use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
 use super::init::Interactive;
+use super::init::{loads, start_up};
 use super::install::change::{State as Wired, Wiring};
 use super::install::file;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
 use super::pending::{collapsed, is_open};
-use super::setup::edits::{loads, start_up};
 use super::{exit, screen, time, update};
 use crate::config::Layer;
 use crate::judge::invocation::Origin;
@@ -138,7 +138,7 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
         HOSTS.iter().filter(|host| places.is_there(host)).partition(|host| asks(&places, host));
     let names = |hosts: Vec<&Host>| hosts.into_iter().map(|host| host.name).collect();
     let shells = Interactive::ALL.into_iter().filter_map(|shell| {
-        let path = start_up(shell, &places, &engine.caller.env);
+        let path = start_up(shell, places.home(), &engine.caller.env);
         let text = std::fs::read_to_string(&path).ok()?;
         loads(shell, &text).then(|| (shell.name(), path.display().to_string()))
     });

@@ -111,9 +111,12 @@ fn heads(text: &str) -> Vec<Head> {
     all
 }
 
-/// The number and the hash of each record: its first and its last cell. A line break within quotes ends none.
+/// The number and the hash of each record: its first cell, and that under the heading `hash`, which few stand behind. A
+/// line break within quotes ends none.
 fn in_csv(text: &str) -> Vec<Head> {
     let mut all = Vec::new();
+    let behind = text.lines().next().and_then(|heading| heading.rsplit(',').position(|name| name == "hash"));
+    let Some(behind) = behind else { return all };
     let mut record = String::new();
     for line in text.lines() {
         record.push_str(line);
@@ -121,7 +124,7 @@ fn in_csv(text: &str) -> Vec<Head> {
             record.push(' ');
             continue;
         }
-        if let (Some((row, _)), Some((_, hash))) = (record.split_once(','), record.rsplit_once(',')) {
+        if let (Some((row, _)), Some(hash)) = (record.split_once(','), record.rsplit(',').nth(behind)) {
             all.extend(row.parse().ok().zip(Link::parse(hash)).map(|(row, link)| Head { row, link }));
         }
         record.clear();

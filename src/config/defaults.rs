@@ -4,7 +4,7 @@ use super::keys::Key;
 use crate::judge::policy::{Mode, Policy, Record};
 use crate::judge::risk::{CircumstanceFact, Weight};
 
-/// What each preset sets: relaxed, balanced, strict, paranoid. Balanced is the built-in policy (RISK.md).
+/// What each preset sets: relaxed, balanced, strict, paranoid. Balanced is the built-in policy (docs/risk.md).
 ///
 /// Relaxed lets agents do more of what tier 2 holds; strict asks about tier 2 everywhere and about tier 1 in
 /// doubtful circumstances; paranoid asks about all that changes anything. Thresholds and weights are hundredths.

@@ -146,7 +146,7 @@ pub const MAX_THRESHOLD: i32 = 500;
 pub const FREE_THRESHOLD: i32 = 300;
 
 const THRESHOLD: Kind = Kind::Weight(0, MAX_THRESHOLD);
-/// A circumstance never lowers a score, save the one that RISK.md names.
+/// A circumstance never lowers a score, save the one that docs/risk.md names.
 const WEIGHT: Kind = Kind::Weight(0, 400);
 const APPROVERS: Kind = Kind::Whole(1, MAX_APPROVALS as u32, "approvers");
 const SECONDS: Kind = Kind::Whole(1, 3600, "seconds");

@@ -8,15 +8,15 @@
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::tool::Tool;
 
 /// The most that is read of an answer.
 const MAX_ANSWER: usize = 64 << 10;
@@ -54,17 +54,8 @@ impl Inquiry {
         input: Vec<u8>,
         limit: Duration,
     ) -> io::Result<Self> {
-        let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(env.iter().map(|(name, value)| (name, value))).current_dir("/");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        // SAFETY: between fork and exec only a system call is made.
-        unsafe {
-            command.pre_exec(|| match libc::setsid() {
-                -1 => Err(io::Error::last_os_error()),
-                _ => Ok(()),
-            });
-        }
-        let mut child = command.spawn()?;
+        let tool = Tool::at(program)?.args(arguments).alone(env.iter().cloned()).in_its_own_session();
+        let mut child = tool.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).start()?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };

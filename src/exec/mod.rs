@@ -2,7 +2,9 @@
 //!
 //! The only floor that runs anything, and it takes nothing but an [`Approved`] and a [`Receipt`]. A command that nobody
 //! was asked about replaces guard ([`replace()`]); one that somebody was asked about is waited for ([`wait()`]), so that its
-//! result can be written down. Either way it finds its surroundings as guard found them ([`preserve`]).
+//! result can be written down. Either way it finds its surroundings as guard found them ([`preserve`]). Programs that guard
+//! itself needs are started by [`tool`], those that answer a question by [`inquiry`], those that are tried out by
+//! [`probe`]; a test finds every other place that starts a process.
 //!
 //! What may not enter: decisions, questions, the record.
 
@@ -21,6 +23,7 @@ pub mod preserve;
 pub mod probe;
 mod relay;
 mod replace;
+pub mod tool;
 mod wait;
 
 pub use preserve::Inherited;

@@ -9,7 +9,7 @@ use super::policy::{ApprovalReason, Cleared, Policy, Refusal};
 use super::review::{self, Opinion, Outcome};
 use super::risk::Tier;
 
-/// A standing permission (RISK.md, DESIGN.md).
+/// A standing permission (docs/risk.md, docs/design.md).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub id: GrantId,

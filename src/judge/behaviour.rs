@@ -1,4 +1,4 @@
-//! What earlier commands of a session add to the risk of this one (RISK.md, behaviour).
+//! What earlier commands of a session add to the risk of this one (docs/risk.md, behaviour).
 //!
 //! What may not enter: the record. What is remembered comes as a [`SessionState`].
 

@@ -1,4 +1,4 @@
-//! The circumstances of RISK.md: production, root, ssh, outside the project, a protected branch, a
+//! The circumstances of docs/risk.md: production, root, ssh, outside the project, a protected branch, a
 //! disguise, a trusted directory.
 //!
 //! What may not enter: opinions about programs (those are rules), and anything that was done earlier in

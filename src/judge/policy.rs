@@ -50,7 +50,7 @@ pub struct Policy {
     pub production: Vec<String>,
     /// Hosts that are known in addition to the patterns' own.
     pub known_hosts: Vec<String>,
-    /// Exact commands that always run (RISK.md, support).
+    /// Exact commands that always run (docs/risk.md, support).
     pub support: Vec<Support>,
     /// Rules that are switched off, by id. Tier 4 rules cannot be.
     pub disabled_rules: Vec<String>,
@@ -81,7 +81,7 @@ pub struct Hook {
 }
 
 impl Default for Policy {
-    /// Balanced: the values of RISK.md.
+    /// Balanced: the values of docs/risk.md.
     fn default() -> Self {
         use CircumstanceFact as Fact;
         let weights = [

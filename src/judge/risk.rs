@@ -27,7 +27,7 @@ pub struct Finding {
     /// How many different approvers sign a yes; 1: as the policy has it.
     pub approvals: u8,
     pub notes: Vec<super::rules::model::Note>,
-    /// Why it counts for less than the rule says, when a lowering fact of RISK.md holds.
+    /// Why it counts for less than the rule says, when a lowering fact of docs/risk.md holds.
     pub lowered: Option<String>,
     /// The act, as an index into the facts.
     pub act: Option<usize>,
@@ -56,7 +56,7 @@ impl Finding {
         }
     }
 
-    /// Whether a person decides it every time, whatever was allowed before (RISK.md, decision).
+    /// Whether a person decides it every time, whatever was allowed before (docs/risk.md, decision).
     #[must_use]
     pub fn is_decision(&self) -> bool {
         self.notes.contains(&super::rules::model::Note::Decision)
@@ -72,7 +72,7 @@ pub struct Circumstance {
     pub detail: Option<String>,
 }
 
-/// The circumstances of RISK.md: context, and behaviour in the session.
+/// The circumstances of docs/risk.md: context, and behaviour in the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CircumstanceFact {
@@ -127,7 +127,7 @@ impl Risk {
         !self.findings.is_empty() && self.findings.iter().all(|finding| finding.rule.starts_with(TRIAL))
     }
 
-    /// Whether a person decides it every time, whatever was allowed before (RISK.md, decision).
+    /// Whether a person decides it every time, whatever was allowed before (docs/risk.md, decision).
     #[must_use]
     pub fn is_decision(&self) -> bool {
         self.findings.iter().any(Finding::is_decision)

@@ -1,4 +1,4 @@
-//! The scales of RISK.md: tier, weight and reversibility.
+//! The scales of docs/risk.md: tier, weight and reversibility.
 //!
 //! Nothing but the scales: the build script reads this file too, so it stands on `serde` alone.
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How bad the worst is that could happen (RISK.md, tiers).
+/// How bad the worst is that could happen (docs/risk.md, tiers).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Tier {

@@ -14,7 +14,6 @@ mod prompt_loop;
 mod screen;
 pub mod sealed;
 mod signal_watch;
-pub mod ssh_keygen;
 pub mod terminal;
 mod tty;
 pub mod wakeup;

@@ -284,7 +284,7 @@ fn waiting(process: &str) -> String {
     format!("waiting {process}")
 }
 
-/// Who refused, in the words of RISK.md: `rule` or `human`; silence counts as the rule that silence is no.
+/// Who refused, in the words of docs/risk.md: `rule` or `human`; silence counts as the rule that silence is no.
 const fn provenance(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Person { .. } => "human",

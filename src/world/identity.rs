@@ -269,7 +269,21 @@ impl Process {
 /// The directory that stands in for the home of every account in this process.
 static STAND_IN: std::sync::OnceLock<std::path::PathBuf> = std::sync::OnceLock::new();
 
+/// What knows accounts beside `/etc/passwd`: entries as that file has them, for a name or a number.
+#[cfg(target_os = "linux")]
+type LookUp = fn(&str) -> std::io::Result<Vec<u8>>;
+
+#[cfg(target_os = "linux")]
+static LOOK_UP: std::sync::OnceLock<LookUp> = std::sync::OnceLock::new();
+
 impl Account {
+    /// Has accounts that are not in `/etc/passwd` looked up with this function: the name services are asked by a program,
+    /// which this part of guard does not run. The first one holds.
+    #[cfg(target_os = "linux")]
+    pub fn look_up_with(look_up: LookUp) {
+        let _ = LOOK_UP.set(look_up);
+    }
+
     /// From here on the home of whoever is looked up is this directory: for what must neither read nor write anything of
     /// the account. The first one holds.
     pub fn live_in(home: std::path::PathBuf) {
@@ -304,7 +318,7 @@ impl Account {
     /// What the system knows of accounts beside the file.
     #[cfg(target_os = "linux")]
     fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        Self::in_passwd(&super::nss::ask("passwd", key).ok()?, is_wanted)
+        Self::in_passwd(&LOOK_UP.get()?(key).ok()?, is_wanted)
     }
 
     /// What the system knows of accounts beside the file.

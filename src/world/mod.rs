@@ -1,6 +1,6 @@
 //! The world as judgment needs to know it: answers to questions, and who is asking.
 //!
-//! What belongs here: reading. What may not enter: running anything (but for [`nss`]), anything that a repository
+//! What belongs here: reading. What may not enter: running anything, anything that a repository
 //! configures, and opinion. Whatever cannot be read in a bounded number of steps is answered with
 //! [`Answer::Unavailable`], which judgment reads strictly.
 
@@ -10,7 +10,6 @@ pub mod git;
 pub mod identity;
 pub mod ignore;
 mod looks;
-pub mod nss;
 pub mod paths;
 pub mod peer;
 pub mod programs;

@@ -172,3 +172,9 @@ pub(super) fn open(path: &Path) -> std::io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(irregular()) }
 }
+
+/// A directory as the hook and the shell both name it, whatever links lead to it.
+#[must_use]
+pub fn physical(directory: &Path) -> PathBuf {
+    std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned())
+}

@@ -441,3 +441,61 @@ fn what_came_of_a_command_and_what_was_answered_is_told_too() {
     let rows = rows(&entries);
     assert!(rows.windows(2).all(|two| two[1] == two[0] + 1), "{rows:?}");
 }
+
+/// Calls a tool of a server behind guard, where nothing waits for a person.
+fn call(home: &Home) {
+    let mut mcp = home.guard(&["mcp", "--name", "payment", "--", "cat"]);
+    let mut mcp = mcp.env("GUARD_WAIT", "0").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let params = serde_json::json!({ "name": "charge", "arguments": { "amount": 7 } });
+    let wanted = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    writeln!(mcp.stdin.take().unwrap(), "{wanted}").unwrap();
+    assert!(mcp.wait().unwrap().success());
+}
+
+#[test]
+fn a_call_of_a_tool_is_told_from_a_command_in_every_form() {
+    let home = Home::new();
+    let journal = Journal::of(&home);
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+    call(&home);
+    let entries = journal.entries();
+    assert_eq!((entries[0].get("GUARD_TOOL"), entries[1]["GUARD_TOOL"].as_str()), (None, "payment.charge"));
+    assert!(entries[1]["MESSAGE"].starts_with("call denied: payment.charge"), "{}", entries[1]["MESSAGE"]);
+
+    let export = |form: &str| home.prints(&["export", "--format", form], 0);
+    let rows = |form: &str| -> Vec<Value> {
+        export(form).lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>()
+    };
+    let ecs = rows("ecs");
+    assert_eq!((ecs[0]["event"]["category"][0].as_str(), &ecs[0]["gen_ai"]["tool"]), (Some("process"), &Value::Null));
+    assert_eq!(ecs[1]["gen_ai"]["tool"]["name"], "payment.charge");
+    assert_eq!(
+        (ecs[1]["event"]["category"][0].as_str(), ecs[1]["event"]["action"].as_str()),
+        (Some("api"), Some("call-approval"))
+    );
+    assert_eq!(ecs[1]["process"]["command_line"], Value::Null);
+    assert!(ecs[1]["guard"]["call"].as_str().unwrap().contains("amount"), "{}", ecs[1]);
+
+    let ocsf = rows("ocsf");
+    assert_eq!((ocsf[0]["class_uid"].as_u64(), &ocsf[0]["api"]), (Some(1007), &Value::Null));
+    assert_eq!(
+        (ocsf[1]["class_uid"].as_u64(), ocsf[1]["api"]["operation"].as_str()),
+        (Some(6003), Some("payment.charge"))
+    );
+    assert_eq!(
+        (&ocsf[1]["process"]["cmd_line"], ocsf[1]["unmapped"]["tool"].as_str()),
+        (&Value::Null, Some("payment.charge"))
+    );
+
+    let otlp = rows("otlp");
+    let record = |at: usize| otlp[at]["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]["attributes"].to_string();
+    assert!(record(1).contains("gen_ai.tool.name") && !record(1).contains("process.command_line"), "{}", record(1));
+    assert!(!record(0).contains("gen_ai.tool.name") && record(0).contains("process.command_line"), "{}", record(0));
+
+    let (cef, csv) = (export("cef"), export("csv"));
+    let second = |text: &str, at: usize| text.lines().nth(at).unwrap().to_owned();
+    assert!(second(&cef, 1).contains("|call-denied|") && second(&cef, 1).contains("guardTool=payment.charge"), "{cef}");
+    assert!(second(&cef, 0).contains("|command-denied|") && !second(&cef, 0).contains("guardTool"), "{cef}");
+    assert!(second(&csv, 0).ends_with(",tool") && second(&csv, 1).ends_with(','), "{csv}");
+    assert!(second(&csv, 2).ends_with(",payment.charge"), "{csv}");
+}

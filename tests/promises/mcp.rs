@@ -103,6 +103,17 @@ fn a_call_that_nobody_allows_never_reaches_the_server_and_is_answered_as_a_faile
 }
 
 #[test]
+fn a_call_that_nobody_answers_in_time_may_be_made_again_once_it_is_approved() {
+    let home = Home::new();
+    let mut client = Client::waiting(&home, &["cat"], "1");
+    client.writes(&call(1, "delete_item", &json!({ "id": "x" })));
+    let said = client.reads();
+    assert!(said.contains("nobody answered") && said.contains("the same call runs once"), "{said}");
+    assert!(!said.contains("command") && !said.contains("directory"), "{said}");
+    assert_eq!(client.leaves(), Some(0));
+}
+
+#[test]
 fn what_is_written_right_before_the_input_ends_is_answered() {
     let home = Home::new();
     let mut client = Client::of(&home, &["cat"]);

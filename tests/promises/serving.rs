@@ -61,6 +61,58 @@ fn an_agent_judges_sees_and_asks() {
 }
 
 #[test]
+fn the_version_without_sessions_is_spoken_beside_those_with_them() {
+    let home = Home::new();
+    let named = |id: u32, method: &str, version: &str, mut params: Value| {
+        params["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientCapabilities": {} });
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+    };
+    let check = json!({ "name": "check_command", "arguments": { "command": "git push --force" } });
+    let newest = "2026-07-28";
+    let answers = served(
+        &home,
+        &[
+            named(1, "server/discover", newest, json!({})),
+            named(2, "tools/list", newest, json!({})),
+            named(3, "tools/call", newest, check.clone()),
+            named(4, "tools/call", "2031-01-01", check.clone()),
+            call(5, "check_command", &check["arguments"]),
+            named(6, "server/discover", "2031-01-01", json!({})),
+        ],
+    );
+    let result = |at: usize| &answers[at]["result"];
+    assert_eq!(result(0)["supportedVersions"][0], newest, "{}", answers[0]);
+    assert!(result(0)["supportedVersions"].as_array().unwrap().contains(&json!("2025-06-18")));
+    assert!(result(0)["capabilities"]["tools"].is_object() && result(5)["supportedVersions"].is_array());
+    assert_eq!(result(1)["tools"].as_array().unwrap().len(), 3);
+    for answer in &answers[..2] {
+        assert!(answer["result"]["ttlMs"].is_u64() && answer["result"]["cacheScope"] == "public", "{answer}");
+    }
+    for answer in &answers[..3] {
+        assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+        assert_eq!(answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "guard");
+    }
+    assert_eq!((&result(2)["structuredContent"]["decision"], &result(2)["ttlMs"]), (&json!("ask"), &Value::Null));
+    let error = &answers[3]["error"];
+    assert_eq!((&error["code"], &error["data"]["requested"]), (&json!(-32022), &json!("2031-01-01")));
+    assert_eq!(error["data"]["supported"][0], newest);
+    // In a session a result has nothing that its version does not know.
+    assert_eq!((&result(4)["resultType"], &result(4)["_meta"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn the_setting_under_which_nothing_waits_is_named_as_the_cause() {
+    let home = Home::new();
+    let batch = json!({ "items": [{ "tool": "calendar.delete_event", "input": { "id": "7" } }] });
+    let mut serve = home.guard(&["mcp-serve"]);
+    let mut serve = serve.env("GUARD_WAIT", "0").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    writeln!(serve.stdin.take().unwrap(), "{}", call(1, "submit_batch", &batch)).unwrap();
+    let told = String::from_utf8(serve.wait_with_output().unwrap().stdout).unwrap();
+    assert!(told.contains("GUARD_WAIT is 0") && !told.contains("queue.wait"), "{told}");
+}
+
+#[test]
 fn an_agent_never_answers_gives_grants_or_changes_settings() {
     let home = Home::new();
     let listed = served(&home, &[json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })]);

@@ -56,6 +56,8 @@ struct Said {
     /// The modules that the reader is in.
     within: Vec<String>,
     paths: BTreeSet<Vec<String>>,
+    /// The paths of other packages, and those that begin with an imported name. A glob import ends in `*`.
+    foreign: BTreeSet<Vec<String>>,
     texts: BTreeSet<String>,
 }
 
@@ -83,7 +85,10 @@ impl Said {
                 names.next();
             }
             Some(&"super") => {}
-            _ => return,
+            _ => {
+                self.foreign.insert(names.map(str::to_owned).collect());
+                return;
+            }
         }
         while names.next_if_eq(&"super").is_some() {
             from.pop();
@@ -98,7 +103,10 @@ impl Said {
             UseTree::Path(path) => self.tree(&path.tree, &with(path.ident.to_string())),
             UseTree::Name(name) => self.path(&with(name.ident.to_string())),
             UseTree::Rename(name) => self.path(&with(name.ident.to_string())),
-            UseTree::Glob(_) => self.path(before),
+            UseTree::Glob(_) => {
+                self.path(before);
+                self.foreign.insert(with("*".to_owned()));
+            }
             UseTree::Group(group) => group.items.iter().for_each(|tree| self.tree(tree, before)),
         }
     }
@@ -199,6 +207,66 @@ fn imports_point_downward() {
     }
 }
 
+/// Whether a path names something that starts a process.
+fn starts_a_process(path: &[String]) -> bool {
+    const CALLS: [&str; 9] =
+        ["fork", "execv", "execve", "execvp", "execvpe", "fexecve", "posix_spawn", "posix_spawnp", "popen"];
+    let names: Vec<&str> = path.iter().map(String::as_str).collect();
+    let of_processes =
+        names.windows(2).any(|pair| matches!(pair, ["process", "Command" | "CommandExt" | "*"] | ["unistd", "*"]));
+    of_processes || names.len() > 1 && names.last().is_some_and(|last| CALLS.contains(last))
+}
+
+#[test]
+fn programs_are_started_in_one_place() {
+    let place = root().join("src/exec");
+    let mut started = Vec::new();
+    let mut in_place = 0;
+    for file in sources(&root().join("src")) {
+        let said = Said::of(&file);
+        let calls = said.foreign.iter().filter(|path| starts_a_process(path)).map(|path| path.join("::"));
+        let calls: Vec<String> = calls.collect();
+        if file.starts_with(&place) {
+            in_place += calls.len();
+        } else {
+            started.extend(calls.iter().map(|call| format!("{}: {call}", file.display())));
+        }
+    }
+    assert!(in_place > 5, "the search finds nothing where programs are started");
+    assert!(started.is_empty(), "exec::tool starts programs, nothing else does:\n{}", started.join("\n"));
+}
+
+#[test]
+fn each_way_to_start_a_process_is_seen() {
+    let found = |text: &str| {
+        let mut said = Said { within: vec!["app".into()], ..Said::default() };
+        said.visit_file(&syn::parse_file(text).unwrap());
+        said.foreign.iter().any(|path| starts_a_process(path))
+    };
+    for text in [
+        "use std::process::Command;",
+        "use std::process::{Child, Command as Other};",
+        "use std::{io, process::{self, Command}};",
+        "use std::process::*;",
+        "use std::process; fn f() { process::Command::new(1); }",
+        "fn f() -> std::process::Command { todo!() }",
+        "use std::os::unix::process::CommandExt as _;",
+        "fn f() { unsafe { libc::fork() }; }",
+        "use nix::unistd::{self, execve};",
+        "use nix::unistd::*;",
+    ] {
+        assert!(found(text), "{text}");
+    }
+    for text in [
+        "use std::process::{Child, ExitCode, Stdio};",
+        "use clap::Command; fn f() { clap::Command::new(1); }",
+        "use crate::command::Command;",
+        "#[cfg(test)] mod tests { use std::process::Command; }",
+    ] {
+        assert!(!found(text), "{text}");
+    }
+}
+
 /// Directories that read languages, whose words are also names of programs.
 const READERS: [&str; 2] = ["judge/analysis/code", "judge/syntax"];
 
@@ -279,4 +347,77 @@ fn no_described_program_is_named_in_what_judges_and_records() {
     }
     assert!(named.is_empty(), "what these are belongs into their descriptions:\n{}", named.join("\n"));
     assert!(left.is_empty(), "nothing says these any more: {left:?}");
+}
+
+/// The module below the top of its package that a path lies in: `app/ask` for all of `app/ask.rs` and `app/ask/`. Of a
+/// package that is one directory, its own modules count.
+fn unit(path: &[String]) -> Option<(String, String)> {
+    let [first, second, ..] = path else { return None };
+    let (top, src) = (first.clone(), root().join("src").join(first));
+    let exists = src.join(second).is_dir() || src.join(second).with_extension("rs").is_file();
+    exists.then(|| (top, second.clone()))
+}
+
+/// Pairs of modules that use each other. A pair leaves this list when the circle is gone; none is added.
+const CIRCLES: [&str; 29] = [
+    "app/approvals app/approver",
+    "app/ask app/authorize",
+    "app/ask app/queue",
+    "app/ask app/reviewer",
+    "app/run app/shell",
+    "config/errors config/layers",
+    "config/grants config/schema",
+    "config/layers config/schema",
+    "config/reviewer config/schema",
+    "config/schema config/service",
+    "judge/agent_template judge/invocation",
+    "judge/analysis judge/rules",
+    "judge/analysis judge/tools",
+    "judge/approved judge/policy",
+    "judge/context judge/rules",
+    "judge/document judge/rules",
+    "judge/policy judge/review",
+    "judge/policy judge/rules",
+    "judge/risk judge/rules",
+    "judge/rules judge/tools",
+    "prompt/prompt_loop prompt/terminal",
+    "store/behaviour store/decisions",
+    "store/chain store/prune",
+    "store/decisions store/ledger",
+    "ui/card ui/command",
+    "ui/card ui/foot",
+    "ui/card ui/why",
+    "ui/lookalike ui/visible",
+    "world/git world/ignore",
+];
+
+#[test]
+fn no_two_modules_use_each_other_but_those_that_are_listed() {
+    const PACKAGES: [&str; 5] = ["judge", "ui", "config", "store", "service"];
+    let mut uses: BTreeSet<(String, String)> = BTreeSet::new();
+    for file in sources(&root().join("src")) {
+        let said = Said::of(&file);
+        let Some((top, own)) = unit(&said.within) else { continue };
+        for path in &said.paths {
+            // `crate` is the package in the directory of its name, or the program.
+            let mut path = path.clone();
+            if PACKAGES.contains(&top.as_str()) && path.first() != Some(&top) {
+                path.insert(0, top.clone());
+            }
+            if let Some((there, other)) = unit(&path)
+                && there == top
+                && other != own
+            {
+                uses.insert((format!("{top}/{own}"), format!("{top}/{other}")));
+            }
+        }
+    }
+    assert!(uses.len() > 200, "the search finds only {} uses", uses.len());
+    let mutual = uses.iter().filter(|(one, other)| one < other && uses.contains(&(other.clone(), one.clone())));
+    let found: BTreeSet<String> = mutual.map(|(one, other)| format!("{one} {other}")).collect();
+    let listed: BTreeSet<String> = CIRCLES.iter().map(|&pair| pair.to_owned()).collect();
+    let new: Vec<&String> = found.difference(&listed).collect();
+    assert!(new.is_empty(), "these use each other; move what both need to the lower one: {new:#?}");
+    let gone: Vec<&String> = listed.difference(&found).collect();
+    assert!(gone.is_empty(), "these no longer use each other, so they leave the list: {gone:#?}");
 }

@@ -5,7 +5,7 @@
 //! anything that speaks to a network.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use fast_qr::QRBuilder;
@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::ApproverError;
 use crate::app::gateway;
+use crate::exec::tool::Tool;
 use crate::judge::approver::passkey::{Pairing, Registration, digits};
 use crate::judge::approver::{Approver, Key};
 use crate::prompt::confirm::confirm;
@@ -36,7 +37,7 @@ pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
     let told = ApproverError::Key;
     let program = gateway::find().map_err(told)?;
-    let mut child = Command::new(program).arg("pair").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut child = Tool::at(program)?.arg("pair").stdin(Stdio::piped()).stdout(Stdio::piped()).start()?;
     let wanted = serde_json::json!({ "name": name, "secret": Base64UrlUnpadded::encode_string(&secret) });
     if let Some(mut stdin) = child.stdin.take() {
         writeln!(stdin, "{wanted}")?;

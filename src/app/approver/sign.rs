@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use super::ssh_keygen;
 use crate::app::engine::Engine;
 use crate::config::approvers::Enrolled;
 use crate::judge::approver::{self, Approver, BadSignature, Key, NAMESPACE, PublicKey, Signed};
 use crate::judge::risk::Tier;
-use crate::prompt::{line, ssh_keygen};
+use crate::prompt::line;
 
 /// How often a passphrase or a code may be wrong.
 const TRIES: usize = 3;

@@ -6,12 +6,12 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::Command;
 
 use super::edit::{Own, TEMPLATE};
 use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::app::scratch::Scratch;
+use crate::exec::tool::Tool;
 use crate::prompt::confirm::confirm;
 
 /// Opens the file in an editor, or what `guard config init` writes where there is none.
@@ -45,9 +45,8 @@ pub fn edit() -> Result<u8, Failure> {
 fn edited(file: &Path) -> Result<(), String> {
     let editor = named(|name| std::env::var(name).ok());
     // As a shell reads it: the variable may hold options.
-    let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file);
-    let status = command.status().map_err(|error| format!("/bin/sh: {error}"))?;
+    let tool = Tool::line(format!("{editor} \"$@\""), &[editor.as_ref(), file.as_ref()]);
+    let status = tool.and_then(Tool::status).map_err(|error| format!("/bin/sh: {error}"))?;
     match status.code() {
         Some(0) => Ok(()),
         Some(127) => Err(format!("there is no editor {editor} here: name yours in EDITOR")),

@@ -19,12 +19,12 @@ use super::super::record_backend::RecordBackend;
 use super::super::{exit, time};
 use super::{PACE, forms, messages};
 use crate::app::failure::Failure;
+use crate::app::name_service::addresses;
 use crate::collector::position::Told;
 use crate::collector::{self, Datagrams, Position, http, syslog};
 use crate::config::destination::{Destination, OTLP_PATH};
 use crate::store::{Entry, Head, Link, Store, StoreError};
 use crate::ui::visible;
-use crate::world::nss::addresses;
 
 /// How many rows a command sends at most: what its own row is behind of.
 const AT_ONCE: usize = 64;

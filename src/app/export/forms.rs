@@ -7,7 +7,11 @@ use crate::store::{Entry, Kind};
 
 /// What happened, in one word with a dash: the action of a row in every form.
 pub(super) fn action(entry: &Entry) -> &'static str {
+    let is_call = entry.tool.is_some();
     match (entry.kind, entry.decision.as_deref()) {
+        (Kind::Intent | Kind::Advised, Some("allow")) if is_call => "call-allowed",
+        (Kind::Intent | Kind::Advised, Some("deny")) if is_call => "call-denied",
+        (Kind::Intent | Kind::Advised, _) if is_call => "call-asked",
         (Kind::Intent | Kind::Advised, Some("allow")) => "command-allowed",
         (Kind::Intent | Kind::Advised, Some("deny")) => "command-denied",
         (Kind::Intent | Kind::Advised, _) => "command-asked",
@@ -27,8 +31,23 @@ pub(super) fn head(entry: &Entry) -> String {
     format!("{}:{}", entry.id, entry.hash)
 }
 
-fn is_command(entry: &Entry) -> bool {
+/// Whether the row decides about something that was to run: a command, or a call of a tool.
+fn is_decided(entry: &Entry) -> bool {
     matches!(entry.kind, Kind::Intent | Kind::Advised)
+}
+
+fn is_command(entry: &Entry) -> bool {
+    is_decided(entry) && entry.tool.is_none()
+}
+
+/// The line of a process. A call of a tool has none: its text is no command that a reader of lines can take apart.
+fn command_line(entry: &Entry) -> Option<&str> {
+    entry.command.as_deref().filter(|_| entry.tool.is_none())
+}
+
+/// A call of a tool with its input, as the record shows it.
+fn call(entry: &Entry) -> Option<&str> {
+    entry.command.as_deref().filter(|_| entry.tool.is_some())
 }
 
 pub(super) fn rules(entry: &Entry) -> Vec<&str> {
@@ -63,10 +82,14 @@ fn without_nulls(value: Value) -> Value {
 
 /// Elastic Common Schema.
 pub(super) fn ecs(entry: &Entry, host: &str) -> Value {
-    let (category, kinds, outcome) = match (is_command(entry), entry.decision.as_deref()) {
-        (true, Some("allow")) => ("process", vec!["start", "allowed"], "success"),
-        (true, Some("deny")) => ("process", vec!["start", "denied"], "failure"),
-        (true, _) => ("process", vec!["start", "info"], "unknown"),
+    let (what, name) = match entry.tool {
+        Some(_) => ("api", "call-approval"),
+        None => ("process", "command-approval"),
+    };
+    let (category, kinds, outcome) = match (is_decided(entry), entry.decision.as_deref()) {
+        (true, Some("allow")) => (what, vec!["start", "allowed"], "success"),
+        (true, Some("deny")) => (what, vec!["start", "denied"], "failure"),
+        (true, _) => (what, vec!["start", "info"], "unknown"),
         (false, Some("deny")) => ("iam", vec!["denied"], "failure"),
         (false, _) => ("configuration", vec!["change"], "success"),
     };
@@ -76,19 +99,19 @@ pub(super) fn ecs(entry: &Entry, host: &str) -> Value {
         "ecs": { "version": "9.2.0" },
         "event": {
             "kind": "event", "category": [category], "type": kinds, "outcome": outcome, "module": "guard",
-            "action": if is_command(entry) { "command-approval" } else { action(entry) },
+            "action": if is_decided(entry) { name } else { action(entry) },
             "id": entry.id.to_string(), "reason": reason(entry),
             "severity": entry.tier.map(Tier::number),
             "duration": result.map(|result| result.duration_ms.saturating_mul(1_000_000)),
         },
         "process": {
-            "command_line": entry.command, "working_directory": entry.cwd,
+            "command_line": command_line(entry), "working_directory": entry.cwd,
             "exit_code": result.and_then(|result| result.exit),
         },
         "user": { "name": entry.user },
         "host": { "name": host },
         "rule": { "id": rules(entry) },
-        "gen_ai": { "agent": { "name": entry.agent } },
+        "gen_ai": { "agent": { "name": entry.agent }, "tool": { "name": entry.tool } },
         "guard": guard(entry),
     }))
 }
@@ -96,14 +119,14 @@ pub(super) fn ecs(entry: &Entry, host: &str) -> Value {
 /// What the schemas have no field for.
 fn guard(entry: &Entry) -> Value {
     json!({
-        "kind": entry.kind.name(), "decision": entry.decision, "settled_by": entry.settled_by,
+        "kind": entry.kind.name(), "tool": entry.tool, "call": call(entry), "decision": entry.decision, "settled_by": entry.settled_by,
         "provenance": entry.provenance, "score": entry.score, "reversibility": entry.reversibility,
         "session": entry.session, "origin": entry.origin, "answer_ms": entry.answer_ms, "redacted": entry.redacted,
         "signal": entry.result.as_ref().and_then(|result| result.signal), "hash": entry.hash, "head": head(entry),
     })
 }
 
-/// Open Cybersecurity Schema Framework: Process Activity.
+/// Open Cybersecurity Schema Framework: Process Activity of a command, API Activity of all else.
 pub(super) fn ocsf(entry: &Entry, host: &str) -> Value {
     let person = entry.settled_by.as_deref() == Some("person");
     let (action_id, disposition_id) = match (entry.decision.as_deref(), entry.settled_by.as_deref()) {
@@ -140,8 +163,9 @@ pub(super) fn ocsf(entry: &Entry, host: &str) -> Value {
         "launch_type_id": is_command(entry).then_some(3),
         "exit_code": result.and_then(|result| result.exit),
         "duration": result.map(|result| result.duration_ms),
-        "process": { "cmd_line": entry.command, "working_directory": entry.cwd, "user": { "name": entry.user } },
+        "process": { "cmd_line": command_line(entry), "working_directory": entry.cwd, "user": { "name": entry.user } },
         "actor": { "user": { "name": entry.user }, "session": { "uid": entry.session } },
+        "api": { "operation": entry.tool },
         "ai_agent": { "name": entry.agent, "instance_uid": entry.agent.as_ref().and(entry.session.as_ref()) },
         "device": { "hostname": host },
         "unmapped": guard(entry),
@@ -195,11 +219,13 @@ fn otlp_record(entry: &Entry) -> Value {
         ("guard.about", json!(entry.about)),
         ("guard.hash", json!(entry.hash.to_string())),
         ("guard.head", json!(head(entry))),
-        ("process.command_line", json!(entry.command)),
+        ("process.command_line", json!(command_line(entry))),
         ("process.working_directory", json!(entry.cwd)),
         ("process.exit.code", json!(result.and_then(|result| result.exit))),
         ("user.name", json!(entry.user)),
         ("gen_ai.agent.name", json!(entry.agent)),
+        ("gen_ai.operation.name", json!(entry.tool.as_ref().map(|_| "execute_tool"))),
+        ("gen_ai.tool.name", json!(entry.tool)),
     ];
     let attributes: Vec<Value> = attributes.into_iter().filter_map(|(name, value)| attribute(name, value)).collect();
     json!({
@@ -233,7 +259,7 @@ pub(super) fn cef(entry: &Entry, host: &str) -> String {
         ("dvchost", host.to_owned()),
         ("suser", optional(&entry.user)),
         ("reason", reason(entry)),
-        ("cs1Label", "command".to_owned()),
+        ("cs1Label", if entry.tool.is_some() { "call" } else { "command" }.to_owned()),
         ("cs1", optional(&entry.command)),
         ("cs2Label", "rule".to_owned()),
         ("cs2", rules(entry).join(",")),
@@ -246,6 +272,7 @@ pub(super) fn cef(entry: &Entry, host: &str) -> String {
         ("cs6Label", "settledBy".to_owned()),
         ("cs6", optional(&entry.settled_by)),
         ("guardHead", head(entry)),
+        ("guardTool", optional(&entry.tool)),
         ("cn1Label", "tier".to_owned()),
         ("cn1", number(entry.tier.map(|tier| tier.number().to_string()))),
         ("cn2Label", "exitCode".to_owned()),
@@ -282,7 +309,7 @@ fn plain(text: &str) -> String {
 }
 
 pub(super) const CSV_HEAD: &str = "id,time,kind,decision,settled_by,provenance,tier,score,reversibility,rules,command,directory,\
-    user,origin,agent,session,answer_ms,exit,signal,duration_ms,words,hash";
+    user,origin,agent,session,answer_ms,exit,signal,duration_ms,words,hash,tool";
 
 /// Comma-separated, as RFC 4180 has it.
 pub(super) fn csv(entry: &Entry) -> String {
@@ -312,6 +339,7 @@ pub(super) fn csv(entry: &Entry) -> String {
         number(result.map(|result| result.duration_ms)),
         optional(&entry.words),
         entry.hash.to_string(),
+        optional(&entry.tool),
     ];
     // Of all controls only the end of a line stands in a cell, in quotes.
     let cell = |text: &String| {

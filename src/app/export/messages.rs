@@ -12,7 +12,7 @@ const MESSAGE_ID: &str = "6d3f2b1c9a8e4f70b5d1c2e3f4a59687";
 /// The longest command that goes where a longer one was not taken.
 const ROOM: usize = 16 << 10;
 
-/// What happened, in one line: `command denied: rm -rf build`.
+/// What happened, in one line: `command denied: rm -rf build`, `call denied: payment.charge {…}`.
 fn said(entry: &Entry) -> String {
     let what = entry.command.as_deref().or(entry.words.as_deref()).unwrap_or_default();
     let action = action(entry).replace('-', " ");
@@ -38,6 +38,7 @@ fn fields(entry: &Entry) -> Vec<(&'static str, String)> {
         ("row", entry.id.to_string()),
         ("kind", entry.kind.name().to_owned()),
         ("about", number(entry.about)),
+        ("tool", or(&entry.tool)),
         ("decision", or(&entry.decision)),
         ("settled_by", or(&entry.settled_by)),
         ("provenance", or(&entry.provenance)),

@@ -22,18 +22,21 @@ const OFTEN: Duration = Duration::from_millis(500);
 /// Watches until it is dropped.
 pub(super) struct Parting {
     over: Arc<AtomicBool>,
+    gone: Arc<AtomicBool>,
 }
 
 impl Parting {
     /// Begins to watch. Without a thread to watch the hook waits for its deadline.
     pub(super) fn watch(caller: &Caller) -> Self {
         let over = Arc::new(AtomicBool::new(false));
-        let (seen, agent) = (Arc::clone(&over), caller.agent_process());
+        let gone = Arc::new(AtomicBool::new(false));
+        let (seen, told, agent) = (Arc::clone(&over), Arc::clone(&gone), caller.agent_process());
         let watch = move || {
             while !seen.load(Ordering::SeqCst) {
                 thread::sleep(OFTEN);
                 let is_gone = nobody_reads() || agent.as_deref().is_some_and(|agent| !Caller::lives(agent));
                 if is_gone && !seen.load(Ordering::SeqCst) {
+                    told.store(true, Ordering::SeqCst);
                     let _ = kill(Pid::this(), Signal::SIGTERM);
                     return;
                 }
@@ -44,7 +47,12 @@ impl Parting {
             let _ = thread::Builder::new().name("parting".to_owned()).spawn(watch);
             let _ = mask.thread_set_mask();
         }
-        Self { over }
+        Self { over, gone }
+    }
+
+    /// Whether the agent was seen to be gone.
+    pub(super) fn is_over(&self) -> bool {
+        self.gone.load(Ordering::SeqCst)
     }
 }
 

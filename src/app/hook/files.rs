@@ -2,9 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::physical;
 use crate::app::engine::Engine;
 use crate::judge::invocation::{ChangeKind, FileChange};
+use crate::world::paths::physical;
 
 /// The changes as the tool names them, and for each that goes through a link, the file behind it too.
 pub(super) fn followed(changes: &[FileChange], engine: &Engine, cwd: Option<&Path>) -> Vec<FileChange> {

@@ -64,7 +64,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     let (invocation, Judged { judgment, decision }) = typing::judged(&engine, host, invocation);
     let risk = &judgment.risk;
     let text = text(call, &invocation);
-    let folder = super::physical(&invocation.cwd);
+    let folder = crate::world::paths::physical(&invocation.cwd);
     let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
     let note =
@@ -125,7 +125,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
                 };
             }
             let begun = Instant::now();
-            let _with_agent = Parting::watch(&engine.caller);
+            let with_agent = Parting::watch(&engine.caller);
             let wait = Wait { opinion, ..wait(host, &engine, &prompt, watchdog) };
             match elsewhere(&engine, &invocation, &judgment, &prompt, &wait) {
                 Ok((grant, by)) => {
@@ -138,6 +138,11 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
                         Err(refusal) => deny(refusal, None),
                     }
                 }
+                // Nobody reads this answer, but the record says why there is none.
+                Err(_) if with_agent.is_over() => deny(
+                    Refusal::NoOne { why: format!("{} ended while it waited for the answer", host.agent.title) },
+                    None,
+                ),
                 // Where nobody could be asked, nobody took time to answer.
                 Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
                     deny(refusal, None)

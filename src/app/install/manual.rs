@@ -102,7 +102,13 @@ pub fn markdown() -> String {
         "| agent | wired by `guard install` | when guard fails | is late | is missing |\n| --- | --- | --- | --- | --- |\n",
     );
     for host in HOSTS.iter() {
-        let fates = [host.config.on_failure, host.config.on_timeout, host.config.on_missing].map(short).join(" | ");
+        // What only its maker says of a program that was never run is no promise.
+        let cell = |fate: Fate| match (fate, &host.config.blocks_from) {
+            _ if host.agent.tried.is_empty() => "not tried".to_owned(),
+            (Fate::Blocked, Some(from)) => format!("blocked from {from}"),
+            _ => short(fate).to_owned(),
+        };
+        let fates = [host.config.on_failure, host.config.on_timeout, host.config.on_missing].map(cell).join(" | ");
         text.push_str(&format!("| {} | `{}` | {fates} |\n", host.title, host.name));
     }
     text

@@ -5,9 +5,10 @@
 
 mod remote;
 mod wrap;
+mod yaml;
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -51,6 +52,9 @@ struct Place {
     #[serde(default)]
     http: Shape,
     keys: Vec<Vec<String>>,
+    /// In a file of YAML, the keys one of which an entry has that is a server: its program or its address.
+    #[serde(default)]
+    starts: Vec<String>,
 }
 
 /// How a server is written.
@@ -111,6 +115,25 @@ impl Install<'_> {
         Ok(code)
     }
 
+    /// Says which servers stand in a file that guard does not change; `None` where there are none.
+    fn left_out(&self, client: &Client, place: &Place, path: &Path, text: &str) -> Result<Option<u8>, InstallError> {
+        let key = place.keys.iter().flatten().next().map_or("", String::as_str);
+        let what = match yaml::servers(text, key, &place.starts) {
+            Some(servers) if servers.is_empty() => return Ok(None),
+            Some(servers) => servers.join(", "),
+            None => format!("what stands below {key}"),
+        };
+        let how = match self.args.uninstall {
+            true => "what stands in front of a server there is taken out by hand",
+            false => {
+                "put guard mcp --name NAME -- in front of the command of each by hand, or guard mcp --http ADDRESS in its place"
+            }
+        };
+        let (title, path) = (&client.title, path.display());
+        writeln!(io::stdout(), "{title}: {path}: {what}: left as it is, because guard does not change YAML; {how}")?;
+        Ok(Some(exit::ALLOW))
+    }
+
     fn path(&self, place: &Place) -> PathBuf {
         if place.project {
             return self.places.project().join(&place.path);
@@ -124,6 +147,9 @@ impl Install<'_> {
         let path = self.path(place);
         let wrong = |why: String| InstallError::Wrong(format!("{}: {why}; nothing was changed", path.display()));
         let Some(old) = file::read(&path).map_err(wrong)? else { return Ok(None) };
+        if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+            return self.left_out(client, place, &path, &old);
+        }
         let guard = self.places.guard().map_err(InstallError::Wrong)?;
         let is_toml = path.extension().is_some_and(|extension| extension == "toml");
         let change = |text: &str| -> Result<Wrapped, String> {

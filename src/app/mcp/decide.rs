@@ -162,5 +162,24 @@ fn ask(
 
 /// A refusal in words that a model understands: it did not run, why, and that asking again in another way is no use.
 fn told(refusal: &Refusal, risk: &Risk) -> String {
-    format!("{} The tool was not called.", verdict::refused(refusal, risk).replace('\n', " "))
+    let why = verdict::refused(refusal, risk).replace('\n', " ");
+    let stop = if why.ends_with(['.', ']', '!', '?']) { "" } else { "." };
+    format!("{why}{stop} The tool was not called.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::risk::Finding;
+    use crate::judge::syntax::tree::Span;
+    use crate::judge::tier::{Reversibility, Tier};
+
+    #[test]
+    fn a_refusal_is_whole_sentences() {
+        let plain = Finding::plain("a.rule", Tier::High, Reversibility::Hard, "It is grave.", Span::new(0, 1));
+        let finding = Finding { instead: Some("ask first".to_owned()), ..plain };
+        let risk = Risk::join(Tier::Low, vec![finding], Vec::new());
+        let said = told(&Refusal::NoOne { why: "nobody is there".to_owned() }, &risk);
+        assert!(said.ends_with("ask first. The tool was not called."), "{said}");
+    }
 }

@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead};
 use std::net::SocketAddr;
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::McpArgs;
 use crate::app::gateway;
+use crate::exec::tool::Tool;
 
 /// How long a server may take to end when its client has gone.
 const TO_END: Duration = Duration::from_secs(5);
@@ -34,9 +34,11 @@ pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), Strin
 /// Becomes the gateway, which starts this without `--listen` for each session of a client.
 pub(super) fn listen(args: &McpArgs, address: SocketAddr) -> Result<u8, String> {
     let program = gateway::find()?;
-    let mut command = Command::new(&program);
-    command.arg("mcp-listen").arg(address.to_string()).arg(format!("--idle={}", args.idle)).arg("--").args(words(args));
-    let error = command.exec();
+    let become_it = |tool: Tool| {
+        let tool = tool.arg("mcp-listen").arg(address.to_string()).arg(format!("--idle={}", args.idle));
+        tool.arg("--").args(words(args)).replace()
+    };
+    let error = Tool::at(&program).map_or_else(|error| error, become_it);
     Err(format!("{} cannot be started: {error}", program.display()))
 }
 

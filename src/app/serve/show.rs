@@ -4,7 +4,6 @@
 //! What may not enter: a verb that writes, or that opens files by name.
 
 use std::io::Write as _;
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use nix::sys::signal::{Signal, kill};
@@ -13,6 +12,7 @@ use nix::unistd::Pid;
 
 use super::server::Server;
 use crate::app::{engine, exit, record_backend};
+use crate::exec::tool::Tool;
 use crate::service::client::{Client, line};
 use crate::service::line::Lines;
 use crate::service::message::{Ask, Reply};
@@ -66,12 +66,10 @@ fn run(house: &Server, words: &[String], environment: Vec<(String, String)>, lin
     }
     lines.send(line(&Reply::Ok(()))).map_err(told)?;
     let [out, errors] = pass::take(lines.stream()).map_err(told)?;
-    let mut command = Command::new(std::env::current_exe().map_err(told)?);
-    command.args(["serve", "--folder"]).arg(house.paths.folder()).arg("--").args(words);
-    command.env_clear().current_dir("/").stdin(Stdio::null()).stdout(out).stderr(errors);
-    command.envs(environment.into_iter().filter(|(name, _)| SHOWN_BY.contains(&name.as_str())));
-    let mut child = command.spawn().map_err(told)?;
-    drop(command);
+    let tool = Tool::own().map_err(told)?.args(["serve", "--folder"]).arg(house.paths.folder()).arg("--").args(words);
+    let shown_by = environment.into_iter().filter(|(name, _)| SHOWN_BY.contains(&name.as_str()));
+    let tool = tool.alone(shown_by.map(|(name, value)| (name.into(), value.into()))).stdout(out).stderr(errors);
+    let mut child = tool.start().map_err(told)?;
     let pid = Pid::from_raw(child.id().cast_signed());
     // Its number is its own until it is waited for, which is after this says so.
     let ended = Mutex::new(false);

@@ -9,12 +9,12 @@ use super::choices::{Reach, Wishes};
 use crate::app::completions::Shell;
 use crate::app::config::edit;
 use crate::app::engine::Engine;
-use crate::app::init::Interactive;
+use crate::app::init::{Interactive, loads, start_up};
 use crate::app::install::file::{self, Backups};
 use crate::app::install::places::Places;
 use crate::app::man::PAGES;
 use crate::config::values::place;
-use crate::judge::invocation::{Environment, quote};
+use crate::judge::invocation::quote;
 use crate::ui::diff::diff;
 use crate::ui::style::{self, Look};
 
@@ -125,7 +125,7 @@ impl House<'_> {
         let (mut all, mut left) = (Vec::new(), Vec::new());
         let own = config_file(self.engine).map(|path| (CONFIG, path));
         let shells =
-            Interactive::ALL.map(|shell| (shell.name(), start_up(shell, self.places, &self.engine.caller.env)));
+            Interactive::ALL.map(|shell| (shell.name(), start_up(shell, self.places.home(), &self.engine.caller.env)));
         let brought = self.brought(&Interactive::ALL).into_iter().map(|(about, path, _)| (about, path));
         for (about, path) in own.into_iter().chain(shells).chain(brought) {
             let shown = path.display().to_string();
@@ -144,7 +144,7 @@ impl House<'_> {
             all.push(Edit { about, path, old: Some(now), new, before: None });
         }
         for shell in Interactive::ALL {
-            let path = start_up(shell, self.places, &self.engine.caller.env);
+            let path = start_up(shell, self.places.home(), &self.engine.caller.env);
             let text = file::read(&path).ok().flatten().unwrap_or_default();
             if loads(shell, &without(&text)) {
                 left.push(format!("{} loads guard by a line that you wrote: take it out", path.display()));
@@ -197,7 +197,7 @@ impl House<'_> {
 
     /// guard's lines at the end of a shell's start-up file, or no longer there.
     fn shell(&self, shell: Interactive, wanted: bool) -> Result<Option<Edit>, String> {
-        let path = start_up(shell, self.places, &self.engine.caller.env);
+        let path = start_up(shell, self.places.home(), &self.engine.caller.env);
         let guard = self.places.guard()?;
         let completions = self.completions(shell);
         self.edit(shell.name(), path, |old| {
@@ -234,9 +234,9 @@ impl House<'_> {
         match shell {
             Interactive::Bash => self.data().join("bash-completion/completions/guard"),
             Interactive::Zsh => self.data().join("zsh/site-functions/_guard"),
-            Interactive::Fish => {
-                start_up(shell, self.places, &self.engine.caller.env).with_file_name("completions").join("guard.fish")
-            }
+            Interactive::Fish => start_up(shell, self.places.home(), &self.engine.caller.env)
+                .with_file_name("completions")
+                .join("guard.fish"),
         }
     }
 
@@ -251,26 +251,6 @@ impl House<'_> {
 #[must_use]
 pub fn config_file(engine: &Engine) -> Option<PathBuf> {
     engine.config().own_file().map(Path::to_owned)
-}
-
-/// The file that an interactive shell reads when it starts.
-#[must_use]
-pub fn start_up(shell: Interactive, places: &Places<'_>, env: &Environment) -> PathBuf {
-    let named = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    match shell {
-        Interactive::Bash => places.home().join(".bashrc"),
-        Interactive::Zsh => named("ZDOTDIR").unwrap_or_else(|| places.home().to_owned()).join(".zshrc"),
-        Interactive::Fish => {
-            named("XDG_CONFIG_HOME").unwrap_or_else(|| places.home().join(".config")).join("fish/config.fish")
-        }
-    }
-}
-
-/// Whether a start-up file loads guard.
-#[must_use]
-pub fn loads(shell: Interactive, text: &str) -> bool {
-    let wanted = format!("init {}", shell.name());
-    text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(&wanted) && line.contains("guard"))
 }
 
 /// The lines that load guard.

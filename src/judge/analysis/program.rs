@@ -42,7 +42,7 @@ impl Walker<'_> {
     ) -> Option<usize> {
         let catalog = self.catalog;
         let lower;
-        let (name, described) = match catalog.program(name) {
+        let (name, known) = match catalog.program(name) {
             None => {
                 lower = name.to_ascii_lowercase();
                 // Where names are not told apart by case, `RM` is `rm`. `npx wrangler@3` names the version to fetch.
@@ -50,8 +50,10 @@ impl Walker<'_> {
                 let known = others.into_iter().flatten().find_map(|name| Some((name, catalog.program(name)?)));
                 known.map_or((name, None), |(name, program)| (name, Some(program)))
             }
-            described => (name, described),
+            known => (name, known),
         };
+        // Of what single facts name it is not known what it does.
+        let described = known.filter(|program| !program.facts_alone);
         let named = self.with_option_names(state, described, args);
         let args = named.as_deref().unwrap_or(args);
         let words: Vec<Arg> = args.iter().map(Field::arg).collect();
@@ -108,7 +110,7 @@ impl Walker<'_> {
             if !reading.inner.is_empty() {
                 self.inner(state, frame, name, &reading, env, span);
             }
-            if let Some(program) = described.filter(|_| !elsewhere) {
+            if let Some(program) = known.filter(|_| !elsewhere) {
                 self.typed(frame, id, name, program, &reading, span);
             }
             for source in &reading.code {
@@ -120,7 +122,7 @@ impl Walker<'_> {
             } else if frame.root && !name.contains(':') {
                 self.escapes_as_root(state, frame, name, &words, env);
             }
-            self.leads(state, frame, name, described, &reading, args, env, span);
+            self.leads(state, frame, name, known, &reading, args, env, span);
             if frame.root && builtin.is_none() && frame.remote.is_none() && !name.contains(':') {
                 self.raised(state, frame, (name, path.as_deref()), described.is_some(), span);
             }

@@ -90,3 +90,12 @@ fn a_folder_holds_itself_and_what_lies_below_but_no_neighbour() {
 fn a_receipt_names_its_row() {
     assert_eq!((Receipt::Recorded(7).row(), Receipt::Unrecorded.row()), (Some(7), None));
 }
+
+#[test]
+fn a_grant_is_named_by_its_number_or_by_the_file_that_gives_it() {
+    assert_eq!(GrantId::Stored(17).to_string(), "17");
+    assert_eq!(
+        GrantId::Configured("~/.config/guard/config.toml:3".to_owned()).to_string(),
+        "~/.config/guard/config.toml:3"
+    );
+}

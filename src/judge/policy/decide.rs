@@ -1,4 +1,4 @@
-//! The way to a decision, in the order of RISK.md.
+//! The way to a decision, in the order of docs/risk.md.
 
 use super::{ApprovalReason, Cleared, Decision, Mode, Policy, Prompt, Refusal, SessionState, Support};
 use crate::judge::Judgment;
@@ -7,7 +7,7 @@ use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::review;
 use crate::judge::risk::{CircumstanceFact, Risk, Tier};
 
-/// Weighs a judged command against the policy, in the order of RISK.md: deny rules, support, the floor, grants,
+/// Weighs a judged command against the policy, in the order of docs/risk.md: deny rules, support, the floor, grants,
 /// the score; and for what would be asked, the breaker and the prompt limit.
 ///
 /// `grants` are those that are in force (their session is this one, their date is not past, none is revoked).

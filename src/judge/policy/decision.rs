@@ -69,7 +69,7 @@ pub enum ApprovalReason {
 }
 
 impl ApprovalReason {
-    /// The provenance of RISK.md: `rule`, `human`, `llm`, or `hybrid` where a rule lent the reviewer its leave.
+    /// The provenance of docs/risk.md: `rule`, `human`, `llm`, or `hybrid` where a rule lent the reviewer its leave.
     #[must_use]
     pub const fn provenance(&self) -> &'static str {
         match self {
@@ -128,8 +128,15 @@ pub enum Refusal {
     /// Nobody answered in time.
     Timeout { seconds: u32 },
     /// Nobody answered a request of the queue in time, or fewer than it wants: `so_far` says who. It can still be
-    /// approved, where `late` says so.
-    Unanswered { request: String, seconds: u32, late: bool, so_far: Option<String> },
+    /// approved, where `late` says so; `call` says that it is a call of a tool.
+    Unanswered {
+        request: String,
+        seconds: u32,
+        late: bool,
+        so_far: Option<String>,
+        #[serde(default)]
+        call: bool,
+    },
     /// Too many prompts in the hour.
     RateLimited { per_hour: u32 },
     /// Too many commands of the session wait already.
@@ -185,11 +192,15 @@ impl fmt::Display for Refusal {
             Self::Unanswered { request, seconds, so_far: Some(so_far), .. } => {
                 write!(f, "timed out: request {request} had {so_far} within {seconds} s")
             }
-            Self::Unanswered { request, seconds, late: true, .. } => write!(
-                f,
-                "timed out: nobody answered request {request} within {seconds} s; once a person approves it (guard approve {request}), the same \
-                 command in the same directory runs once"
-            ),
+            Self::Unanswered { request, seconds, late: true, call, .. } => {
+                let what =
+                    if *call { "the same call runs once" } else { "the same command in the same directory runs once" };
+                write!(
+                    f,
+                    "timed out: nobody answered request {request} within {seconds} s; once a person approves it \
+                     (guard approve {request}), {what}"
+                )
+            }
             Self::Unanswered { request, seconds, late: false, .. } => {
                 write!(f, "timed out: nobody answered request {request} within {seconds} s")
             }

@@ -517,3 +517,56 @@ fn who_settled_it_is_named_for_the_record() {
         assert_eq!((basis.provenance(), basis.name()), (provenance, name));
     }
 }
+
+#[test]
+fn each_refusal_has_its_kind_and_says_what_happened() {
+    let why = || "x y".to_owned();
+    let unanswered = |late, so_far: Option<&str>| Refusal::Unanswered {
+        request: "w4f7".to_owned(),
+        seconds: 30,
+        so_far: so_far.map(str::to_owned),
+        late,
+        call: false,
+    };
+    let call = Refusal::Unanswered { request: "w4f7".to_owned(), seconds: 30, late: true, so_far: None, call: true };
+    let said = "timed out: nobody answered request w4f7 within 30 s; once a person approves it (guard approve w4f7), the same call \
+                runs once";
+    assert_eq!(call.to_string(), said);
+    for (refusal, kind, says) in [
+        (Refusal::Rule { rule: "a.b".to_owned(), reason: why() }, "rule", "denied by rule a.b: x y"),
+        (Refusal::Person { words: Some(why()) }, "person", "denied by a person: x y"),
+        (Refusal::Person { words: None }, "person", "denied by a person"),
+        (Refusal::Reviewer { by: "m".to_owned(), reason: why() }, "reviewer", "denied by the reviewer (m): x y"),
+        (Refusal::Timeout { seconds: 30 }, "timeout", "timed out: nobody answered within 30 s"),
+        (unanswered(false, None), "timeout", "timed out: nobody answered request w4f7 within 30 s"),
+        (unanswered(true, Some("1 of 2")), "timeout", "timed out: request w4f7 had 1 of 2 within 30 s"),
+        (
+            Refusal::Crowded { waiting: 9 },
+            "rate-limit",
+            "rate limited: 9 commands of this session are waiting already; nobody was asked",
+        ),
+        (
+            Refusal::RateLimited { per_hour: 10 },
+            "rate-limit",
+            "rate limited: 10 prompts in the last hour; nobody was asked",
+        ),
+        (
+            Refusal::Breaker { denials: 3 },
+            "breaker",
+            "refused without asking: 3 denials in a row; a person must resume this session",
+        ),
+        (Refusal::NoOne { why: why() }, "no-one-to-ask", "no one to ask: x y"),
+        (Refusal::Unrecorded { why: why() }, "unrecorded", "could not be recorded: x y"),
+        (Refusal::Changed { what: why() }, "changed", "changed after it was approved: x y"),
+        (Refusal::Unsigned { why: why() }, "unsigned", "not signed by an approver: x y"),
+        (Refusal::Attempt { why: why() }, "attempt", "no answer is taken from here: x y"),
+        (Refusal::Unjudged { why: why() }, "unjudged", "not judged: x y"),
+    ] {
+        assert_eq!((refusal.kind(), refusal.to_string().as_str()), (kind, says));
+    }
+    let late = unanswered(true, None).to_string();
+    assert!(late.contains("guard approve w4f7") && late.ends_with("runs once"), "{late}");
+    let edited = Refusal::Edited { row: 5 };
+    assert_eq!(edited.kind(), "edited");
+    assert!(edited.to_string().contains("row 5 of the record"), "{edited}");
+}

@@ -20,10 +20,12 @@ const CALLS: [(&str, &str); 13] = [
     ("streams", "{ drop(std::io::stdout()); true }"),
 ];
 
-/// What clippy says of a crate with the judge's settings and this code in it; `None` where there is no clippy.
-fn said_of(code: &str) -> Option<(bool, String)> {
-    let (judge, crate_dir) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().unwrap());
-    let attributes: String = std::fs::read_to_string(judge.join("mod.rs"))
+/// What clippy says of a crate with the settings of the one in this directory, and this code in it; `None` where there is
+/// no clippy.
+fn said_of(settings: &str, code: &str) -> Option<(bool, String)> {
+    let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join(settings);
+    let crate_dir = tempfile::tempdir().unwrap();
+    let attributes: String = std::fs::read_to_string(settings.join("mod.rs"))
         .unwrap()
         .lines()
         .filter(|line| line.starts_with("#!["))
@@ -32,7 +34,7 @@ fn said_of(code: &str) -> Option<(bool, String)> {
     assert!(attributes.contains("disallowed_methods"), "{attributes}");
     let write = |name: &str, text: &str| std::fs::write(crate_dir.path().join(name), text).unwrap();
     write("Cargo.toml", "[package]\nname = \"copy\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n");
-    write("clippy.toml", &std::fs::read_to_string(judge.join("clippy.toml")).unwrap());
+    write("clippy.toml", &std::fs::read_to_string(settings.join("clippy.toml")).unwrap());
     write("lib.rs", &format!("{attributes}{code}"));
     let output = Command::new(env!("CARGO"))
         .args(["clippy", "--offline", "--quiet"])
@@ -51,8 +53,17 @@ fn said_of(code: &str) -> Option<(bool, String)> {
 
 #[test]
 fn no_call_out_of_the_judge_passes_the_lints() {
+    holds(".");
+}
+
+#[test]
+fn no_call_out_of_what_draws_passes_the_lints() {
+    holds("../ui");
+}
+
+fn holds(settings: &str) {
     let function = |(name, call): &(&str, &str)| format!("/// Tried.\npub fn {name}() -> bool {{\n    {call}\n}}\n");
-    let Some((passes, said)) = said_of(&CALLS.iter().map(function).collect::<String>()) else { return };
+    let Some((passes, said)) = said_of(settings, &CALLS.iter().map(function).collect::<String>()) else { return };
     assert!(!passes, "{said}");
     for (name, call) in &CALLS {
         let shown = call.split(['(', '{', '!']).find(|part| !part.trim().is_empty()).unwrap();
@@ -62,6 +73,6 @@ fn no_call_out_of_the_judge_passes_the_lints() {
         );
     }
     let (passes, said) =
-        said_of("/// Adds.\n#[must_use]\npub const fn sum(a: u8, b: u8) -> u8 {\n    a ^ b\n}\n").unwrap();
+        said_of(settings, "/// Adds.\n#[must_use]\npub const fn sum(a: u8, b: u8) -> u8 {\n    a ^ b\n}\n").unwrap();
     assert!(passes, "{said}");
 }

@@ -73,3 +73,15 @@ fn adding_a_finding_or_a_circumstance_lowers_nothing() {
         assert!(joined >= alone.tier && score >= alone.score && reversibility >= alone.reversibility, "{tier:?}");
     }
 }
+
+#[test]
+fn a_trial_is_what_finds_nothing_but_the_doctors_own_words() {
+    let of = |rules: &[&str]| {
+        Risk::join(Tier::Low, rules.iter().map(|rule| finding(rule, Tier::Medium)).collect(), Vec::new()).is_trial()
+    };
+    assert!(of(&["guard.canary"]));
+    assert!(of(&["guard.canary", "guard.canary-ask"]));
+    assert!(!of(&[]));
+    assert!(!of(&["guard.config"]));
+    assert!(!of(&["guard.canary", "effects.delete-file"]));
+}

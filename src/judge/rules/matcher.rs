@@ -233,7 +233,7 @@ fn from_rule(rule: &Rule, span: Span) -> Finding {
     }
 }
 
-/// What is said where no rule of the catalog does: the strict reading of RISK.md.
+/// What is said where no rule of the catalog does: the strict reading of docs/risk.md.
 fn built_in(id: &str, tier: Tier, reason: &str, span: Span) -> Finding {
     Finding::plain(id, tier, Reversibility::Irreversible, reason, span)
 }

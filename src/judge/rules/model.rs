@@ -37,9 +37,9 @@ pub struct Rule {
     pub instead: Option<String>,
     /// Refuses outright, whoever would say yes.
     pub deny: bool,
-    /// Lets a reviewer or a threshold above 3.0 settle it up to tier 3 (RISK.md, provenance).
+    /// Lets a reviewer or a threshold above 3.0 settle it up to tier 3 (docs/risk.md, provenance).
     pub yolo: bool,
-    /// What it speaks of can be undone though nothing describes what it does: for a reviewer (RISK.md, provenance).
+    /// What it speaks of can be undone though nothing describes what it does: for a reviewer (docs/risk.md, provenance).
     pub reversible: bool,
     /// How many different approvers sign a yes; 1: as the policy has it.
     pub approvals: u8,
@@ -262,7 +262,7 @@ impl HostClass {
     }
 }
 
-/// The facts of RISK.md that take an operand out of a rule.
+/// The facts of docs/risk.md that take an operand out of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lowering {
@@ -300,7 +300,7 @@ pub enum Note {
     OwnInstructions,
     /// Money moves.
     Money,
-    /// It acts for a person in a crisis, or speaks for one: it always waits for a person (RISK.md, decision).
+    /// It acts for a person in a crisis, or speaks for one: it always waits for a person (docs/risk.md, decision).
     Decision,
 }
 
@@ -329,7 +329,7 @@ pub struct PackageList {
     pub names: Vec<String>,
 }
 
-/// An exact command that always runs (RISK.md, support).
+/// An exact command that always runs (docs/risk.md, support).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Support {
     pub argv: Vec<String>,

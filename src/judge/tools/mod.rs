@@ -293,7 +293,6 @@ mod tests {
         }
         for (name, input, wanted) in [
             ("invoke", json!({"language": "rust", "code": "x"}), true),
-            ("invoke", json!({"language": "python", "code": "x"}), false),
             ("call_tool", json!({"name": "list_files", "arguments": {}}), false),
         ] {
             assert_eq!(guessed(&of(name, input)), wanted, "{name}");

@@ -144,6 +144,17 @@ fn an_agent_that_ends_the_hook_while_it_waits_gets_a_denial() {
 }
 
 #[test]
+fn a_hook_whose_agent_is_gone_is_recorded_as_that() {
+    let home = Home::new();
+    let (mut child, _) = waiting(&home, "codex", &bash(&home, &FLAGGED.join(" ")));
+    // Nobody reads the answer any more.
+    drop((child.stdout.take(), child.stderr.take()));
+    child.wait().unwrap();
+    let log = home.prints(&["log", "--json"], 0);
+    assert!(log.contains("ended while it waited for the answer") && !log.contains("SIGTERM"), "{log}");
+}
+
+#[test]
 fn a_time_that_was_made_shorter_in_the_agents_configuration_is_kept() {
     for (agent, file, long, short) in [
         ("gemini", ".gemini/settings.json", "3600000", "2000"),

@@ -92,7 +92,12 @@ fn a_guard_that_is_ended_while_it_waits_leaves_a_request_that_may_be_answered_la
             assert_eq!(state(&home, &id), State::Late, "{signal}");
             assert!(home.prints(&["log"], 0).contains(&format!("guard was ended by {signal}")));
         }
-        assert!(home.prints(&["pending"], 0).contains("timed out"));
+        let pending = home.prints(&["pending"], 0);
+        assert!(
+            pending.contains("  gone  ") && pending.contains("whoever asked does not wait any longer"),
+            "{pending}"
+        );
+        assert!(!pending.contains("timed out"), "{pending}");
         let screen = approve(&home, &id);
         assert!(screen.contains("approved, to run once"), "{signal}: {screen}");
         assert_eq!(home.ran(), 0);

@@ -15,7 +15,7 @@ use super::machine::{FLAGGED, Machine, Running, uid, until};
 use crate::queue::stage::{answer_card, apart};
 
 /// A connection to the service by an account, which says what it likes.
-struct Mouth {
+pub(super) struct Mouth {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
@@ -27,7 +27,7 @@ const TALK: &str = "import socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.connec
                     sys.stdout.buffer.write(r or b'closed\\n')\n sys.stdout.buffer.flush()\n";
 
 impl Mouth {
-    fn new(machine: &Machine, account: &str) -> Self {
+    pub fn new(machine: &Machine, account: &str) -> Self {
         let mut command = machine.program(account, "python3");
         command.args(["-c", TALK]).arg(machine.path("run/guard.sock"));
         Self::start(command)
@@ -46,7 +46,7 @@ impl Mouth {
         heard
     }
 
-    fn ask(&mut self, ask: Value) -> Value {
+    pub fn ask(&mut self, ask: Value) -> Value {
         let heard = self.raw(&json!({ "v": 1, "ask": ask }).to_string());
         serde_json::from_str(&heard).unwrap_or_else(|_| panic!("{heard}"))
     }
@@ -60,7 +60,7 @@ impl Drop for Mouth {
 }
 
 /// A row as a submitter would have it.
-fn row(change: impl FnOnce(&mut Value)) -> Value {
+pub(super) fn row(change: impl FnOnce(&mut Value)) -> Value {
     let mut row = json!({
         "advised": false, "handed": null, "command": "git push --force", "cwd": "Lw==", "session": "x",
         "root": "0@1.1.x", "agent": null, "origin": "agent", "digest": vec![7; 32],
@@ -338,7 +338,7 @@ fn one_yes_is_one_row_and_in_the_words_of_the_answer() {
     // This test stands above both; whoever answers must not.
     let mut ada = machine.person("ada", &["approve", &id]);
     ada.wait_exit();
-    assert!(ada.screen().contains("same parent process"), "{}", ada.screen());
+    assert!(ada.screen().contains("the same parent"), "{}", ada.screen());
     drop(mouth);
 
     let mut command = machine.program("agent", "sh");

@@ -4,11 +4,13 @@
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::exec::tool::Tool;
 
 /// How long it may take to be there.
 const BEGIN: Duration = Duration::from_secs(20);
@@ -44,10 +46,8 @@ impl Model {
     /// # Errors
     /// It does not start, or says nothing.
     pub fn start(program: &Path, talks: bool) -> io::Result<Self> {
-        let mut command = Command::new(program);
-        command.arg("model").args(talks.then_some("--talks")).env_clear();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn()?;
+        let tool = Tool::at(program)?.arg("model").args(talks.then_some("--talks")).alone([]);
+        let mut child = tool.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).start()?;
         let (send, lines) = channel();
         if let Some(stdout) = child.stdout.take() {
             std::thread::spawn(move || {

@@ -11,6 +11,8 @@ use crate::app::install::json::{Kind, Node, quoted};
 pub(super) const NO_KEY: &str = "it is reached over HTTP and no header of it stands here: its client may log in there, which \
                                  guard mcp --http cannot do in its place";
 const OTHER: &str = "it is reached over a transport that guard mcp --http does not speak";
+const NAMED: &str =
+    "its entry says by a key of its own how it is reached or with which key, which guard does not know to change";
 const VARIABLE: &str = "its address holds a variable: guard mcp --http wants it as it is";
 const COMMENT: &str = "there is a comment in its entry that would be lost";
 
@@ -55,6 +57,9 @@ pub(super) fn put_in(
     let kind = node.get("type").map(|kind| kind.text().unwrap_or_default());
     if kind.is_some_and(|kind| kind != shape.types[0]) {
         return Err(OTHER);
+    }
+    if ["transport", "bearerTokenEnvVar"].iter().any(|key| node.get(key).is_some()) {
+        return Err(NAMED);
     }
     if address.contains('$') {
         return Err(VARIABLE);

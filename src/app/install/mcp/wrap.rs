@@ -381,6 +381,8 @@ mod tests {
             r#"{"url": "https://x.example", "headers": {"K": "v"}, "oauth": {}}"#,
             r#"{"type": "sse", "url": "https://x.example", "headers": {"K": "v"}}"#,
             r#"{"httpUrl": "https://x.example", "headers": {"K": "v"}}"#,
+            r#"{"transport": "http", "url": "https://x.example", "headers": {"K": "v"}}"#,
+            r#"{"url": "https://x.example", "headers": {"K": "v"}, "bearerTokenEnvVar": "T"}"#,
             r#"{"url": "https://${HOST}/mcp", "headers": {"K": "v"}}"#,
             r#"{"url": "https://x.example", "headers": {"K": 5}}"#,
             r#"{"url": "https://x.example", "headers": {"K: v\nL": "v"}}"#,

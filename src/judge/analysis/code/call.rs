@@ -3,7 +3,7 @@
 use super::calls::Reader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
-use super::{Call, database, globs};
+use super::{Call, HOLE, database, globs};
 use crate::judge::analysis::act::Value;
 
 /// The most arguments that a chain of calls is followed with.
@@ -46,6 +46,9 @@ impl Reader<'_> {
             "js" => return matches!(self.peek(0), Some(Token::Text(_))) && !is_keyword(name),
             _ => false,
         };
+        if self.language == "lua" && name == "require" {
+            return matches!(self.peek(0), Some(Token::Text(_)));
+        }
         if !bare || is_keyword(name) || name.starts_with(['$', '@']) {
             return false;
         }
@@ -242,6 +245,10 @@ impl Reader<'_> {
             "require" | "__import__" | "importlib.import_module" | "import" | "sys.modules.get" | "modules.get" => {
                 first.as_deref().map(bare)
             }
+            // Whatever it is called here, what gives this module loads it.
+            _ if self.language == "js" && !(self.world.knows)(&callee) => {
+                first.as_deref().map(bare).filter(|name| name == "child_process")
+            }
             _ => None,
         };
         if let Some(module) = module.filter(|_| matches!(self.language, "js" | "python" | "mongo" | "lua")) {
@@ -254,6 +261,9 @@ impl Reader<'_> {
             }
             if matches!(self.language, "python" | "lua") {
                 self.imported(&module);
+            } else if !module.starts_with(['/', '.']) && !module.contains([':', HOLE]) {
+                self.calls
+                    .push(Call::new("import-package".into(), vec![super::value(&format!("node_modules/{module}"))]));
             }
             let name = super::names::plain_name(self.language, format!("{module}."));
             return Expression { name: Some(name.trim_end_matches('.').to_owned()), ..Expression::default() };

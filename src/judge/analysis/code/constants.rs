@@ -263,13 +263,24 @@ impl Reader<'_> {
     pub fn handed_on<'e>(&self, callee: &str, arguments: &'e [Expression]) -> Option<(String, &'e [Expression])> {
         let last = callee.rsplit('.').next()?;
         let takes = match self.language {
-            "php" => matches!(last, "array_map" | "array_walk" | "call_user_func" | "call_user_func_array"),
+            "php" => matches!(
+                last,
+                "array_map"
+                    | "array_walk"
+                    | "call_user_func"
+                    | "call_user_func_array"
+                    | "forward_static_call"
+                    | "iterator_apply"
+                    | "register_shutdown_function"
+                    | "register_tick_function"
+            ),
             "ruby" => matches!(last, "send" | "public_send" | "__send__" | "instance_exec"),
             _ => false,
         };
         let (function, rest) = match arguments {
             // `array_walk($files, 'unlink')`
             [of, function] if last == "array_walk" => (function, std::slice::from_ref(of)),
+            [_, function, given @ ..] if last == "iterator_apply" => (function, given),
             _ => arguments.split_first()?,
         };
         let function = function.text.as_ref().filter(|_| takes)?;

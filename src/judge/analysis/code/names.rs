@@ -367,7 +367,15 @@ impl Reader<'_> {
         }
         let at = arguments.iter().position(is_function)?;
         let name = arguments.get(at)?.name.clone()?;
-        let others = arguments.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, other)| other.clone());
+        // What is replaced is handed to the function; a number says when, and not what.
+        let replaces =
+            matches!(callee.rsplit('.').next()?, "replace" | "replaceAll" | "gsub" | "sub") && !of.carried.is_empty();
+        let is_other = |index: usize, other: &Expression| index != at && other.raw.is_none() && !replaces;
+        let others = arguments
+            .iter()
+            .enumerate()
+            .filter(|(index, other)| is_other(*index, other))
+            .map(|(_, other)| other.clone());
         let mut values: Vec<Value> = others.flat_map(Expression::values).chain(of.carried.iter().cloned()).collect();
         if values.is_empty() && EACH.contains(&callee.rsplit('.').next()?) {
             values.push(super::unknown());
@@ -423,7 +431,7 @@ impl Reader<'_> {
                 self.taken(&name);
                 name
             }
-            ("php", "ReflectionFunction") => text(0)?,
+            ("php", "ReflectionFunction" | "fromCallable") => text(0)?,
             ("perl", "can") => format!("{before}.{}", text(0)?),
             ("js" | "mongo", "createRequire") => "require".to_owned(),
             _ => return None,

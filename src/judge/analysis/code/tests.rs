@@ -589,3 +589,37 @@ fn a_function_that_is_named_by_a_text_is_that_function() {
     assert!(!sends("File.send(:delete, 'a')"));
     assert!(!sends("puts x.join('send')"));
 }
+
+#[test]
+fn a_function_that_is_handed_on_is_called_with_what_it_is_given() {
+    has("python", "import os, sched\ns = sched.scheduler()\ns.enter(0, 1, os.system, ('a',))", "os.system(a)");
+    has("js", "'a'.replace(/.+/, require('child_process').execSync)", "child_process.execSync(a)");
+    has("lua", "('a'):gsub('.+', os.execute)", "os.execute(a)");
+    has("php", "register_shutdown_function('exec', 'a');", "exec(a)");
+    has("php", "iterator_apply($i, 'system', ['a']);", "system(a)");
+    has("php", "Closure::fromCallable('shell_exec')('a');", "shell_exec(a)");
+    has(
+        "js",
+        "new Function('r', 'r(`child_process`).execSync(`a`)')(require)",
+        "Function(r(`child_process`).execSync(`a`))",
+    );
+    has("js", "r(`child_process`).execSync(`a`)", "child_process.execSync(a)");
+    has("js", "require('left')", "import-package(node_modules/left)");
+    assert_eq!(seen("js", "require('./left')"), ["run-file(./left)"]);
+}
+
+#[test]
+fn a_function_of_the_c_library_is_lua_s_own_of_the_same_name() {
+    let removes = |text: &str| {
+        read(
+            "lua",
+            text,
+            World { home: "/home/dev", fetches: &|_| false, knows: &|_| false, acts: &|name| name.starts_with("os.") },
+        )
+        .calls
+        .iter()
+        .any(|call| call.callee == "os.remove")
+    };
+    assert!(removes("local f = require 'ffi'; f.C.unlink('a')"));
+    assert!(!removes("local f = require 'ffi'; f.C.system('a')"));
+}

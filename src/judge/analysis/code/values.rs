@@ -76,6 +76,8 @@ impl Reader<'_> {
         }
         if LIBRARY.contains(&last) && LOADERS.iter().any(|loader| before.contains(loader)) {
             let known = match self.language {
+                "lua" if matches!(last, "remove" | "rmdir" | "unlink" | "unlinkat") => "os.remove".to_owned(),
+                "lua" if last == "rename" => "os.rename".to_owned(),
                 "lua" => "os.execute".to_owned(),
                 "python" => format!("os.{last}"),
                 _ => last.to_owned(),

@@ -7,7 +7,7 @@ use super::Ran;
 use super::configured::commands;
 use super::fetched::language_of;
 use super::targets::shell_functions;
-use crate::judge::analysis::act::{Operand, Value};
+use crate::judge::analysis::act::{OpaqueReason, Operand, Piece, UnknownReason, Value};
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Frame;
 use crate::judge::analysis::expand::Field;
@@ -16,6 +16,7 @@ use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::shells::dialect;
 use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::streams::Stream;
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{Load, OptionSpec, Tasks, ValueKind};
@@ -53,7 +54,12 @@ impl Walker<'_> {
                 self.tasks_in_files(state, frame, load, ran);
                 continue;
             }
-            let mut files: Vec<Value> = option_values(ran.args, &load.options).into_iter().flat_map(listed).collect();
+            let named = option_values(ran.args, &load.options);
+            if named.iter().any(|file| self.comes_in(state, file)) {
+                let detail = format!("{} loads what comes out of a pipe", ran.name);
+                self.opaque(OpaqueReason::Script, detail, ran.span);
+            }
+            let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();
             if load.operands {
                 files.extend(self.operand_files(state, load, ran));
             }
@@ -110,6 +116,13 @@ impl Walker<'_> {
             !load.changed || path.is_none_or(|path| self.is_changed(&path))
         };
         named.map(part).filter(is_new).collect()
+    }
+
+    /// Whether a file is what another command of the line gives: a pipe, or standard input where something feeds it.
+    fn comes_in(&self, state: &State, file: &Value) -> bool {
+        let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Pipe);
+        let fed = !matches!(state.streams.stdin, Stream::Inherited | Stream::Nothing | Stream::File(..));
+        file.pieces().iter().any(is_pipe) || fed && ["-", "/dev/stdin", "/dev/fd/0"].iter().any(|name| file.is(name))
     }
 
     /// Whether a program is described as taking the next argument for the value of this one.

@@ -24,23 +24,28 @@ impl Walker<'_> {
         reading: &Reading,
         span: Span,
     ) {
-        let value = |names: &[&str]| {
-            reading.flags.iter().find(|flag| names.contains(&flag.name.as_str())).and_then(|flag| flag.value.as_ref())
-        };
         let dir = Self::named_directory(state, reading, &["-C", "--directory", "--working-directory", "-d"]);
         let mut there = self.fork(state);
         there.cwd.clone_from(&dir);
-        let files: Vec<Value> = match value(&["-f", "--file", "--makefile", "--justfile"]) {
-            Some(file) if file.is("-") => vec![Value::text("/dev/stdin")],
-            Some(file) => vec![file.clone()],
-            None if kind == Kind::Make => ["GNUmakefile", "makefile", "Makefile"].map(Value::text).to_vec(),
-            None => ["justfile", "Justfile", ".justfile"].map(Value::text).to_vec(),
+        let names_file = |name: &str| matches!(name, "-f" | "--file" | "--makefile" | "--justfile");
+        let named = reading.flags.iter().filter(|flag| names_file(&flag.name)).filter_map(|flag| flag.value.as_ref());
+        let named: Vec<Value> =
+            named.map(|file| if file.is("-") { Value::text("/dev/stdin") } else { file.clone() }).collect();
+        // Of the names that are looked for the first that is there counts; of those that are given all do.
+        let all = kind == Kind::Make && !named.is_empty();
+        let files = match named.is_empty() {
+            false => named,
+            true if kind == Kind::Make => ["GNUmakefile", "makefile", "Makefile"].map(Value::text).to_vec(),
+            true => ["justfile", "Justfile", ".justfile"].map(Value::text).to_vec(),
         };
         let mut text: Option<Value> = None;
         for file in &files {
             // All of them are asked for at once.
             let told = self.told(&there, file, span);
-            text = text.or(told);
+            text = match (text, told) {
+                (Some(before), Some(told)) if all => Some(Value::join([&before, &told], "\n")),
+                (before, told) => before.or(told),
+            };
             // A line that an edit puts in may be one of any recipe.
             if self.goes_on(&there, file)
                 && let Some(put_in) = self.content_of(&there, file)

@@ -1,4 +1,4 @@
-//! The facts of RISK.md that take an operand out of a rule.
+//! The facts of docs/risk.md that take an operand out of a rule.
 //!
 //! Each is held to what the world answered and to what earlier acts of the line may have made of it since. Without an
 //! answer nothing is lowered.
@@ -66,7 +66,7 @@ pub(super) fn history(context: &MatchContext<'_>) -> History {
     build(context)
 }
 
-/// Why a rule that is about the directory worked in does not count: RISK.md's facts hold of that directory.
+/// Why a rule that is about the directory worked in does not count: docs/risk.md's facts hold of that directory.
 pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static str> {
     if view.act.remote.is_some() || !facts.contains(&Lowering::Scratch) {
         return None;

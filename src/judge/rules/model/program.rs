@@ -17,6 +17,8 @@ pub struct Program {
     pub names: Vec<String>,
     /// Which of the names are other spellings of one: the spelling's index and that of the name it stands for.
     pub aliases: Vec<(u16, u16)>,
+    /// Nothing but tables of single facts (what it loads, fetches, waits for) name it: what it does is not known.
+    pub facts_alone: bool,
     /// What a plain run of it is, when no rule says more.
     pub tier: Tier,
     pub style: Style,

@@ -135,6 +135,7 @@ fn add_names(program: &mut Program, entry: &str) {
 }
 
 fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
+    program.facts_alone = false;
     program.tier = shape.tier.unwrap_or(program.tier);
     program.style = body.style;
     program.options.extend(body.options(&shape.options));
@@ -196,7 +197,7 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
 fn own<'a>(name: &str, vocabulary: &mut Vocabulary<'_>, programs: &'a mut Vec<Program>) -> Option<&'a mut Program> {
     let number = vocabulary.own.get(name).copied().unwrap_or_else(|| {
         let known = vocabulary.known.program(name).map(Cow::into_owned);
-        let fresh = Program { tier: Tier::Low, ..Program::default() };
+        let fresh = Program { tier: Tier::Low, facts_alone: true, ..Program::default() };
         programs.push(Program { names: vec![name.to_owned()], aliases: Vec::new(), ..known.unwrap_or(fresh) });
         vocabulary.own.insert(name.to_owned(), programs.len() - 1);
         programs.len() - 1

@@ -152,3 +152,35 @@ fn what_a_program_fetches_is_not_what_it_loads_before() {
     assert!(!opaque("pip download click -d /tmp/w"));
     assert!(opaque("git clone https://example.org/x; pip install ./x"));
 }
+
+#[test]
+fn what_is_loaded_out_of_a_pipe_is_not_read_and_asked_about() {
+    let opaque = |command: &str| {
+        let answers = Answers::default();
+        let facts = work_out(&line(command), &Catalog::builtin(), &Inquiry::new(&answers));
+        !facts.opaque.is_empty()
+    };
+    for command in
+        ["cmake -P <(echo 'file(WRITE x y)')", "echo x | scons -f -", "cmake -P /dev/stdin <<< 'file(REMOVE x)'"]
+    {
+        assert!(opaque(command), "{command}");
+    }
+    for command in ["cmake -P x.cmake", "scons -f SConstruct", "scons -f -"] {
+        assert!(!opaque(command), "{command}");
+    }
+}
+
+#[test]
+fn options_that_the_line_wrote_for_a_program_count_as_given() {
+    let plugin = &[("plug.py", HARM), ("x.js", "require('child_process').execSync('rm harm')")];
+    assert!(harms("printf '[pytest]\\naddopts = -p plug\\n' > pytest.ini; pytest -q", plugin));
+    assert!(harms("echo 'node-options=--require=./x.js' >> .npmrc; npm test", plugin));
+    assert!(!harms("pytest -q", &[("pytest.ini", "[pytest]\naddopts = -p plug\n"), ("plug.py", HARM)]));
+}
+
+#[test]
+fn all_makefiles_that_are_given_are_read() {
+    let files = &[("a.mk", "x:\n\ttrue\n"), ("b.mk", "all:\n\trm harm\n")];
+    assert!(harms("make -f a.mk -f b.mk all", files));
+    assert!(!harms("make -f a.mk x", files));
+}

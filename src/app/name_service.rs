@@ -1,31 +1,38 @@
 //! What the system's name services know beyond its own files: accounts and hosts.
 //!
 //! On Linux `getent` is asked: a program that is linked statically cannot load the modules that know, and some of them
-//! end it when it tries. This is the one program that a look at the world runs; it is never found through `PATH`, gets no
-//! environment, and what it is asked for is never an option.
+//! end it when it tries. It is never found through `PATH`, gets no environment, and what it is asked for is never an
+//! option. `world` runs nothing itself: [`look_up_accounts`] tells it whom to ask.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+
 #[cfg(target_os = "linux")]
-use std::{path::Path, process::Command, process::Stdio};
+use crate::{exec::tool::Tool, world::identity::Account};
+
+#[cfg(target_os = "linux")]
+const PLACES: [&str; 3] = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
+
+/// From here on, accounts that `/etc/passwd` does not hold are looked up with the name services.
+pub fn look_up_accounts() {
+    #[cfg(target_os = "linux")]
+    Account::look_up_with(|key| ask("passwd", key));
+}
 
 /// What a database of the name services says of a key, a line an entry. Nothing, when it does not know.
 ///
 /// # Errors
 /// There is no `getent`, or it does not run.
 #[cfg(target_os = "linux")]
-pub(super) fn ask(database: &str, key: &str) -> io::Result<Vec<u8>> {
-    let program = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
-    let program = program.into_iter().find(|path| Path::new(path).exists()).ok_or(io::ErrorKind::NotFound)?;
-    let mut command = Command::new(program);
-    Ok(command.args([database, "--", key]).env_clear().stdin(Stdio::null()).output()?.stdout)
+fn ask(database: &str, key: &str) -> io::Result<Vec<u8>> {
+    Ok(Tool::at_one_of(&PLACES)?.args([database, "--", key]).alone([]).output()?.stdout)
 }
 
 /// Where a host is to be found, best first. A name is looked up, which may wait.
 ///
 /// # Errors
 /// The host is not known.
-pub fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+pub(super) fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let unknown = || io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
     let found = match host.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, port)],

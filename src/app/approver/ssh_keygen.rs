@@ -3,7 +3,9 @@
 
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+
+use crate::exec::tool::Tool;
 
 /// Where it is looked for. Not along `PATH`: what signs must not be chosen by the environment.
 const PLACES: [&str; 4] = [
@@ -17,15 +19,11 @@ const PLACES: [&str; 4] = [
 ///
 /// # Errors
 /// There is no `ssh-keygen`, or it did not sign: it has said why on standard error.
-pub fn sign(key: &Path, namespace: &str, message: &[u8]) -> io::Result<String> {
-    let program = PLACES.iter().map(Path::new).find(|place| place.is_file());
-    let program = program.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no ssh-keygen"))?;
-    let mut child = Command::new(program)
-        .args(["-Y", "sign", "-n", namespace, "-f"])
-        .arg(key)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
+pub(super) fn sign(key: &Path, namespace: &str, message: &[u8]) -> io::Result<String> {
+    let tool = Tool::at_one_of(&PLACES);
+    let tool = tool.map_err(|_| io::Error::new(io::ErrorKind::NotFound, "ssh-keygen is not installed"))?;
+    let tool = tool.without_loader_env().args(["-Y", "sign", "-n", namespace, "-f"]).arg(key);
+    let mut child = tool.stdin(Stdio::piped()).stdout(Stdio::piped()).start()?;
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(message)?;
     }
