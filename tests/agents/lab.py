@@ -8,7 +8,7 @@ from model import Model
 
 TOP = os.environ["AGENTS_TOP"]
 GUARD_DIR = os.environ.get("GUARD_DIR", TOP + "/bin")
-PATHS = [GUARD_DIR, TOP + "/npm3/bin", TOP + "/npm2/bin", TOP + "/npm/bin", TOP + "/hermes/bin", TOP + "/aider/bin", "/usr/local/bin", "/usr/bin", "/bin"]
+PATHS = [GUARD_DIR, TOP + "/npm3/bin", TOP + "/npm2/bin", TOP + "/npm/bin", TOP + "/hermes/bin", TOP + "/aider/bin", TOP + "/mini/bin", "/usr/local/bin", "/usr/bin", "/bin"]
 
 
 def sh(cmd, **k):
@@ -604,6 +604,35 @@ class Aider(Spec):
         return {"SHELL": lab.shims + "/script/bash"}
 
 
+class MiniSweAgent(Spec):
+    """Its one tool is a command, and a class that it loads runs it."""
+
+    config = ".mini-swe-agent.none"
+    by_shell = True
+
+    def steps(self, steps):
+        return steps + [{"run": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}]
+
+    def env(self, lab, model):
+        return {
+            "OPENAI_API_BASE": model.url + "/v1",
+            "OPENAI_API_KEY": "x",
+            "MSWEA_CONFIGURED": "true",
+            "MSWEA_COST_TRACKING": "ignore_errors",
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        }
+
+    def argv(self, lab, model):
+        # Guard's class is there from when it is installed.
+        own = ["--environment-class", "guard_shell.Environment"] if os.path.exists(lab.shims) else []
+        specs = ["mini.yaml", "agent.step_limit=20", "environment.timeout=60"]
+        more = [word for spec in specs for word in ("--config", spec)]
+        return ["mini-swe-agent", "--yolo", "--exit-immediately", "--agent-class", "default", "--model", "openai/fake", "--task", "do it"] + own + more
+
+    def door(self, lab):
+        return {"PYTHONPATH": lab.shims + "/script"}
+
+
 AGENTS = {
     "aider": Aider(),
     "claude": ClaudeBypass(),
@@ -619,6 +648,7 @@ AGENTS = {
     "grok": Grok(),
     "goose": Goose(),
     "hermes": Hermes(),
+    "mini-swe-agent": MiniSweAgent(),
 }
 
 if __name__ == "__main__":

@@ -215,7 +215,7 @@ class Trial:
         except ValueError:
             versions = []
         own = subprocess.run([self.agent, "--version"], env=self.lab.env, capture_output=True, text=True).stdout
-        found = re.search(r"\d+\.\d+[\w.+-]*", own)
+        found = re.search(r"\d+\.\d+[\w.+-]*\w", own)
         return next(filter(None, versions), found.group() if found else "?")
 
 
@@ -230,7 +230,7 @@ CASES = ["canary", "ask", "deny", "killed", "gone", "files", "late", "once", "un
 MARKS = {True: "held", False: "through", None: "-"}
 HEAD = ["agent", "version", "on"] + CASES
 TRIED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../patterns/agents/tried.tsv")
-WIDTHS = [10, 12, 11] + [8] * len(CASES)
+WIDTHS = [14, 12, 11] + [8] * len(CASES)
 
 
 def one(agent, with_cost):

@@ -490,6 +490,44 @@ fn a_script_stands_for_a_link_and_runs_nothing_when_guard_is_gone() {
     assert_eq!((end.as_str(), script.exists(), script.with_file_name("sh").exists()), ("exit 0", false, true));
 }
 
+/// As mini-swe-agent has it: whatever the variables say, /bin/sh runs what it is told to.
+const LOCAL: &str = "import subprocess
+class LocalEnvironment:
+    def execute(self, action, cwd='', *, timeout=None):
+        return subprocess.run(action['command'], shell=True, cwd=cwd or None, timeout=timeout).returncode
+";
+
+#[test]
+fn a_class_that_an_agent_loads_runs_its_commands_through_guard_and_leaves_nothing_behind() {
+    let home = home();
+    let own = home.path("bin/guard");
+    fs::remove_file(&own).ok();
+    crate::harness::program::copy(GUARD, &own);
+    let guard = |words: &[&str]| home.program(own.to_str().unwrap()).args(words).output().unwrap();
+    let said = String::from_utf8(guard(&["install", "shims", "--yes"]).stdout).unwrap();
+    let folder = home.data().join("shims");
+    let scripts = folder.join("script");
+    assert!(said.contains(&format!("export PYTHONPATH={}    for mini-swe-agent", scripts.display())), "{said}");
+    let package = home.path("python/minisweagent/environments");
+    fs::create_dir_all(&package).unwrap();
+    fs::write(package.join("local.py"), LOCAL).unwrap();
+    let loads =
+        "import sys, guard_shell\nsys.exit(guard_shell.Environment().execute({'command': sys.argv[1]}, timeout=60))";
+    let run = |command: &str| {
+        let path = format!("{}:{}", scripts.display(), home.path("python").display());
+        home.program("python3").args(["-c", loads, command]).env("PYTHONPATH", path).output().unwrap()
+    };
+    assert_eq!(String::from_utf8(run("echo 'a  b' \"$HOME\" | cat").stdout).unwrap().split_at(4).0, "a  b");
+    let refused = run("guard-canary deny; echo ran");
+    assert_eq!((refused.status.code(), refused.stdout), (Some(126), Vec::new()));
+    fs::rename(&own, home.path("bin/away")).unwrap();
+    let gone = run("echo ran");
+    assert!(!gone.status.success() && gone.stdout.is_empty(), "{gone:?}");
+    fs::rename(home.path("bin/away"), &own).unwrap();
+    let (_, end) = at_a_terminal(&home, &["install", "shims", "--uninstall"], None);
+    assert_eq!((end.as_str(), folder.exists()), ("exit 0", false));
+}
+
 #[test]
 fn where_a_version_runs_what_its_hook_refuses_guard_stands_in_for_its_shell() {
     let home = home();

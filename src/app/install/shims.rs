@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::change::shell_word;
 use crate::app::exit;
 use crate::judge::agents;
-use crate::judge::agents::model::Agent;
+use crate::judge::agents::model::{Agent, Loaded};
 use crate::judge::syntax::tree::Dialect;
 use crate::world::identity::Caller;
 use crate::world::shell;
@@ -35,6 +35,11 @@ pub struct Shims<'a> {
 #[must_use]
 pub fn note(agent: &Agent) -> Option<String> {
     (!agent.shell.note.is_empty()).then(|| format!("{}: {}", agent.title, agent.shell.note))
+}
+
+/// What agents load to start guard in place of a shell of their own.
+fn loaded() -> impl Iterator<Item = &'static Loaded> {
+    agents::all().flat_map(|agent| &agent.shell.files)
 }
 
 /// The beginning of a script that starts a link.
@@ -85,6 +90,7 @@ impl Shims<'_> {
                 if !dry_run && fs::read_to_string(&path).is_ok_and(|old| old == text) {
                     fs::remove_file(&path)
                         .map_err(|error| format!("{}: cannot be removed: {error}", path.display()))?;
+                    self.forget(&path);
                 }
             }
             // Only an empty one goes.
@@ -153,7 +159,23 @@ impl Shims<'_> {
             let link = shell_word(&self.folder.join(name).display().to_string());
             format!("{HEAD}exec {link} \"$@\"\n")
         };
-        names.map(|name| (self.folder.join(SCRIPTS).join(name), text(name))).collect()
+        let scripts = names.map(|name| (self.folder.join(SCRIPTS).join(name), text(name)));
+        let loaded = loaded().map(|file| (self.folder.join(SCRIPTS).join(&file.name), file.text.clone()));
+        scripts.chain(loaded).collect()
+    }
+
+    /// Removes what an agent's language made of a file that is gone.
+    fn forget(&self, path: &Path) {
+        let Some(file) = loaded().find(|file| path.ends_with(&file.name)) else { return };
+        let Some((folder, begins)) = &file.kept else { return };
+        let folder = self.folder.join(SCRIPTS).join(folder);
+        for made in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if made.file_name().to_string_lossy().starts_with(begins.as_str()) {
+                let _ = fs::remove_file(made.path());
+            }
+        }
+        // Only an empty one goes.
+        let _ = fs::remove_dir(folder);
     }
 
     /// Writes a script in one step: somebody may start it at any moment.
@@ -215,7 +237,9 @@ impl Shims<'_> {
     fn line(&self, agent: &Agent, names: &[&str]) -> Option<String> {
         let name = names.first().copied().unwrap_or("sh");
         let below = agent.shell.how.split_once("DIR/").map_or(Path::new(""), |(_, path)| Path::new(path));
-        let shell = self.folder.join(below.with_file_name(name)).display().to_string();
+        // What it loads lies there under one name, whatever shells there are.
+        let below = if agent.shell.files.is_empty() { below.with_file_name(name) } else { below.to_owned() };
+        let shell = self.folder.join(below).display().to_string();
         if let (Some((file, keys)), Some(config)) = (&agent.shell.settings, &agent.config) {
             let nested = keys.iter().rev().enumerate().fold(super::json::quoted(&shell), |inner, (depth, key)| {
                 let member = format!("{}: {inner}", super::json::quoted(key));

@@ -104,6 +104,21 @@ pub struct Door {
     /// Variables that tell after how many milliseconds it ends a command: its usual limit, and the longest one.
     #[serde(default)]
     pub limits: Vec<String>,
+    /// What it loads to start guard in place of a shell of its own, beside the scripts that stand for the links.
+    #[serde(default)]
+    pub files: Vec<Loaded>,
+}
+
+/// A file of guard's that an agent loads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loaded {
+    pub name: String,
+    pub text: String,
+    /// A directory beside it in which the agent's language keeps what it made of it, and how the name of that begins;
+    /// both go when the file goes.
+    #[serde(default)]
+    pub kept: Option<(String, String)>,
 }
 
 /// A version and the day on which it was tried (`2026-11-22`).

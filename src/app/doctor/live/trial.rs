@@ -223,7 +223,10 @@ fn step(stage: &Stage, live: &Live, cases: &[Case]) -> Value {
         return json!({ "say": commands.map(|command| live.says.replace("@COMMAND@", &command)).collect::<String>() });
     }
     match first.command() {
-        Some(command) => json!({ "run": { "command": command, "tools": tools(stage, &[Does::Line, Does::Lines]) } }),
+        Some(command) => {
+            let named = [live.tools.clone(), tools(stage, &[Does::Line, Does::Lines])].concat();
+            json!({ "run": { "command": command, "tools": named } })
+        }
         None => {
             let tools = tools(stage, &[Does::Write, Does::Edit, Does::Patch]);
             json!({ "write": { "path": first.mark(stage), "text": PLANTED, "tools": tools } })

@@ -21,6 +21,9 @@ pub struct Live {
     /// It has no tools and finds commands in what its model says: how one is said there, with `@COMMAND@` in it.
     #[serde(default)]
     pub says: String,
+    /// Its tools that run a command, where it has no hook of which that is said.
+    #[serde(default)]
+    pub tools: Vec<String>,
     /// Keys with which somebody at its terminal answers it, again and again; without them it has no terminal.
     #[serde(default)]
     pub keys: String,
