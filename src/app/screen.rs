@@ -4,13 +4,13 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use crate::prompt::line;
 use crate::ui::wrap;
 
 /// The columns of the terminal that standard output is; `None` where it is none.
 #[must_use]
 pub fn width() -> Option<usize> {
-    let columns = || crossterm::terminal::size().map_or(80, |(columns, _)| columns.into());
-    io::stdout().is_terminal().then(columns).map(|columns| if columns > 0 { columns } else { 80 })
+    io::stdout().is_terminal().then(line::columns)
 }
 
 /// The same, where what goes elsewhere has lines as long as they are.
@@ -28,8 +28,7 @@ pub fn fitted(text: &str) -> String {
 /// Says it on standard error, on a terminal in lines that fit. What cannot be said there is not said.
 pub fn complain(text: &str) {
     let mut errors = io::stderr().lock();
-    let columns = || crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns)).max(20);
-    let text = if errors.is_terminal() { wrap::text(text, columns()) } else { format!("{text}\n") };
+    let text = if errors.is_terminal() { wrap::text(text, line::columns().max(20)) } else { format!("{text}\n") };
     let _ = errors.write_all(text.as_bytes());
 }
 

@@ -37,10 +37,16 @@ pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
     line
 }
 
+/// The columns of the terminal: 80 where it does not say how many it has.
+#[must_use]
+pub fn columns() -> usize {
+    let columns = crossterm::terminal::size().map_or(0, |(columns, _)| usize::from(columns));
+    if columns > 0 { columns } else { 80 }
+}
+
 /// A question as the terminal shows it, without the end of its last line.
 pub(super) fn fitted(question: &str) -> String {
-    let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns)).max(20);
-    wrap::text(question, columns - 1).trim_end_matches('\n').to_owned()
+    wrap::text(question, columns().max(20) - 1).trim_end_matches('\n').to_owned()
 }
 
 /// Says a line on the terminal, between two questions.
