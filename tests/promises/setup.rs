@@ -205,9 +205,16 @@ fn a_choice_is_made_with_the_arrow_keys_on_every_screen() {
 #[test]
 fn keys_that_were_typed_ahead_make_no_choice() {
     let home = lived_in();
-    let mut terminal = with_arrows(&home, 80, OnTerminal::ALL, &[]);
-    // They stand in the line of the terminal before guard asks.
+    let typed = home.path("typed");
+    let mut command = home.program("sh");
+    command
+        .args(["-c", r#"until [ -e "$1" ]; do sleep 0.02; done; exec "$0" setup"#, env!("CARGO_BIN_EXE_guard")])
+        .arg(&typed);
+    command.env("TERM", "xterm").env("LANG", "C.UTF-8").env("SHELL", "/bin/bash");
+    let mut terminal = Terminal::spawn_with(command, 80, 40, OnTerminal::ALL);
+    // They stand in the line of the terminal before guard starts.
     terminal.send("\x1b[B\r\r\r\r");
+    std::fs::write(&typed, "").unwrap();
     terminal.wait_for("❯ balanced");
     terminal.settle(std::time::Duration::from_millis(300));
     assert!(!terminal.screen().contains("Which agents"), "{}", terminal.screen());

@@ -112,11 +112,13 @@ fn the_demo_neither_reads_nor_writes_what_is_the_accounts() {
         return;
     }
     // Where the account has a configuration, no variable leads guard elsewhere. With this one everything would run.
-    let script = r#"mount -t tmpfs none /root
+    let script = r#"copy="$XDG_RUNTIME_DIR/copy"
+        cp "$0" "$copy"
+        mount -t tmpfs none /root
         mkdir -p /root/.config/guard /root/tmp
         echo 'mode = "off"' > /root/.config/guard/config.toml
         export HOME=/root PATH=/usr/bin:/bin TMPDIR=/root/tmp
-        "$0" demo --auto
+        "$copy" demo --auto
         echo "tmp: $(ls -A /root/tmp)"
         find /root -path '*guard*' | sort"#;
     let Some(output) = home.in_a_namespace(script) else { return };
