@@ -93,7 +93,7 @@ impl Walker<'_> {
     }
 
     /// Whether a value names a directory: by how it is written, or by what is there.
-    fn is_directory(&self, state: &State, value: &Value) -> bool {
+    pub(super) fn is_directory(&self, state: &State, value: &Value) -> bool {
         let written = value.rough();
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
             return true;

@@ -10,6 +10,7 @@ pub(super) mod fetched;
 mod floor;
 mod git;
 mod given;
+mod handed;
 mod loaded;
 mod names;
 mod packages;
@@ -94,10 +95,17 @@ impl Walker<'_> {
         for (variable, value) in env {
             self.command_variable(state, frame, variable, value, span);
         }
-        if frame.remote.is_some() || reading.dry_run {
+        if frame.remote.is_some() {
             return;
         }
         let ran = Ran { name, reading, args, span };
+        if reading.dry_run {
+            // What it is told to load comes before it lists or checks anything.
+            if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
+                self.given(state, frame, &program.loads, ran, env);
+            }
+            return;
+        }
         if let Some(program) = program {
             self.project_code(state, frame, program, ran);
         }
@@ -105,6 +113,7 @@ impl Walker<'_> {
         if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
             self.given(state, frame, &program.loads, ran, env);
         }
+        self.handed(state, frame, program, ran, env);
         if let Some(program) = program {
             self.fetches(state, frame, program, ran);
             self.unpacks(state, frame, program, ran);

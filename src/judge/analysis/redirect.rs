@@ -226,6 +226,20 @@ impl Walker<'_> {
     /// Remembers that a file is a copy of one that the line did not write.
     #[inline(never)]
     pub fn copied(&mut self, state: &State, frame: &Frame, source: &Value, target: &Value) {
+        self.copied_to(state, frame, source, target);
+        // In a directory it has its own name.
+        let name = source.known().and_then(|path| Some(path.rsplit('/').next()?.to_owned()));
+        if let Some(name) = name.filter(|name| !["", ".", ".."].contains(&name.as_str()))
+            && self.is_directory(state, target)
+        {
+            let mut place = target.clone();
+            place.push_text("/");
+            place.push_text(&name);
+            self.copied_to(state, frame, source, &place);
+        }
+    }
+
+    fn copied_to(&mut self, state: &State, frame: &Frame, source: &Value, target: &Value) {
         let Some(path) = source.known().and_then(|path| absolute(state, &path)) else { return };
         let Some(key) = self.file_key(state, target) else { return };
         // A copy of a copy is one of what that is a copy of.

@@ -211,6 +211,11 @@ impl Walker<'_> {
                 line(Value::text(self.inquiry.repository(here)?.root.as_str()))
             }
             Printed::Program => self.looked_up(state, args)?,
+            Printed::Path if frame.remote.is_none() => {
+                let path = absolute(state, &args.last()?.known()?)?;
+                let there = self.inquiry.path(&path).map(|facts| facts.canonical.clone());
+                line(Value::text(there.unwrap_or(path)))
+            }
             Printed::Names => self.names_listed(state, args)?,
             Printed::SomeLines if stdin.known().is_none() && search_results::listed(stdin).is_some() => {
                 let whole =

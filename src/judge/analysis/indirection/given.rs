@@ -39,18 +39,20 @@ impl Walker<'_> {
     ) {
         // A program of several versions is described by a glob.
         let is_of = |load: &&Load| load.programs.iter().any(|name| name == ran.name || glob::text(name, ran.name));
+        // What only lists or checks runs none of what it finds by itself.
+        let listing = ran.reading.dry_run;
         for load in loads.iter().filter(is_of) {
             let has = |word: &String| ran.args.iter().any(|field| field.value.is(word));
             if !load.words.is_empty() && !load.words.iter().any(has) || load.unless.iter().any(has) {
                 continue;
             }
-            if load.stdin {
+            if load.stdin && !listing {
                 self.code_on_stdin(state, frame, &load.language, ran.span);
             }
-            if let Some(module) = &load.module {
+            if let Some(module) = load.module.as_ref().filter(|_| !listing) {
                 self.module(state, frame, load, module, ran);
             }
-            if load.tasks != Tasks::None {
+            if load.tasks != Tasks::None && !listing {
                 self.tasks_in_files(state, frame, load, ran);
                 continue;
             }
@@ -60,7 +62,7 @@ impl Walker<'_> {
                 self.opaque(OpaqueReason::Script, detail, ran.span);
             }
             let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();
-            if load.operands {
+            if load.operands && !listing {
                 files.extend(self.operand_files(state, load, ran));
             }
             for name in &load.variables {
@@ -75,7 +77,7 @@ impl Walker<'_> {
                     files.extend(load.files.iter().map(file));
                 }
             }
-            if load.under.is_empty() {
+            if load.under.is_empty() && !listing {
                 files.extend(self.written_by_name(state, &load.files));
                 files.extend(self.found_by_name(state, &load.files));
             }
@@ -198,7 +200,8 @@ impl Walker<'_> {
                     continue;
                 }
                 if load.lines.is_empty() {
-                    self.loaded_file(state, frame, &load.language, &path, ran, env);
+                    let said = format!("{} loads {}", ran.name, path.rough());
+                    self.loaded_file(state, frame, &load.language, &path, said, ran, env);
                 } else {
                     self.settings(state, frame, ran.name, &path, &load.lines, ran.span);
                 }
@@ -208,7 +211,7 @@ impl Walker<'_> {
     }
 
     /// Whether the line wrote a file, or it lies there.
-    fn is_there(&self, state: &State, file: &Value) -> bool {
+    pub(super) fn is_there(&self, state: &State, file: &Value) -> bool {
         let written = self.file_key(state, file).is_some_and(|key| self.files.contains_key(&key));
         if written || self.behind(state, file).is_some() {
             return true;
@@ -218,13 +221,15 @@ impl Walker<'_> {
         self.is_fetched(&path) || self.is_unpacked(&path) || there()
     }
 
-    /// Reads a file that is loaded as what it is.
-    fn loaded_file(
+    /// Reads a file that is loaded as what it is; `said` is what a person is told of how it comes to run.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn loaded_file(
         &mut self,
         state: &State,
         frame: &Frame,
         language: &str,
         file: &Value,
+        said: String,
         ran: Ran<'_>,
         env: &[(String, Value)],
     ) {
@@ -233,7 +238,7 @@ impl Walker<'_> {
         let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
         let behind = self.behind(state, file).map(|(value, _)| value);
         let file = behind.as_ref().unwrap_or(file);
-        let Some(inner) = self.definition(frame, name, format!("{name} loads {rough}"), span) else { return };
+        let Some(inner) = self.definition(frame, name, said, span) else { return };
         match language {
             "shell" => {
                 let mut child = state.child(env);
