@@ -56,7 +56,13 @@ impl Walker<'_> {
                 self.tasks_in_files(state, frame, load, ran);
                 continue;
             }
-            let named = option_values(ran.args, &load.options);
+            let given: Vec<&Value> = ran.args.iter().map(|field| &field.value).collect();
+            let mut named = option_values(&given, &load.options);
+            for name in &load.within {
+                let more = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
+                let more: Vec<Value> = more.split_whitespace().map(Value::text).collect();
+                named.extend(option_values(&more.iter().collect::<Vec<_>>(), &load.options));
+            }
             if named.iter().any(|file| self.comes_in(state, file)) {
                 let detail = format!("{} loads what comes out of a pipe", ran.name);
                 self.opaque(OpaqueReason::Script, detail, ran.span);
@@ -308,19 +314,19 @@ fn listed(value: Value) -> Vec<Value> {
 }
 
 /// The values of options of these names, in each way that they are written.
-fn option_values(args: &[Field], options: &[String]) -> Vec<Value> {
+fn option_values(args: &[&Value], options: &[String]) -> Vec<Value> {
     let mut values = Vec::new();
-    for (at, field) in args.iter().enumerate() {
-        let text = field.value.leading();
+    for (at, arg) in args.iter().enumerate() {
+        let text = arg.leading();
         for option in options {
             let Some(rest) = text.strip_prefix(option.as_str()) else { continue };
-            let whole = rest.is_empty() && field.value.known().is_some();
+            let whole = rest.is_empty() && arg.known().is_some();
             let value = match rest.strip_prefix('=') {
-                _ if whole => args.get(at + 1).map(|next| next.value.clone()),
-                Some(_) => Some(field.value.without_leading(option.len() + 1)),
+                _ if whole => args.get(at + 1).map(|next| (*next).clone()),
+                Some(_) => Some(arg.without_leading(option.len() + 1)),
                 // `-Cdir`, `-javaagent:file`
                 None if option.len() == 2 && !option.starts_with("--") || option.ends_with(':') => {
-                    Some(field.value.without_leading(option.len()))
+                    Some(arg.without_leading(option.len()))
                 }
                 None => None,
             };

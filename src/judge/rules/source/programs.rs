@@ -312,6 +312,7 @@ pub fn add_loads(
         programs: shape.program.get_ref().clone(),
         language: shape.language.clone().unwrap_or_default(),
         options: plain(&shape.options),
+        within: shape.within.clone(),
         operands: shape.operands,
         variables: shape.variables.clone(),
         under: shape.under.clone(),
