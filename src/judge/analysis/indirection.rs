@@ -92,18 +92,18 @@ impl Walker<'_> {
         env: &[(String, Value)],
         span: Span,
     ) {
+        let ran = Ran { name, reading, args, span };
+        if reading.dry_run {
+            // What it is told to load comes before it lists or checks anything.
+            if let Some(program) = program.filter(|program| !program.loads.is_empty() && frame.remote.is_none()) {
+                self.given(state, frame, &program.loads, ran, env);
+            }
+            return;
+        }
         for (variable, value) in env {
             self.command_variable(state, frame, variable, value, span);
         }
         if frame.remote.is_some() {
-            return;
-        }
-        let ran = Ran { name, reading, args, span };
-        if reading.dry_run {
-            // What it is told to load comes before it lists or checks anything.
-            if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
-                self.given(state, frame, &program.loads, ran, env);
-            }
             return;
         }
         if let Some(program) = program {

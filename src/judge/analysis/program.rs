@@ -106,6 +106,9 @@ impl Walker<'_> {
         };
         // What is only checked, or asked for its version, runs nothing.
         let idle = reading.dry_run && !args.iter().any(|field| field.value.is("+n"));
+        if !wrote && idle && !elsewhere {
+            self.leads(state, frame, name, known, &reading, args, env, span);
+        }
         if !wrote && !idle {
             if !reading.inner.is_empty() {
                 self.inner(state, frame, name, &reading, env, span);
