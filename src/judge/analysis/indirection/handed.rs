@@ -40,11 +40,12 @@ impl Walker<'_> {
         if ran.name.contains(':') || program.is_some_and(|program| program.runs_nothing || program.runs.is_some()) {
             return;
         }
-        let reads_only = program.is_some_and(|program| !program.facts_alone) && ran.reading.tier == Tier::Safe;
+        if program.is_some_and(|program| !program.facts_alone) && ran.reading.tier == Tier::Safe {
+            return;
+        }
         let acted_on =
             |value: &Value| ran.reading.effects.iter().flat_map(|effect| &effect.on).any(|on| on.value == *value);
-        let arguments =
-            ran.args.iter().filter(|_| !reads_only).map(|field| &field.value).filter(|value| !acted_on(value));
+        let arguments = ran.args.iter().map(|field| &field.value).filter(|value| !acted_on(value));
         let given: Vec<String> =
             arguments.chain(env.iter().map(|(_, value)| value)).filter_map(Value::known_text).collect();
         let parts = given.iter().flat_map(|text| text.split(MARKS));
@@ -65,7 +66,9 @@ impl Walker<'_> {
                 let of_line = self.content_of(state, &file).is_some_and(|text| {
                     !text.is_dynamic() || text.taint().has(Taint::FETCHED) || text.taint().has(Taint::DECODED)
                 });
-                if of_line || is_read && self.is_changed(&path) {
+                let written = self.file_key(state, &file).and_then(|key| self.files.get(&key));
+                let is_copy = written.is_some_and(|written| !written.copies.is_empty());
+                if of_line || is_copy || is_read && self.is_changed(&path) {
                     let said = format!("{} may run {script}{end}", ran.name);
                     let language = language_of(&path).unwrap_or("shell");
                     self.loaded_file(state, &frame.perhaps(), language, &file, said, ran, env);
