@@ -293,7 +293,7 @@ fn record(
         shape: shape.as_deref(),
         ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
     };
-    write_down(engine, &row, |keeper| keeper.intent(&row))
+    write_down(engine, &row, |backend| backend.intent(&row))
 }
 
 /// For how long, as the record counts it.
@@ -317,7 +317,7 @@ pub(super) fn write_down(
         return Ok(Receipt::Unrecorded);
     }
     let written = engine.store().map_err(ToString::to_string);
-    match written.and_then(|keeper| write(keeper).map_err(|error| error.to_string())) {
+    match written.and_then(|backend| write(backend).map_err(|error| error.to_string())) {
         Ok(receipt) => {
             deliver::at_once(engine, receipt.row());
             Ok(receipt)

@@ -316,7 +316,7 @@ impl Case<'_> {
             opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), self.invocation, self.digest(), &self.judgment.risk, settled)
         };
-        authorize::write_down(self.engine, &row, |keeper| keeper.advised(&row, None))
+        authorize::write_down(self.engine, &row, |backend| backend.advised(&row, None))
     }
 
     fn digest(&self) -> Digest {

@@ -156,8 +156,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let (path, config) = configured(args, &account)?;
     let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
     let socket = account.socket(&config)?;
-    let (opened, keeper) = (folder.clone(), account.service.clone());
-    let room = Room::open(move || match keeper {
+    let (opened, service) = (folder.clone(), account.service.clone());
+    let room = Room::open(move || match service {
         Some(service) => Remote::open(&service, &opened).map(|remote| Box::new(remote) as Box<dyn Backend>),
         None => Own::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
     })?;

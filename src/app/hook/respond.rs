@@ -322,6 +322,6 @@ impl Note<'_> {
             opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
         };
-        authorize::write_down(engine, &row, |keeper| keeper.advised(&row, handed)).map(drop)
+        authorize::write_down(engine, &row, |backend| backend.advised(&row, handed)).map(drop)
     }
 }

@@ -89,7 +89,7 @@ fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), Stri
             opinion: opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), &invocation, digest, risk, settled)
         };
-        authorize::write_down(&engine, &row, |keeper| keeper.advised(&row, None)).map(drop)
+        authorize::write_down(&engine, &row, |backend| backend.advised(&row, None)).map(drop)
     };
     let deny = |refusal: &Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.

@@ -136,7 +136,7 @@ impl Stage {
             && let Some(host) = host
         {
             let places = Places::of(&self.caller).map_err(io::Error::other)?.served_by(&self.guard);
-            let wirer = Wirer { places, keeper: Backups::new(&data), uninstall: false, project: false };
+            let wirer = Wirer { places, backups: Backups::new(&data), uninstall: false, project: false };
             let planned = wirer.planned(host, version).map_err(io::Error::other)?;
             return wirer.carry_out(&planned).map_err(io::Error::other);
         }
