@@ -1,4 +1,4 @@
-//! The street door: what was typed is read, done, and ends in an exit code.
+//! The entry point: what was typed is read, done, and ends in an exit code.
 //!
 //! With the GNU C library the program begins without Rust's own runtime, which looks for the ends of the stack before
 //! every command: guard limits its depth itself.

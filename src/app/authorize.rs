@@ -1,7 +1,7 @@
 //! From a judged command to one that may run now: decided, asked about where a person must be, judged again then, and
 //! written down.
 //!
-//! What may not enter: running it. What is refused has been said and written down when [`settle`] returns.
+//! What may not enter: running it. What is refused has been said and written down when [`authorize`] returns.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ pub struct RunOptions {
 ///
 /// # Errors
 /// The exit code of a refusal, which has been said.
-pub fn settle(
+pub fn authorize(
     engine: &Engine,
     invocation: Invocation,
     manner: RunOptions,

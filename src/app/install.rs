@@ -278,8 +278,8 @@ impl Session<'_> {
         for line in &made.changed {
             writeln!(out, "  {line}")?;
         }
-        if let Some(door) = shims.door(host.agent, &made.names) {
-            writeln!(out, "  {door}")?;
+        if let Some(line) = shims.entry_point(host.agent, &made.names) {
+            writeln!(out, "  {line}")?;
         }
         writeln!(
             out,

@@ -123,7 +123,7 @@ impl Stage {
             .replace("@PATH@", self.caller.env.get("PATH").unwrap_or_default())
     }
 
-    /// Wires guard in as `guard install` does; what opens its shell's door is added to the variables.
+    /// Wires guard in as `guard install` does; what opens its shell's entry point is added to the variables.
     ///
     /// # Errors
     /// What stands in its files is not understood, or they cannot be written.

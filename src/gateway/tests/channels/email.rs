@@ -32,14 +32,14 @@ impl Mail {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = shared.clone();
-                std::thread::spawn(move || shared.talk(&stream));
+                std::thread::spawn(move || shared.serve_connection(&stream));
             }
         });
         mail
     }
 
     /// Speaks to one client until it goes, or is cut off.
-    fn talk(&self, mut stream: &TcpStream) -> Option<()> {
+    fn serve_connection(&self, mut stream: &TcpStream) -> Option<()> {
         let mut lines = BufReader::new(stream.try_clone().ok()?).lines().map_while(Result::ok);
         stream.write_all(b"220 here\r\n").ok()?;
         while let Some(line) = lines.next() {
