@@ -9,7 +9,7 @@ use super::fetched::language_of;
 use super::targets::shell_functions;
 use crate::judge::analysis::act::{OpaqueReason, Operand, Piece, UnknownReason, Value};
 use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::program::variable;
 use crate::judge::analysis::question::FileFacts;
@@ -32,7 +32,7 @@ impl Walker<'_> {
     pub(super) fn given(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         loads: &[Load],
         ran: Ran<'_>,
         env: &[(String, Value)],
@@ -47,13 +47,13 @@ impl Walker<'_> {
                 continue;
             }
             if load.stdin && !listing {
-                self.code_on_stdin(state, frame, &load.language, ran.span);
+                self.code_on_stdin(state, context, &load.language, ran.span);
             }
             if let Some(module) = load.module.as_ref().filter(|_| !listing) {
-                self.module(state, frame, load, module, ran);
+                self.module(state, context, load, module, ran);
             }
             if load.tasks != Tasks::None && !listing {
-                self.tasks_in_files(state, frame, load, ran);
+                self.tasks_in_files(state, context, load, ran);
                 continue;
             }
             let given: Vec<&Value> = ran.args.iter().map(|field| &field.value).collect();
@@ -91,7 +91,7 @@ impl Walker<'_> {
                 files.retain(|file| self.is_of_session(state, file));
             }
             for file in files.into_iter().take(MAX_FILES) {
-                self.load(state, frame, load, &file, ran, env);
+                self.load(state, context, load, &file, ran, env);
             }
         }
     }
@@ -178,7 +178,15 @@ impl Walker<'_> {
         written.filter(is_named).map(|path| Value::text(path.as_str())).collect()
     }
 
-    fn load(&mut self, state: &State, frame: &Frame, load: &Load, file: &Value, ran: Ran<'_>, env: &[(String, Value)]) {
+    fn load(
+        &mut self,
+        state: &State,
+        context: &Context,
+        load: &Load,
+        file: &Value,
+        ran: Ran<'_>,
+        env: &[(String, Value)],
+    ) {
         // A module by its name.
         let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
         let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
@@ -207,9 +215,9 @@ impl Walker<'_> {
                 }
                 if load.lines.is_empty() {
                     let said = format!("{} loads {}", ran.name, path.rough());
-                    self.loaded_file(state, frame, &load.language, &path, said, ran, env);
+                    self.loaded_file(state, context, &load.language, &path, said, ran, env);
                 } else {
-                    self.settings(state, frame, ran.name, &path, &load.lines, ran.span);
+                    self.settings(state, context, ran.name, &path, &load.lines, ran.span);
                 }
                 return;
             }
@@ -232,7 +240,7 @@ impl Walker<'_> {
     pub(super) fn loaded_file(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         language: &str,
         file: &Value,
         said: String,
@@ -244,11 +252,11 @@ impl Walker<'_> {
         let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
         let behind = self.behind(state, file).map(|(value, _)| value);
         let file = behind.as_ref().unwrap_or(file);
-        let Some(inner) = self.definition(frame, name, said, span) else { return };
+        let Some(inner) = self.definition(context, name, said, span) else { return };
         match language {
             "shell" => {
                 let mut child = state.child(env);
-                let inside = Frame { dialect: dialect(name, name), ..inner };
+                let inside = Context { dialect: dialect(name, name), ..inner };
                 self.script_file(&mut child, &inside, &Operand { value: file.clone(), span }, span, None);
             }
             "tasks" => {
@@ -267,18 +275,18 @@ impl Walker<'_> {
                 let shells = shell_functions(&text).into_iter().map(str::to_owned);
                 self.tasks(state, &inner, &recipes.chain(shells).collect::<Vec<_>>());
             }
-            _ => self.code_named(state, &within(frame, name), language, file, &[""], span),
+            _ => self.code_named(state, &within(context, name), language, file, &[""], span),
         }
     }
 
     /// Walks the lines of settings that are commands.
-    pub(super) fn tasks(&mut self, state: &State, frame: &Frame, lines: &[String]) {
+    pub(super) fn tasks(&mut self, state: &State, context: &Context, lines: &[String]) {
         for line in lines {
             let first = line.split_whitespace().next().unwrap_or_default();
             let program = first.rsplit('/').next().unwrap_or_default();
             let is_program = self.catalog.program(program).is_some() || first.starts_with("./");
             if is_program && syntax::parse(line.as_bytes(), Dialect::Sh).is_ok() {
-                self.text(&mut state.child(&[]), &frame.perhaps(), line);
+                self.text(&mut state.child(&[]), &context.perhaps(), line);
             }
         }
     }

@@ -6,7 +6,7 @@
 use super::Ran;
 use super::fetched::language_of;
 use crate::judge::analysis::act::{Taint, Value};
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::program::is_installed;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::redirect::absolute;
@@ -31,7 +31,7 @@ impl Walker<'_> {
     pub(super) fn handed(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         program: Option<&Program>,
         ran: Ran<'_>,
         env: &[(String, Value)],
@@ -51,11 +51,11 @@ impl Walker<'_> {
         let parts = given.iter().flat_map(|text| text.split(MARKS));
         let scripts: Vec<&str> = parts.filter(|part| may_name_a_script(part)).take(MAX_HANDED).collect();
         for script in scripts {
-            self.handed_script(state, frame, script, ran, env);
+            self.handed_script(state, context, script, ran, env);
         }
     }
 
-    fn handed_script(&mut self, state: &State, frame: &Frame, script: &str, ran: Ran<'_>, env: &[(String, Value)]) {
+    fn handed_script(&mut self, state: &State, context: &Context, script: &str, ran: Ran<'_>, env: &[(String, Value)]) {
         for end in [""].into_iter().chain(ENDINGS).take(if language_of(script).is_some() { 1 } else { 5 }) {
             let file = format!("{script}{end}");
             let Some(path) = absolute(state, &file).filter(|path| !is_installed(path)) else { return };
@@ -71,7 +71,7 @@ impl Walker<'_> {
                 if of_line || is_copy || is_read && self.is_changed(&path) {
                     let said = format!("{} may run {script}{end}", ran.name);
                     let language = language_of(&path).unwrap_or("shell");
-                    self.loaded_file(state, &frame.perhaps(), language, &file, said, ran, env);
+                    self.loaded_file(state, &context.perhaps(), language, &file, said, ran, env);
                 }
                 return;
             }
