@@ -15,7 +15,7 @@ use self::place::{attempt, not_from_here};
 pub(super) use self::shown::{Shown, in_full, question};
 use super::approver::sign;
 use super::ask::{Card, asked_for};
-use super::authorize::folder_identity;
+use super::authorize::directory_identity;
 use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
@@ -134,7 +134,7 @@ impl Approvals {
         let (digest, bindings) = if is_others || invocation.hides_here() {
             (whole.digest, whole.bindings.clone())
         } else {
-            let bindings = Bindings::of(&judgment, folder_identity(&invocation.cwd));
+            let bindings = Bindings::of(&judgment, directory_identity(&invocation.cwd));
             (invocation.digest(&judgment.facts.expanded), bindings)
         };
         if let Some(what) = whole.bindings.difference(&bindings) {

@@ -263,7 +263,7 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
             .collect();
         let problems: Vec<_> = enrolled.problems.iter().map(ToString::to_string).collect();
         let whole = serde_json::json!({
-            "approvers": approvers, "folder": enrolled.folder, "changeable": enrolled.changeable, "problems": problems,
+            "approvers": approvers, "folder": enrolled.directory, "changeable": enrolled.changeable, "problems": problems,
         });
         return writeln!(out, "{whole}");
     }
@@ -295,10 +295,10 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
 /// What it is worth where the keys lie, and where they are better kept.
 #[must_use]
 pub fn how_to_move(enrolled: &Enrolled) -> String {
-    let folder = enrolled.folder.display();
+    let directory = enrolled.directory.display();
     format!(
         "This account can change who is enrolled, and so can every program that runs under it. To put it out of reach: \
-         sudo install -d -o root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {folder}/*.toml \
+         sudo install -d -o root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {directory}/*.toml \
          {MACHINE}/approvers/"
     )
 }

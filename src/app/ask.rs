@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::approver::sign;
-use super::authorize::folder_identity;
+use super::authorize::directory_identity;
 use super::engine::Engine;
 use super::queue;
 use super::reviewer::{self, Advice, Review};
@@ -134,7 +134,7 @@ fn signed(
         return Asked::No(Refusal::Unsigned { why: error.to_string() });
     }
     let fresh = Fresh::of(nonce, invocation, &judgment.risk);
-    let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
+    let bindings = Bindings::of(judgment, directory_identity(&invocation.cwd));
     let filed = jiff::Timestamp::now().as_millisecond();
     let approval = Approval {
         request: "here",
@@ -302,8 +302,8 @@ fn offer(invocation: &Invocation, until: Until) -> Offer {
         Until::Date { at } => format!("until {}", Timestamp::from_second(*at).unwrap_or_default()),
         Until::Revoked => "until it is revoked".to_owned(),
     };
-    let folder = invocation.cwd.to_string_lossy();
-    Offer { until, words: format!("exactly this command, in {folder} and below, {end}") }
+    let directory = invocation.cwd.to_string_lossy();
+    Offer { until, words: format!("exactly this command, in {directory} and below, {end}") }
 }
 
 /// The grant of a yes that was given elsewhere and reaches so far; `may_grant` says whether the card offers one.

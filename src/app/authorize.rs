@@ -117,8 +117,8 @@ fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Opt
     if sign::is_wanted(&engine.approvers(), judgment.risk.tier, engine.policy().approvals.wanted(&judgment.risk)) {
         return None;
     }
-    let folder = paths::physical(&invocation.cwd);
-    let handed = Handed { text: &line.text, cwd: &folder, root: &invocation.session.root };
+    let directory = paths::physical(&invocation.cwd);
+    let handed = Handed { text: &line.text, cwd: &directory, root: &invocation.session.root };
     let approved = Approved::in_advance(invocation.clone(), judgment, Advance::Host);
     let (settled, deeds) = (Settled::Allowed(&ApprovalReason::Host), deeds::of(engine, invocation, judgment));
     let row = IntentRow {
@@ -138,7 +138,7 @@ fn with_a_person(
     manner: RunOptions,
     inherited: &mut Inherited,
 ) -> Result<Ready, u8> {
-    let folder = folder_identity(&invocation.cwd);
+    let directory = directory_identity(&invocation.cwd);
     let begun = Instant::now();
     inherited.hold_alarm();
     let mut review = Review::begin(engine, &invocation, judgment, Duration::MAX);
@@ -173,7 +173,7 @@ fn with_a_person(
     };
     // Time has passed: what was approved must still be what would run.
     let fresh = engine.judge_again(&invocation);
-    if folder != folder_identity(&invocation.cwd) {
+    if directory != directory_identity(&invocation.cwd) {
         let refusal = Refusal::Changed { what: "the working directory".to_owned() };
         return Err(refuse(&refusal, answer));
     }
@@ -337,8 +337,8 @@ fn say(refusal: &Refusal, risk: &Risk) -> u8 {
 }
 
 /// Device and inode of the working directory.
-pub(super) fn folder_identity(folder: &std::path::Path) -> Option<(u64, u64)> {
+pub(super) fn directory_identity(directory: &std::path::Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
-    let facts = std::fs::metadata(folder).ok()?;
+    let facts = std::fs::metadata(directory).ok()?;
     Some((facts.dev(), facts.ino()))
 }

@@ -35,7 +35,7 @@ enum Wanted {
     /// One of these, each with what it is.
     Words(Vec<(String, String)>),
     Files,
-    Folders,
+    Directories,
     /// The word of this number, counted from guard's own, begins another command.
     Command(usize),
 }
@@ -48,7 +48,7 @@ pub fn run(args: &CompleteArgs) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     match wanted(&args.words, &known) {
         Wanted::Files => writeln!(out, ":files")?,
-        Wanted::Folders => writeln!(out, ":directories")?,
+        Wanted::Directories => writeln!(out, ":directories")?,
         Wanted::Command(word) => writeln!(out, ":command {word}")?,
         Wanted::Words(words) => {
             for (word, about) in words {
@@ -205,7 +205,7 @@ fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(St
         ("PAGE", "man") => Names::Pages,
         ("CHECK", "doctor") => Names::Checks,
         ("FILE", _) => return Wanted::Files,
-        ("DIR", _) => return Wanted::Folders,
+        ("DIR", _) => return Wanted::Directories,
         _ => return Wanted::Words(Vec::new()),
     };
     with(known(kind))
@@ -321,7 +321,7 @@ mod tests {
         assert!(words(&["log", "--s"]).contains(&"--since".to_owned()));
         assert!(words(&["-"]).contains(&"--yes".to_owned()));
         assert_eq!(at(&["patterns", "test", ""]), Wanted::Files);
-        assert_eq!(at(&["trust", "x"]), Wanted::Folders);
+        assert_eq!(at(&["trust", "x"]), Wanted::Directories);
         assert_eq!(at(&["--", ""]), Wanted::Command(2));
         assert_eq!(at(&["--yes", "--", "git", "pu"]), Wanted::Command(3));
         assert_eq!(at(&["check", "--", ""]), Wanted::Command(3));

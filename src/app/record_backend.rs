@@ -277,4 +277,4 @@ fn written(
 }
 
 /// The directory that `guard serve` keeps, where a verb is run on it.
-pub(super) static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+pub(super) static DIRECTORY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();

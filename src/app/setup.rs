@@ -117,7 +117,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         return Ok(exit::REFUSED);
     }
     let places = || Places::of(&engine.caller).map_err(Failure::Said);
-    let backups = || engine::paths().map(|paths| Backups::new(paths.folder()));
+    let backups = || engine::paths().map(|paths| Backups::new(paths.directory()));
     let wirer = |uninstall| -> Result<Wirer<'_>, Failure> {
         Ok(Wirer { places: places()?, backups: backups()?, uninstall, project: false })
     };
@@ -230,13 +230,13 @@ fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, code: u8) -> Result<u
     } else {
         let mut out = screen::Fitted::over(out, true);
         writeln!(out, "No agent and no new shell asks guard any more. Shells that are open still do.")?;
-        writeln!(out, "The record stays: {}", engine::paths()?.folder().display())?;
+        writeln!(out, "The record stays: {}", engine::paths()?.directory().display())?;
         if let Some(file) = edits::config_file(engine).filter(|file| file.exists()) {
             writeln!(out, "Your configuration stays, with what you changed in it: {}", file.display())?;
         }
         let enrolled = engine.approvers();
         if enrolled.is_any() {
-            writeln!(out, "The approvers stay: {}", enrolled.folder.display())?;
+            writeln!(out, "The approvers stay: {}", enrolled.directory.display())?;
         }
         writeln!(out, "Nothing is left that needs the program: it can be deleted.")?;
     }

@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::errors::ConfigProblem;
 use super::keys::{Field, Key, Kind, nearest};
-use super::schema::{Document, Spot, folder};
+use super::schema::{Document, Spot, directory};
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
 use crate::judge::policy::Support;
 
@@ -153,11 +153,11 @@ impl Reader<'_> {
         match self.text("where")? {
             "anywhere" => Ok(Place::Anywhere),
             // A grant of the machine's file holds for all accounts, so that `~/` would mean another directory for each.
-            path => match folder(path, None) {
+            path => match directory(path, None) {
                 Ok(path) if path.contains('*') => {
                     Err(self.refuse("where", self.field("where")?, "one directory, without `*`"))
                 }
-                Ok(path) => Ok(Place::Folder { path }),
+                Ok(path) => Ok(Place::Directory { path }),
                 Err(why) => Err(self.refuse("where", self.field("where")?, format!("\"{path}\": {why}"))),
             },
         }
@@ -202,7 +202,7 @@ fn words(what: &What, place: &Place, until: &Spot<'_>) -> String {
         What::UpTo { tier } => format!("whatever is of tier {} and below", tier.number()),
     };
     let place = match place {
-        Place::Folder { path } => format!("in {path} and below"),
+        Place::Directory { path } => format!("in {path} and below"),
         Place::Anywhere => "anywhere".to_owned(),
     };
     match until.get_ref() {

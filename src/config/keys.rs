@@ -98,7 +98,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A glob over absolute directories; `~/` is the account's home.
-    Folder,
+    Directory,
     /// A glob over branch names.
     Branch,
     Word,
@@ -235,7 +235,7 @@ const REVIEWER_FIELDS: &[Field] = &[
     Field { name: "policy", kind: "path", what: "A text of your own that is added to what the model is told." },
     Field {
         name: "contents",
-        kind: "list of globs below the working folder",
+        kind: "list of globs below the working directory",
         what: "Files of which it is told what they hold, where a command names them: src/**/*.py. None without. Never one in a place of secrets, nor over a link.",
     },
     Field { name: "contents_kib", kind: "1 to 64", what: "How much of that is told in all, in KiB; 16 without." },
@@ -328,7 +328,7 @@ pub const KEYS: &[Entry] = &[
         "The same for what is of tier 3."),
     row(Key::ApprovalsCritical, "approvals.tier_4", APPROVERS, Higher,
         "The same for what is of tier 4."),
-    row(Key::TrustedFolders, "trusted_folders", Kind::List(Item::Folder), Lower,
+    row(Key::TrustedFolders, "trusted_folders", Kind::List(Item::Directory), Lower,
         "Directories, by glob, where tier 2 and below counts for less."),
     row(Key::ProtectedBranches, "protected_branches", Kind::List(Item::Branch), Higher,
         "Branches, by glob, that count for more."),
@@ -455,11 +455,11 @@ impl Entry {
 }
 
 impl Item {
-    /// For people: `absolute folders (globs)`.
+    /// For people: `absolute directories (globs)`.
     #[must_use]
     pub const fn plural(self) -> &'static str {
         match self {
-            Self::Folder => "absolute directories (globs; `~/` is the home)",
+            Self::Directory => "absolute directories (globs; `~/` is the home)",
             Self::Branch => "branch names (globs)",
             Self::Word => "words",
             Self::Host => "host names",

@@ -176,14 +176,15 @@ pub fn load_with(roots: &Roots, instead: Option<&Instead>) -> Loaded {
         reviewer: None,
         places: Vec::new(),
     };
-    let below = |folder: &Path| (folder.join("config.toml"), folder.join("patterns"));
+    let below = |directory: &Path| (directory.join("config.toml"), directory.join("patterns"));
     let found = loading.find(Layer::Machine, below(&roots.machine));
     loading.take(Layer::Machine, found);
 
     let account = roots.account();
     let mut has_own = false;
     if let Some(Instead { file, patterns }) = instead {
-        let there = |folder: &&PathBuf| folder.join("config.toml").exists() || folder.join("patterns").exists();
+        let there =
+            |directory: &&PathBuf| directory.join("config.toml").exists() || directory.join("patterns").exists();
         let all = || account.iter().chain(&roots.named);
         let (own_file, own_patterns) =
             below(all().find(there).or_else(|| all().next()).map_or(Path::new(""), |own| own));
@@ -192,18 +193,18 @@ pub fn load_with(roots: &Roots, instead: Option<&Instead>) -> Loaded {
         loading.take(Layer::User, found);
         return loading.with_project();
     }
-    if let Some(folder) = &account {
+    if let Some(directory) = &account {
         let problems = loading.problems.len();
-        let found = loading.find(Layer::User, below(folder));
+        let found = loading.find(Layer::User, below(directory));
         // What cannot be read is there.
         has_own = found.is_some() || loading.problems.len() > problems;
         loading.take(Layer::User, found);
     }
-    if let Some(folder) = roots.named.as_ref().filter(|named| account.as_ref() != Some(named)) {
-        let is_own = account.as_deref().is_some_and(|account| has_own && is_same(account, folder));
+    if let Some(directory) = roots.named.as_ref().filter(|named| account.as_ref() != Some(named)) {
+        let is_own = account.as_deref().is_some_and(|account| has_own && is_same(account, directory));
         if !is_own {
             let layer = if has_own { Layer::Redirected } else { Layer::User };
-            let found = loading.find(layer, below(folder));
+            let found = loading.find(layer, below(directory));
             loading.take(layer, found);
         }
     }
@@ -245,8 +246,8 @@ impl Loading<'_> {
         self.pattern_files.extend(found.patterns.into_iter().map(|path| PatternFile { layer, path, only_tightens }));
         let Some((file, text)) = found.config else { return };
         let roots = self.roots;
-        let named = roots.named.as_deref().filter(|folder| roots.account().as_deref() != Some(folder));
-        let is_named = layer != Layer::Machine && named.is_some_and(|folder| file.starts_with(folder));
+        let named = roots.named.as_deref().filter(|directory| roots.account().as_deref() != Some(directory));
+        let is_named = layer != Layer::Machine && named.is_some_and(|directory| file.starts_with(directory));
         let home = roots.named_home.as_deref().filter(|_| is_named).or(roots.home.as_deref());
         let mut document = Document::read(layer, &file, &text, home, &mut self.problems, &mut self.warnings);
         self.service = self.service.take().or_else(|| document.service.take());
@@ -288,8 +289,8 @@ impl Loading<'_> {
 
     fn with_project(mut self) -> Loaded {
         self.with_reviewer();
-        for folder in self.roots.project() {
-            let found = self.find(Layer::Project, (folder.join(PROJECT_FILE), folder.join(PROJECT_PATTERNS)));
+        for directory in self.roots.project() {
+            let found = self.find(Layer::Project, (directory.join(PROJECT_FILE), directory.join(PROJECT_PATTERNS)));
             self.take(Layer::Project, found);
         }
         self.finish()

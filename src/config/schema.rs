@@ -308,7 +308,7 @@ fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, St
         return Err("an entry must not begin or end with blanks or hold control characters".to_owned());
     }
     match item {
-        Item::Folder => folder(bare, home).map(|folder| format!("{mark}{folder}")),
+        Item::Directory => directory(bare, home).map(|directory| format!("{mark}{directory}")),
         Item::Host if bare.contains(['/', '@', ' ']) || bare == "*" => {
             Err("a host is a name alone, without scheme, user or path".to_owned())
         }
@@ -328,7 +328,7 @@ fn is_program(word: &str) -> bool {
 }
 
 /// An absolute directory without a slash at its end, `~/` resolved.
-pub(super) fn folder(text: &str, home: Option<&Path>) -> Result<String, String> {
+pub(super) fn directory(text: &str, home: Option<&Path>) -> Result<String, String> {
     let absolute = match (text.strip_prefix("~/").or_else(|| (text == "~").then_some("")), home) {
         (Some(rest), Some(home)) => match home.to_str() {
             Some(home) => format!("{}/{rest}", home.trim_end_matches('/')),

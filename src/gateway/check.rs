@@ -57,7 +57,7 @@ impl Found {
 /// Where the configuration lies is not known, or nothing can be printed.
 pub fn run(args: &CheckArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
-    let path = account.config_folder()?.join("gateway.toml");
+    let path = account.config_directory()?.join("gateway.toml");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     if let Err(why) = account.socket(&Config::default()) {

@@ -124,7 +124,7 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
 fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), String> {
     let path = match &args.config {
         Some(path) => path.clone(),
-        None => account.config_folder()?.join("gateway.toml"),
+        None => account.config_directory()?.join("gateway.toml"),
     };
     let mut config = Config::read(&path)?;
     if let Some(address) = args.listen {
@@ -152,11 +152,11 @@ fn take_files() -> usize {
 async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let files = take_files();
     let account = Account::of_this_process();
-    let folder = account.folder()?;
+    let directory = account.directory()?;
     let (path, config) = configured(args, &account)?;
     let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
     let socket = account.socket(&config)?;
-    let (opened, service) = (folder.clone(), account.service.clone());
+    let (opened, service) = (directory.clone(), account.service.clone());
     let room = Room::open(move || match service {
         Some(service) => Remote::open(&service, &opened).map(|remote| Box::new(remote) as Box<dyn Backend>),
         None => Own::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
@@ -228,7 +228,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let (changed, changes) = mpsc::channel(1);
     match app.account.service.clone() {
         Some(service) => watching::service(service, changed),
-        None => watching::queue(folder, changed),
+        None => watching::queue(directory, changed),
     }
     let looking = tokio::spawn(look(app.clone(), changes));
     for one in app.room.at(|backend| backend.base().unfinished()).await?? {

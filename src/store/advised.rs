@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn another_text_folder_or_process_is_another_command() {
+    fn another_text_directory_or_process_is_another_command() {
         let sample = Sample::new();
         advise(&sample, &push(), Tier::High, 0);
         let others =
@@ -209,7 +209,7 @@ mod tests {
             let threads: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
-                        let store = Store::open(&super::super::Paths::new(sample.folder.path())).unwrap();
+                        let store = Store::open(&super::super::Paths::new(sample.directory.path())).unwrap();
                         let settled = Settled::Allowed(&ApprovalReason::Host);
                         write(Tier::High, 1, settled, |row| store.intent_of_handed(row, &push()).unwrap()?.row())
                     })
@@ -234,7 +234,7 @@ mod tests {
         let secret = handed("deploy --token hunter2", "/p", "r");
         advise(&sample, &secret, Tier::High, 0);
         sample.store.write(|connection| connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")).ok();
-        for file in std::fs::read_dir(sample.folder.path()).unwrap() {
+        for file in std::fs::read_dir(sample.directory.path()).unwrap() {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
             assert!(!String::from_utf8_lossy(&bytes).contains("hunter2"));
         }

@@ -314,7 +314,7 @@ mod tests {
             "PRAGMA writable_schema = 1; UPDATE sqlite_schema
              SET sql = replace(sql, 'mark IS NOT NULL', 'mark IS NULL') WHERE name = 'marked'",
         );
-        let fresh = Store::open(&Paths::new(sample.folder.path())).unwrap();
+        let fresh = Store::open(&Paths::new(sample.directory.path())).unwrap();
         assert!(matches!(fresh.verify().unwrap().faults[..], [Fault::File { .. }, ..]));
     }
 

@@ -372,7 +372,7 @@ mod tests {
         let entry = sample.store.entry(receipt.row().unwrap()).unwrap();
         assert_eq!((entry.command.as_deref(), entry.redacted), (Some("tool --token ***"), true));
         drop(sample.store);
-        for file in std::fs::read_dir(sample.folder.path()).unwrap() {
+        for file in std::fs::read_dir(sample.directory.path()).unwrap() {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
             assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
         }

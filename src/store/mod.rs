@@ -80,8 +80,8 @@ pub use stats::{HASTY_MS, Stats};
 ///
 /// # Errors
 /// The key cannot be read or made.
-pub fn seal_beside(folder: &std::path::Path, purpose: &str, bytes: &[u8]) -> Result<String, StoreError> {
-    let seal = key::Key::read_or_make(&Paths::new(folder).key())?.seal(purpose, bytes);
+pub fn seal_beside(directory: &std::path::Path, purpose: &str, bytes: &[u8]) -> Result<String, StoreError> {
+    let seal = key::Key::read_or_make(&Paths::new(directory).key())?.seal(purpose, bytes);
     Ok(seal.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -106,7 +106,7 @@ fn deleted(scene: &Scene, names: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_deleted_folder_is_counted_with_what_git_knows_of_it() {
+fn a_deleted_directory_is_counted_with_what_git_knows_of_it() {
     let scene = Scene::repository();
     scene.write("src/changed.rs", "one");
     scene.commit("second");
@@ -178,7 +178,7 @@ fn repositories_inside_are_named_and_their_files_are_asked_of_them() {
 }
 
 #[test]
-fn a_folder_too_large_to_count_says_so() {
+fn a_directory_too_large_to_count_says_so() {
     let scene = Scene::repository();
     for number in 0..5_100 {
         scene.write(&format!("many/{number}"), "");

@@ -108,7 +108,7 @@ fn approve(invocation: Invocation) -> Approved {
 
 /// A directory for one promise, and what is started in it.
 struct Place {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 /// What a command did.
@@ -120,11 +120,11 @@ struct Seen {
 
 impl Place {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { directory: tempfile::tempdir().unwrap() }
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// The command that starts `what` in this way.
@@ -164,10 +164,10 @@ impl Place {
                 command
             }
         };
-        command.current_dir(self.folder.path());
+        command.current_dir(self.directory.path());
         // The record goes to this directory, in every way alike.
-        for (name, folder) in [("HOME", "home"), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config")] {
-            command.env(name, self.file(folder));
+        for (name, directory) in [("HOME", "home"), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config")] {
+            command.env(name, self.file(directory));
         }
         command
     }
@@ -524,7 +524,7 @@ fn a_shell_stops_and_continues_it_like_any_job() {
     let wanted = guard.get_envs().find_map(|(name, value)| (name == WANTED).then_some(value?.to_owned())).unwrap();
     let mut shell = Command::new("bash");
     shell.args(["--norc", "--noprofile", "-i"]).env("PS1", "ready> ").env(WANTED, wanted);
-    shell.env("GUARD_UNDER_TEST", guard.get_program()).current_dir(place.folder.path());
+    shell.env("GUARD_UNDER_TEST", guard.get_program()).current_dir(place.directory.path());
     let mut terminal = Terminal::spawn(shell);
     terminal.wait_for("ready>");
     terminal.send(&format!("\"$GUARD_UNDER_TEST\" {}; echo \"status=$?\"\n", words.join(" ")));
@@ -547,7 +547,7 @@ fn a_shell_stops_and_continues_it_like_any_job() {
 fn allowed_by_a_person(place: &Place, text: &str) -> Terminal {
     let mut guard = place.command(Way::Guard, &line(text));
     let mut shell = Command::new("bash");
-    shell.args(["--norc", "--noprofile", "-i"]).current_dir(place.folder.path());
+    shell.args(["--norc", "--noprofile", "-i"]).current_dir(place.directory.path());
     shell.envs(guard.get_envs().filter_map(|(name, value)| Some((name, value?))));
     shell.env("PS1", "ready> ").env("TERM", "xterm-256color").env("COMMAND", text);
     shell.env("GUARD_UNDER_TEST", guard.stdin(Stdio::null()).get_program());

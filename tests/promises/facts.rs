@@ -68,20 +68,20 @@ fn acts_of(facts: &Facts, program: &str) -> Vec<Vec<String>> {
 
 /// A directory whose `rm` only writes down its arguments.
 struct StandIn {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl StandIn {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temp folder");
-        let rm = folder.path().join("rm");
+        let directory = tempfile::tempdir().expect("a temp folder");
+        let rm = directory.path().join("rm");
         crate::harness::program::write(&rm, "#!/bin/sh\nprintf '%s\\n' \"$*\" >> \"$STAND_IN_LOG\"\n");
-        fs::create_dir(folder.path().join("work")).expect("a work folder");
-        Self { folder }
+        fs::create_dir(directory.path().join("work")).expect("a work folder");
+        Self { directory }
     }
 
     fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     /// The argument lists that bash gave the stand-in.

@@ -44,8 +44,8 @@ fn sixty_four_guards_that_write_at_once_lose_no_row_and_fork_no_chain() {
 #[test]
 #[ignore = "started by the other tests"]
 fn process_that_writes() {
-    let Some(folder) = std::env::var_os("RECORD_FOLDER") else { return };
-    let paths = Paths::new(folder);
+    let Some(directory) = std::env::var_os("RECORD_FOLDER") else { return };
+    let paths = Paths::new(directory);
     let invocation = invocation(&["true"]);
     // A record of its own for each row, as each guard has; now and then for several.
     for round in 0_u32.. {

@@ -11,15 +11,15 @@ use guard::world::World;
 
 /// A temporary directory with a home of its own, and git in it.
 pub struct Scene {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Scene {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("home")).unwrap();
-        std::fs::create_dir_all(folder.path().join("project")).unwrap();
-        Self { folder }
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(directory.path().join("home")).unwrap();
+        std::fs::create_dir_all(directory.path().join("project")).unwrap();
+        Self { directory }
     }
 
     /// A scene whose `project` is a repository with one commit: `src/main.rs`, `tool.sh` (executable), `.gitignore`
@@ -46,7 +46,7 @@ impl Scene {
 
     /// The real path of the directory with everything.
     pub fn top(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap()
+        self.directory.path().canonicalize().unwrap()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

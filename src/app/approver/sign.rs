@@ -127,8 +127,8 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
 /// Lets `ssh-keygen` sign, with the private key whose public half is enrolled.
 fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed, String> {
     let told = |error: std::io::Error| error.to_string();
-    let folder = std::env::var_os("HOME").map(PathBuf::from).map(|home| home.join(".ssh"));
-    let beside = folder.as_deref().and_then(|folder| private_half(folder, public));
+    let directory = std::env::var_os("HOME").map(PathBuf::from).map(|home| home.join(".ssh"));
+    let beside = directory.as_deref().and_then(|directory| private_half(directory, public));
     let mut held = None;
     let key = match beside {
         Some(path) => path,
@@ -142,9 +142,9 @@ fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed,
 }
 
 /// The file of the private key that belongs to a public one, among those of a directory.
-fn private_half(folder: &Path, public: &str) -> Option<PathBuf> {
+fn private_half(directory: &Path, public: &str) -> Option<PathBuf> {
     let wanted = PublicKey::read(public).ok()?;
-    let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
     let mut public = files.filter(|path| path.extension().is_some_and(|end| end == "pub"));
     public.find_map(|path| {
         let same = PublicKey::read(&fs::read_to_string(&path).ok()?).ok()? == wanted;

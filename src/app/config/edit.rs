@@ -134,7 +134,7 @@ impl Own {
             return Ok(exit::REFUSED);
         }
         let said = |why: String| Failure::Said(format!("{}: {why}", self.path.display()));
-        file::make_folders(&self.path).map_err(said)?;
+        file::make_directories(&self.path).map_err(said)?;
         file::replace(&self.path, self.old.as_deref(), after, false).map_err(said)?;
         writeln!(io::stdout(), "{} is changed.", self.path.display())?;
         Ok(exit::ALLOW)
@@ -159,8 +159,8 @@ fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) 
 
 /// What the loader says of a file with this text in the place of the account's own.
 fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), String> {
-    let folder = Scratch::new("config").map_err(|error| format!("the change cannot be tried: {error}"))?;
-    let tried = folder.path().join("config.toml");
+    let directory = Scratch::new("config").map_err(|error| format!("the change cannot be tried: {error}"))?;
+    let tried = directory.path().join("config.toml");
     std::fs::write(&tried, text).map_err(|error| format!("the change cannot be tried: {error}"))?;
     let caller = &engine.caller;
     let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);

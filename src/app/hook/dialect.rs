@@ -41,14 +41,14 @@ pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
         ))));
     }
     let what = shape::used(&hook.tools, tool, arguments).map_err(wrong)?;
-    let session_folder = folder(input, &hook.cwd);
+    let session_directory = directory(input, &hook.cwd);
     Ok(Call {
         event: stage,
         what,
-        cwd: match folder(&objects(arguments), &hook.inner) {
+        cwd: match directory(&objects(arguments), &hook.inner) {
             Some(inner) if inner.is_absolute() => Some(inner),
-            Some(inner) => Some(session_folder.unwrap_or_else(|| PathBuf::from(".")).join(inner)),
-            None => session_folder,
+            Some(inner) => Some(session_directory.unwrap_or_else(|| PathBuf::from(".")).join(inner)),
+            None => session_directory,
         },
         session: first(input, &hook.session)
             .and_then(Value::as_str)
@@ -142,7 +142,7 @@ fn first<'a>(value: &'a Value, paths: &[String]) -> Option<&'a Value> {
 }
 
 /// A directory that is not empty: a text, the first of a list of texts, or of objects with a path.
-fn folder(value: &Value, paths: &[String]) -> Option<PathBuf> {
+fn directory(value: &Value, paths: &[String]) -> Option<PathBuf> {
     paths.iter().find_map(|path| {
         let found = at(value, path)?;
         let found = found.as_array().map_or(Some(found), |list| list.first())?;

@@ -64,8 +64,8 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     let (invocation, Judged { judgment, decision }) = typing::judged(&engine, host, invocation);
     let risk = &judgment.risk;
     let text = text(call, &invocation);
-    let folder = crate::world::paths::physical(&invocation.cwd);
-    let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
+    let directory = crate::world::paths::physical(&invocation.cwd);
+    let handed = Handed { text: &text, cwd: &directory, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
     let note =
         Note { engine: &engine, host, call, invocation: &invocation, judgment: &judgment, digest, opinion: None };

@@ -32,11 +32,11 @@ pub(in crate::app) struct Layout {
 const TIER: usize = 50;
 const EXIT: usize = 60;
 const TOOK: usize = 76;
-const FOLDER: usize = 100;
+const DIRECTORY: usize = 100;
 const BY: usize = 120;
 
 /// Columns of a directory.
-const OF_FOLDER: usize = 20;
+const OF_DIRECTORY: usize = 20;
 
 impl Layout {
     /// For rows up to a number, as seen from now.
@@ -62,7 +62,7 @@ impl Layout {
             (TIER, "TIER", 4),
             (EXIT, "EXIT", 4),
             (TOOK, "TOOK", 6),
-            (FOLDER, "DIRECTORY", OF_FOLDER),
+            (DIRECTORY, "DIRECTORY", OF_DIRECTORY),
             (BY, "SETTLED BY", 13),
         ] {
             if self.has(from) {
@@ -96,11 +96,11 @@ impl Layout {
             let took = entry.result.as_ref().map(|result| time::brief(result.duration_ms)).unwrap_or_default();
             line.push(Style::Dim, format!("{took:>6}  "));
         }
-        let folder = entry.cwd.as_deref().map(|cwd| self.folder(cwd)).unwrap_or_default();
-        if self.has(FOLDER) {
-            let shown = if self.columns.is_some() { cut_front(&folder, OF_FOLDER) } else { folder.clone() };
+        let directory = entry.cwd.as_deref().map(|cwd| self.directory(cwd)).unwrap_or_default();
+        if self.has(DIRECTORY) {
+            let shown = if self.columns.is_some() { cut_front(&directory, OF_DIRECTORY) } else { directory.clone() };
             line.push(Style::Plain, shown.clone());
-            line.push(Style::Plain, " ".repeat(OF_FOLDER.saturating_sub(width(&shown)) + 2));
+            line.push(Style::Plain, " ".repeat(OF_DIRECTORY.saturating_sub(width(&shown)) + 2));
         }
         if self.has(BY) {
             line.push(Style::Plain, format!("{:13}  ", settled(entry)));
@@ -113,8 +113,8 @@ impl Layout {
         if let (Some("deny"), Some(words)) = (entry.decision.as_deref(), &entry.words) {
             tail.push(Style::Dim, format!("  ({})", visible::line(words.as_bytes(), self.ascii)));
         }
-        if !folder.is_empty() && !self.has(FOLDER) {
-            tail.push(Style::Dim, format!("  in {folder}"));
+        if !directory.is_empty() && !self.has(DIRECTORY) {
+            tail.push(Style::Dim, format!("  in {directory}"));
         }
         let text = visible::line(text(entry, zone).as_bytes(), self.ascii);
         match self.columns.map(|columns| columns.saturating_sub(line.width()).max(12)) {
@@ -133,7 +133,7 @@ impl Layout {
     }
 
     /// A directory, with the home written `~`.
-    fn folder(&self, cwd: &str) -> String {
+    fn directory(&self, cwd: &str) -> String {
         let rest = self.home.as_deref().and_then(|home| cwd.strip_prefix(home));
         let short = match rest {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
@@ -312,7 +312,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
 /// Where a grant holds.
 pub(in crate::app) fn place(place: &Place) -> String {
     match place {
-        Place::Folder { path } => format!("{path} and below"),
+        Place::Directory { path } => format!("{path} and below"),
         Place::Anywhere => "anywhere".to_owned(),
     }
 }

@@ -96,7 +96,7 @@ fn answer(question: &Question) -> Answer {
     match question {
         Question::Path(path) => Answer::Path(path_facts(path)),
         Question::Git(path) => Answer::Git(git_facts(path)),
-        Question::Repository(folder) => Answer::Repository(in_project(folder).map(|_| repository())),
+        Question::Repository(directory) => Answer::Repository(in_project(directory).map(|_| repository())),
         Question::File(path) => Answer::File(file_facts(path)),
         Question::Program(name) => Answer::Program(Some(format!("/usr/bin/{name}"))),
         Question::Resolve { .. } => Answer::Resolve(None),

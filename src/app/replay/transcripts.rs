@@ -55,12 +55,12 @@ pub fn find(home: &Path, env: &Environment) -> Vec<(Source, PathBuf)> {
             places::absolute(env, "XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share"))
         } else {
             let Some(config) = &source.agent.config else { continue };
-            places::own_folder(config, home, env)
+            places::own_directory(config, home, env)
         };
         let wanted = |path: &Path| source.is_named_as(path);
-        for folder in &source.form.folders {
+        for directory in &source.form.directories {
             let mut files = Vec::new();
-            walk(&own.join(folder), if source.form.shallow { MAX_DEPTH } else { 0 }, &wanted, &mut files);
+            walk(&own.join(directory), if source.form.shallow { MAX_DEPTH } else { 0 }, &wanted, &mut files);
             sort::sort(&mut files);
             found.extend(files.into_iter().map(|file| (source, file)));
         }
@@ -68,8 +68,8 @@ pub fn find(home: &Path, env: &Environment) -> Vec<(Source, PathBuf)> {
     found
 }
 
-fn walk(folder: &Path, depth: usize, wanted: &dyn Fn(&Path) -> bool, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+fn walk(directory: &Path, depth: usize, wanted: &dyn Fn(&Path) -> bool, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         // Links are not followed: they could lead round in circles.
         let Ok(kind) = entry.file_type() else { continue };
@@ -225,7 +225,7 @@ fn beside(path: &Path, end: &str, other: &str) -> Option<Value> {
 
 /// The file of this name in the directory of another, or in one of the two above that.
 fn in_or_above(path: &Path, name: &str) -> Option<PathBuf> {
-    path.ancestors().skip(1).take(3).map(|folder| folder.join(name)).find(|file| file.is_file())
+    path.ancestors().skip(1).take(3).map(|directory| directory.join(name)).find(|file| file.is_file())
 }
 
 /// A call of a tool as it stands in a transcript.

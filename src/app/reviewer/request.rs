@@ -50,7 +50,8 @@ pub struct Request {
     pub origin: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    pub folder: String,
+    #[serde(rename = "folder")]
+    pub directory: String,
     /// Its approval would settle it; otherwise a person sees its opinion.
     pub settles: bool,
 }
@@ -137,7 +138,7 @@ impl Request {
             contents: Vec::new(),
             origin: invocation.origin.name(),
             agent: invocation.session.agent.clone(),
-            folder: hide(&invocation.cwd.to_string_lossy()),
+            directory: hide(&invocation.cwd.to_string_lossy()),
             settles: matches!(role(judgment, engine.policy()), Role::Settles { .. }),
         }
     }

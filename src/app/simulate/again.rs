@@ -129,10 +129,10 @@ impl Bench {
     }
 
     /// Takes the decision of a row again under the other policy; `None` where the row does not say enough.
-    pub fn again(&self, entry: &Entry, folder: &Path) -> Option<Again> {
+    pub fn again(&self, entry: &Entry, directory: &Path) -> Option<Again> {
         let policy = self.other.policy();
         let text = entry.command.as_deref()?;
-        let invocation = self.invocation(entry, text, folder)?;
+        let invocation = self.invocation(entry, text, directory)?;
         let anew = self.anew(entry, &invocation, text);
         let past = Past { entry, anew: &anew, bench: self };
         let risk = Risk::join(past.base(), past.findings(), past.context());
@@ -198,7 +198,7 @@ impl Bench {
     }
 
     /// The command as the row tells it, in the environment of today.
-    fn invocation(&self, entry: &Entry, text: &str, folder: &Path) -> Option<Invocation> {
+    fn invocation(&self, entry: &Entry, text: &str, directory: &Path) -> Option<Invocation> {
         let supported = self
             .other
             .policy()
@@ -213,8 +213,8 @@ impl Bench {
         };
         let mut invocation = self.other.caller.invocation(request);
         invocation.origin = Origin::named(entry.origin.as_deref()?)?;
-        invocation.cwd = folder.to_owned();
-        invocation.env.variables.insert("PWD".into(), folder.into());
+        invocation.cwd = directory.to_owned();
+        invocation.env.variables.insert("PWD".into(), directory.into());
         let or = |text: &Option<String>| text.clone().unwrap_or_default();
         invocation.session = Session { id: or(&entry.session), root: or(&entry.root), agent: entry.agent.clone() };
         Some(invocation)

@@ -43,7 +43,7 @@ impl Own {
         let told = |error: crate::store::StoreError| error.to_string();
         let store = Store::open(paths).map_err(told)?;
         let queue = Queue::open(paths).map_err(told)?;
-        let base = Base::open(&paths.folder().join("gateway.db"))?;
+        let base = Base::open(&paths.directory().join("gateway.db"))?;
         Ok(Self { store, queue, base, account: Account::of_this_process() })
     }
 

@@ -45,8 +45,8 @@ impl Remote {
     ///
     /// # Errors
     /// The file cannot be used.
-    pub fn open(service: &Service, folder: &Path) -> Result<Self, String> {
-        Ok(Self { client: client(service), base: Base::open(&folder.join("gateway.db"))? })
+    pub fn open(service: &Service, directory: &Path) -> Result<Self, String> {
+        Ok(Self { client: client(service), base: Base::open(&directory.join("gateway.db"))? })
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, ask: FromGateway) -> Result<T, String> {

@@ -48,8 +48,8 @@ async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, String>
     let salts = Salts::new()?;
     let prompt = Prompt::new(&question.request, &question.digest, &question.policy, &question.examples, &salts);
     let state = State::at(&question.state);
-    let folder = question.state.parent().unwrap_or(std::path::Path::new("/"));
-    let seal = |bytes: &[u8]| seal_beside(folder, "review", bytes).ok();
+    let directory = question.state.parent().unwrap_or(std::path::Path::new("/"));
+    let seal = |bytes: &[u8]| seal_beside(directory, "review", bytes).ok();
     let key = key_of(question, &prompt);
     let calls = u64::try_from(reviewer.voices.len()).unwrap_or(u64::MAX);
     let now = Timestamp::now();

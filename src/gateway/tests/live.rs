@@ -82,15 +82,15 @@ const DEAF: &str = "return None";
 const STUCK: &str = "return 'not today'";
 
 struct Place {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Place {
     /// With this agent, and settings of the user's own.
     fn with(before: &str, asked: &str) -> Self {
-        let place = Self { folder: tempfile::tempdir().unwrap() };
-        for folder in ["home/.claude", "bin", "work", "tmp"] {
-            fs::create_dir_all(place.path(folder)).unwrap();
+        let place = Self { directory: tempfile::tempdir().unwrap() };
+        for directory in ["home/.claude", "bin", "work", "tmp"] {
+            fs::create_dir_all(place.path(directory)).unwrap();
         }
         fs::write(place.path("home/.claude/settings.json"), "{\"own\": true}\n").unwrap();
         let agent = AGENT.replace("BEFORE", before).replace("ASKED", asked);
@@ -102,13 +102,13 @@ impl Place {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// All of its home, with what stands in each file.
     fn home(&self) -> BTreeMap<PathBuf, Vec<u8>> {
-        fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
-            for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        fn walk(directory: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
+            for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
                 if entry.file_type().unwrap().is_dir() {
                     walk(&entry.path(), found);
                 } else {

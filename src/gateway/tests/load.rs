@@ -17,8 +17,8 @@ const APPROVERS: usize = 8;
 
 #[test]
 fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let paths = Paths::new(folder.path().join("guard"));
+    let directory = tempfile::tempdir().unwrap();
+    let paths = Paths::new(directory.path().join("guard"));
     drop(Own::open(&paths).unwrap());
     let queue = Queue::open(&paths).unwrap();
     for at in 0..REQUESTS {

@@ -335,7 +335,8 @@ pub struct Words {
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Its directory below the home.
-    pub folder: String,
+    #[serde(rename = "folder")]
+    pub directory: String,
     /// The variable that names another one; empty where there is none.
     #[serde(default)]
     pub variable: String,
@@ -547,9 +548,11 @@ pub enum When {
     /// Only when it is there already: the agent then reads it and not the other.
     There,
     /// Only when its directory is there.
-    Folder,
+    #[serde(rename = "folder")]
+    Directory,
     /// Only when the directory two levels above it is there.
-    FolderAbove,
+    #[serde(rename = "folder-above")]
+    DirectoryAbove,
 }
 
 /// What kind of file it is. `@GUARD@` stands for guard's path and `@LINE@` for the command line, each inside quotes.

@@ -26,7 +26,7 @@ fn kept(born: i64, changed: i64) -> Done {
     Done::Made(Before::Kept(stat(born, changed)))
 }
 
-fn folder(born: i64) -> Stat {
+fn directory(born: i64) -> Stat {
     Stat { kind: Kind::Directory, ..stat(born, 500) }
 }
 
@@ -134,23 +134,23 @@ fn what_is_moved_is_whose_it_was() {
 fn a_directory_is_its_own_with_all_that_it_holds_or_not_at_all() {
     let entries = || vec![at(0, vec![("/p/d/e/a", MADE)]), ran(50)];
     let look = |below: Vec<(&str, Stat)>| Look {
-        stat: folder(0),
+        stat: directory(0),
         below: Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect()),
     };
     let own = |below| ledger(entries()).owns("/p/d", &look(below));
-    let base = || vec![("/p/d/e", folder(0)), ("/p/d/e/a", stat(0, 0))];
+    let base = || vec![("/p/d/e", directory(0)), ("/p/d/e/a", stat(0, 0))];
     assert_eq!(own(base()), Some(Own::Made));
     let with = |path: &'static str, stat| base().into_iter().chain([(path, stat)]).collect::<Vec<_>>();
     assert_eq!(own(with("/p/d/built", stat(50, 51))), Some(Own::Made));
     assert_eq!(own(with("/p/d/notes", stat(20, 20))), None);
     assert_eq!(own(with("/p/d/old", stat(-90, 51))), None);
-    assert_eq!(own(with("/p/d/folder", folder(20))), None);
+    assert_eq!(own(with("/p/d/folder", directory(20))), None);
     assert_eq!(own(with("/p/d/link", Stat { kind: Kind::Link, ..stat(50, 50) })), Some(Own::Made));
     assert_eq!(own(with("/p/d/socket", Stat { kind: Kind::Other, ..stat(50, 50) })), None);
-    assert_eq!(ledger(entries()).owns("/p/d", &Look { stat: folder(-90), below: Some(Vec::new()) }), None);
-    assert_eq!(ledger(entries()).owns("/p/d", &Look { stat: folder(0), below: None }), None);
+    assert_eq!(ledger(entries()).owns("/p/d", &Look { stat: directory(-90), below: Some(Vec::new()) }), None);
+    assert_eq!(ledger(entries()).owns("/p/d", &Look { stat: directory(0), below: None }), None);
     // A directory beside it was made by nobody here.
-    assert_eq!(ledger(entries()).owns("/p/other", &Look { stat: folder(0), below: Some(Vec::new()) }), None);
+    assert_eq!(ledger(entries()).owns("/p/other", &Look { stat: directory(0), below: Some(Vec::new()) }), None);
 }
 
 #[test]
@@ -159,15 +159,15 @@ fn what_was_born_below_what_it_made_anew_came_with_it() {
     let entries = || vec![at(0, vec![("/p/d", MADE)])];
     let own = |below: Vec<(&str, Stat)>| {
         let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
-        ledger(entries()).owns("/p/d", &Look { stat: folder(0), below })
+        ledger(entries()).owns("/p/d", &Look { stat: directory(0), below })
     };
-    assert_eq!(own(vec![("/p/d/e", folder(1)), ("/p/d/e/a", stat(1, 1))]), Some(Own::Made));
+    assert_eq!(own(vec![("/p/d/e", directory(1)), ("/p/d/e/a", stat(1, 1))]), Some(Own::Made));
     assert_eq!(owns(entries(), "/p/d/e/a", stat(1, 2)), Some(Own::Made));
     // What came later, what is older, and what was changed since.
     assert_eq!(own(vec![("/p/d/a", stat(5, 5))]), None);
     assert_eq!(own(vec![("/p/d/a", stat(-5, 1))]), None);
     assert_eq!(own(vec![("/p/d/a", stat(1, 5))]), None);
-    assert_eq!(own(vec![("/p/d/e", folder(5))]), None);
+    assert_eq!(own(vec![("/p/d/e", directory(5))]), None);
     assert_eq!(owns(entries(), "/p/dd/a", stat(1, 1)), None);
     // It may be edited later on.
     let edited = |born| vec![at(0, vec![("/p/d", MADE)]), at(30, vec![("/p/d/a", kept(born, 1))])];
@@ -190,7 +190,7 @@ fn a_directory_of_its_own_is_its_own_where_it_is_moved_to() {
     };
     let own = |changed: i64, below: Vec<(&str, Stat)>| {
         let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
-        ledger(entries(changed)).owns("/p/e", &Look { stat: folder(0), below })
+        ledger(entries(changed)).owns("/p/e", &Look { stat: directory(0), below })
     };
     assert_eq!(own(1, vec![("/p/e/a", stat(0, 1))]), Some(Own::Made));
     assert_eq!(own(1, vec![("/p/e/notes", stat(5, 5))]), None);
@@ -202,7 +202,7 @@ fn a_directory_of_its_own_is_its_own_where_it_is_moved_to() {
 #[test]
 fn edits_of_what_git_has_are_no_reason_to_delete_the_directory() {
     let entries = vec![at(0, vec![("/p/d", MADE), ("/p/d/a", Done::Made(Before::Clean))])];
-    let look = Look { stat: folder(0), below: Some(vec![("/p/d/a".to_owned(), stat(0, 0))]) };
+    let look = Look { stat: directory(0), below: Some(vec![("/p/d/a".to_owned(), stat(0, 0))]) };
     assert_eq!(ledger(entries).owns("/p/d", &look), None);
 }
 
@@ -234,7 +234,7 @@ fn what_is_kept_reads_back_as_it_was() {
             Deed { path: "/b".into(), done: Done::Made(Before::Clean) },
             Deed { path: "/c".into(), done: kept(1, 2) },
             Deed { path: "/d".into(), done: Done::Gone },
-            Deed { path: "/e".into(), done: Done::Moved { from: "/a".into(), was: folder(3) } },
+            Deed { path: "/e".into(), done: Done::Moved { from: "/a".into(), was: directory(3) } },
         ],
         ran: true,
         brought: vec![Brought { to: "/x".into(), from: "/y".into(), moved: false }],

@@ -354,9 +354,9 @@ mod tests {
 
     #[test]
     fn the_built_in_files_lose_no_name() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../patterns");
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../patterns");
         let (mut indexed, mut all) = (0, 0);
-        for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        for file in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
             let Some("toml") = file.extension().and_then(|end| end.to_str()) else { continue };
             let text = std::fs::read_to_string(&file).unwrap();
             all += 1;

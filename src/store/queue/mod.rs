@@ -96,10 +96,10 @@ impl Queue {
     /// # Errors
     /// The directory cannot be made.
     pub fn wakeup_path(&self, id: &str) -> Result<PathBuf, StoreError> {
-        let folder = self.paths.folder().join("queue");
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|error| StoreError::from_io(&folder, error))?;
-        Ok(folder.join(id))
+        let directory = self.paths.directory().join("queue");
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+        made.map_err(|error| StoreError::from_io(&directory, error))?;
+        Ok(directory.join(id))
     }
 
     /// Files a command, or takes up one that was filed before and that nobody waits for (`alive` says who lives), or
@@ -202,7 +202,7 @@ impl Queue {
 
     /// Removes what those left who were killed while they waited.
     fn remove_wakeups(&self) {
-        let Ok(wakeups) = std::fs::read_dir(self.paths.folder().join("queue")) else { return };
+        let Ok(wakeups) = std::fs::read_dir(self.paths.directory().join("queue")) else { return };
         for wakeup in wakeups.flatten() {
             let id = wakeup.file_name();
             let open =

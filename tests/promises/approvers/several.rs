@@ -8,7 +8,7 @@ use guard::store::queue::State;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::folder;
+use super::directory;
 use crate::harness::home::Home;
 use crate::harness::pty::{Terminal, ended};
 use crate::queue::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, person, request, shell, state};
@@ -37,9 +37,9 @@ fn enrol(home: &Home, name: &str) {
 }
 
 fn write(home: &Home, name: &str, public: &str) {
-    fs::create_dir_all(folder(home)).unwrap();
+    fs::create_dir_all(directory(home)).unwrap();
     let text = format!("name = \"{name}\"\nkind = \"ssh\"\npublic = \"{}\"\n", public.trim());
-    fs::write(folder(home).join(format!("{name}.toml")), text).unwrap();
+    fs::write(directory(home).join(format!("{name}.toml")), text).unwrap();
 }
 
 /// Says yes on the card of a request; where several could sign, this one does.
@@ -316,7 +316,7 @@ fn no_grant_no_mode_no_trust_and_no_prompt_of_an_agent_lets_it_run() {
     assert!(said.contains("an agent's own prompt asks one person"), "{said}");
     fs::write(&config, "").unwrap();
     for name in ["ada", "bob"] {
-        fs::remove_file(folder(&home).join(format!("{name}.toml"))).unwrap();
+        fs::remove_file(directory(&home).join(format!("{name}.toml"))).unwrap();
     }
     assert!(!hook().contains("asks one person"));
     assert_eq!(home.ran(), 1);
@@ -367,7 +367,7 @@ fn a_rule_wants_two_where_its_tier_wants_one() {
 fn who_may_enrol_alone_could_be_both_so_two_vouch() {
     let home = home_with(TWO, &["ada", "bob"]);
     enrol(&home, "cyd");
-    let file = folder(&home).join("cyd.toml");
+    let file = directory(&home).join("cyd.toml");
     fs::remove_file(&file).unwrap();
     let public = home.path("home/.ssh/cyd.pub");
     let add = || person(&home, &["approver", "add", "cyd", "--ssh", public.to_str().unwrap()]);

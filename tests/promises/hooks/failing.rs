@@ -185,7 +185,7 @@ fn the_strings_that_hosts_run_reach_guard() {
         command.args(["-c", &string]).env("GUARD_WAIT", "0");
         denied(agent, &fed(&mut command, input.as_bytes()), "effects.delete-home");
     }
-    // Without a shell, from a folder of its own, with next to no environment.
+    // Without a shell, from a directory of its own, with next to no environment.
     let mut command = home.program(guard);
     command
         .args(["hook", "--agent", "codex"])
@@ -212,7 +212,7 @@ fn a_command_is_judged_where_it_would_run_and_by_that_projects_policy() {
 }
 
 #[test]
-fn a_folder_that_is_gone_does_not_let_a_flagged_command_through() {
+fn a_directory_that_is_gone_does_not_let_a_flagged_command_through() {
     let home = Home::new();
     let gone = bash(&home, "git push --force origin main").replace("/work\"", "/gone\"");
     denied("codex", &hook(&home, "codex", &gone), "git.push-force");

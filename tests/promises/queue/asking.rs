@@ -162,13 +162,13 @@ fn a_script_that_changed_while_it_waited_voids_the_request_and_says_what_changed
 }
 
 #[test]
-fn a_folder_that_was_replaced_voids_a_late_yes() {
+fn a_directory_that_was_replaced_voids_a_late_yes() {
     let home = home();
-    let folder = home.path("work/inner");
-    std::fs::create_dir(&folder).unwrap();
+    let directory = home.path("work/inner");
+    std::fs::create_dir(&directory).unwrap();
     let inside = || {
         let mut command = shell(&home, &[&["--"], &FLAGGED[..]].concat());
-        command.env("GUARD_WAIT", "1").current_dir(&folder);
+        command.env("GUARD_WAIT", "1").current_dir(&directory);
         command
     };
     let asker = Asker::start(inside());
@@ -176,8 +176,8 @@ fn a_folder_that_was_replaced_voids_a_late_yes() {
     asker.refused("timed out");
     approve(&home, &id);
     assert_eq!(state(&home, &id), State::Approved);
-    std::fs::rename(&folder, home.path("work/moved")).unwrap();
-    std::fs::create_dir(&folder).unwrap();
+    std::fs::rename(&directory, home.path("work/moved")).unwrap();
+    std::fs::create_dir(&directory).unwrap();
     let output = inside().output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("changed after it was approved: the working directory"), "{said}");

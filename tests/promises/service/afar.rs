@@ -132,9 +132,9 @@ fn root_says_up_to_which_tier_the_gateway_needs_no_signature() {
 fn a_signature_holds_for_the_services_own_copy_of_the_request_and_for_nothing_else() {
     let Some(machine) = machine("") else { return };
     let ada = Approver::with_passphrase("ada", "correct horse", [1; 16], Cost { memory: 64, passes: 1 }).unwrap();
-    let folder = machine.path("etc/guard/approvers");
-    std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("ada.toml"), toml::to_string(&ada).unwrap()).unwrap();
+    let directory = machine.path("etc/guard/approvers");
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("ada.toml"), toml::to_string(&ada).unwrap()).unwrap();
     let (asker, other) = (machine.asker("agent", &FLAGGED), machine.asker("bob", &FLAGGED));
     let mut afar = Afar::new(&machine);
     assert!(afar.refused(&machine, &asker.id, |_| {}).contains("Unsigned"));

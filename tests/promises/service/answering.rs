@@ -69,10 +69,10 @@ fn a_no_of_the_reviewer_is_overruled_once_by_a_named_person() {
     let opinion = r#"{"v":1,"opinion":{"says":"DENY","reason":"a name like another","by":"mill","about":"'$digest'"}}"#;
     let helper = format!("#!/bin/sh\n{digest}\necho '{opinion}'\n");
     crate::harness::program::write(&machine.path("bin/guard-gateway"), &helper);
-    let folder = machine.path("home/agent/.config/guard");
-    std::fs::create_dir_all(&folder).unwrap();
+    let directory = machine.path("home/agent/.config/guard");
+    std::fs::create_dir_all(&directory).unwrap();
     let config = "mode = \"smart\"\n[thresholds]\ncli = 2.0\n[reviewer]\nprovider = \"ollama\"\nmodel = \"mill\"\n";
-    std::fs::write(folder.join("config.toml"), config).unwrap();
+    std::fs::write(directory.join("config.toml"), config).unwrap();
     let mut owner = std::process::Command::new("chown");
     owner.arg("-R").arg(super::machine::uid("agent").to_string()).arg(machine.path("home/agent/.config"));
     assert!(owner.status().unwrap().success());
@@ -141,9 +141,9 @@ fn no_terminal_prompt_or_word_of_the_one_who_asks_counts() {
 fn a_yes_that_an_approver_has_to_sign_is_checked_by_the_service_too() {
     let Some(machine) = Machine::new() else { return };
     let ada = Approver::with_passphrase("ada", "correct horse", [1; 16], Cost { memory: 64, passes: 1 }).unwrap();
-    let folder = machine.path("etc/guard/approvers");
-    std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("ada.toml"), toml::to_string(&ada).unwrap()).unwrap();
+    let directory = machine.path("etc/guard/approvers");
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("ada.toml"), toml::to_string(&ada).unwrap()).unwrap();
     let asker = machine.asker("agent", &FLAGGED);
     // Past guard, on a terminal of her own.
     let script = "import socket,sys,json\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\nf=s.makefile('r')\n\

@@ -280,15 +280,15 @@ fn an_account_that_holds_all_its_connections_stalls_nobody_else() {
 }
 
 #[test]
-fn the_folder_is_closed_to_everybody_else() {
+fn the_directory_is_closed_to_everybody_else() {
     let Some(machine) = Machine::new() else { return };
     let asker = machine.asker("agent", &FLAGGED);
-    let folder = machine.path("var/guard");
+    let directory = machine.path("var/guard");
     for account in ["agent", "ada", "bob"] {
         for file in ["guard.db", "queue.db", "guard.key"] {
             for words in [vec!["cat"], vec!["touch"], vec!["rm", "-f"]] {
                 let mut command = machine.program(account, words[0]);
-                let status = command.args(&words[1..]).arg(folder.join(file)).output().unwrap().status;
+                let status = command.args(&words[1..]).arg(directory.join(file)).output().unwrap().status;
                 assert!(!status.success(), "{account}: {words:?} {file}");
             }
         }

@@ -129,7 +129,7 @@ impl Connection<'_> {
     }
 
     pub(super) fn deliver(&self, store: &Store, row: Option<i64>) {
-        deliver::from(store, self.server.paths.folder(), &self.server.policy.export_to, row);
+        deliver::from(store, self.server.paths.directory(), &self.server.policy.export_to, row);
     }
 
     pub(super) fn keep_to_policy(&self, store: &Store) {

@@ -56,7 +56,7 @@ pub struct New<'a> {
     pub kind: Kind,
     pub name: &'a str,
     /// Where what is typed in is kept.
-    pub folder: &'a Path,
+    pub directory: &'a Path,
     /// The account that reads it, where that is not this one.
     pub reader: Option<Uid>,
 }
@@ -195,11 +195,11 @@ impl New<'_> {
     /// Asks for a secret and keeps it in a file of its own.
     fn keep(&self, key: &str, what: &str) -> Result<PathBuf, String> {
         let text = typed_hidden(what)?;
-        let path = self.folder.join(match key {
+        let path = self.directory.join(match key {
             "token" | "secret" => format!("{}.secret", self.name),
             _ => format!("{}-{key}.secret", self.name),
         });
-        std::fs::create_dir_all(self.folder).map_err(|error| format!("{}: {error}", self.folder.display()))?;
+        std::fs::create_dir_all(self.directory).map_err(|error| format!("{}: {error}", self.directory.display()))?;
         let mut options = std::fs::OpenOptions::new();
         let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
         let given = |file: &std::fs::File| match self.reader {
@@ -300,8 +300,8 @@ mod tests {
 
     #[tokio::test]
     async fn where_a_secret_lies_is_written_and_never_what_it_is() {
-        let folder = tempfile::tempdir().unwrap();
-        let new = New { kind: Kind::Ntfy, name: "phone", folder: folder.path(), reader: None };
+        let directory = tempfile::tempdir().unwrap();
+        let new = New { kind: Kind::Ntfy, name: "phone", directory: directory.path(), reader: None };
         let url = Some("https://ntfy.test/guard-x7".to_owned());
         let mut given = Given { url, ..Given::default() };
         assert!(!new.ask(&given).await.unwrap().contains("token"), "a topic without one");
@@ -314,14 +314,14 @@ mod tests {
             assert!(section.contains(wanted), "{section}");
             assert_eq!(crate::config::Config::parse(&section).unwrap().channel.len(), 1);
         }
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[tokio::test]
     async fn a_program_is_one_that_may_be_run_and_only_a_program_takes_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let new = |kind: Kind| New { kind, name: "mine", folder: folder.path(), reader: None };
-        let script = folder.path().join("tell");
+        let directory = tempfile::tempdir().unwrap();
+        let new = |kind: Kind| New { kind, name: "mine", directory: directory.path(), reader: None };
+        let script = directory.path().join("tell");
         std::fs::write(&script, "#!/bin/sh\n").unwrap();
         let with =
             |words: &[&str]| Given { command: words.iter().map(ToString::to_string).collect(), ..Given::default() };
@@ -333,7 +333,7 @@ mod tests {
         let crate::config::ChannelKind::Program { command } = &config.channel[0].kind else { panic!("no program") };
         assert_eq!(command, &[path, "two words"]);
         assert!(told(with(&["tell"])).await.unwrap_err().contains("whole path"));
-        assert!(told(with(&[folder.path().to_str().unwrap()])).await.unwrap_err().contains("no file"));
+        assert!(told(with(&[directory.path().to_str().unwrap()])).await.unwrap_err().contains("no file"));
         assert!(told(with(&["/nowhere/tell"])).await.unwrap_err().contains("/nowhere/tell"));
         let url = Some("https://ntfy.test/x".to_owned());
         let both = Given { url, ..with(&[path]) };
