@@ -16,9 +16,9 @@ use super::install::hosts::HOSTS;
 use super::man::PAGES;
 use super::{exit, session};
 use crate::cli::{Cli, topics};
-use crate::config::keys::{KEYS, Kind};
+use crate::config::keys::{ConfigType, KEYS};
 use crate::judge::approved::GrantId;
-use crate::store::queue::State;
+use crate::store::queue::RequestState;
 use crate::ui::visible;
 
 /// The arguments of `guard complete`.
@@ -214,8 +214,8 @@ fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(St
 /// The words that a key of the configuration takes, where it takes words.
 fn values_of(key: &str) -> Vec<(String, String)> {
     let words: &[&str] = match KEYS.iter().find(|row| row.name == key).map(|row| row.kind) {
-        Some(Kind::Word(words)) => words,
-        Some(Kind::Flag) => &["true", "false"],
+        Some(ConfigType::Word(words)) => words,
+        Some(ConfigType::Flag) => &["true", "false"],
         _ => &[],
     };
     words.iter().map(|word| ((*word).to_owned(), String::new())).collect()
@@ -246,7 +246,7 @@ fn known(names: Names) -> Vec<(String, String)> {
 fn requests() -> Result<Vec<(String, String)>, Failure> {
     let Some(queue) = engine::requests()? else { return Ok(Vec::new()) };
     let mut all = queue.list(Timestamp::now())?;
-    all.retain(|pending| pending.state == State::Waiting);
+    all.retain(|pending| pending.state == RequestState::Waiting);
     Ok(all.into_iter().map(|pending| (pending.id, pending.command)).collect())
 }
 

@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use crate::judge::Judgment;
-use crate::judge::analysis::question::{Answer, PathFacts, PathKind, Question};
+use crate::judge::analysis::question::{PathFacts, PathKind, Question, WorldAnswer};
 use crate::judge::invocation::Invocation;
-use crate::judge::ledger::{Before, Brought, Deed, Deeds, Done, Kind, Look, Stat};
+use crate::judge::ledger::{Before, Brought, Deed, Deeds, Done, FileKind, FileSnapshot, Stat};
 use crate::judge::rules::matcher::{Aim, Aims, aims};
 use crate::world::World;
 
@@ -49,14 +49,14 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Deed
 
 fn path(world: &World, path: &str) -> Option<PathFacts> {
     match world.answer(&Question::Path(path.to_owned())) {
-        Answer::Path(facts) => Some(facts),
+        WorldAnswer::Path(facts) => Some(facts),
         _ => None,
     }
 }
 
-fn look(world: &World, path: &str) -> Option<Look> {
-    match world.answer(&Question::Look(path.to_owned())) {
-        Answer::Look(look) => look,
+fn look(world: &World, path: &str) -> Option<FileSnapshot> {
+    match world.answer(&Question::FileSnapshot(path.to_owned())) {
+        WorldAnswer::FileSnapshot(look) => look,
         _ => None,
     }
 }
@@ -74,11 +74,11 @@ fn made(world: &World, named: &str) -> Option<Deed> {
 
 fn before(world: &World, facts: &PathFacts) -> Option<Before> {
     let stat = look(world, &facts.canonical)?.stat;
-    if stat.kind != Kind::File {
+    if stat.kind != FileKind::File {
         return Some(Before::Kept(stat));
     }
     Some(match world.answer(&Question::Git(facts.canonical.clone())) {
-        Answer::Git(git) if git.tracked && git.clean => Before::Clean,
+        WorldAnswer::Git(git) if git.tracked && git.clean => Before::Clean,
         _ => Before::Kept(Stat { ..stat }),
     })
 }

@@ -123,7 +123,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     };
     let (into, out_of) = (wirer(false)?, wirer(true)?);
     let planner = edits::Planner { engine: &engine, places: &into.places, backups: &into.backups };
-    let found = Found::look(&engine, &into.places);
+    let found = Installed::look(&engine, &into.places);
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
 
     let mut wishes = Wishes::named(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), &found)
@@ -244,7 +244,7 @@ fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, code: u8) -> Result<u
 }
 
 /// What there is on this machine.
-pub struct Found {
+pub struct Installed {
     /// Agents that are here.
     agents: Vec<&'static Host>,
     /// Those among all agents that ask guard.
@@ -261,7 +261,7 @@ pub struct Found {
     approvers: bool,
 }
 
-impl Found {
+impl Installed {
     fn look(engine: &Engine, places: &Places<'_>) -> Self {
         let is_program = |name: &str| {
             let search = crate::world::programs::Search::new(&engine.caller.env, &engine.caller.cwd);

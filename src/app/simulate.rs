@@ -20,7 +20,7 @@ use super::{exit, time};
 use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
 use crate::config::{self, Instead, Roots};
 use crate::judge::policy::Mode;
-use crate::store::{Entry, Filter, Kind, Store, StoreError};
+use crate::store::{Entry, Filter, RowKind, Store, StoreError};
 use again::Bench;
 use report::Report;
 
@@ -202,7 +202,7 @@ fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut Report) ->
         }
         Err(error) => return Err(error.into()),
     };
-    if !matches!(entry.kind, Kind::Intent | Kind::Advised) {
+    if !matches!(entry.kind, RowKind::Intent | RowKind::Advised) {
         return Ok(());
     }
     let Some(then) = again::then(&entry) else { return Ok(()) };

@@ -15,7 +15,7 @@ use super::Roots;
 use super::errors::ConfigProblem;
 use super::layers::Layer;
 use super::paths::{Finder, is_same};
-use crate::judge::approver::{Approver, Cost, Key, Passkey};
+use crate::judge::approver::{Approver, ApproverKey, Cost, Passkey};
 use crate::judge::document::{self, Fault, Fields, quoted};
 
 /// Who is enrolled.
@@ -106,10 +106,10 @@ fn approver(from: &mut Fields<'_>) -> Approver {
     let kind = from.need("kind", Fields::text).into_inner();
     let mut text = |key| from.need(key, Fields::text).into_inner();
     let key = match kind.as_str() {
-        "passphrase" => Key::Passphrase { public: text("public"), salt: text("salt"), cost: cost(from) },
-        "ssh" => Key::Ssh { public: text("public") },
-        "totp" => Key::Totp { secret: text("secret") },
-        "passkey" => Key::Passkey(Passkey {
+        "passphrase" => ApproverKey::Passphrase { public: text("public"), salt: text("salt"), cost: cost(from) },
+        "ssh" => ApproverKey::Ssh { public: text("public") },
+        "totp" => ApproverKey::Totp { secret: text("secret") },
+        "passkey" => ApproverKey::Passkey(Passkey {
             rp_id: text("rp_id"),
             credential: text("credential"),
             public: text("public"),
@@ -118,7 +118,7 @@ fn approver(from: &mut Fields<'_>) -> Approver {
         }),
         _ => {
             from.refuse("kind", "expected \"passphrase\", \"ssh\", \"totp\" or \"passkey\"");
-            Key::Totp { secret: String::new() }
+            ApproverKey::Totp { secret: String::new() }
         }
     };
     Approver { name, key }
@@ -136,14 +136,14 @@ fn cost(from: &mut Fields<'_>) -> Cost {
 fn written(approver: &Approver) -> String {
     let mut text = format!("name = {}\nkind = \"{}\"\n", quoted(&approver.name), approver.key.kind());
     match &approver.key {
-        Key::Passphrase { public, salt, cost: Cost { memory, passes } } => text.push_str(&format!(
+        ApproverKey::Passphrase { public, salt, cost: Cost { memory, passes } } => text.push_str(&format!(
             "public = {}\nsalt = {}\n\n[cost]\nmemory = {memory}\npasses = {passes}\n",
             quoted(public),
             quoted(salt)
         )),
-        Key::Ssh { public } => text.push_str(&format!("public = {}\n", quoted(public))),
-        Key::Totp { secret } => text.push_str(&format!("secret = {}\n", quoted(secret))),
-        Key::Passkey(Passkey { rp_id, origins, credential, public, shared }) => {
+        ApproverKey::Ssh { public } => text.push_str(&format!("public = {}\n", quoted(public))),
+        ApproverKey::Totp { secret } => text.push_str(&format!("secret = {}\n", quoted(secret))),
+        ApproverKey::Passkey(Passkey { rp_id, origins, credential, public, shared }) => {
             let origins: Vec<String> = origins.iter().map(|origin| quoted(origin).to_string()).collect();
             text.push_str(&format!(
                 "rp_id = {}\norigins = [{}]\ncredential = {}\npublic = {}\nshared = {shared}\n",
@@ -172,7 +172,7 @@ pub fn enrol(enrolled: &Enrolled, approver: &Approver) -> io::Result<PathBuf> {
     fs::create_dir_all(&enrolled.directory)?;
     let draft = path.with_extension(format!("new-{:016x}", getrandom::u64().map_err(io::Error::other)?));
     // Public halves may be read by all; the guard that checks a signature may run under another account.
-    let mode = if matches!(approver.key, Key::Totp { .. }) { 0o600 } else { 0o644 };
+    let mode = if matches!(approver.key, ApproverKey::Totp { .. }) { 0o600 } else { 0o644 };
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
     let written = io::Write::write_all(&mut file, written(approver).as_bytes()).and_then(|()| file.sync_all());
     // A link is made only where nothing is: nobody is replaced, and nobody ever reads half a key.
@@ -251,10 +251,10 @@ mod tests {
     fn an_approver_reads_back_as_it_was_written() {
         for approver in [
             ada("ada"),
-            Approver { name: "b.o-b_1".to_owned(), key: Key::Totp { secret: "AAAA".to_owned() } },
+            Approver { name: "b.o-b_1".to_owned(), key: ApproverKey::Totp { secret: "AAAA".to_owned() } },
             Approver {
                 name: "d".to_owned(),
-                key: Key::Passkey(Passkey {
+                key: ApproverKey::Passkey(Passkey {
                     rp_id: "localhost".to_owned(),
                     origins: vec!["http://localhost:6180".to_owned(), "https://x\"y".to_owned()],
                     credential: "AAAA".to_owned(),
@@ -262,7 +262,7 @@ mod tests {
                     shared: true,
                 }),
             },
-            Approver { name: "c".to_owned(), key: Key::Ssh { public: "ssh-ed25519 AAAA x\"\\".to_owned() } },
+            Approver { name: "c".to_owned(), key: ApproverKey::Ssh { public: "ssh-ed25519 AAAA x\"\\".to_owned() } },
         ] {
             let text = written(&approver);
             let table = DeTable::parse(&text).unwrap();
@@ -290,7 +290,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let enrolled = Enrolled { directory: directory.path().to_owned(), ..Enrolled::default() };
         enrol(&enrolled, &ada("ada")).unwrap();
-        let other = Approver { name: "ada".to_owned(), key: Key::Totp { secret: "AAAA".to_owned() } };
+        let other = Approver { name: "ada".to_owned(), key: ApproverKey::Totp { secret: "AAAA".to_owned() } };
         assert_eq!(enrol(&enrolled, &other).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         let path = enrol(&enrolled, &Approver { name: "bob".to_owned(), ..other }).unwrap();

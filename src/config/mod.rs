@@ -36,7 +36,7 @@ use crate::judge::policy::{Mode, Policy};
 use crate::judge::risk::Tier;
 use keys::Key;
 use layers::Joined;
-use paths::{Finder, Found, PROJECT_FILE, PROJECT_PATTERNS, is_same};
+use paths::{Finder, LayerContents, PROJECT_FILE, PROJECT_PATTERNS, is_same};
 use schema::Document;
 
 /// The configuration as it holds.
@@ -57,7 +57,7 @@ pub struct Loaded {
     /// Who gives an opinion, and where it is said. Without problems it is there where the mode is smart.
     pub reviewer: Option<(Reviewer, Source)>,
     /// Where was looked, the weakest layer first.
-    pub places: Vec<Place>,
+    pub places: Vec<LayerFiles>,
     /// A reviewer was to be asked, and is not: something is wrong, so people alone decide.
     pub reviewer_left_out: bool,
     /// The files of `grants`, in their order.
@@ -67,7 +67,7 @@ pub struct Loaded {
 
 /// A file and a directory that were looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LayerFiles {
     pub layer: Layer,
     pub file: PathBuf,
     /// The file is there and was read.
@@ -222,11 +222,11 @@ struct Loading<'a> {
     grants: Vec<(Grant, Arc<Path>)>,
     service: Option<Service>,
     reviewer: Option<(Reviewer, Source)>,
-    places: Vec<Place>,
+    places: Vec<LayerFiles>,
 }
 
 impl Loading<'_> {
-    fn find(&mut self, layer: Layer, (file, patterns): (PathBuf, PathBuf)) -> Found {
+    fn find(&mut self, layer: Layer, (file, patterns): (PathBuf, PathBuf)) -> LayerContents {
         let mut finder = Finder::new(layer, self.roots);
         let found = finder.find(&file, &patterns);
         if layer == Layer::Machine && found.config.is_none() && !finder.problems.is_empty() {
@@ -234,13 +234,13 @@ impl Loading<'_> {
             self.service =
                 std::fs::read_to_string(&file).map_or_else(service::unreadable, |text| service::unread(&text));
         }
-        self.places.push(Place { layer, file, found: found.config.is_some(), patterns });
+        self.places.push(LayerFiles { layer, file, found: found.config.is_some(), patterns });
         self.problems.append(&mut finder.problems);
         self.warnings.append(&mut finder.warnings);
         found
     }
 
-    fn take(&mut self, layer: Layer, found: Found) {
+    fn take(&mut self, layer: Layer, found: LayerContents) {
         // Before this layer's own file: only the machine's can lock, and its locks are for the layers after it.
         let only_tightens = !layer.may_loosen() || (layer != Layer::Machine && self.joined.is_locked(Key::Patterns));
         self.pattern_files.extend(found.patterns.into_iter().map(|path| PatternFile { layer, path, only_tightens }));

@@ -99,14 +99,14 @@ impl Roots {
 
 /// What was found of one layer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct LayerContents {
     /// The file and its text.
     pub config: Option<(PathBuf, String)>,
     /// In the order of their names.
     pub patterns: Vec<PathBuf>,
 }
 
-impl Found {
+impl LayerContents {
     /// Something is there.
     pub const fn is_some(&self) -> bool {
         self.config.is_some() || !self.patterns.is_empty()
@@ -127,7 +127,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The configuration file and the pattern directory of a layer.
-    pub fn find(&mut self, file: &Path, patterns: &Path) -> Found {
+    pub fn find(&mut self, file: &Path, patterns: &Path) -> LayerContents {
         let config = match self.read(file) {
             Ok(text) => text.map(|text| (file.to_owned(), text)),
             Err(problem) => {
@@ -135,7 +135,7 @@ impl<'a> Finder<'a> {
                 None
             }
         };
-        Found { config, patterns: self.list(patterns) }
+        LayerContents { config, patterns: self.list(patterns) }
     }
 
     /// The text of a file; `None` when there is none.

@@ -33,7 +33,7 @@ pub const MAX_BELOW: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     #[serde(rename = "k")]
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Its birth, in milliseconds since 1970; `None` where the file system does not keep it.
     #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
     pub born: Option<i64>,
@@ -45,7 +45,7 @@ pub struct Stat {
 /// Kinds of what lies at a path, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum FileKind {
     File,
     Directory,
     Link,
@@ -54,7 +54,7 @@ pub enum Kind {
 
 /// What lies at a path now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct FileSnapshot {
     pub stat: Stat,
     /// What a directory holds, all the way down, by absolute path; `None` when it holds more than [`MAX_BELOW`] or could
     /// not be read.
@@ -151,7 +151,7 @@ impl Deeds {
 
 /// A command of the session, as it was written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// When it was let go, in milliseconds since 1970.
     pub at: i64,
     /// When it had ended, where that is known.
@@ -159,7 +159,7 @@ pub struct Entry {
     pub deeds: Deeds,
 }
 
-impl Entry {
+impl LedgerEntry {
     const fn window(&self) -> Window {
         let until = match self.until {
             Some(until) if until - self.at > LONGEST_MS => self.at + LONGEST_MS,
@@ -208,7 +208,7 @@ pub enum Own {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Of this session, in the order of time.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LedgerEntry>,
     /// Of the account, as far as it is there still.
     pub brought: Vec<Brought>,
     /// What was brought is not known to its end: it may be anywhere.
@@ -236,20 +236,20 @@ impl Ledger {
 
     /// Whether what lies at a path is still what this session made of it: of a directory, with all that it holds.
     #[must_use]
-    pub fn owns(&self, path: &str, look: &Look) -> Option<Own> {
+    pub fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Own> {
         let books = Books::of(self);
         match look.stat.kind {
-            Kind::File | Kind::Link => books.file(path, &look.stat),
-            Kind::Directory => {
+            FileKind::File | FileKind::Link => books.file(path, &look.stat),
+            FileKind::Directory => {
                 let below = look.below.as_ref()?;
                 let own = |(path, stat): &(String, Stat)| match stat.kind {
-                    Kind::Directory => books.directory(path, stat),
-                    Kind::File | Kind::Link => books.file(path, stat) == Some(Own::Made),
-                    Kind::Other => false,
+                    FileKind::Directory => books.directory(path, stat),
+                    FileKind::File | FileKind::Link => books.file(path, stat) == Some(Own::Made),
+                    FileKind::Other => false,
                 };
                 (books.directory(path, &look.stat) && below.iter().all(own)).then_some(Own::Made)
             }
-            Kind::Other => None,
+            FileKind::Other => None,
         }
     }
 
@@ -294,8 +294,8 @@ struct Page {
 
 impl<'a> Books<'a> {
     fn of(ledger: &'a Ledger) -> Self {
-        let ran = ledger.entries.iter().filter(|entry| entry.deeds.ran).map(Entry::window).collect();
-        let all = ledger.entries.iter().map(Entry::window).collect();
+        let ran = ledger.entries.iter().filter(|entry| entry.deeds.ran).map(LedgerEntry::window).collect();
+        let all = ledger.entries.iter().map(LedgerEntry::window).collect();
         let mut books = Self { paths: HashMap::new(), ran, all, made: HashMap::new() };
         for entry in &ledger.entries {
             // What is moved is looked up where it was before it is gone there.
@@ -328,7 +328,7 @@ impl<'a> Books<'a> {
         };
         if let Done::Moved { from, was } = &deed.done
             && whose == Whose::Own
-            && was.kind == Kind::Directory
+            && was.kind == FileKind::Directory
         {
             self.carry(from, &deed.path);
         }
@@ -395,7 +395,7 @@ impl<'a> Books<'a> {
     /// A directory changes with each name in it, so only its birth tells.
     fn directory(&self, path: &str, stat: &Stat) -> bool {
         let made = self.made.get(path).map_or(&[][..], Vec::as_slice);
-        stat.kind == Kind::Directory
+        stat.kind == FileKind::Directory
             && self.whose(path) != Whose::Theirs
             && (is_born_in(made, stat) || is_born_in(&self.ran, stat) || self.is_born_above(path, stat))
     }

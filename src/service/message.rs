@@ -164,7 +164,7 @@ impl Text {
 
 /// A risk, without what only the judge needs.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Found {
+pub struct RiskMessage {
     tier: Tier,
     score: Weight,
     reversibility: Reversibility,
@@ -172,15 +172,15 @@ pub struct Found {
     context: Vec<ContextEntry>,
 }
 
-impl From<&Risk> for Found {
+impl From<&Risk> for RiskMessage {
     fn from(risk: &Risk) -> Self {
         let Risk { tier, score, reversibility, .. } = *risk;
         Self { tier, score, reversibility, findings: findings(risk), context: context(risk) }
     }
 }
 
-impl From<Found> for Risk {
-    fn from(found: Found) -> Self {
+impl From<RiskMessage> for Risk {
+    fn from(found: RiskMessage) -> Self {
         Self {
             tier: found.tier,
             score: found.score,
@@ -218,7 +218,7 @@ pub struct Row {
     pub agent: Option<String>,
     pub origin: Origin,
     pub digest: Digest,
-    pub risk: Found,
+    pub risk: RiskMessage,
     pub settled: SettledBy,
     pub answer_ms: Option<u64>,
     pub words: Option<String>,
@@ -240,7 +240,7 @@ pub struct Row {
 pub struct New {
     /// As [`crate::store::queue::pack`] writes it.
     pub exact: Text,
-    pub risk: Found,
+    pub risk: RiskMessage,
     /// The speaker waits for the answer.
     pub waits: bool,
     pub expires: Timestamp,

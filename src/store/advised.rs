@@ -16,7 +16,7 @@ use super::Store;
 use super::chain;
 use super::decisions::{IntentRow, draft};
 use super::error::StoreError;
-use super::key::Key;
+use super::key::DigestKey;
 use crate::judge::approved::Receipt;
 use crate::judge::risk::Tier;
 
@@ -41,7 +41,7 @@ pub struct Handed<'a> {
 
 impl Handed<'_> {
     /// Under which name the record keeps it. No session of a grant and no waiting guard has such a name.
-    fn scope(&self, key: &Key) -> String {
+    fn scope(&self, key: &DigestKey) -> String {
         use std::os::unix::ffi::OsStrExt;
         let mut bytes = Vec::new();
         for field in [self.text, self.cwd.as_os_str().as_bytes(), self.root.as_bytes()] {
@@ -60,7 +60,7 @@ impl Store {
     /// # Errors
     /// The row is not written.
     pub fn advised_and_handed(&self, row: &IntentRow<'_>, handed: &Handed<'_>) -> Result<Receipt, StoreError> {
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("digest", &row.digest.0);
         let mut draft = draft("advised", row, &digest);
         draft.deeds(row, &key);
@@ -76,7 +76,7 @@ impl Store {
         if tier == Tier::Critical {
             return Ok(false);
         }
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         let scope = handed.scope(&key);
         Ok(self.persist(|connection| unused(connection, &scope, tier, now))?.is_some())
     }
@@ -90,7 +90,7 @@ impl Store {
         if row.risk.tier == Tier::Critical {
             return Ok(None);
         }
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("digest", &row.digest.0);
         let mut draft = draft("intent", row, &digest);
         draft.deeds(row, &key);

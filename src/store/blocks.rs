@@ -18,7 +18,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::Paths;
-use super::key::Key;
+use super::key::DigestKey;
 
 /// Rows of a block.
 const ROWS: i64 = 512;
@@ -113,7 +113,7 @@ struct Block {
 }
 
 impl Block {
-    fn sealed(&self, key: &Key, number: i64) -> [u8; 32] {
+    fn sealed(&self, key: &DigestKey, number: i64) -> [u8; 32] {
         let mut bytes = Vec::with_capacity(8 + 4 + 32 + BYTES);
         bytes.extend(number.to_le_bytes());
         bytes.extend(self.occurs.to_le_bytes());
@@ -126,7 +126,7 @@ impl Block {
 /// The side file, and the rows that it is held against.
 pub(super) struct Blocks<'a> {
     file: File,
-    key: Key,
+    key: DigestKey,
     last_row: CachedStatement<'a>,
     rows: CachedStatement<'a>,
 }
@@ -170,7 +170,7 @@ impl<'a> Blocks<'a> {
             "SELECT tier, decision, {UNCONFIRMED}, {WORDS}, root, hash, id FROM record WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
         );
         Some(Self {
-            key: Key::read(&paths.key()).ok()?,
+            key: DigestKey::read(&paths.key()).ok()?,
             file: open(&path(paths)).ok()?,
             last_row: connection.prepare_cached("SELECT hash FROM record WHERE id = ?1").ok()?,
             rows: connection.prepare_cached(&rows).ok()?,

@@ -17,7 +17,7 @@ use super::behaviour;
 use super::chain::{self, Draft};
 use super::error::StoreError;
 use super::grants;
-use super::key::Key;
+use super::key::DigestKey;
 use super::ledger;
 use super::redact::{redact, redact_shown};
 use crate::judge::approved::{Receipt, What};
@@ -155,7 +155,7 @@ impl Store {
     }
 
     fn decision(&self, kind: &'static str, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("digest", &row.digest.0);
         let mut draft = draft(kind, row, &digest);
         draft.deeds(row, &key);
@@ -177,7 +177,7 @@ impl Store {
 
 impl Draft<'_> {
     /// Adds what the command does to files.
-    pub(super) fn deeds(&mut self, row: &IntentRow<'_>, key: &Key) {
+    pub(super) fn deeds(&mut self, row: &IntentRow<'_>, key: &DigestKey) {
         if let Some((made, brings)) = ledger::part(row, key) {
             self.text("made", Some(made));
             self.integer("kept", brings.then_some(1));

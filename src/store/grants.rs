@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use super::Store;
 use super::chain::{self, Draft};
 use super::error::StoreError;
-use super::key::Key;
+use super::key::DigestKey;
 use super::redact::redact;
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
 use crate::judge::sort;
@@ -94,7 +94,7 @@ impl Store {
         let mac;
         let kept = match grant.what {
             What::Exact { command } => {
-                mac = Key::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
+                mac = DigestKey::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
                 What::Exact { command: redact(command).0 }
             }
             other => {
@@ -170,7 +170,7 @@ impl Store {
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let mac = Key::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
+        let mac = DigestKey::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
         Ok(found
             .into_iter()
             .filter_map(|stored| match stored.grant.what {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use guard::judge::answer_scope::AnswerScope;
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 
 use crate::harness::home::Home;
 use crate::harness::pty::{Terminal, ended};
@@ -158,7 +158,7 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send("\r");
     terminal.wait_for("not signed by an approver");
-    assert_eq!((home.ran(), state(&home, &second.id)), (1, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &second.id)), (1, RequestState::Waiting));
     terminal.send("q");
     terminal.wait_exit();
     person(&home, &["deny", &second.id]).wait_exit();
@@ -172,7 +172,7 @@ fn without_the_passphrase_nothing_is_approved() {
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &["wrong horse battery", "none of your", "let me in now"]);
     assert!(screen.contains("not signed by an approver: that is not the passphrase of ada"), "{screen}");
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     // What is below tier 3 wants none.
     let medium = Asker::new(&home, &MEDIUM);
     assert!(approve(&home, &medium.id, &[]).contains("approved: npm install"));
@@ -369,7 +369,7 @@ fn an_ssh_key_signs() {
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);
     assert!(screen.contains("not signed by an approver"), "{screen}");
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     person(&home, &["deny", "--all"]).wait_exit();
     asker.refused("denied by a person");
     assert_eq!(home.ran(), 1);
@@ -383,7 +383,7 @@ fn a_file_that_enrols_nobody_who_can_be_read_lets_nothing_be_approved() {
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);
     assert!(screen.contains("who is enrolled cannot be told") && screen.contains("ada.toml"), "{screen}");
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     person(&home, &["deny", "--all"]).wait_exit();
     asker.refused("denied by a person");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use guard::config::keys::{KEYS, Kind, Stricter};
+use guard::config::keys::{ConfigType, KEYS, Stricter};
 use guard::config::{self, Layer, Loaded, Roots};
 use guard::judge::approved::{GrantId, Place, Until, What};
 use guard::judge::policy::{Mode, Policy, Preset, Record};
@@ -703,20 +703,22 @@ fn the_machines_directory_is_no_setting_and_under_sudo_the_environment_names_no_
 fn setting() -> impl Strategy<Value = String> {
     let entry =
         prop::sample::select(vec!["main", "prod", "/srv/a", "/srv/b", "a.b", "!main", "!prod", "!/srv/a", "!*"]);
-    let settable: Vec<_> =
-        KEYS.iter().filter(|row| !matches!(row.kind, Kind::Tables(_) | Kind::Names | Kind::LockOnly)).collect();
+    let settable: Vec<_> = KEYS
+        .iter()
+        .filter(|row| !matches!(row.kind, ConfigType::Tables(_) | ConfigType::Names | ConfigType::LockOnly))
+        .collect();
     let key = prop::sample::select(settable);
     (key, 0..1000_i64, prop::collection::vec(entry, 0..3)).prop_map(|(row, place, words)| {
         let value = match row.kind {
-            Kind::Word(known) => format!("\"{}\"", known[usize::try_from(place).unwrap() % known.len()]),
-            Kind::Weight(low, high) => {
+            ConfigType::Word(known) => format!("\"{}\"", known[usize::try_from(place).unwrap() % known.len()]),
+            ConfigType::Weight(low, high) => {
                 let span = i64::from(high - low + 20);
                 #[expect(clippy::cast_precision_loss, reason = "small")]
                 let value = (i64::from(low) - 10 + place % span) as f64 / 100.0;
                 format!("{value:.2}")
             }
-            Kind::Whole(..) => (place % 70).to_string(),
-            Kind::Flag => (place % 2 == 0).to_string(),
+            ConfigType::Whole(..) => (place % 70).to_string(),
+            ConfigType::Flag => (place % 2 == 0).to_string(),
             _ => format!("{words:?}"),
         };
         format!("{} = {value}", row.name)

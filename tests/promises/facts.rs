@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use guard::judge::analysis::act::{Act, Facts, Verb};
 use guard::judge::analysis::inquiry::{Answers, Inquiry};
-use guard::judge::analysis::question::{Answer, FileFacts, Question};
+use guard::judge::analysis::question::{FileFacts, Question, WorldAnswer};
 use guard::judge::analysis::work_out;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::rules::catalog::Catalog;
@@ -45,11 +45,11 @@ fn facts_with(text: &str, files: &[(&str, &str)]) -> Facts {
     };
     let (invocation, catalog) = (invocation(text), Catalog::builtin());
     let source = |question: &Question| match question {
-        Question::File(path) => Answer::File(match lies(path) {
+        Question::File(path) => WorldAnswer::File(match lies(path) {
             Some(bytes) => FileFacts::Text { bytes, digest: [0; 32] },
             None => FileFacts::Missing,
         }),
-        _ => Answer::Unavailable,
+        _ => WorldAnswer::Unavailable,
     };
     work_out(&invocation, &catalog, &Inquiry::new(&Answers::of(&source)))
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use guard::app::install::change::{State, Wiring};
+use guard::app::install::change::{WiredState, Wiring};
 use guard::app::install::hosts::{self, Form, HOSTS};
 use guard::app::install::json;
 use proptest::prelude::*;
@@ -638,13 +638,13 @@ proptest! {
         for host in HOSTS.iter() {
             for wire in host.user.iter().filter(|wire| matches!(wire.form, Form::Json { .. })) {
                 let wiring = Wiring { host, guard: "/usr/local/bin/guard", major: None };
-                prop_assert_eq!(wiring.state(wire, Some(&text)).unwrap(), State::Absent);
+                prop_assert_eq!(wiring.state(wire, Some(&text)).unwrap(), WiredState::Absent);
                 let installed = wiring.installed(wire, Some(&text)).unwrap();
                 let (old, new) = (json::parse(&text).unwrap(), json::parse(&installed).unwrap());
                 for member in old.members() {
                     prop_assert!(new.get(&member.key).is_some(), "{}", installed);
                 }
-                prop_assert_eq!(wiring.state(wire, Some(&installed)).unwrap(), State::Present);
+                prop_assert_eq!(wiring.state(wire, Some(&installed)).unwrap(), WiredState::Present);
                 prop_assert_eq!(&wiring.installed(wire, Some(&installed)).unwrap(), &installed);
                 let restored = wiring.uninstalled(wire, &installed, Some(Some(&text))).unwrap().unwrap();
                 prop_assert!(json::parse(&restored).unwrap().same(&old), "{}\n{}", text, restored);

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use guard::judge::analysis::question::{Answer, GitFacts, Question};
+use guard::judge::analysis::question::{GitFacts, Question, WorldAnswer};
 
 use crate::scene::{Scene, fifo};
 
@@ -343,7 +343,7 @@ mod settings {
         let scene = Scene::repository();
         std::fs::write(scene.top().join("home/.gitconfig"), "[include]\n\tpath = .gitconfig\n".repeat(50)).unwrap();
         let answer = scene.world().answer(&Question::Repository(scene.text("")));
-        assert_eq!(answer, Answer::Unavailable);
+        assert_eq!(answer, WorldAnswer::Unavailable);
     }
 
     #[test]
@@ -351,10 +351,10 @@ mod settings {
         let scene = Scene::repository();
         let question = Question::Repository(scene.text(""));
         let harmless = scene.world_with(&[("GIT_CONFIG_PARAMETERS", "'core.pager'='cat'")]);
-        assert!(matches!(harmless.answer(&question), Answer::Repository(Some(_))));
+        assert!(matches!(harmless.answer(&question), WorldAnswer::Repository(Some(_))));
         for told in ["'alias.st'='reset --hard'", "'Alias.st=reset --hard'"] {
             let world = scene.world_with(&[("GIT_CONFIG_PARAMETERS", told)]);
-            assert_eq!(world.answer(&question), Answer::Unavailable, "{told}");
+            assert_eq!(world.answer(&question), WorldAnswer::Unavailable, "{told}");
         }
         let global = scene.top().join("global");
         std::fs::write(&global, "[alias]\n\tg = gc\n").unwrap();
@@ -381,8 +381,8 @@ mod settings {
         scene.git_in("../elsewhere", &["init", "-q"]);
         let question = Question::Repository(scene.text(""));
         let led = scene.world_with(&[("GIT_DIR", elsewhere.join(".git").to_str().unwrap())]);
-        assert_eq!(led.answer(&question), Answer::Unavailable);
+        assert_eq!(led.answer(&question), WorldAnswer::Unavailable);
         let hook = scene.world_with(&[("GIT_DIR", ".git")]);
-        assert!(matches!(hook.answer(&question), Answer::Repository(Some(_))));
+        assert!(matches!(hook.answer(&question), WorldAnswer::Repository(Some(_))));
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use guard::judge::analysis::question::{Answer, FileFacts, GitFacts, PathFacts, Question, RepositoryFacts};
+use guard::judge::analysis::question::{FileFacts, GitFacts, PathFacts, Question, RepositoryFacts, WorldAnswer};
 use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard::world::World;
 
@@ -117,8 +117,8 @@ impl Scene {
 
     pub fn try_facts(&self, name: &str) -> Option<GitFacts> {
         match self.world().answer(&Question::Git(self.text(name))) {
-            Answer::Git(facts) => Some(facts),
-            Answer::Unavailable => None,
+            WorldAnswer::Git(facts) => Some(facts),
+            WorldAnswer::Unavailable => None,
             other => panic!("{other:?} is no answer about git"),
         }
     }
@@ -129,22 +129,22 @@ impl Scene {
 
     pub fn about_with(&self, name: &str, variables: &[(&str, &str)]) -> Option<RepositoryFacts> {
         match self.world_with(variables).answer(&Question::Repository(self.text(name))) {
-            Answer::Repository(facts) => facts,
-            Answer::Unavailable => panic!("no answer about the repository of {name:?}"),
+            WorldAnswer::Repository(facts) => facts,
+            WorldAnswer::Unavailable => panic!("no answer about the repository of {name:?}"),
             other => panic!("{other:?} is no answer about a repository"),
         }
     }
 
     pub fn at(&self, name: &str) -> PathFacts {
         match self.world().answer(&Question::Path(self.text(name))) {
-            Answer::Path(facts) => facts,
+            WorldAnswer::Path(facts) => facts,
             other => panic!("{other:?} is no answer about a path"),
         }
     }
 
     pub fn file(&self, name: &str) -> FileFacts {
         match self.world().answer(&Question::File(self.text(name))) {
-            Answer::File(facts) => facts,
+            WorldAnswer::File(facts) => facts,
             other => panic!("{other:?} is no answer about a file"),
         }
     }

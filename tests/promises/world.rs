@@ -3,7 +3,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
-use guard::judge::analysis::question::{Answer, FileFacts, MAX_FILE, PathFacts, PathKind, Question};
+use guard::judge::analysis::question::{FileFacts, MAX_FILE, PathFacts, PathKind, Question, WorldAnswer};
 
 use crate::scene::{Scene, fifo};
 
@@ -47,8 +47,8 @@ mod paths {
         let scene = Scene::new();
         symlink("b", scene.path("a")).unwrap();
         symlink("a", scene.path("b")).unwrap();
-        assert_eq!(scene.world().answer(&Question::Path(scene.text("a"))), Answer::Unavailable);
-        assert_eq!(scene.world().answer(&Question::Path("relative".into())), Answer::Unavailable);
+        assert_eq!(scene.world().answer(&Question::Path(scene.text("a"))), WorldAnswer::Unavailable);
+        assert_eq!(scene.world().answer(&Question::Path("relative".into())), WorldAnswer::Unavailable);
     }
 
     #[test]
@@ -58,9 +58,9 @@ mod paths {
         assert_eq!(scene.at("fifo").kind, PathKind::Other);
         assert_eq!(scene.at("").kind, PathKind::Directory);
         let null = scene.world().answer(&Question::Path("/dev/null".into()));
-        assert!(matches!(null, Answer::Path(PathFacts { kind: PathKind::Device, .. })));
+        assert!(matches!(null, WorldAnswer::Path(PathFacts { kind: PathKind::Device, .. })));
         let root = scene.world().answer(&Question::Path("/".into()));
-        assert!(matches!(root, Answer::Path(PathFacts { kind: PathKind::Directory, .. })));
+        assert!(matches!(root, WorldAnswer::Path(PathFacts { kind: PathKind::Directory, .. })));
     }
 }
 
@@ -95,7 +95,7 @@ mod files {
         assert_eq!(scene.file("script.sh"), FileFacts::Unreadable);
         assert_eq!(scene.file("link.sh"), FileFacts::Unreadable);
         let zero = scene.world().answer(&Question::File("/dev/zero".into()));
-        assert_eq!(zero, Answer::File(FileFacts::Unreadable));
+        assert_eq!(zero, WorldAnswer::File(FileFacts::Unreadable));
     }
 }
 
@@ -109,7 +109,7 @@ mod programs {
 
     fn find(scene: &Scene, path: &str, name: &str) -> Option<String> {
         match scene.world_with(&[("PATH", path)]).answer(&Question::Program(name.into())) {
-            Answer::Program(found) => found,
+            WorldAnswer::Program(found) => found,
             other => panic!("{other:?} is no answer about a program"),
         }
     }

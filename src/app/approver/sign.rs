@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::ssh_keygen;
 use crate::app::engine::Engine;
 use crate::config::approvers::Enrolled;
-use crate::judge::approver::{self, Approver, BadSignature, Key, NAMESPACE, PublicKey, Signed};
+use crate::judge::approver::{self, Approver, ApproverKey, BadSignature, NAMESPACE, PublicKey, Signed};
 use crate::judge::risk::Tier;
 use crate::prompt::line;
 
@@ -96,22 +96,22 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
     let mut last = String::new();
     for tried in 1..=TRIES {
         let signed = match &approver.key {
-            Key::Passphrase { .. } => {
+            ApproverKey::Passphrase { .. } => {
                 let passphrase = line::ask_hidden("", &format!("{what}. Passphrase of {name}:")).map_err(told)?;
                 if passphrase.is_empty() {
                     return Err("no passphrase was typed".to_owned());
                 }
                 approver.sign_with_passphrase(&passphrase, message)
             }
-            Key::Totp { .. } => {
+            ApproverKey::Totp { .. } => {
                 let code = line::ask("", &format!("{what}. Code of {name}:")).map_err(told)?;
                 if code.trim().is_empty() {
                     return Err("no code was typed".to_owned());
                 }
                 approver.sign_with_code(&code, message, u64::try_from(Timestamp::now().as_second()).unwrap_or(0))
             }
-            Key::Ssh { public } => return with_ssh(approver, public, message),
-            Key::Passkey(_) => return Err(format!("{name} signs with a passkey, on the gateway's page")),
+            ApproverKey::Ssh { public } => return with_ssh(approver, public, message),
+            ApproverKey::Passkey(_) => return Err(format!("{name} signs with a passkey, on the gateway's page")),
         };
         match signed {
             Ok(signed) => return Ok(signed),

@@ -15,7 +15,7 @@ use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::app::install::file;
 use crate::app::scratch::Scratch;
-use crate::config::keys::{KEYS, Kind, nearest};
+use crate::config::keys::{ConfigType, KEYS, nearest};
 use crate::config::{self, Instead, Layer, Roots};
 use crate::prompt::confirm::confirm;
 use crate::ui::diff::diff;
@@ -182,11 +182,11 @@ fn value(key: &str, typed: &str) -> Result<Value, String> {
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         return Err(format!("there is no key {}{hint}", visible::text(key)));
     };
-    if matches!(row.kind, Kind::Tables(_) | Kind::LockOnly) {
+    if matches!(row.kind, ConfigType::Tables(_) | ConfigType::LockOnly) {
         return Err(format!("{key} is a list of tables: write it into the file by hand"));
     }
     Ok(match typed.parse::<Value>() {
-        Ok(value) if !matches!(row.kind, Kind::Word(_)) => value,
+        Ok(value) if !matches!(row.kind, ConfigType::Word(_)) => value,
         _ => Value::from(typed.trim_matches('"')),
     })
 }

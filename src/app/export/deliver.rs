@@ -295,7 +295,7 @@ fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64
 }
 
 /// How far a collector was told.
-pub(in crate::app) struct State {
+pub(in crate::app) struct DeliveryState {
     /// In one sentence, without its stop.
     pub says: String,
     /// Something keeps the rest from it, or what it has is not what the record has.
@@ -306,7 +306,7 @@ pub(in crate::app) struct State {
 ///
 /// # Errors
 /// The record or what is remembered cannot be read.
-pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<State>, Failure> {
+pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<DeliveryState>, Failure> {
     let store = engine.existing()?;
     let newest = store.as_ref().map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
     let zone = Zoned::now();
@@ -343,7 +343,7 @@ pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<State>, Failure> {
         if waits_for_verb {
             says.push_str("; sent by guard export --deliver --follow alone");
         }
-        all.push(State { says, trouble: trouble.is_some() || is_gone });
+        all.push(DeliveryState { says, trouble: trouble.is_some() || is_gone });
     }
     Ok(all)
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::call::{Answer, Call, Event, Reply, Wrong};
+use super::call::{Event, HookCall, HookReply, Reply, Wrong};
 use super::hosts::Host;
 use super::shape;
 use crate::judge::agents::model::{self, Hook, HookEvent, Words};
@@ -18,7 +18,7 @@ const LONGEST: usize = 200;
 ///
 /// # Errors
 /// It cannot be told what the agent is about to do.
-pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
+pub fn read(host: Host, input: &Value) -> Result<HookCall, Wrong> {
     let hook = host.hook;
     let event = event(hook, input)?;
     let stage = match event.kind {
@@ -42,7 +42,7 @@ pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
     }
     let what = shape::used(&hook.tools, tool, arguments).map_err(wrong)?;
     let session_directory = directory(input, &hook.cwd);
-    Ok(Call {
+    Ok(HookCall {
         event: stage,
         what,
         cwd: match directory(&objects(arguments), &hook.inner) {
@@ -101,7 +101,7 @@ fn asks(hook: &Hook, event: &model::Event, input: &Value) -> bool {
 
 /// What the agent is told.
 #[must_use]
-pub fn say(host: Host, event: Event, answer: &Answer) -> Reply {
+pub fn say(host: Host, event: Event, answer: &HookReply) -> Reply {
     let hook = host.hook;
     let say = match event {
         Event::Tool => &hook.say,
@@ -110,10 +110,10 @@ pub fn say(host: Host, event: Event, answer: &Answer) -> Reply {
         Event::Unknown => hook.say_unknown.as_ref().unwrap_or(&hook.say),
     };
     match answer {
-        Answer::NoOpinion => said(&say.nothing, ""),
-        Answer::Allow => said(&say.allow, ""),
-        Answer::Ask { reason } => said(say.ask.as_ref().unwrap_or(&say.deny), reason),
-        Answer::Deny { reason } => said(&say.deny, reason),
+        HookReply::NoOpinion => said(&say.nothing, ""),
+        HookReply::Allow => said(&say.allow, ""),
+        HookReply::Ask { reason } => said(say.ask.as_ref().unwrap_or(&say.deny), reason),
+        HookReply::Deny { reason } => said(&say.deny, reason),
     }
 }
 

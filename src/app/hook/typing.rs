@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::call::{Call, Typed, What};
+use super::call::{HookCall, Typed, What};
 use super::hosts::Host;
 use crate::app::engine::{Engine, EngineError, Judged};
 use crate::judge::agents::model::Does;
@@ -80,7 +80,7 @@ pub(super) fn request(
 }
 
 /// Adds to the deeds of a call what it started that waits for something to run, or what it typed.
-pub(super) fn remember(engine: &Engine, host: Host, call: &Call, judgment: &Judgment, deeds: &mut Deeds) {
+pub(super) fn remember(engine: &Engine, host: Host, call: &HookCall, judgment: &Judgment, deeds: &mut Deeds) {
     let named = |sub: &str, language: Option<String>, text: Option<String>| Named {
         program: TYPING.to_owned(),
         sub: vec![sub.to_owned()],

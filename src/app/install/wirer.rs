@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::InstallError;
-use super::change::{State, Wiring};
+use super::change::{WiredState, Wiring};
 use super::file::{self, Backups, Kept};
 use super::hosts::{self, Host, Wire};
 use super::json::Trouble;
@@ -145,7 +145,7 @@ impl Wirer<'_> {
             if wiring.installed(wire, Some(&text)).is_err() {
                 return Ok(None);
             }
-        } else if wiring.state(wire, Some(&text)).map_err(trouble)? == State::Absent {
+        } else if wiring.state(wire, Some(&text)).map_err(trouble)? == WiredState::Absent {
             return Ok(None);
         }
         let before = kept.as_ref().map(|kept| kept.before.as_deref());
@@ -173,8 +173,8 @@ impl Wirer<'_> {
                 let before = kept.as_ref().map(|kept| kept.before.as_deref());
                 let own = matches!(wire.form, hosts::Form::Own { .. } | hosts::Form::Plugin(_));
                 let without = match wiring.state(wire, Some(text)) {
-                    Ok(State::Outdated) if !own => wiring.uninstalled(wire, text, before).ok().flatten(),
-                    Ok(State::Outdated) => None,
+                    Ok(WiredState::Outdated) if !own => wiring.uninstalled(wire, text, before).ok().flatten(),
+                    Ok(WiredState::Outdated) => None,
                     _ => Some(text.clone()),
                 };
                 (without, directories)

@@ -8,7 +8,7 @@ use super::prune::extent;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
-use crate::store::{End, Entry, Kind, ResultEntry, is_trial};
+use crate::store::{End, Entry, ResultEntry, RowKind, is_trial};
 use crate::ui::pending::cut;
 use crate::ui::style::{Line, Style, width};
 use crate::ui::visible;
@@ -165,13 +165,13 @@ fn code(end: End) -> String {
 fn text(entry: &Entry, zone: &TimeZone) -> String {
     match (&entry.command, entry.kind) {
         (Some(command), _) => command.clone(),
-        (None, Kind::Grant) => {
+        (None, RowKind::Grant) => {
             let what = entry.what.as_ref().map(covered).unwrap_or_default();
             format!("{what}: {}", entry.words.as_deref().unwrap_or_default())
         }
-        (None, Kind::Revoked) => format!("grant {}", entry.about.unwrap_or_default()),
-        (None, Kind::Pruned) => entry.pruned.as_ref().map(|pruned| extent(pruned, zone)).unwrap_or_default(),
-        (None, Kind::Resumed) => entry.words.clone().unwrap_or_default(),
+        (None, RowKind::Revoked) => format!("grant {}", entry.about.unwrap_or_default()),
+        (None, RowKind::Pruned) => entry.pruned.as_ref().map(|pruned| extent(pruned, zone)).unwrap_or_default(),
+        (None, RowKind::Resumed) => entry.words.clone().unwrap_or_default(),
         (None, _) => String::new(),
     }
 }
@@ -188,12 +188,12 @@ fn covered(what: &What) -> String {
 
 fn decision(entry: &Entry) -> (&str, Style) {
     match (entry.kind, entry.decision.as_deref()) {
-        (Kind::Grant, _) => ("grant", Style::Strong),
-        (Kind::Revoked, _) => ("revoke", Style::Strong),
-        (Kind::Pruned, _) => ("pruned", Style::Strong),
-        (Kind::Resumed, _) => ("resume", Style::Strong),
-        (Kind::Answered, Some("allow")) => ("yes", Style::Strong),
-        (Kind::Answered, _) => ("no", Style::Strong),
+        (RowKind::Grant, _) => ("grant", Style::Strong),
+        (RowKind::Revoked, _) => ("revoke", Style::Strong),
+        (RowKind::Pruned, _) => ("pruned", Style::Strong),
+        (RowKind::Resumed, _) => ("resume", Style::Strong),
+        (RowKind::Answered, Some("allow")) => ("yes", Style::Strong),
+        (RowKind::Answered, _) => ("no", Style::Strong),
         (_, Some("deny")) => ("deny", Style::Tier(Tier::High)),
         (_, Some("ask")) => ("ask", Style::Tier(Tier::Medium)),
         (_, Some(word)) => (word, Style::Plain),
@@ -204,13 +204,13 @@ fn decision(entry: &Entry) -> (&str, Style) {
 fn settled(entry: &Entry) -> String {
     match (entry.settled_by.as_deref(), &entry.grant) {
         _ if !entry.signed_by.is_empty() => entry.signed_by.join(" and "),
-        _ if entry.kind == Kind::Answered => entry.user.clone().unwrap_or_default(),
+        _ if entry.kind == RowKind::Answered => entry.user.clone().unwrap_or_default(),
         (Some("grant"), Some(grant)) => format!("grant {grant}"),
         // guard's own doctor answered itself.
         (Some("person"), _) if is_trial(&entry.findings) => "trial".to_owned(),
         (Some(settled), _) => settled.to_owned(),
         // The agent asks its own user.
-        (None, _) if entry.kind == Kind::Advised => entry.agent.clone().unwrap_or_default(),
+        (None, _) if entry.kind == RowKind::Advised => entry.agent.clone().unwrap_or_default(),
         (None, _) => entry.user.clone().unwrap_or_default(),
     }
 }
@@ -279,7 +279,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
         let end = result.end().map(ended).unwrap_or_default();
         line("result", format!("{end} after {}", time::length(result.duration_ms)));
     }
-    let who = if entry.kind == Kind::Answered { "answered by" } else { "asked by" };
+    let who = if entry.kind == RowKind::Answered { "answered by" } else { "asked by" };
     line(who, [or(&entry.user), or(&entry.origin), or(&entry.agent)].join(" ").trim().to_owned());
     line("signed by", entry.signed_by.join(" and "));
     if let Some(opinion) = &entry.review {
@@ -296,9 +296,14 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     line("session", or(&entry.session));
     line("root", or(&entry.root));
     let about = match entry.kind {
-        Kind::Intent | Kind::Advised => "below",
-        Kind::Grant => "carries on",
-        Kind::Result | Kind::Revoked | Kind::Pruned | Kind::Answered | Kind::Resumed | Kind::Taken => "about",
+        RowKind::Intent | RowKind::Advised => "below",
+        RowKind::Grant => "carries on",
+        RowKind::Result
+        | RowKind::Revoked
+        | RowKind::Pruned
+        | RowKind::Answered
+        | RowKind::Resumed
+        | RowKind::Taken => "about",
     };
     line(about, entry.about.map_or(String::new(), |about| format!("row {about}")));
     let nested: Vec<String> = entry.nested.iter().map(ToString::to_string).collect();

@@ -35,7 +35,7 @@ pub struct Request {
     /// Something in it is hidden.
     pub redacted: bool,
     pub parts: Vec<Part>,
-    pub findings: Vec<Found>,
+    pub findings: Vec<RuleFinding>,
     pub circumstances: Vec<Around>,
     /// What is known of what it would touch, a sentence each.
     pub facts: Vec<String>,
@@ -67,7 +67,7 @@ pub struct Part {
 
 /// What a rule found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct RuleFinding {
     pub rule: String,
     pub tier: Tier,
     pub reversibility: Reversibility,
@@ -114,7 +114,7 @@ impl Request {
             },
             does: part.does.iter().map(|does| hide(does)).collect(),
         };
-        let found = |finding: &crate::judge::risk::Finding| Found {
+        let found = |finding: &crate::judge::risk::Finding| RuleFinding {
             rule: finding.rule.clone(),
             tier: finding.tier,
             reversibility: finding.reversibility,

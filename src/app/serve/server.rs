@@ -174,7 +174,7 @@ impl Server {
     }
 
     /// Room for one more connection of an account.
-    fn place(self: &Arc<Self>, uid: u32) -> Option<Place> {
+    fn place(self: &Arc<Self>, uid: u32) -> Option<ConnectionSlot> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let together: u32 = accounts.values().map(|one| one.connections).sum();
         let own = accounts.entry(uid).or_insert_with(|| Use { connections: 0, since: Instant::now(), written: 0 });
@@ -184,7 +184,7 @@ impl Server {
             return None;
         }
         own.connections += 1;
-        Some(Place { server: self.clone(), uid })
+        Some(ConnectionSlot { server: self.clone(), uid })
     }
 
     /// Lets an account have so many bytes more written down.
@@ -260,12 +260,12 @@ fn gateway(name: &str, own: u32, approvers: &[u32], file: &Path) -> Result<u32, 
 }
 
 /// One connection's room.
-struct Place {
+struct ConnectionSlot {
     server: Arc<Server>,
     uid: u32,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut accounts = self.server.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = accounts.get_mut(&self.uid) {

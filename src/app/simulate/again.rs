@@ -23,17 +23,17 @@ use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::Span;
 use crate::judge::tools::ToolCall;
 use crate::judge::{Judgment, behaviour, judge};
-use crate::store::{Entry, FindingEntry, Kind};
+use crate::store::{Entry, FindingEntry, RowKind};
 
 /// What became of a command, as far as a policy decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum PolicyVerdict {
     Allow,
     Ask,
     Deny,
 }
 
-impl Word {
+impl PolicyVerdict {
     pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
 
     /// As in the record.
@@ -48,20 +48,20 @@ impl Word {
 
 /// What the policy of then said: to ask is what it was, whatever the answer, and where nobody could be asked too.
 /// `None` where no policy was asked.
-pub(super) fn then(entry: &Entry) -> Option<Word> {
+pub(super) fn then(entry: &Entry) -> Option<PolicyVerdict> {
     Some(match (entry.decision.as_deref()?, entry.settled_by.as_deref()) {
         (_, Some("attempt" | "unjudged")) => return None,
-        ("ask", _) | ("allow", Some("person" | "yes" | "host" | "reviewer")) => Word::Ask,
-        ("allow", _) => Word::Allow,
-        (_, Some("rule")) => Word::Deny,
-        _ => Word::Ask,
+        ("ask", _) | ("allow", Some("person" | "yes" | "host" | "reviewer")) => PolicyVerdict::Ask,
+        ("allow", _) => PolicyVerdict::Allow,
+        (_, Some("rule")) => PolicyVerdict::Deny,
+        _ => PolicyVerdict::Ask,
     })
 }
 
 /// A decision that was taken again.
 #[derive(Clone, Debug)]
 pub(super) struct Again {
-    pub word: Word,
+    pub word: PolicyVerdict,
     pub tier: Tier,
     pub score: Weight,
     pub threshold: Weight,
@@ -82,7 +82,7 @@ pub(super) struct Bench {
     known: RefCell<HashMap<Asked, Rc<Anew>>>,
 }
 
-type Asked = (Kind, String, PathBuf, String);
+type Asked = (RowKind, String, PathBuf, String);
 
 /// How many judgments are kept.
 const MAX_KNOWN: usize = 50_000;
@@ -152,9 +152,9 @@ impl Bench {
         let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         Some(Again {
             word: match decision {
-                Decision::Run(_) => Word::Allow,
-                Decision::Ask(_) => Word::Ask,
-                Decision::Refuse(_) => Word::Deny,
+                Decision::Run(_) => PolicyVerdict::Allow,
+                Decision::Ask(_) => PolicyVerdict::Ask,
+                Decision::Refuse(_) => PolicyVerdict::Deny,
             },
             tier: judgment.risk.tier,
             score: judgment.risk.score,
@@ -345,9 +345,9 @@ fn above(entry: &Entry, risk: &Risk) -> Option<ParentApproval> {
 }
 
 /// The changes of files that an agent's own tool made, as a row tells them: `write a.txt; delete b.txt`.
-fn changes(kind: Kind, text: &str) -> Option<Called> {
+fn changes(kind: RowKind, text: &str) -> Option<Called> {
     const KINDS: [ChangeKind; 4] = [ChangeKind::Write, ChangeKind::Edit, ChangeKind::Delete, ChangeKind::Move];
-    if kind != Kind::Advised {
+    if kind != RowKind::Advised {
         return None;
     }
     let one = |part: &str| {

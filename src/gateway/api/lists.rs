@@ -23,7 +23,7 @@ use crate::backend::{Scope, Submission};
 use crate::channel::Status;
 use crate::hub::{self, Shown};
 use crate::judge::answer_scope::AnswerScope;
-use crate::store::queue::State as Stands;
+use crate::store::queue::RequestState as Stands;
 
 /// How many requests a page of a list holds.
 const PAGE: usize = 50;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::risk::Tier;
 use crate::store::queue::Pending;
-use crate::store::{Entry, Filter, Kind, NewGrant, Stats, Store, StoreError};
+use crate::store::{Entry, Filter, NewGrant, RowKind, Stats, Store, StoreError};
 
 /// How many sessions are listed: those that something happened in last.
 const SESSIONS: usize = 50;
@@ -177,7 +177,7 @@ pub fn story(store: &Store, request: &Pending) -> Result<Vec<Entry>, String> {
     let filter = Filter { since: Some(request.filed), session: Some(request.root.clone()), ..Filter::default() };
     let ids = store.find(&filter).map_err(told)?;
     let about = |entry: &Entry| {
-        matches!(entry.kind, Kind::Intent | Kind::Advised | Kind::Answered)
+        matches!(entry.kind, RowKind::Intent | RowKind::Advised | RowKind::Answered)
             && entry.command.as_deref() == Some(&request.command)
             && entry.cwd.as_deref() == Some(&request.cwd)
     };

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use nix::unistd::Gid;
 use tokio::sync::mpsc;
 
-use self::ask::{Given, Kind, New};
+use self::ask::{Given, New, SetupKind};
 use super::trial::test_card;
 use super::{Channel, ChannelState, Did, Doing, Status, open};
 use crate::account::Account;
@@ -40,7 +40,7 @@ pub struct ChannelArgs {
 enum Verb {
     /// Set one up: asks for what it needs, sends a test card and waits for the tap
     Add {
-        kind: Kind,
+        kind: SetupKind,
         /// What it is called; without, as its kind
         #[arg(long)]
         name: Option<String>,

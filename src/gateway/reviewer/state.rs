@@ -130,11 +130,11 @@ fn sealed(kept: &Kept) -> Vec<u8> {
 
 /// The file of the counts.
 #[derive(Debug)]
-pub struct State {
+pub struct CountFile {
     path: PathBuf,
 }
 
-impl State {
+impl CountFile {
     /// The state in this file.
     #[must_use]
     pub fn at(path: &Path) -> Self {
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn counts_survive_and_what_is_no_count_is_not_begun_anew() {
         let directory = tempfile::tempdir().unwrap();
-        let state = State::at(&directory.path().join("below/reviewer.json"));
+        let state = CountFile::at(&directory.path().join("below/reviewer.json"));
         for number in 1..=3 {
             assert_eq!(
                 state.change(|counts| {

@@ -17,7 +17,7 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::test_gateway::{Answer, bearer, guard, send, until};
+use crate::test_gateway::{HttpResponse, bearer, guard, send, until};
 
 const ACCOUNTS: [(&str, u32); 3] = [("guard", 4100), ("agent", 4102), ("guard-gateway", 4104)];
 
@@ -173,11 +173,11 @@ impl Machine {
         given
     }
 
-    fn get(&self, path: &str, token: &str) -> Answer {
+    fn get(&self, path: &str, token: &str) -> HttpResponse {
         send(self.port, "GET", path, &[&bearer(token)], "")
     }
 
-    fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
+    fn post(&self, path: &str, token: &str, body: &Value) -> HttpResponse {
         send(self.port, "POST", path, &[&bearer(token)], &body.to_string())
     }
 
@@ -218,13 +218,13 @@ fn ended(mut child: Child) -> (Option<i32>, String) {
 }
 
 /// A passkey as a browser has one.
-struct Key {
+struct TestKey {
     pair: EcdsaKeyPair,
     origin: String,
     count: u32,
 }
 
-impl Key {
+impl TestKey {
     fn new(port: u16) -> Self {
         let (random, kind) = (SystemRandom::new(), &ECDSA_P256_SHA256_ASN1_SIGNING);
         let document = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
@@ -323,7 +323,7 @@ fn tier_three_runs_by_the_passkey_of_an_approver_whom_root_enrolled() {
     machine.start_service();
     machine.start_gateway();
     let phone = machine.token("phone", &[Scope::Read, Scope::Decide]);
-    let mut key = Key::new(machine.port);
+    let mut key = TestKey::new(machine.port);
     std::fs::create_dir(machine.path("etc/guard/approvers")).unwrap();
     std::fs::write(machine.path("etc/guard/approvers/ada.toml"), key.file()).unwrap();
 

@@ -39,7 +39,7 @@ pub struct TestGateway {
 
 /// A response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     pub status: u16,
     pub head: String,
     pub body: Value,
@@ -165,20 +165,20 @@ impl TestGateway {
     }
 
     /// A request with these lines in its head.
-    pub fn send(&self, method: &str, path: &str, head: &[&str], body: &str) -> Answer {
+    pub fn send(&self, method: &str, path: &str, head: &[&str], body: &str) -> HttpResponse {
         send(self.port, method, path, head, body)
     }
 
-    pub fn get(&self, path: &str, token: &str) -> Answer {
+    pub fn get(&self, path: &str, token: &str) -> HttpResponse {
         self.send("GET", path, &[&bearer(token)], "")
     }
 
-    pub fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
+    pub fn post(&self, path: &str, token: &str, body: &Value) -> HttpResponse {
         self.send("POST", path, &[&bearer(token)], &body.to_string())
     }
 
     /// Hands a command in.
-    pub fn submit(&self, command: &str) -> Answer {
+    pub fn submit(&self, command: &str) -> HttpResponse {
         let cwd = self.path("work");
         self.post("/v1/requests", &self.client, &serde_json::json!({ "command": command, "cwd": cwd }))
     }
@@ -214,7 +214,7 @@ impl Drop for TestGateway {
 }
 
 /// A request to the gateway at this port.
-pub fn send(port: u16, method: &str, path: &str, head: &[&str], body: &str) -> Answer {
+pub fn send(port: u16, method: &str, path: &str, head: &[&str], body: &str) -> HttpResponse {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(70))).unwrap();
     let host = if head.iter().any(|line| line.to_lowercase().starts_with("host:")) {
@@ -235,7 +235,7 @@ pub fn send(port: u16, method: &str, path: &str, head: &[&str], body: &str) -> A
     let answer = String::from_utf8_lossy(&answer).into_owned();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
-    Answer {
+    HttpResponse {
         status,
         head: head.to_owned(),
         body: serde_json::from_str(body).unwrap_or(Value::Null),

@@ -9,7 +9,7 @@ use guard::judge::invocation::Origin;
 use guard::judge::policy::Prompt;
 use guard::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
 use guard::judge::syntax::tree::Span;
-use guard::prompt::terminal::{self, Answer, Closed};
+use guard::prompt::terminal::{self, Closed, PromptAnswer};
 use guard::ui::card::CardView;
 use guard::ui::explain::{ExplainView, PartView};
 use guard::ui::style::Look;
@@ -127,7 +127,7 @@ fn process_that_asks() {
     assert_eq!(left.is_some(), variable(ALARM).is_some(), "the alarm that was running is not: {left:?}");
     std::fs::write(format!("{file}.new"), format!("{answer:?}")).unwrap();
     std::fs::rename(format!("{file}.new"), &file).unwrap();
-    if let Answer::Closed(Closed::Signal(signal) | Closed::Interrupted(signal)) = answer {
+    if let PromptAnswer::Closed(Closed::Signal(signal) | Closed::Interrupted(signal)) = answer {
         raise(signal).unwrap();
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use guard::store::queue::{Queue, State};
+use guard::store::queue::{Queue, RequestState};
 
 use super::stage::{bash, hook, said};
 use crate::harness::home::{FLAGGED, Home};
@@ -114,7 +114,7 @@ fn what_nobody_answers_is_denied_before_the_agent_gives_up_and_names_its_request
     approve(&home, &id);
     let late = super::stage::fed(&mut apart(&home, "codex", "5"), input.as_bytes());
     assert_eq!(said(&late), (String::new(), String::new()), "{pending}");
-    assert_eq!(Queue::open(&home.paths()).unwrap().find(&id).unwrap().unwrap().state, State::Used);
+    assert_eq!(Queue::open(&home.paths()).unwrap().find(&id).unwrap().unwrap().state, RequestState::Used);
 }
 
 #[test]

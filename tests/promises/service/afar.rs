@@ -6,7 +6,7 @@ use std::process::Stdio;
 use base64ct::{Base64, Encoding as _};
 use guard::judge::approver::{Approver, Cost};
 use guard::service::message::Ask;
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 use serde_json::{Value, json};
 
 use super::lying::{Mouth, row};
@@ -70,7 +70,7 @@ impl Afar {
     fn refused(&mut self, machine: &Machine, id: &str, change: impl FnOnce(&mut Value)) -> String {
         let heard = self.answer(id, change);
         assert!(heard["ok"]["Done"].is_null(), "{heard}");
-        assert_eq!(machine.state(id), State::Waiting);
+        assert_eq!(machine.state(id), RequestState::Waiting);
         heard.to_string()
     }
 }
@@ -247,7 +247,7 @@ fn whoever_takes_the_gateway_over_runs_records_and_grants_nothing() {
         let heard = mouth.ask(ask.clone())["error"].to_string();
         assert!(heard.contains("is the gateway's account: it sees requests"), "{ask}: {heard}");
     }
-    assert_eq!(machine.state(&id), State::Waiting);
+    assert_eq!(machine.state(&id), RequestState::Waiting);
     // An answer, a grant and a session let go on are written down as what they are.
     let rows = machine.rows();
     assert_eq!(rows.len(), before + 3, "{rows:?}");
@@ -287,7 +287,7 @@ fn nobody_else_passes_for_the_gateway() {
             assert!(heard.contains("is not the gateway's account"), "{account}: {ask}: {heard}");
         }
     }
-    assert_eq!(machine.state(&asker.id), State::Waiting);
+    assert_eq!(machine.state(&asker.id), RequestState::Waiting);
     drop(asker);
     // Where root names none, nobody is it.
     let Some(machine) = Machine::new() else { return };
@@ -314,10 +314,10 @@ fn the_gateway_is_told_of_every_change() {
     let id = asker.id.clone();
     asker.ran();
     // The yes was used: told with the answer, or by itself.
-    until("the yes to be used", || machine.state(&id) == State::Used);
+    until("the yes to be used", || machine.state(&id) == RequestState::Used);
     let second = machine.asker("agent", &FLAGGED);
     machine.kill_waiter(&second.id);
-    until("a request to be late", || machine.state(&second.id) == State::Late);
+    until("a request to be late", || machine.state(&second.id) == RequestState::Late);
     second.end();
     assert!(next().starts_with("b'."));
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use guard::judge::approver::{Approver, Cost};
 use guard::prompt::terminal::READING;
-use guard::store::Kind;
-use guard::store::queue::State;
+use guard::store::RowKind;
+use guard::store::queue::RequestState;
 
 use super::machine::{FLAGGED, Machine};
 use crate::harness::pty::Terminal;
@@ -23,7 +23,7 @@ fn what_an_agent_asks_for_runs_once_a_named_person_says_yes() {
     let screen = ada.screen();
     assert!(screen.contains("approved: git push --force"), "{screen}");
     asker.ran();
-    assert_eq!((machine.ran(), machine.state(&id)), (1, State::Used));
+    assert_eq!((machine.ran(), machine.state(&id)), (1, RequestState::Used));
     let rows = machine.rows();
     let users: Vec<_> = rows.iter().map(|row| row.user.as_deref().unwrap_or("-")).collect();
     assert_eq!(users, ["ada", "agent"], "{rows:?}");
@@ -57,7 +57,7 @@ fn what_is_filed_without_waiting_is_used_once_by_the_account_that_asked() {
     assert_eq!(command("bob").output().unwrap().status.code(), Some(75));
     assert_eq!(machine.ran(), 0);
     assert_eq!(command("agent").output().unwrap().status.code(), Some(0));
-    assert_eq!((machine.ran(), machine.state(&id)), (1, State::Used));
+    assert_eq!((machine.ran(), machine.state(&id)), (1, RequestState::Used));
     assert_eq!(command("agent").output().unwrap().status.code(), Some(75));
 }
 
@@ -114,7 +114,7 @@ fn a_grant_that_is_given_with_the_answer_holds_for_the_account_that_asked() {
     assert_eq!(output.status.code(), Some(126), "{output:?}");
     let rows = machine.rows();
     assert!(rows.iter().any(|row| row.settled_by.as_deref() == Some("grant") && row.user.as_deref() == Some("agent")));
-    let given = rows.iter().find(|row| row.kind == Kind::Grant).unwrap();
+    let given = rows.iter().find(|row| row.kind == RowKind::Grant).unwrap();
     assert!(given.words.as_deref().unwrap().ends_with("(given by ada)"), "{given:?}");
 }
 
@@ -156,7 +156,7 @@ fn a_yes_that_an_approver_has_to_sign_is_checked_by_the_service_too() {
     let mut forged = Terminal::spawn(command);
     forged.wait_exit();
     assert!(forged.screen().contains("not signed by an approver"), "{}", forged.screen());
-    assert_eq!(machine.state(&asker.id), State::Waiting);
+    assert_eq!(machine.state(&asker.id), RequestState::Waiting);
     let mut terminal = machine.person("ada", &["approve", &asker.id]);
     answer_card(&mut terminal, "y");
     terminal.wait_for("Passphrase of ada");

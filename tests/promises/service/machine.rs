@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use guard::store::queue::{Pending, Queue, State};
+use guard::store::queue::{Pending, Queue, RequestState};
 use guard::store::{Entry, Filter, Paths, Store};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -231,7 +231,7 @@ impl Machine {
         Queue::open(&self.paths()).unwrap().find(id).unwrap().unwrap()
     }
 
-    pub fn state(&self, id: &str) -> State {
+    pub fn state(&self, id: &str) -> RequestState {
         self.request(id).state
     }
 

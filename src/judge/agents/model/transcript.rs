@@ -38,7 +38,7 @@ pub struct Transcript {
     /// Fields of the input that name the directory of a command, seen from the session's; without them the hook's.
     #[serde(default)]
     pub inner: Vec<String>,
-    pub call: Vec<Call>,
+    pub call: Vec<CallForm>,
 }
 
 /// What a file is.
@@ -58,7 +58,7 @@ pub enum Form {
 /// One form of a call. What lacks the tool or the input is none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub struct CallForm {
     /// Where calls stand. An empty one is the line, the file or the row itself.
     pub at: Vec<String>,
     /// A place in the call, and the words of which it must hold one.
@@ -124,7 +124,7 @@ mod tests {
 
     fn with(change: impl FnOnce(&mut Transcript)) -> Result<(), String> {
         let at = |text: &str| vec![text.to_owned()];
-        let call = Call { at: at("/a/*/**"), tool: "/name".to_owned(), input: at("/input"), ..Call::default() };
+        let call = CallForm { at: at("/a/*/**"), tool: "/name".to_owned(), input: at("/input"), ..CallForm::default() };
         let mut good =
             Transcript { directories: at("a/b"), names: at(".jsonl"), call: vec![call], ..Transcript::default() };
         change(&mut good);
