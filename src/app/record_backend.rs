@@ -271,7 +271,7 @@ fn written(
         waits: row.process.is_some(),
         shape: row.shape.map(str::to_owned),
         opinion: row.opinion.cloned(),
-        deeds: row.deeds.clone(),
+        changes: row.changes.clone(),
     })))?;
     Ok(number.map(Receipt::Recorded))
 }

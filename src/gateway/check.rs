@@ -145,7 +145,7 @@ async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Pat
     if args.wants("page") {
         let ports: Vec<u64> = status["ports"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
         for port in &ports {
-            found.push(match u16::try_from(*port).ok().and_then(crate::ports::warning) {
+            found.push(match u16::try_from(*port).ok().and_then(crate::blocked_ports::warning) {
                 Some(why) => CheckResult::warn("page", why, "listen in gateway.toml"),
                 None => page(&format!("http://localhost:{port}")).await,
             });

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use crate::name::GatewayKey;
+use crate::secrets::GatewayKey;
 use crate::store::queue::{Pending, RequestState};
 
 /// How many events are kept for those who come back.

@@ -1,6 +1,6 @@
 //! Who is asked where: a request goes out by its route.
 //!
-//! What may not enter: how a messenger speaks, and what becomes of an answer ([`crate::taps`]).
+//! What may not enter: how a messenger speaks, and what becomes of an answer ([`crate::button_taps`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,15 +13,15 @@ use crate::answer::{self, Answerer, Bar};
 use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::backend::Offer;
+use crate::button_taps::hear;
 use crate::channel::{self, Card, Channel, Doing, Health, Status};
-use crate::escalating::Escalating;
+use crate::connected::{Wire, Wires};
+use crate::escalation::Escalating;
 use crate::hub::{Shown, seconds_left};
 use crate::judge::answer_scope::AnswerScope;
-use crate::name::{hash, secret};
 use crate::route::{is_urgent, route};
+use crate::secrets::{hash, secret};
 use crate::store::queue::{Pending, RequestState};
-use crate::taps::hear;
-use crate::wires::{Wire, Wires};
 
 /// How many taps may wait.
 const TAPS: usize = 256;
@@ -143,7 +143,7 @@ impl Carrier {
         }
         tasks.spawn(hear(app.clone(), taps));
         let ended = Arc::new(Notify::new());
-        tasks.spawn(crate::closing::close(app.clone(), wires.clone(), ended.clone()));
+        tasks.spawn(crate::outcomes::close(app.clone(), wires.clone(), ended.clone()));
         tasks.spawn(carry(app.clone(), wires, ended));
         Self { tasks }
     }

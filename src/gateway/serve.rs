@@ -26,12 +26,12 @@ use crate::callback;
 use crate::config::Config;
 use crate::connections::{self, About, Manners, Places};
 use crate::hub::Hub;
-use crate::name::{hash, secret};
-use crate::names::Names;
+use crate::request_names::Names;
 use crate::routing::Carrier;
+use crate::secrets::{hash, secret};
 use crate::store::Paths;
 use crate::tls::{Presented, TlsListener};
-use crate::{client, ports, push, submission, tls, watching};
+use crate::{blocked_ports, client, push, queue_watch, submission, tls};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
 const SETTLED: Duration = Duration::from_millis(15);
@@ -198,7 +198,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let manners = |places: &Arc<Places>| Manners { places: places.clone(), patience, ended: ended.clone() };
     for listener in listeners(&config).await? {
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        if let Some(why) = ports::warning(bound.port()) {
+        if let Some(why) = blocked_ports::warning(bound.port()) {
             eprintln!("guard-gateway: warning: {why}");
         }
         let (router, manners, about) = (router(app.clone()), manners(&places), counted(&app));
@@ -227,8 +227,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
 
     let (changed, changes) = mpsc::channel(1);
     match app.account.service.clone() {
-        Some(service) => watching::service(service, changed),
-        None => watching::queue(directory, changed),
+        Some(service) => queue_watch::service(service, changed),
+        None => queue_watch::queue(directory, changed),
     }
     let looking = tokio::spawn(look(app.clone(), changes));
     for one in app.room.at(|backend| backend.base().unfinished()).await?? {

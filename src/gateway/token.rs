@@ -9,8 +9,8 @@ use crate::account::Account;
 use crate::backend::base::Base;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
-use crate::name::{hash, secret};
 use crate::person;
+use crate::secrets::{hash, secret};
 
 /// The arguments of `guard token`.
 #[derive(Debug, Args)]

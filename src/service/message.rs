@@ -8,13 +8,13 @@ use base64ct::{Base64, Encoding as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::afar::FromGateway;
+use super::gateway::FromGateway;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Origin};
-use crate::judge::ledger::Deeds;
+use crate::judge::ledger::CommandChanges;
 use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Risk, Tier, Weight};
@@ -231,7 +231,8 @@ pub struct Row {
     pub opinion: Option<Opinion>,
     /// What the command does to files.
     #[serde(default)]
-    pub deeds: Deeds,
+    #[serde(rename = "deeds")]
+    pub changes: CommandChanges,
 }
 
 /// A command that is to wait for a person.

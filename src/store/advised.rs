@@ -63,7 +63,7 @@ impl Store {
         let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("digest", &row.digest.0);
         let mut draft = draft("advised", row, &digest);
-        draft.deeds(row, &key);
+        draft.changes(row, &key);
         draft.text("scope", Some(handed.scope(&key)));
         self.append_decision(row, &draft)
     }
@@ -93,7 +93,7 @@ impl Store {
         let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("digest", &row.digest.0);
         let mut draft = draft("intent", row, &digest);
-        draft.deeds(row, &key);
+        draft.changes(row, &key);
         let scope = handed.scope(&key);
         // Looking and using are one transaction: of two that come at once, one finds it used.
         let written = self.write_durably(|connection| {

@@ -11,7 +11,7 @@ use super::decisions::{IntentRow, Settled};
 use super::error::StoreError;
 use super::key::DigestKey;
 use super::redact::redact;
-use crate::judge::ledger::{Brought, Deed, Deeds, Done, Ledger, LedgerEntry, Named};
+use crate::judge::ledger::{Brought, CommandChanges, Done, Ledger, LedgerEntry, Named, PathChange};
 
 /// How many of a session's commands are looked back on.
 const COMMANDS: i64 = 2000;
@@ -34,24 +34,24 @@ pub(super) const BROUGHT: &str =
 /// The part of a row that says what a command does to files: its text, and whether it brings something. Nothing where the
 /// command does not run, where it does nothing, or of names that the record must not show.
 pub(super) fn part(row: &IntentRow<'_>, key: &DigestKey) -> Option<(String, bool)> {
-    if matches!(row.settled, Settled::Refused(_)) || row.deeds.is_empty() {
+    if matches!(row.settled, Settled::Refused(_)) || row.changes.is_empty() {
         return None;
     }
     let shown = |text: &str| !redact(text).1;
-    let may_show = |deed: &Deed| match &deed.done {
-        Done::Moved { from, .. } => shown(&deed.path) && shown(from),
-        Done::Made(_) | Done::Gone => shown(&deed.path),
+    let may_show = |change: &PathChange| match &change.done {
+        Done::Moved { from, .. } => shown(&change.path) && shown(from),
+        Done::Made(_) | Done::Gone => shown(&change.path),
     };
-    let deeds = Deeds {
-        done: row.deeds.done.iter().filter(|deed| may_show(deed)).cloned().collect(),
-        ran: row.deeds.ran,
-        brought: row.deeds.brought.clone(),
-        named: row.deeds.named.iter().filter_map(|named| shown_of(named, shown)).collect(),
+    let changes = CommandChanges {
+        done: row.changes.done.iter().filter(|change| may_show(change)).cloned().collect(),
+        ran: row.changes.ran,
+        brought: row.changes.brought.clone(),
+        named: row.changes.named.iter().filter_map(|named| shown_of(named, shown)).collect(),
     };
-    let text = serde_json::to_string(&deeds).ok()?;
+    let text = serde_json::to_string(&changes).ok()?;
     let invocation = row.invocation;
     let seal = seal(key, &invocation.session.id, &invocation.user, row.at.as_millisecond(), &text);
-    Some((seal + &text, !deeds.brought.is_empty()))
+    Some((seal + &text, !changes.brought.is_empty()))
 }
 
 /// What may be shown of something that was made by name: the value of an option that may not is left out, and where a
@@ -92,7 +92,7 @@ impl Store {
         let (mut entries, _) = own.ok_or_else(altered)?;
         let (bringing, rows) = brought.ok_or_else(altered)?;
         entries.reverse();
-        let brought = bringing.into_iter().flat_map(|entry| entry.deeds.brought).collect::<Vec<Brought>>();
+        let brought = bringing.into_iter().flat_map(|entry| entry.changes.brought).collect::<Vec<Brought>>();
         Ok(Ledger { entries, brought, unknown: rows >= BRINGING })
     }
 }
@@ -130,6 +130,6 @@ fn entry(row: &Row<'_>, key: &DigestKey, user: &str) -> rusqlite::Result<Option<
     if seal(key, &session.unwrap_or_default(), user, at, text) != written {
         return Ok(None);
     }
-    let Ok(deeds) = serde_json::from_str(text) else { return Ok(None) };
-    Ok(Some((LedgerEntry { at, until: row.get(4)?, deeds }, made.len())))
+    let Ok(changes) = serde_json::from_str(text) else { return Ok(None) };
+    Ok(Some((LedgerEntry { at, until: row.get(4)?, changes }, made.len())))
 }

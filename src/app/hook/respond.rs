@@ -18,14 +18,14 @@ use super::watchdog::Watchdog;
 use crate::app::approver::sign;
 use crate::app::ask::{self, Asked, Offer};
 use crate::app::authorize;
-use crate::app::deeds;
+use crate::app::changes;
 use crate::app::engine::{Engine, EngineError, Judged};
 use crate::app::queue::{self, Tells, Wait};
 use crate::app::reviewer::{Advice, Review, overrulable, yolo_in};
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
-use crate::judge::ledger::Deeds;
+use crate::judge::ledger::CommandChanges;
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Risk, Tier};
@@ -309,16 +309,16 @@ impl Note<'_> {
         handed: Option<&Handed<'_>>,
     ) -> Result<(), Refusal> {
         let Self { engine, host, call, invocation, judgment, digest, .. } = *self;
-        let deeds = match settled {
-            Settled::Refused(_) => Deeds::default(),
+        let changes = match settled {
+            Settled::Refused(_) => CommandChanges::default(),
             Settled::Allowed(_) | Settled::Asked => {
-                let mut deeds = deeds::of(engine, invocation, judgment);
-                typing::remember(engine, host, call, judgment, &mut deeds);
-                deeds
+                let mut changes = changes::of(engine, invocation, judgment);
+                typing::remember(engine, host, call, judgment, &mut changes);
+                changes
             }
         };
         let row = IntentRow {
-            deeds: &deeds,
+            changes: &changes,
             answer_ms: answered.map(authorize::milliseconds),
             words,
             opinion: self.opinion.as_ref(),

@@ -20,7 +20,7 @@ use crate::address::{self, Network};
 use crate::answer::Answerer;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
-use crate::name::{hash, same};
+use crate::secrets::{hash, same};
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug)]

@@ -23,7 +23,7 @@ use crate::answer::settled;
 use crate::backend::Scope;
 use crate::config::ChannelKind;
 use crate::hub::{Shown, is_waiting};
-use crate::name::{hash, secret};
+use crate::secrets::{hash, secret};
 
 /// Nothing but the page's own files, no frames around it, nothing that a command's text could start.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \

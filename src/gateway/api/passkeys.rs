@@ -26,7 +26,7 @@ use crate::hub::{self, Shown};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::passkey::{self, Assertion, Pairing, Passkey, Registration};
 use crate::judge::approver::{ApproverKey, Signed};
-use crate::name::hash;
+use crate::secrets::hash;
 
 /// How long a pairing holds.
 const PAIRING: Duration = Duration::from_secs(120);

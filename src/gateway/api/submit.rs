@@ -23,7 +23,7 @@ use super::problem::Problem;
 use super::{App, locked, support};
 use crate::backend::{Scope, Submission};
 use crate::callback;
-use crate::name::{hash, same, secret};
+use crate::secrets::{hash, same, secret};
 use crate::submission::{Judge, Wanted};
 
 /// How long a client may take to run what it was allowed.

@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use self::sealing::Sealing;
 use super::{Offer, Scope, Submission, Token};
 use crate::judge::invocation::Origin;
-use crate::name::GatewayKey;
+use crate::secrets::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
 const STEPS: [&str; 4] = [

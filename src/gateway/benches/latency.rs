@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         max_tier: 2,
         created: Timestamp::now(),
         used: None,
-        hash: guard_gateway::name::hash("gt_bench"),
+        hash: guard_gateway::secrets::hash("gt_bench"),
     };
     Base::open(&paths.directory().join("gateway.db")).unwrap().add_token(&token).unwrap();
     let mut gateway = Command::new(env!("CARGO_BIN_EXE_guard-gateway"));

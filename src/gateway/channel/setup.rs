@@ -20,8 +20,8 @@ use super::trial::test_card;
 use super::{Channel, ChannelState, Did, Doing, Status, open};
 use crate::account::Account;
 use crate::config::{Config, Secret};
-use crate::name::secret;
 use crate::person;
+use crate::secrets::secret;
 
 /// How long is waited for a person's tap.
 const TAP: Duration = Duration::from_secs(120);

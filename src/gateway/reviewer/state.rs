@@ -98,7 +98,7 @@ impl Counts {
     #[must_use]
     pub fn known(&self, key: &str, now: Timestamp, seal: impl Fn(&[u8]) -> Option<String>) -> Option<Opinion> {
         let kept = self.kept.iter().find(|kept| kept.key == key && kept.until > now)?;
-        let same = seal(&sealed(kept)).is_some_and(|seal| crate::name::same(seal.as_bytes(), kept.seal.as_bytes()));
+        let same = seal(&sealed(kept)).is_some_and(|seal| crate::secrets::same(seal.as_bytes(), kept.seal.as_bytes()));
         same.then(|| Opinion { again: true, tokens: 0, cost: 0, ms: 0, ..kept.opinion.clone() })
     }
 

@@ -164,7 +164,7 @@ impl Machine {
             max_tier: 3,
             created: jiff::Timestamp::now(),
             used: None,
-            hash: guard_gateway::name::hash(&given),
+            hash: guard_gateway::secrets::hash(&given),
         };
         Base::open(&directory.join("gateway.db")).unwrap().add_token(&token).unwrap();
         for file in std::fs::read_dir(directory).unwrap() {

@@ -113,7 +113,7 @@ impl TestGateway {
             max_tier: 3,
             created: jiff::Timestamp::now(),
             used: None,
-            hash: guard_gateway::name::hash(&given),
+            hash: guard_gateway::secrets::hash(&given),
         };
         Base::open(&directory.join("gateway.db")).unwrap().add_token(&token).unwrap();
         given

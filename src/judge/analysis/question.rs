@@ -209,7 +209,7 @@ impl WorldAnswer {
                 canonical: plain(&facts.canonical),
                 ..facts.clone()
             })),
-            // Of deeds a name that is spelled otherwise is no reason to lower anything; what was brought is found by it.
+            // Of changes a name that is spelled otherwise is no reason to lower anything; what was brought is found by it.
             Self::Ledger(ledger) => {
                 let plainly = |brought: &Brought| Brought { to: plain(&brought.to), ..brought.clone() };
                 Self::Ledger(Ledger { brought: ledger.brought.iter().map(plainly).collect(), ..ledger.clone() })

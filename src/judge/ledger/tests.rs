@@ -7,12 +7,16 @@ use super::*;
 const NOON: i64 = 1_800_000_000_000;
 
 fn at(seconds: i64, done: Vec<(&str, Done)>) -> LedgerEntry {
-    let done = done.into_iter().map(|(path, done)| Deed { path: path.to_owned(), done }).collect();
-    LedgerEntry { at: NOON + seconds * 1000, until: None, deeds: Deeds { done, ..Deeds::default() } }
+    let done = done.into_iter().map(|(path, done)| PathChange { path: path.to_owned(), done }).collect();
+    LedgerEntry {
+        at: NOON + seconds * 1000,
+        until: None,
+        changes: CommandChanges { done, ..CommandChanges::default() },
+    }
 }
 
 fn ran(seconds: i64) -> LedgerEntry {
-    LedgerEntry { deeds: Deeds { ran: true, ..Deeds::default() }, ..at(seconds, Vec::new()) }
+    LedgerEntry { changes: CommandChanges { ran: true, ..CommandChanges::default() }, ..at(seconds, Vec::new()) }
 }
 
 const MADE: Done = Done::Made(Before::Nothing);
@@ -228,13 +232,13 @@ fn what_was_brought_counts_where_it_lies_above_and_below() {
 
 #[test]
 fn what_is_kept_reads_back_as_it_was() {
-    let deeds = Deeds {
+    let changes = CommandChanges {
         done: vec![
-            Deed { path: "/a".into(), done: MADE },
-            Deed { path: "/b".into(), done: Done::Made(Before::Clean) },
-            Deed { path: "/c".into(), done: kept(1, 2) },
-            Deed { path: "/d".into(), done: Done::Gone },
-            Deed { path: "/e".into(), done: Done::Moved { from: "/a".into(), was: directory(3) } },
+            PathChange { path: "/a".into(), done: MADE },
+            PathChange { path: "/b".into(), done: Done::Made(Before::Clean) },
+            PathChange { path: "/c".into(), done: kept(1, 2) },
+            PathChange { path: "/d".into(), done: Done::Gone },
+            PathChange { path: "/e".into(), done: Done::Moved { from: "/a".into(), was: directory(3) } },
         ],
         ran: true,
         brought: vec![Brought { to: "/x".into(), from: "/y".into(), moved: false }],
@@ -246,10 +250,10 @@ fn what_is_kept_reads_back_as_it_was() {
             cwd: Some("/p".into()),
         }],
     };
-    let text = serde_json::to_string(&deeds).unwrap();
-    assert_eq!(serde_json::from_str::<Deeds>(&text).unwrap(), deeds);
-    assert_eq!(serde_json::to_string(&Deeds::default()).unwrap(), "{}");
-    assert!(Deeds::default().is_empty() && !deeds.is_empty());
+    let text = serde_json::to_string(&changes).unwrap();
+    assert_eq!(serde_json::from_str::<CommandChanges>(&text).unwrap(), changes);
+    assert_eq!(serde_json::to_string(&CommandChanges::default()).unwrap(), "{}");
+    assert!(CommandChanges::default().is_empty() && !changes.is_empty());
 }
 
 proptest! {

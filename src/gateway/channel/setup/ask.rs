@@ -15,7 +15,7 @@ use super::TAP;
 use crate::channel::program::Program;
 use crate::channel::telegram::Telegram;
 use crate::config::Secret;
-use crate::name::secret;
+use crate::secrets::secret;
 
 /// What can be set up by asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

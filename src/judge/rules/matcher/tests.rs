@@ -8,7 +8,9 @@ use crate::judge::analysis::act::{
 use crate::judge::analysis::inquiry::Answers;
 use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
-use crate::judge::ledger::{Before, Brought, Deed, Deeds, Done, FileKind, FileSnapshot, Ledger, LedgerEntry, Stat};
+use crate::judge::ledger::{
+    Before, Brought, CommandChanges, Done, FileKind, FileSnapshot, Ledger, LedgerEntry, PathChange, Stat,
+};
 use crate::judge::rules::catalog::{Layer, PatternFile};
 
 mod lowering;

@@ -388,8 +388,12 @@ fn to_edit_is_not_to_write_over() {
 const NOON: i64 = 1_800_000_000_000;
 
 fn of_session(path: &str, changed: i64) -> [(Question, WorldAnswer); 2] {
-    let deed = Deed { path: path.into(), done: Done::Made(Before::Nothing) };
-    let entry = LedgerEntry { at: NOON, until: None, deeds: Deeds { done: vec![deed], ..Deeds::default() } };
+    let change = PathChange { path: path.into(), done: Done::Made(Before::Nothing) };
+    let entry = LedgerEntry {
+        at: NOON,
+        until: None,
+        changes: CommandChanges { done: vec![change], ..CommandChanges::default() },
+    };
     let look = FileSnapshot { stat: Stat { kind: FileKind::File, born: Some(NOON), changed }, below: Some(Vec::new()) };
     let ledger = Ledger { entries: vec![entry], ..Ledger::default() };
     [

@@ -15,8 +15,8 @@ use crate::api::answers::{GivenAnswer, give};
 use crate::api::lists::usual;
 use crate::backend::{Backend, Offer};
 use crate::channel::{Did, Press, Tap, discord};
-use crate::name::hash;
 use crate::routing::card;
+use crate::secrets::hash;
 
 /// Hears taps, one after the other.
 pub async fn hear(app: Arc<App>, mut taps: mpsc::Receiver<Tap>) {

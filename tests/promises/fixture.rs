@@ -10,11 +10,11 @@ use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session
 use guard::world::World;
 
 /// A temporary directory with a home of its own, and git in it.
-pub struct Scene {
+pub struct Fixture {
     directory: tempfile::TempDir,
 }
 
-impl Scene {
+impl Fixture {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(directory.path().join("home")).unwrap();
@@ -22,26 +22,26 @@ impl Scene {
         Self { directory }
     }
 
-    /// A scene whose `project` is a repository with one commit: `src/main.rs`, `tool.sh` (executable), `.gitignore`
+    /// A fixture whose `project` is a repository with one commit: `src/main.rs`, `tool.sh` (executable), `.gitignore`
     /// that ignores `target/`, `*.log` and, taken back, `keep.log`.
     pub fn repository() -> Self {
-        let scene = Self::new();
-        scene.git(&["init", "-q", "-b", "main"]);
-        scene.write("src/main.rs", "fn main() {}\n");
-        scene.write("tool.sh", "#!/bin/sh\n");
-        scene.write(".gitignore", "target/\n*.log\n!keep.log\n");
-        std::fs::set_permissions(scene.path("tool.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
-        scene.commit("first");
-        scene
+        let fixture = Self::new();
+        fixture.git(&["init", "-q", "-b", "main"]);
+        fixture.write("src/main.rs", "fn main() {}\n");
+        fixture.write("tool.sh", "#!/bin/sh\n");
+        fixture.write(".gitignore", "target/\n*.log\n!keep.log\n");
+        std::fs::set_permissions(fixture.path("tool.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        fixture.commit("first");
+        fixture
     }
 
     /// A clone of a repository on `main` that follows `origin/main`.
     pub fn clone() -> Self {
-        let scene = Self::repository();
-        std::fs::rename(scene.path(""), scene.top().join("upstream")).unwrap();
-        std::fs::create_dir(scene.path("")).unwrap();
-        scene.git(&["clone", "-q", "../upstream", "."]);
-        scene
+        let fixture = Self::repository();
+        std::fs::rename(fixture.path(""), fixture.top().join("upstream")).unwrap();
+        std::fs::create_dir(fixture.path("")).unwrap();
+        fixture.git(&["clone", "-q", "../upstream", "."]);
+        fixture
     }
 
     /// The real path of the directory with everything.

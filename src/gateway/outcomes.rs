@@ -12,9 +12,9 @@ use crate::answer::settled;
 use crate::api::App;
 use crate::backend::Offer;
 use crate::channel::{Card, Failed};
+use crate::connected::Wires;
 use crate::routing::card;
 use crate::store::queue::RequestState;
-use crate::wires::Wires;
 
 /// The least time before a messenger that wanted to be left alone, or was away, is spoken to again.
 const AGAIN: Duration = Duration::from_secs(1);

@@ -13,11 +13,11 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::api::App;
+use crate::connected::Wires;
 use crate::hub::Shown;
 use crate::route::{is_urgent, route};
 use crate::routing::tell;
 use crate::store::queue::RequestState;
-use crate::wires::Wires;
 
 /// How long a channel may take to accept that nobody answered.
 const ACCEPT: Duration = Duration::from_secs(10);
