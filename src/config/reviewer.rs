@@ -30,7 +30,7 @@ pub struct Reviewer {
     pub cache: u32,
     /// A file with a text that is added to what the model is told.
     pub policy: Option<PathBuf>,
-    /// Globs below the working folder: files of which it is told what they hold, where a command names them.
+    /// Globs below the working directory: files of which it is told what they hold, where a command names them.
     pub contents: Vec<String>,
     /// How much of that, in KiB.
     pub contents_kib: u32,
@@ -329,7 +329,7 @@ fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, Wrong> {
         let plain = |step: &str| !matches!(step, "" | "." | "..");
         glob.starts_with('~') || !glob.split('/').all(plain)
     }) {
-        return Err(("contents", format!("\"{wrong}\" must lead down from the working folder: src/**/*.py")));
+        return Err(("contents", format!("\"{wrong}\" must lead down from the working directory: src/**/*.py")));
     }
     let policy = table.policy.map(at_home);
     if policy.as_ref().is_some_and(|path| !path.is_absolute()) {

@@ -1,7 +1,7 @@
 //! Expressions of scripting languages: their calls are noted, their text is kept as far as literals and their
 //! concatenation say it.
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::scan::Token;
 use super::{Call, HOLE, constants, globs, names, unknown, value};
 use crate::judge::analysis::act::Value;
@@ -100,7 +100,7 @@ pub(super) fn option(name: &str, given: &str) -> Value {
     Value::text(format!("--{name}={given}")).into_option()
 }
 
-impl Reader<'_> {
+impl CallReader<'_> {
     /// An expression up to what ends it: its calls are noted, its text is kept as far as it is known.
     pub fn expression(&mut self, depth: usize) -> Expression {
         if self.calls.len() > super::MAX_CALLS {

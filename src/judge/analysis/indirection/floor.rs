@@ -17,7 +17,7 @@ use crate::judge::analysis::paths::is_remote;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::streams::Stream;
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::{Files, Place, Program};
+use crate::judge::rules::model::{ArgumentPlace, Files, Program};
 use crate::judge::syntax::tree::Span;
 
 /// What runs when something starts, and what is guard's own.
@@ -296,11 +296,19 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
 
 /// Whether some effect of the program falls on its operands: then its description says what becomes of them.
 fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
-    fn on_operands(place: &Place) -> bool {
+    fn on_operands(place: &ArgumentPlace) -> bool {
         match place {
-            Place::Operands | Place::First | Place::Last | Place::Init | Place::Rest => true,
-            Place::All(places) => places.iter().any(on_operands),
-            Place::Flag(_) | Place::Data(_) | Place::Names | Place::Here | Place::Stdin => false,
+            ArgumentPlace::Operands
+            | ArgumentPlace::First
+            | ArgumentPlace::Last
+            | ArgumentPlace::Init
+            | ArgumentPlace::Rest => true,
+            ArgumentPlace::All(places) => places.iter().any(on_operands),
+            ArgumentPlace::Flag(_)
+            | ArgumentPlace::Data(_)
+            | ArgumentPlace::Names
+            | ArgumentPlace::Here
+            | ArgumentPlace::Stdin => false,
         }
     }
     let of_sub = program.subs.exact(&reading.sub).map(|sub| sub.effects.as_slice()).unwrap_or_default();
