@@ -68,7 +68,7 @@ fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) 
                     Call::Verb(verb) => do_verb(&verb),
                     Call::Wrong(wrong) => explain_wrong(&wrong),
                     Call::Run { .. } | Call::Shell { .. } | Call::ShortHelp | Call::Help(_) => {
-                        run::failed("that is no verb")
+                        run::failed("guard serve: not a command that can follow --")
                     }
                 },
             },
@@ -90,8 +90,8 @@ fn do_verb(verb: &Verb) -> u8 {
         sealed::seal();
     }
     let done = match verb {
-        Verb::Line(_) => Err("guard line is asked by a shell".to_owned()),
-        Verb::Serve(_) => Err("guard serve stands alone".to_owned()),
+        Verb::Line(_) => Err("guard line is called by the shell integration only".to_owned()),
+        Verb::Serve(_) => Err("guard serve cannot be called from here".to_owned()),
         Verb::Init(args) => init::run(args).map_err(|error| error.to_string()),
         Verb::Check(args) => check::run(args).map_err(|error| error.to_string()),
         Verb::Explain(args) => explain::run(args).map_err(|error| error.to_string()),
@@ -167,6 +167,6 @@ fn explain_wrong(wrong: &Wrong) -> u8 {
             hook::DENIED
         }
         Wrong::NoVerb(why) => run::failed(why),
-        Wrong::NoCommand => run::failed("-- wants a command after it, as in: guard -- ls -la"),
+        Wrong::NoCommand => run::failed("missing command after --, as in: guard -- ls -la"),
     }
 }

@@ -117,7 +117,7 @@ pub fn ask(
 }
 
 /// What several approvers sign, one of them signs on the card, and cannot wait for the others.
-const ANOTHER: &str = "several approvers are wanted, and nothing may wait here for another";
+const ANOTHER: &str = "several approvers are needed, and requests cannot wait here for another one";
 
 /// A yes on the card, with the signature that it wants. Only then is it said.
 fn signed(
@@ -190,14 +190,14 @@ fn at_the_terminal(
     let yes = |grant| allowed(grant, None);
     Ok(match answer.clone() {
         Answer::Once => yes(None),
-        Answer::Overruled { words } => allowed(None, Some(format!("against the reviewer's no: {words}"))),
+        Answer::Overruled { words } => allowed(None, Some(format!("against the reviewer's denial: {words}"))),
         Answer::Settled => match review.outcome() {
             Settles::Runs(approved) => {
                 terminal::say_yes(&answer, &view.command, &look);
                 Asked::Reviewed(approved)
             }
             Settles::Refused(refusal) => Asked::No(refusal),
-            Settles::Open => Asked::No(Refusal::Changed { what: "what the reviewer may settle".to_owned() }),
+            Settles::Open => Asked::No(Refusal::Changed { what: "what the reviewer may decide".to_owned() }),
         },
         Answer::Session => yes(session.filter(|_| may_grant)),
         Answer::Always => yes(always.filter(|_| may_grant)),
@@ -207,7 +207,7 @@ fn at_the_terminal(
             Asked::Killed { refusal: Refusal::Person { words: None }, signal: signal as i32 }
         }
         Answer::Closed(Closed::Signal(signal)) => Asked::Killed {
-            refusal: Refusal::NoOne { why: format!("guard was ended by {signal} while asking") },
+            refusal: Refusal::NoOne { why: format!("guard was killed by {signal} while asking") },
             signal: signal as i32,
         },
         Answer::Closed(closed @ (Closed::NoTerminal(_) | Closed::Unattended | Closed::Background | Closed::Busy)) => {
@@ -236,7 +236,7 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
     let threshold = engine.policy().thresholds.of(invocation.origin);
     let mut evidence = evidence(engine, invocation, judgment);
     if prompt.approvals > 1 {
-        evidence.insert(0, format!("{} different approvers sign a yes to this.", prompt.approvals));
+        evidence.insert(0, format!("{} different approvers must sign.", prompt.approvals));
     }
     let view = CardView {
         words: words(judgment),
@@ -300,7 +300,7 @@ fn offer(invocation: &Invocation, until: Until) -> Offer {
     let end = match &until {
         Until::Session { .. } => "until this session ends".to_owned(),
         Until::Date { at } => format!("until {}", Timestamp::from_second(*at).unwrap_or_default()),
-        Until::Revoked => "until it is revoked".to_owned(),
+        Until::Revoked => "until revoked".to_owned(),
     };
     let folder = invocation.cwd.to_string_lossy();
     Offer { until, words: format!("exactly this command, in {folder} and below, {end}") }
@@ -325,7 +325,7 @@ pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Opti
     if let Some(grant) = grant
         && let Err(why) = give(engine, invocation, grant)
     {
-        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be kept: {why}");
+        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be stored: {why}");
     }
 }
 

@@ -30,7 +30,7 @@ fn enrol(home: &Home, name: &str, passphrase: &str, vouched: Option<&str>) -> St
             terminal.send(&format!("{passphrase}\r"));
         }
         None => {
-            terminal.wait_for("is that correct? [y/N]");
+            terminal.wait_for("Continue? [y/N]");
             terminal.send("y\r");
         }
     }
@@ -194,7 +194,10 @@ fn a_yes_that_is_not_signed_runs_nothing_though_guard_itself_took_it_down() {
     let again = shell(&home, &[&["--"], &FLAGGED[..]].concat()).output().unwrap();
     let said = String::from_utf8_lossy(&again.stderr);
     assert_eq!(again.status.code(), Some(126), "{said}");
-    assert!(said.contains("not signed by an approver: it is not signed, and approvers are enrolled"), "{said}");
+    assert!(
+        said.contains("not signed by an approver: the approval is not signed, but approvers are enrolled"),
+        "{said}"
+    );
     assert_eq!(home.ran(), 0);
 }
 
@@ -208,7 +211,7 @@ fn a_signature_for_one_request_does_not_serve_another() {
     let rows = rusqlite::Connection::open(home.paths().database()).unwrap();
     let signed: String =
         rows.query_row("SELECT signatures FROM record WHERE signatures IS NOT NULL", [], |row| row.get(0)).unwrap();
-    // The second is approved while nobody is enrolled; then the old signature is put under it.
+    // The second is approved while no approvers are enrolled; then the old signature is put under it.
     fs::rename(folder(&home), home.path("away")).unwrap();
     let mut command = shell(&home, &["--no-wait", "--", "git", "push", "--force", "origin", "develop"]);
     assert_eq!(command.output().unwrap().status.code(), Some(75));
@@ -272,7 +275,7 @@ fn what_is_signed_for_once_does_not_last() {
     terminal.wait_for("Passphrase of ada:");
     terminal.send(&format!("{WORDS}\r"));
     terminal.wait_exit();
-    assert!(terminal.screen().contains("approved, until it is revoked"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("approved, until revoked"), "{}", terminal.screen());
     asker.ran();
     assert!(shell(&home, &[&["--"], &MEDIUM[..]].concat()).output().unwrap().status.success());
     assert_eq!(home.ran(), 2);
@@ -325,12 +328,12 @@ fn a_standing_grant_is_signed_too() {
     let home = home();
     enrol(&home, "ada", WORDS, None);
     let mut terminal = person(&home, &["allow", "add", "--rule", "git.push-force"]);
-    terminal.wait_for("Give this grant? [y/N]");
+    terminal.wait_for("Add this grant? [y/N]");
     terminal.send("y\r");
     terminal.wait_for("Passphrase of ada:");
     terminal.send("\x03");
     assert_eq!(ended(terminal.wait_exit()), "exit 126", "{}", terminal.screen());
-    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+    assert_eq!(home.prints(&["allow", "list"], 0), "No active grants.\n");
 }
 
 #[test]
@@ -358,7 +361,7 @@ fn an_ssh_key_signs() {
         assert!(made.unwrap().success());
     }
     let mut terminal = person(&home, &["approver", "add", "ada", "--ssh", keys.join("id_work.pub").to_str().unwrap()]);
-    terminal.wait_for("is that correct? [y/N]");
+    terminal.wait_for("Continue? [y/N]");
     terminal.send("y\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
     let asker = Asker::new(&home, &FLAGGED);
@@ -382,7 +385,7 @@ fn a_file_that_enrols_nobody_who_can_be_read_lets_nothing_be_approved() {
     fs::write(folder(&home).join("ada.toml"), "name = \"ada\"\nkind = \"password\"\n").unwrap();
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);
-    assert!(screen.contains("who is enrolled cannot be told") && screen.contains("ada.toml"), "{screen}");
+    assert!(screen.contains("cannot read the enrolled approvers") && screen.contains("ada.toml"), "{screen}");
     assert_eq!(state(&home, &asker.id), State::Waiting);
     person(&home, &["deny", "--all"]).wait_exit();
     asker.refused("denied by a person");

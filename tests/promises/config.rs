@@ -583,10 +583,10 @@ fn what_others_can_write_is_no_configuration_of_the_machine() {
     house.machine("mode = \"off\"");
     let file = house.path("etc/guard/config.toml");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
-    assert!(house.problems()[0].starts_with("etc/guard/config.toml: can be written by others (mode 664); chmod go-w"));
+    assert!(house.problems()[0].starts_with("etc/guard/config.toml: is writable by others (mode 664); chmod go-w"));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(house.path("etc/guard"), fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(house.problems()[0].starts_with("etc/guard: can be written by others (mode 777)"));
+    assert!(house.problems()[0].starts_with("etc/guard: is writable by others (mode 777)"));
     fs::set_permissions(house.path("etc/guard"), fs::Permissions::from_mode(0o755)).unwrap();
     let mut house = house;
     house.roots.machine_owner = house.roots.uid + 1;
@@ -786,7 +786,7 @@ fn a_change_is_checked_shown_and_written_after_a_yes_alone() {
     let typed = |arguments: &[&str], key: &str| {
         let mut terminal = Terminal::spawn(home.guard(arguments));
         if !key.is_empty() {
-            terminal.wait_for("Write this change? [y/N]");
+            terminal.wait_for("Save this change? [y/N]");
             terminal.send(&format!("{key}\r"));
         }
         let status = terminal.wait_exit();
@@ -803,7 +803,7 @@ fn a_change_is_checked_shown_and_written_after_a_yes_alone() {
     assert!(home.prints(&["config", "show", "thresholds.agent"], 0).starts_with("thresholds.agent = 1.5  # user, "));
     let (code, screen) = typed(&["config", "set", "mode", "sometimes"], "");
     assert_eq!(code, Some(125));
-    assert!(screen.contains("nothing was changed") && screen.contains("expected \"off\""), "{screen}");
+    assert!(screen.contains("not changed") && screen.contains("expected \"off\""), "{screen}");
     assert_eq!(typed(&["config", "unset", "thresholds.agent"], "y").0, Some(0));
     assert_eq!(text().replace("\n[thresholds]\n", ""), first);
     // Without a terminal of its own nobody says yes.
@@ -827,17 +827,17 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
 
     // Left as it was found: the template is no file yet.
     let (code, screen) = ended(edited("test \"$1\" = --wait && grep -q preset \"$2\" && : > \"$2\""));
-    assert!(code == Some(0) && screen.contains("Nothing was changed.") && !file.exists(), "{screen}");
+    assert!(code == Some(0) && screen.contains("Not changed.") && !file.exists(), "{screen}");
 
     let mut terminal = edited("echo 'prompts_per_hour = 7' >> \"$2\"");
-    terminal.wait_for("Write this change? [y/N]");
+    terminal.wait_for("Save this change? [y/N]");
     assert!(terminal.screen().contains("+ prompts_per_hour = 7"), "{}", terminal.screen());
     terminal.send("y\r");
     assert_eq!(ended(terminal).0, Some(0));
     let kept = fs::read_to_string(&file).unwrap();
     assert!(kept.ends_with("prompts_per_hour = 7\n"), "{kept}");
     let (code, screen) = ended(edited("true"));
-    assert!(code == Some(0) && screen.contains("Nothing was changed."), "{screen}");
+    assert!(code == Some(0) && screen.contains("Not changed."), "{screen}");
 
     // What is wrong is told with its line, and can be mended or left.
     let wrong = "grep -q sometimes \"$2\" && sed -i s/sometimes/off/ \"$2\" || echo 'mode = \"sometimes\"' >> \"$2\"";
@@ -848,14 +848,14 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
         assert!(terminal.screen().replace('\n', "").contains(&line), "{}", terminal.screen());
         terminal.send(&format!("{again}\r"));
         if again == "y" {
-            terminal.wait_for("Write this change? [y/N]");
+            terminal.wait_for("Save this change? [y/N]");
             terminal.send(if code == 0 { "y\r" } else { "n\r" });
         }
         assert_eq!(ended(terminal).0, Some(code));
         assert_eq!(fs::read_to_string(&file).unwrap() == kept, code != 0, "{again}");
     }
     let (code, screen) = ended(edited("exit 3"));
-    assert!(code == Some(125) && screen.contains("nothing was changed: editor --wait ended with"), "{screen}");
+    assert!(code == Some(125) && screen.contains("not changed: editor --wait ended with"), "{screen}");
     // Without a terminal of its own nobody edits.
     home.stand_in("editor", &format!("echo ran >> '{}'", home.path("ran").display()));
     let output = home.guard(&["config", "edit"]).env("VISUAL", "editor").output().unwrap();

@@ -383,10 +383,10 @@ fn whoever_hides_behind_a_terminal_of_its_own_passes_for_a_person_and_the_doctor
     let hidden = &of(&findings, "approval.hidden-terminal")[0];
     assert!(hidden.0 == "warn" && hidden.1.contains("passes for you"), "{hidden:?}");
     // A grant that came of it would hold from now on.
-    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+    assert_eq!(home.prints(&["allow", "list"], 0), "No active grants.\n");
     let files = &of(&findings, "approval.files")[0];
     assert!(files.0 == "warn" && files.1.contains("guard.db"), "{files:?}");
-    assert_eq!(home.prints(&["pending"], 0), "Nothing waits.\n");
+    assert_eq!(home.prints(&["pending"], 0), "No requests are waiting.\n");
     // It is written down, and counts as no person's answer.
     let log = home.prints(&["log"], 0);
     assert!(log.lines().any(|line| line.contains("guard-canary ask") && line.contains("trial")), "{log}");

@@ -339,7 +339,7 @@ fn a_dry_run_shows_everything_and_changes_nothing() {
     write(&home, ".claude/settings.json", "{}\n");
     let before = files(&home);
     let said = home.prints(&["install", "claude", "--dry-run"], 0);
-    assert!(said.contains("+   \"hooks\": {") && said.contains("nothing was changed"), "{said}");
+    assert!(said.contains("+   \"hooks\": {") && said.contains("not changed"), "{said}");
     assert_eq!(files(&home), before);
     assert!(!home.data().join("installed").exists());
 }
@@ -541,9 +541,11 @@ fn where_a_version_runs_what_its_hook_refuses_guard_stands_in_for_its_shell() {
     assert!(String::from_utf8_lossy(&dry.stdout).contains("would link"), "{dry:?}");
     assert!(!folder.exists());
     let said = String::from_utf8(home.guard(&["install", "goose", "--yes"]).output().unwrap().stdout).unwrap();
-    for words in
-        ["1.34.0 runs what its hook refuses", &format!("export GOOSE_SHELL={}/bash", folder.display()), "1.35.0"]
-    {
+    for words in [
+        "1.34.0 runs commands that its hook refuses",
+        &format!("export GOOSE_SHELL={}/bash", folder.display()),
+        "1.35.0",
+    ] {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert_eq!(fs::canonicalize(folder.join("bash")).unwrap(), fs::canonicalize(GUARD).unwrap());

@@ -17,7 +17,7 @@ struct Client {
 }
 
 impl Client {
-    /// Nothing waits for a person.
+    /// No requests are waiting for a person.
     fn of(home: &Home, server: &[&str]) -> Self {
         Self::waiting(home, server, "0")
     }

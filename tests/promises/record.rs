@@ -163,7 +163,7 @@ fn something_else_in_the_place_of_the_record_is_not_touched() {
     assert_eq!(std::fs::read_to_string(home.paths().database()).unwrap(), text);
     std::fs::remove_file(home.paths().database()).unwrap();
     std::fs::create_dir(home.paths().database()).unwrap();
-    home.holds_back(&home.run(&FLAGGED), "is not a plain file");
+    home.holds_back(&home.run(&FLAGGED), "is not a regular file");
     assert!(home.run(&["true"]).status.success());
     std::fs::remove_dir_all(home.data()).unwrap();
     std::fs::write(home.data(), "").unwrap();
@@ -178,7 +178,7 @@ fn without_a_record_tier_2_and_above_do_not_run_and_what_is_below_does() {
     for program in ["curl", "chmod"] {
         home.stand_in(program, &format!("echo ran >> '{}'", home.path("ran").display()));
     }
-    home.holds_back(&home.run(&["curl", "-d", "a=b", "https://unknown.example.net/x"]), "is not a plain file");
+    home.holds_back(&home.run(&["curl", "-d", "a=b", "https://unknown.example.net/x"]), "is not a regular file");
     home.holds_back(
         &home.guard(&["-c", "true; curl -d a=b https://unknown.example.net/x"]).output().unwrap(),
         "tier 2",

@@ -56,7 +56,7 @@ fn what_waits_is_listed_with_the_card_of_one_and_answered_on_it() {
     terminal.type_slowly("pin it");
     terminal.send("\r");
     medium.refused("denied by a person: pin it");
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.send("q");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
     is_restored(&mut terminal);
@@ -85,14 +85,14 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
     terminal.settle(Duration::from_millis(400));
     assert_eq!(home.ran(), 0);
     for _ in 0..8 {
-        if terminal.screen().contains("3 commands waiting. Approve all? [y/N]") {
+        if terminal.screen().contains("Approve all 3 commands? [y/N]") {
             break;
         }
         terminal.send(" ");
         terminal.settle(Duration::from_millis(300));
     }
-    terminal.wait_for("3 commands waiting. Approve all? [y/N]");
-    terminal.wait_for("Together they touch: ");
+    terminal.wait_for("Approve all 3 commands? [y/N]");
+    terminal.wait_for("Together they affect: ");
     read(&mut terminal);
     terminal.send("y");
     for asker in askers {
@@ -106,7 +106,7 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
     terminal.wait_for("not approved");
     terminal.wait_for("[x]");
     terminal.send("A");
-    terminal.wait_for("1 command waiting. Approve it? [y/N]");
+    terminal.wait_for("Approve 1 command? [y/N]");
     read(&mut terminal);
     terminal.send("\r");
     terminal.wait_for("not approved");
@@ -131,14 +131,14 @@ fn the_same_command_is_shown_once_and_each_of_it_needs_its_own_yes_or_one_for_al
     terminal.wait_for("1 command waits");
     terminal.wait_for("npm install x");
     terminal.send("\r");
-    terminal.wait_for("2 more of the same command wait; this answers one.");
+    terminal.wait_for("2 more requests for the same command; this answers one.");
     answer_card(&mut terminal, "y");
     terminal.wait_for("2 times: npm install x");
     terminal.wait_until("one run", |_| home.ran() == 1);
     terminal.send(" ");
     terminal.wait_for("[x]");
     terminal.send("A");
-    terminal.wait_for("2 commands waiting. Approve all? [y/N]");
+    terminal.wait_for("Approve all 2 commands? [y/N]");
     terminal.wait_for("› Requests ");
     assert_eq!(terminal.screen().matches("npm install x").count(), 1, "{}", terminal.screen());
     read(&mut terminal);
@@ -167,7 +167,7 @@ fn tier_4_takes_its_word_and_is_in_no_batch() {
     terminal.type_slowly(&word);
     terminal.send("\r");
     asker.ran();
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.send("q");
     terminal.wait_exit();
     is_restored(&mut terminal);
@@ -253,7 +253,7 @@ fn it_follows_the_size_of_the_window_and_leaves_no_control_character_of_a_comman
 fn help_is_a_key_away_and_escape_goes_back_a_step() {
     let home = home();
     let mut terminal = review(&home, 80, 24, &[]);
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.send("?");
     terminal.wait_for("asks once about all that is marked");
     terminal.send("\x1b");
@@ -269,7 +269,7 @@ fn every_way_out_gives_the_terminal_back() {
     let home = home();
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT] {
         let mut terminal = review(&home, 80, 24, &[]);
-        terminal.wait_for("Nothing waits.");
+        terminal.wait_for("No requests are waiting.");
         assert!(terminal.emulator().alternate_screen());
         terminal.signal(signal);
         assert_eq!(ended(terminal.wait_exit()), format!("signal {signal}"));
@@ -277,18 +277,18 @@ fn every_way_out_gives_the_terminal_back() {
     }
     for key in ["q", "\x1b", "\x04"] {
         let mut terminal = review(&home, 80, 24, &[]);
-        terminal.wait_for("Nothing waits.");
+        terminal.wait_for("No requests are waiting.");
         terminal.send(key);
         assert_eq!(ended(terminal.wait_exit()), "exit 0");
         is_restored(&mut terminal);
     }
     let mut terminal = review(&home, 80, 24, &[]);
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.send("\x03");
     assert_eq!(ended(terminal.wait_exit()), "signal SIGINT");
     is_restored(&mut terminal);
     let mut terminal = review(&home, 80, 24, &[]);
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.hang_up();
     terminal.wait_exit();
 }
@@ -302,12 +302,12 @@ fn stopped_and_brought_back_it_goes_on() {
     let mut terminal = Terminal::spawn(command);
     terminal.wait_for("$ ");
     terminal.send("\"$GUARD\" review\n");
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.send("\x1a");
     terminal.wait_for("Stopped");
     assert!(!terminal.emulator().alternate_screen());
     terminal.send("fg\n");
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     assert!(terminal.emulator().alternate_screen());
     terminal.send("q");
     // What is typed before guard has given the terminal back is thrown away.

@@ -68,7 +68,7 @@ fn what_is_found_is_set_up_tried_and_taken_back_to_the_byte() {
     assert_eq!(status["shells"][0][0], "bash");
     // Once is enough.
     let once = files(&home);
-    assert!(home.prints(&["setup", "--yes"], 0).contains("All of that is set up already."));
+    assert!(home.prints(&["setup", "--yes"], 0).contains("Everything is already set up."));
     assert_eq!(files(&home), once);
 
     let mut terminal = on_a_terminal(&home, &["setup", "--remove"]);
@@ -156,7 +156,7 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
     terminal.wait_for("> balanced");
     assert!(terminal.screen().contains("agents    claude"), "{}", terminal.screen());
     terminal.send("q");
-    terminal.wait_for("nothing was changed: cancelled");
+    terminal.wait_for("not changed: cancelled");
 }
 
 /// On a terminal that shows choices with the arrow keys.
@@ -193,7 +193,7 @@ fn a_choice_is_made_with_the_arrow_keys_on_every_screen() {
         terminal.wait_for("In which shells");
         // Ctrl-C changes nothing, and gives the terminal back with its cursor.
         terminal.send("\x03");
-        terminal.wait_until("a word", |screen| screen.replace('\n', " ").contains("nothing was changed: cancelled"));
+        terminal.wait_until("a word", |screen| screen.replace('\n', " ").contains("not changed: cancelled"));
         assert_eq!(ended(terminal.wait_exit()), "exit 125");
         assert!(!terminal.emulator().hide_cursor(), "{columns}");
         assert_eq!(terminal.modes(), terminal.before, "{columns}");
@@ -219,7 +219,7 @@ fn keys_that_were_typed_ahead_make_no_choice() {
     terminal.settle(std::time::Duration::from_millis(300));
     assert!(!terminal.screen().contains("Which agents"), "{}", terminal.screen());
     terminal.send("\x1b");
-    terminal.wait_for("nothing was changed: cancelled");
+    terminal.wait_for("not changed: cancelled");
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_passphrase_that_is_wanted_is_asked_for_and_enrolled() {
     for (question, answer) in [
         ("Passphrase of", "correct horse battery\n"),
         ("Once more:", "correct horse battery\n"),
-        ("is that correct? [y/N]", "y\n"),
+        ("Continue? [y/N]", "y\n"),
     ] {
         terminal.wait_for(question);
         terminal.settle(std::time::Duration::from_millis(300));
@@ -303,7 +303,7 @@ fn a_passphrase_that_is_wanted_is_asked_for_and_enrolled() {
     let mut terminal = on_a_terminal(&home, &["setup", "--remove"]);
     terminal.wait_for("Undo these changes? [y/N]");
     terminal.send("y\n");
-    terminal.wait_for("The approvers stay: ");
+    terminal.wait_for("Kept the approvers: ");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
 }
 
@@ -407,7 +407,7 @@ fn what_setup_asks_and_says_breaks_between_words() {
         let whole = String::from_utf8_lossy(&terminal.raw).into_owned();
         // What changes in files is shown as it stands there.
         let asked = whole.split("configuration: /").next().unwrap();
-        let said = whole.split("guard doctor tries it:").nth(1).unwrap();
+        let said = whole.split("Testing with guard doctor:").nth(1).unwrap();
         assert!(before < whole.len() && asked.len() < whole.len(), "{whole}");
         for line in asked.lines().chain(said.lines()).map(str::trim_end) {
             // A path is one word.

@@ -136,5 +136,5 @@ fn a_step_of_the_demo_is_for_the_demo_alone() {
     let home = Home::new();
     let output = home.guard(&["demo", "--step", "3"]).output().unwrap();
     assert_eq!(output.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--step is for guard demo itself"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--step is for internal use by guard demo"), "{output:?}");
 }

@@ -69,7 +69,7 @@ fn a_home_is_not_trusted_as_a_whole_nor_by_who_is_no_person() {
     let mut terminal = crate::harness::pty::Terminal::spawn(marked);
     assert_eq!(crate::harness::pty::ended(terminal.wait_exit()), "exit 126");
     assert!(!home.path("home/.config/guard/config.toml").exists());
-    assert_eq!(home.prints(&["trust", "--list"], 0), "No directory is trusted.\n");
+    assert_eq!(home.prints(&["trust", "--list"], 0), "No trusted directories.\n");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_
     let home = stage::home();
     home.stand_in("git", "exit 0");
     let push = |number: usize| ["git".to_owned(), "push".to_owned(), "--force".to_owned(), format!("origin{number}")];
-    let nothing = "No command was allowed 10 times in 30 days without a refusal.\n";
+    let nothing = "No command was allowed 10 times in 30 days without a denial.\n";
     for number in 0..9 {
         let words = push(number);
         allow(&home, &words.each_ref().map(String::as_str));

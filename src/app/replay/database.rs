@@ -49,7 +49,7 @@ pub fn answers(path: &Path, query: &str) -> bool {
 
 fn told(limit: Duration, error: &rusqlite::Error) -> String {
     if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
-        return format!("to read it takes longer than {} s", limit.as_secs());
+        return format!("reading it takes longer than {} s", limit.as_secs());
     }
     error.to_string()
 }

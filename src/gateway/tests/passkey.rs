@@ -94,7 +94,7 @@ fn enrolled(house: &House) -> (Browser, Value) {
     page.picture("enrol");
     terminal.wait_for(&format!("Are they {digits}?"));
     terminal.type_yes();
-    terminal.wait_for("is that correct?");
+    terminal.wait_for("Continue?");
     terminal.type_yes();
     let (code, screen) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");

@@ -66,10 +66,11 @@ fn what_was_denied_unjudged_is_in_the_record_and_the_input_is_not() {
     let told: Vec<_> = rows.iter().map(|row| (row.kind, row.settled_by.as_deref(), row.agent.as_deref())).collect();
     let unjudged = |agent| (Kind::Advised, Some("unjudged"), Some(agent));
     assert_eq!(told, [unjudged("claude"), unjudged("codex"), unjudged("claude")]);
-    assert!(rows[0].words.as_deref().unwrap().starts_with("the input is not the JSON that was expected"), "{rows:?}");
+    assert!(rows[0].words.as_deref().unwrap().starts_with("the input is not the expected JSON"), "{rows:?}");
     assert!(!home.prints(&["log", "--json"], 0).contains("s3cr3t"));
     assert!(
-        home.prints(&["log", "day"], 0).contains("What an agent wanted was refused unjudged: the command is longer")
+        home.prints(&["log", "day"], 0)
+            .contains("A call of an agent was refused without judging it: the command is longer")
     );
     let stats = home.prints(&["stats"], 0);
     assert!(stats.contains(": 0 commands.") && stats.contains("3 calls of agents were refused unjudged"), "{stats}");

@@ -25,7 +25,7 @@ fn a_command_waits_until_a_person_elsewhere_says_yes_and_runs_once() {
     let log = home.prints(&["log", "--json"], 0);
     assert!(log.contains(r#""kind":"answered""#) && log.contains(&format!("request {id}, approved by ")), "{log}");
     assert_eq!(home.store().verify().unwrap().faults, []);
-    assert_eq!(home.prints(&["pending"], 0), "Nothing waits.\n");
+    assert_eq!(home.prints(&["pending"], 0), "No requests are waiting.\n");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn of_tier_4_nothing_is_approved_late_and_a_word_is_typed_for_it() {
     asker.refused("timed out");
     let mut terminal = person(&home, &["approve", &id]);
     assert_eq!(crate::harness::pty::ended(terminal.wait_exit()), "exit 126");
-    assert!(terminal.screen().contains("of tier 4 nothing is approved late"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("a tier 4 request cannot be approved late"), "{}", terminal.screen());
     assert_eq!(state(&home, &id), State::Late);
 
     let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);

@@ -142,7 +142,7 @@ fn below_a_guard_that_waits_for_its_command_nothing_is_answered() {
     super::stage::answer_card(&mut outer, "y");
     outer.wait_exit();
     let said = std::fs::read_to_string(home.path("work/said")).unwrap();
-    assert!(said.contains("a guard that waits for its command stands above this terminal"), "{said}");
+    assert!(said.contains("a parent process of this terminal is a guard that waits for its command"), "{said}");
     is_refused(&home, &asker.id, "a guard that waits", 1);
     person(&home, &["deny", &asker.id]).wait_exit();
     asker.refused("denied by a person");

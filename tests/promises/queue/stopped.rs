@@ -33,7 +33,7 @@ fn three_denials_in_a_row_stop_a_session_until_a_person_resumes_it() {
     for _ in 0..3 {
         deny_next(&home);
     }
-    // The fourth is refused unasked.
+    // The fourth is were refused without asking.
     while codes(&home) != "126 126 126 126 " {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
@@ -98,7 +98,7 @@ fn who_takes_denials_out_of_the_record_is_not_asked_about_until_a_person_looked(
         assert!(last.contains(r#""settled_by":"edited""#), "{by_hand}: {last}");
         assert!(!home.store().verify().unwrap().faults.is_empty(), "{by_hand}");
         let session = home.prints(&["session"], 0);
-        assert!(session.contains("of the record is not as it was written; stopped"), "{by_hand}: {session}");
+        assert!(session.contains("of the record was changed after it was written; stopped"), "{by_hand}: {session}");
         assert_eq!(home.ran(), 0);
     }
 }

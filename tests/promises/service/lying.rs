@@ -133,7 +133,7 @@ fn nobody_reads_uses_or_ends_the_requests_of_another_account() {
     let Some(machine) = Machine::new() else { return };
     let asker = machine.asker("agent", &FLAGGED);
     let id = &asker.id;
-    assert_eq!(machine.prints("bob", &["pending", "--all"], 0), "Nothing waits.\n");
+    assert_eq!(machine.prints("bob", &["pending", "--all"], 0), "No requests are waiting.\n");
     assert!(machine.prints("agent", &["pending"], 0).contains(id));
     let mut mouth = Mouth::new(&machine, "bob");
     let nothing = json!({ "ok": null });

@@ -22,20 +22,20 @@ fn it_does_not_begin_where_somebody_else_could_take_its_place() {
     let mode = |name: &str, mode: u32| {
         std::fs::set_permissions(machine.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
     };
-    fails(&machine, "agent", &[], "this runs as agent, and /etc/guard/config.toml names guard");
-    fails(&machine, "root", &[], "this runs as root, and");
+    fails(&machine, "agent", &[], "running as agent, and /etc/guard/config.toml names guard");
+    fails(&machine, "root", &[], "running as root, and");
     fails(&machine, "guard", &["--socket", "relative"], "the whole path");
     mode("run", 0o777);
-    fails(&machine, "guard", &[], "can be written by others (mode 777): chmod go-w");
+    fails(&machine, "guard", &[], "is writable by others (mode 777): chmod go-w");
     mode("run", 0o755);
     chown(machine.path("run"), Some(uid("bob")), None).unwrap();
-    fails(&machine, "guard", &[], "belongs to bob, who could put another socket there");
+    fails(&machine, "guard", &[], "belongs to bob, who could replace the socket");
     chown(machine.path("run"), Some(uid("guard")), None).unwrap();
     chown(machine.path("var/guard"), Some(0), None).unwrap();
     fails(&machine, "guard", &[], "belongs to root: chown -R guard");
     chown(machine.path("var/guard"), Some(uid("guard")), None).unwrap();
     mode("var/guard", 0o750);
-    fails(&machine, "guard", &[], "can be used by others (mode 750): chmod 700");
+    fails(&machine, "guard", &[], "is accessible to others (mode 750): chmod 700");
     mode("var/guard", 0o700);
     std::fs::write(machine.path("run/guard.sock"), "").unwrap();
     fails(&machine, "guard", &[], "something else than a socket is there");
@@ -45,10 +45,10 @@ fn it_does_not_begin_where_somebody_else_could_take_its_place() {
 fn it_does_not_begin_without_people_who_exist() {
     for (lines, why) in [
         ("", "names no approvers"),
-        ("approvers = [\"nobody-there\"]\n", "there is no account nobody-there"),
+        ("approvers = [\"nobody-there\"]\n", "account nobody-there"),
         ("approvers = [\"guard\"]\n", "the account of the service approves nothing"),
         ("approvers = [\"ada\"]\nfolder = \"/x\"\n", "no such key"),
-        ("approvers = [\"ada\"]\ngateway = \"nobody-there\"\n", "there is no account nobody-there"),
+        ("approvers = [\"ada\"]\ngateway = \"nobody-there\"\n", "account nobody-there"),
         ("approvers = [\"ada\"]\ngateway = \"ada\"\n", "the gateway runs as neither root, nor"),
         ("approvers = [\"ada\"]\ngateway = \"guard\"\n", "the gateway runs as neither root, nor"),
         ("approvers = [\"ada\"]\ngateway = \"root\"\n", "the gateway runs as neither root, nor"),
