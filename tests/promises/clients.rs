@@ -49,7 +49,7 @@ fn servers_in_yaml_are_named_with_their_file_and_left_as_they_are() {
     // What cannot be read for sure is no reason to say nothing.
     write(&home, ".hermes/config.yaml", "mcp_servers: {a: {command: npx}}\n");
     assert!(
-        home.prints(&["install", "mcp", "hermes", "--yes"], 0).contains("what stands below mcp_servers: left as it is")
+        home.prints(&["install", "mcp", "hermes", "--yes"], 0).contains("the entries below mcp_servers: left as it is")
     );
 }
 

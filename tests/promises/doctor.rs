@@ -133,7 +133,7 @@ fn an_agent_without_guard_is_told_of_and_is_no_failure() {
     home.stand_in("qwen", "exit 1");
     let (findings, code) = diagnosed(&home, &[]);
     let found = of(&findings, "agent.qwen");
-    assert_eq!(found, [("warn".to_owned(), "Qwen Code is here and does not ask guard".to_owned())]);
+    assert_eq!(found, [("warn".to_owned(), "Qwen Code is installed but does not ask guard".to_owned())]);
     assert_eq!((code, of(&findings, "agent.claude")), (0, Vec::new()));
 }
 
@@ -159,9 +159,9 @@ fn where_a_shell_reads_the_line_a_guard_that_is_gone_lets_nothing_run() {
         let host = guard::app::install::hosts::by_name(agent).unwrap();
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();
-        fails(&home, &format!("agent.{agent}"), "guard did not let through what it must");
+        fails(&home, &format!("agent.{agent}"), "guard did not allow a command that it must allow");
         home.stand_in("guard", "kill -9 $$");
-        fails(&home, &format!("agent.{agent}"), "guard did not let through what it must");
+        fails(&home, &format!("agent.{agent}"), "guard did not allow a command that it must allow");
     }
 }
 
@@ -171,7 +171,7 @@ fn a_guard_that_says_nothing_is_seen_at_every_agent() {
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();
         home.stand_in("guard", "exit 0");
-        fails(&home, &format!("agent.{}", host.name), "guard did not refuse what it must: exit 0, without any output");
+        fails(&home, &format!("agent.{}", host.name), "guard did not refuse a command that it must refuse: exit 0, without any output");
     }
 }
 
@@ -182,7 +182,7 @@ fn a_guard_that_refuses_everything_is_seen_at_every_agent() {
         fs::remove_file(home.path("bin/guard")).unwrap();
         // It answers everything as the real one answers what must be refused.
         home.stand_in("guard", &format!("sed 's/\"true\"/\"guard-canary deny\"/g' | '{GUARD}' \"$@\""));
-        fails(&home, &format!("agent.{}", host.name), "guard did not let through what it must");
+        fails(&home, &format!("agent.{}", host.name), "guard did not allow a command that it must allow");
     }
 }
 
@@ -250,7 +250,7 @@ fn a_file_that_is_read_in_the_place_of_guards_is_seen() {
     let droid = guard::app::install::hosts::by_name("droid").unwrap();
     let home = wired(droid);
     fs::write(home.path("home/.factory/hooks.json"), "{}\n").unwrap();
-    fails(&home, "agent.droid", "reads this file too, and guard is not in it");
+    fails(&home, "agent.droid", "also reads this file, and guard is not in it");
     install(&home, droid);
     assert_eq!(diagnosed(&home, &[]).1, 0);
 }
@@ -458,7 +458,7 @@ fn a_shell_that_is_guard_is_seen_to_refuse_and_to_run() {
         (("PATH", &path), "shell.shims.sh"),
     ] {
         let (found, code) = diagnosed_with(&home, &[variables], check);
-        let fine = "a command that must be refused was refused, and one that must run ran";
+        let fine = "a dangerous test command was refused, and a harmless one ran";
         assert_eq!((found, code), (vec![("ok".to_owned(), fine.to_owned())], 0), "{check}");
     }
 }
@@ -513,7 +513,7 @@ fn one_check_can_be_made_alone() {
     assert_eq!((findings.len(), &findings[0]["check"]), (1, &Value::from("record")));
     let output = home.guard(&["doctor", "recrod"]).output().unwrap();
     assert_eq!(output.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no check is named recrod"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no check recrod"));
 }
 
 #[test]
@@ -522,7 +522,7 @@ fn a_person_reads_it_in_colours_with_a_sum_below() {
     home.stand_in("qwen", "exit 1");
     for (start_up, sum) in [
         ("", "Nothing is set up yet: no agent and no shell"),
-        ("eval \"$(guard init bash)\"\n", "All that is set up works;"),
+        ("eval \"$(guard init bash)\"\n", "Everything that is set up works;"),
     ] {
         std::fs::write(home.path("home/.bashrc"), start_up).unwrap();
         let mut command = home.guard(&["doctor"]);
@@ -530,7 +530,7 @@ fn a_person_reads_it_in_colours_with_a_sum_below() {
         let mut terminal = Terminal::spawn_with(command, 200, 50, crate::harness::pty::OnTerminal::ALL);
         assert_eq!(ended(terminal.wait_exit()), "exit 0");
         let screen = terminal.screen();
-        assert!(screen.contains("warn  agent.qwen: Qwen Code is here and does not ask guard"), "{screen}");
+        assert!(screen.contains("warn  agent.qwen: Qwen Code is installed but does not ask guard"), "{screen}");
         assert!(screen.contains("→ guard install qwen") && screen.contains(sum), "{screen}");
         assert!(screen.contains("ok    person: a person can be asked at this terminal"), "{screen}");
         assert!(String::from_utf8_lossy(&terminal.raw).contains("\u{1b}[33mwarn"));

@@ -247,17 +247,17 @@ fn a_broken_configuration_is_left_alone_and_named_with_its_line() {
             "claude",
             ".claude/settings.json",
             "{\n  \"a\": 1\n  \"b\": 2\n}\n",
-            "settings.json:3: a comma or } belongs here",
+            "settings.json:3: expected a comma or }",
         ),
-        ("claude", ".claude/settings.json", "[]\n", "settings.json:1: an object belongs here"),
-        ("codex", ".codex/hooks.json", "{\n\"hooks\": []}\n", "hooks.json:2: an object belongs here"),
+        ("claude", ".claude/settings.json", "[]\n", "settings.json:1: expected an object"),
+        ("codex", ".codex/hooks.json", "{\n\"hooks\": []}\n", "hooks.json:2: expected an object"),
         ("kimi", ".kimi-code/config.toml", "a = 1\nb = \n", "config.toml:2: "),
         ("kimi", ".kimi-code/config.toml", "hooks = []\n", "config.toml:1: hooks is not written as [[hooks]] tables"),
         (
             "hermes",
             ".hermes/config.yaml",
             "a: 1\nhooks: {x: []}\n",
-            "config.yaml:2: the value is not written in block style",
+            "config.yaml:2: the value is not in block style",
         ),
         ("cline", ".cline/hooks/PreToolUse", "#!/bin/sh\nexit 0\n", "PreToolUse:1: the file is somebody else's"),
     ] {
@@ -282,7 +282,7 @@ fn bytes_that_are_no_text_and_files_that_are_none_are_left_alone() {
     fs::remove_file(&path).unwrap();
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let output = home.guard(&["install", "claude", "--yes"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("is no regular file"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is not a regular file"));
     fs::remove_file(&path).unwrap();
     symlink("/nonexistent/x", &path).unwrap();
     let output = home.guard(&["install", "claude", "--yes"]).output().unwrap();
@@ -554,7 +554,7 @@ fn where_a_version_runs_what_its_hook_refuses_guard_stands_in_for_its_shell() {
         let said = home.guard(&["doctor", "agent.goose"]).env("GOOSE_SHELL", shell).output().unwrap();
         String::from_utf8(said.stdout).unwrap()
     };
-    assert!(doctor(&format!("{}/bash", folder.display())).contains("asks guard by its shell (GOOSE_SHELL)"));
+    assert!(doctor(&format!("{}/bash", folder.display())).contains("asks guard only through its shell (GOOSE_SHELL)"));
     assert!(doctor("/bin/bash").contains("does not ask guard"));
     home.stand_in("goose", "echo ' 1.35.0'");
     let said = home.guard(&["install", "goose", "--yes"]).output().unwrap();

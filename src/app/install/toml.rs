@@ -71,7 +71,7 @@ pub fn removed(text: &str, array: &str, block: &Range<usize>) -> Result<String, 
     let out = [head, text.get(block.end..).unwrap_or_default()].concat();
     match count(&out, array) {
         Ok(after) if after + 1 == before => Ok(out),
-        _ => Err(Trouble { at: block.start, what: "this table is not surely understood".to_owned() }),
+        _ => Err(Trouble { at: block.start, what: "cannot parse this table".to_owned() }),
     }
 }
 
@@ -97,7 +97,7 @@ fn count(text: &str, array: &str) -> Result<usize, Trouble> {
     match root.get_ref().get(array).map(::toml::Spanned::get_ref) {
         None => Ok(0),
         Some(DeValue::Array(list)) => Ok(list.len()),
-        Some(_) => Err(Trouble { at: place(text, array), what: format!("{array} is no array of tables") }),
+        Some(_) => Err(Trouble { at: place(text, array), what: format!("{array} is not an array of tables") }),
     }
 }
 

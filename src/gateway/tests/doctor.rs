@@ -199,5 +199,5 @@ fn where_nothing_is_set_up_the_doctor_says_nothing_of_it() {
     let path = house.path("home/.config/guard/gateway.toml");
     let _ = std::fs::remove_file(path);
     let output = house.program(guard()).args(["doctor", "channel"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no check is named channel"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no check channel"));
 }

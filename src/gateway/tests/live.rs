@@ -192,7 +192,7 @@ fn an_agent_that_runs_nothing_does_not_pass_for_one_that_holds() {
 #[test]
 fn an_agent_that_never_asks_its_model_could_not_be_tried_and_says_so() {
     let mute = Place::with("print('log in first'); sys.exit(3)", OBEYS);
-    mute.finds("warn", "could not be tried: it asked its model for nothing (log in first)");
+    mute.finds("warn", "it sent no request to its model (log in first)");
 }
 
 #[test]

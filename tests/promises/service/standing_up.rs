@@ -139,5 +139,5 @@ fn what_the_unit_starts_serves_where_the_configuration_says_nothing_else() {
     assert!(machine.path("lib/guard/guard.db").exists());
     let doctor = machine.run("agent", &["doctor", "record"]);
     let said = String::from_utf8_lossy(&doctor.stdout);
-    assert!(said.contains("it is kept by guard, who answers at /run/guard/guard.sock"), "{said}");
+    assert!(said.contains("the record service runs as guard and answers at /run/guard/guard.sock"), "{said}");
 }
