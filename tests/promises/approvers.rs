@@ -171,7 +171,7 @@ fn without_the_passphrase_nothing_is_approved() {
     enrol(&home, "ada", WORDS, None);
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &["wrong horse battery", "none of your", "let me in now"]);
-    assert!(screen.contains("not signed by an approver: that is not the passphrase of ada"), "{screen}");
+    assert!(screen.contains("not signed by an approver: wrong passphrase for ada"), "{screen}");
     assert_eq!(state(&home, &asker.id), State::Waiting);
     // What is below tier 3 wants none.
     let medium = Asker::new(&home, &MEDIUM);
@@ -367,7 +367,7 @@ fn an_ssh_key_signs() {
     let asker = Asker::new(&home, &FLAGGED);
     assert!(approve(&home, &asker.id, &[]).contains("approved: git push"));
     asker.ran();
-    // With another key in its place, ssh-keygen signs and the signature does not hold.
+    // With another key in its place, ssh-keygen signs and the signature is invalid.
     fs::copy(keys.join("id_other"), keys.join("id_work")).unwrap();
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);

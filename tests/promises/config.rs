@@ -170,12 +170,12 @@ fn what_the_machine_locks_can_only_be_tightened() {
         house.problems(),
         [
             "home/.config/guard/config.toml:3: mode: off is laxer than manual, and the machine's configuration locks it; \
-             take the line out, or make it stricter",
+             remove the line, or make it stricter",
             "home/.config/guard/config.toml:2: thresholds.agent: 2.0 is laxer than 1.5, and the machine's configuration \
-             locks it; take the line out, or make it stricter",
+             locks it; remove the line, or make it stricter",
             &format!(
                 "home/.config/guard/config.toml:4: trusted_folders: adds \"{}/a\", but the machine's configuration locks \
-                 it; take the entry out",
+                 it; remove the entry",
                 house.path("home").display()
             )
             .replace(&format!("{}/home", house.folder.path().display()), "home"),
@@ -256,8 +256,8 @@ fn whatever_a_project_would_loosen_is_named_with_file_line_and_key() {
         ("record = \"flagged\"", "record: flagged is laxer than all"),
         ("retention_days = 1", "retention_days: 1 is laxer than 365"),
         ("yolo = true", "yolo: true is laxer than false"),
-        ("[[support]]\nargv = [\"a\"]\nwhy = \"b\"", "support: a project file may only tighten"),
-        ("[[grant]]\nname = \"a\"", "grant: a project file may only tighten"),
+        ("[[support]]\nargv = [\"a\"]\nwhy = \"b\"", "support: a project file can only tighten the policy"),
+        ("[[grant]]\nname = \"a\"", "grant: a project file can only tighten the policy"),
         ("locked = [\"mode\"]", "locked: only the machine's file can lock keys"),
     ];
     for (text, expected) in cases {
@@ -278,7 +278,10 @@ fn how_many_approvers_are_wanted_every_file_may_raise_and_none_may_lower() {
     assert_eq!((found.medium, found.high, found.critical), (2, 3, 2));
     // Nobody but who set it takes it back, locked or not, and what is wrong leaves it as it is.
     house.user("approvals.tier_3 = 1");
-    assert!(house.problems()[0].contains("approvals.tier_3: 1 is laxer than 2, and a user file may only tighten"));
+    assert!(
+        house.problems()[0]
+            .contains("approvals.tier_3: 1 is laxer than 2, and a user file can only tighten the policy")
+    );
     assert_eq!(house.load().policy.approvals.high, 2);
     // What cannot be read, and speaks of it, wants two.
     for wrong in ["approvals.tier_4 = \"two\"", "approvals.tier_4 = 0", "[approvals]\ntier_4 = 2\nmode = "] {
@@ -376,7 +379,7 @@ fn an_unknown_key_is_named_with_the_nearest_one() {
 #[test]
 fn a_wrong_value_says_what_was_expected_and_what_was_found() {
     let cases = [
-        ("mode = \"smart\"", "mode: \"smart\" asks a reviewer, and there is no table [reviewer]"),
+        ("mode = \"smart\"", "mode: \"smart\" needs a reviewer, but there is no table [reviewer]"),
         ("mode = \"clever\"", "mode: expected \"off\", \"smart\" or \"manual\", found \"clever\""),
         ("mode = 1", "mode: expected \"off\", \"smart\" or \"manual\", found 1"),
         ("thresholds = 2.0", "thresholds: expected a table headed [thresholds], found 2.0"),
@@ -395,8 +398,8 @@ fn a_wrong_value_says_what_was_expected_and_what_was_found() {
         ("production = [1]", "production: expected a string, found 1"),
         ("production = [\"\"]", "production: \"\": an entry must not be empty"),
         ("trusted_folders = [\"build\"]", "trusted_folders: \"build\": a directory must be absolute"),
-        ("trusted_folders = [\"/**\"]", "trusted_folders: \"/**\": that is every directory there is"),
-        ("trusted_folders = [\"/a/../..\"]", "trusted_folders: \"/a/../..\": a directory must not hold `..`"),
+        ("trusted_folders = [\"/**\"]", "trusted_folders: \"/**\": it matches every directory"),
+        ("trusted_folders = [\"/a/../..\"]", "trusted_folders: \"/a/../..\": a directory must not contain `..`"),
         ("known_hosts = [\"https://a.example/\"]", "known_hosts: \"https://a.example/\": a host is a name alone"),
         ("known_hosts = [\"*\"]", "known_hosts: \"*\": a host is a name alone"),
         ("support = 1", "support: expected tables headed [[support]], found 1"),
@@ -492,10 +495,10 @@ fn a_grant_that_is_vague_is_refused() {
         ("what", "\"everything\"", "grant.what: expected one of { exact"),
         ("what", "{ exact = \"a\", rule = \"b\" }", "grant.what: expected one of { exact"),
         ("what", "{ glob = \"*\" }", "grant.what: expected one of { exact"),
-        ("what", "{ rule = \"git.*\" }", "grant.what: a rule is named by its whole id"),
+        ("what", "{ rule = \"git.*\" }", "grant.what: expected the complete id of a rule"),
         ("what", "{ exact = \" \" }", "grant.what: expected a string that is not empty"),
         ("where", "\"src\"", "grant.where: \"src\": a directory must be absolute"),
-        ("where", "\"/\"", "grant.where: \"/\": that is every directory there is"),
+        ("where", "\"/\"", "grant.where: \"/\": it matches every directory"),
         ("where", "\"/srv/*\"", "grant.where: one directory, without `*`"),
         ("until", "\"never\"", "grant.until: expected a date such as 2030-12-31, or \"revoked\""),
         ("until", "2030-01-31T12:00:00", "grant.until: a time of day needs a date and an offset"),
@@ -612,7 +615,7 @@ fn a_user_file_that_everyone_can_write_is_worth_a_warning() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     let loaded = house.load();
     assert!(loaded.problems.is_empty());
-    assert!(loaded.warnings[0].message.contains("can be written by everyone"));
+    assert!(loaded.warnings[0].message.contains("is writable by everyone"));
 }
 
 #[test]

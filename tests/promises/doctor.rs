@@ -171,7 +171,11 @@ fn a_guard_that_says_nothing_is_seen_at_every_agent() {
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();
         home.stand_in("guard", "exit 0");
-        fails(&home, &format!("agent.{}", host.name), "guard did not refuse a command that it must refuse: exit 0, without any output");
+        fails(
+            &home,
+            &format!("agent.{}", host.name),
+            "guard did not refuse a command that it must refuse: exit 0, without any output",
+        );
     }
 }
 

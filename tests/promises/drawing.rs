@@ -409,7 +409,7 @@ fn what_cannot_be_understood_is_said_of_its_part() {
     let parts = parts_of("echo a; $PROGRAM b");
     let (_, text, does) = parts.last().unwrap();
     assert_eq!(text, "$PROGRAM b");
-    assert!(does.iter().any(|does| does.starts_with("cannot be understood: ")), "{does:?}");
+    assert!(does.iter().any(|does| does.starts_with("cannot be analysed: ")), "{does:?}");
 }
 
 #[test]

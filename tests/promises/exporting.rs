@@ -414,7 +414,7 @@ fn a_project_names_no_collector_and_takes_none_away_and_nothing_is_sent_unless_i
         std::fs::write(home.path("work/.guard.toml"), format!("[export]\nto = [\"{entry}\"]\n")).unwrap();
         let output = home.guard(&["config", "check"]).output().unwrap();
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        assert!(said.contains("export.to") && said.contains("a project file may only tighten"), "{said}");
+        assert!(said.contains("export.to") && said.contains("a project file can only tighten the policy"), "{said}");
     }
     home.run(&["true"]);
     assert!(rows(&journal.entries()).ends_with(&[2]));

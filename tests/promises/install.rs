@@ -243,22 +243,12 @@ fn a_hook_of_somebody_else_in_the_same_element_stays() {
 #[test]
 fn a_broken_configuration_is_left_alone_and_named_with_its_line() {
     for (agent, name, text, said) in [
-        (
-            "claude",
-            ".claude/settings.json",
-            "{\n  \"a\": 1\n  \"b\": 2\n}\n",
-            "settings.json:3: expected a comma or }",
-        ),
+        ("claude", ".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n", "settings.json:3: expected a comma or }"),
         ("claude", ".claude/settings.json", "[]\n", "settings.json:1: expected an object"),
         ("codex", ".codex/hooks.json", "{\n\"hooks\": []}\n", "hooks.json:2: expected an object"),
         ("kimi", ".kimi-code/config.toml", "a = 1\nb = \n", "config.toml:2: "),
         ("kimi", ".kimi-code/config.toml", "hooks = []\n", "config.toml:1: hooks is not written as [[hooks]] tables"),
-        (
-            "hermes",
-            ".hermes/config.yaml",
-            "a: 1\nhooks: {x: []}\n",
-            "config.yaml:2: the value is not in block style",
-        ),
+        ("hermes", ".hermes/config.yaml", "a: 1\nhooks: {x: []}\n", "config.yaml:2: the value is not in block style"),
         ("cline", ".cline/hooks/PreToolUse", "#!/bin/sh\nexit 0\n", "PreToolUse:1: the file is somebody else's"),
     ] {
         let home = home();

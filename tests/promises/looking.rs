@@ -125,7 +125,7 @@ fn a_row_that_is_not_there_is_told_with_what_is() {
     for word in ["one", "two"] {
         assert!(home.run(&["echo", word]).status.success());
     }
-    assert_eq!(said(&["3"]), "guard: the record has no row 3: the newest is 2 (guard log lists them)\n");
+    assert_eq!(said(&["3"]), "guard: the record has no row 3: the newest is 2 (guard log lists the rows)\n");
     assert!(said(&["x"]).contains("expected the number of a row, as guard log lists it"));
     assert!(home.prints(&["log", "show"], 0).contains("echo two"));
 }

@@ -95,7 +95,10 @@ fn what_is_pruned_leaves_the_rest_provable_and_is_told() {
     assert!(home.prints(&["log", "show", "36"], 0).contains("rows 1 to 30"));
     let gone = home.guard(&["log", "show", "7"]).output().unwrap();
     let said = String::from_utf8_lossy(&gone.stderr).into_owned();
-    assert!(gone.status.code() == Some(125) && said.contains("row 7 was pruned: guard log show 36 says why"), "{said}");
+    assert!(
+        gone.status.code() == Some(125) && said.contains("row 7 was pruned; see guard log show 36 says why"),
+        "{said}"
+    );
 
     assert_eq!(home.prints(&["log", "prune"], 0), "No rows are old enough to delete.\n");
     assert!(home.run(&["true"]).status.success());

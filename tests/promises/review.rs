@@ -238,7 +238,7 @@ fn it_follows_the_size_of_the_window_and_leaves_no_control_character_of_a_comman
         terminal.signal(Signal::SIGWINCH);
         terminal.settle(Duration::from_millis(300));
         let screen = terminal.screen();
-        assert!(screen.contains("guard: 1 command waits") && screen.contains(&asker.id), "{columns}x{rows}:\n{screen}");
+        assert!(screen.contains("guard: 1 request") && screen.contains(&asker.id), "{columns}x{rows}:\n{screen}");
         assert!(screen.lines().count() <= usize::from(rows), "{screen}");
     }
     assert!(!String::from_utf8_lossy(&terminal.raw).contains("\x1b[31m"), "a colour");
@@ -376,7 +376,7 @@ fn from_inside_a_guarded_session_there_is_no_review() {
     let home = home();
     let mut terminal = review(&home, 80, 24, &[("CLAUDECODE", "1")]);
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
-    assert!(terminal.screen().contains("no answer is taken from here"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("an answer from here is not accepted"), "{}", terminal.screen());
 }
 
 #[test]
@@ -393,7 +393,7 @@ fn what_timed_out_is_told_apart_and_stands_behind_what_still_waits() {
     let place = |id: &str| pending.find(id).unwrap_or_else(|| panic!("{id}: {pending}"));
     assert!(place(&waits.id) < place(&gone), "{pending}");
     let mut terminal = review(&home, 80, 24, &[]);
-    terminal.wait_for("guard: 1 command waits, 1 timed out");
+    terminal.wait_for("guard: 1 request, 1 timed out");
     let screen = terminal.screen();
     assert!(screen.find(&waits.id).unwrap() < screen.find(&gone).unwrap(), "{screen}");
     // The one that waits is what the cursor stands on.

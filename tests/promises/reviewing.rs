@@ -93,9 +93,9 @@ fn a_person_answers_without_waiting_for_it() {
 #[test]
 fn what_it_does_not_approve_comes_to_the_card_with_its_opinion_marked() {
     for (script, line) in [
-        (says("warn"), "a machine's opinion (mill): a person should decide: warn: as the mill has it"),
-        ("echo nonsense".to_owned(), "no opinion of a machine (mill): it printed no JSON"),
-        (format!("{}; exit 1", says("approve")), "no opinion of a machine (mill): it approved but failed"),
+        (says("warn"), "reviewer's opinion (mill): a person should decide: warn: as the mill has it"),
+        ("echo nonsense".to_owned(), "no reviewer's opinion (mill): it printed no JSON"),
+        (format!("{}; exit 1", says("approve")), "no reviewer's opinion (mill): it approved but failed"),
     ] {
         let home = home(&script);
         let mut terminal = seen(&home, &MIDDLE);
@@ -128,7 +128,7 @@ fn what_it_may_do_is_told_before_anything_runs() {
             middle,
             "settles",
             "(the reviewer is asked first)",
-            "The reviewer is asked first: its yes lets it run this once",
+            "Guard asks the reviewer first: its yes lets it run this once",
         ),
         (
             "git push --force",

@@ -156,5 +156,7 @@ fn a_newer_version_is_told_where_a_program_that_knows_is_configured_and_asked_on
     assert_eq!((&doctor["findings"][0]["status"], times()), (&"warn".into(), 1), "{doctor}");
     // A project has no say in it.
     std::fs::write(home.path("work/.guard.toml"), "[update]\ncommand = [\"true\"]\n").unwrap();
-    assert!(home.prints(&["config", "check"], 1).contains("update.command: a project file may only tighten"));
+    assert!(
+        home.prints(&["config", "check"], 1).contains("update.command: a project file can only tighten the policy")
+    );
 }

@@ -205,10 +205,7 @@ fn through_the_files(ward: &Ward, _: &Scratch) -> Finding {
         .map(|file| file.display().to_string())
         .collect();
     if writable.is_empty() {
-        return Finding::ok(
-            "approval.files",
-            "this account cannot write guard's files or the agents' configuration",
-        );
+        return Finding::ok("approval.files", "this account cannot write guard's files or the agents' configuration");
     }
     let says = format!(
         "guard asks before an agent writes them, but a program of this account that bypasses guard can write {}",

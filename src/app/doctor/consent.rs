@@ -104,10 +104,9 @@ impl Asked<'_> {
         }
         match within(known, "trusted_hash") {
             Some(DeValue::String(trusted)) if trusted.as_ref() == hash => None,
-            Some(_) => obstacle(
-                format!("{title} skips the hook, because it changed after you trusted it"),
-                &trust.remedy,
-            ),
+            Some(_) => {
+                obstacle(format!("{title} skips the hook, because it changed after you trusted it"), &trust.remedy)
+            }
             None => untrusted(),
         }
     }

@@ -29,8 +29,14 @@ pub fn names() -> PossibleValuesParser {
 pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
     let gateway = match gateway::find() {
         Ok(gateway) => gateway,
-        Err(why) => return vec![Finding::fail("live", why, "the stand-in for a model is part of the gateway, which \
-                                                            is not installed")],
+        Err(why) => {
+            return vec![Finding::fail(
+                "live",
+                why,
+                "the stand-in for a model is part of the gateway, which \
+                                                            is not installed",
+            )];
+        }
     };
     let wanted = |agent: &&Agent| match named {
         [] => ward.places.program_of(agent).is_some(),

@@ -84,8 +84,14 @@ fn record(ward: &Ward) -> Vec<Finding> {
         }
         Ok(audit) => {
             let first = audit.faults.first().map(ToString::to_string).unwrap_or_default();
-            Finding::fail("record", format!("the record was changed after it was written: \
-                                             {first}"), "guard verify lists all problems")
+            Finding::fail(
+                "record",
+                format!(
+                    "the record was changed after it was written: \
+                                             {first}"
+                ),
+                "guard verify lists all problems",
+            )
         }
         Err(error) => Finding::fail("record", error.to_string(), remedy),
     };
@@ -123,8 +129,12 @@ fn rules(ward: &Ward) -> Vec<Finding> {
     let policy = engine.policy();
     if policy.mode == Mode::Off {
         let says = "mode is off: everything up to tier 3 runs without asking";
-        findings.push(Finding::warn("config", says, "set mode = \"manual\" in the file that guard config show mode \
-                                                     prints"));
+        findings.push(Finding::warn(
+            "config",
+            says,
+            "set mode = \"manual\" in the file that guard config show mode \
+                                                     prints",
+        ));
     }
     if policy.yolo {
         let says = "yolo is set: commands that cannot be undone may run without asking";
@@ -175,8 +185,11 @@ fn reviewer(ward: &Ward) -> Vec<Finding> {
         }
     }
     if findings.is_empty() {
-        let says = format!("{} reviews the commands that it may decide; guard reviewer test tests \
-                            it", reviewer.name());
+        let says = format!(
+            "{} reviews the commands that it may decide; guard reviewer test tests \
+                            it",
+            reviewer.name()
+        );
         findings.push(Finding::ok("config", says));
     }
     findings
@@ -218,13 +231,8 @@ fn person(ward: &Ward) -> Vec<Finding> {
     }
     let wait = ward.engine.policy().queue_wait;
     if wait > 0 {
-        let says =
-            format!("{terminal}; requests from here wait {wait} s in the queue for an answer elsewhere");
-        return vec![Finding::warn(
-            "person",
-            says,
-            "keep guard review open at a terminal to answer",
-        )];
+        let says = format!("{terminal}; requests from here wait {wait} s in the queue for an answer elsewhere");
+        return vec![Finding::warn("person", says, "keep guard review open at a terminal to answer")];
     }
     vec![Finding::warn(
         "person",

@@ -81,24 +81,20 @@ impl Shims<'_> {
             }
             for link in links {
                 if !dry_run {
-                    fs::remove_file(&link)
-                        .map_err(|error| format!("cannot remove {}: {error}", link.display()))?;
+                    fs::remove_file(&link).map_err(|error| format!("cannot remove {}: {error}", link.display()))?;
                 }
                 say(&format!("{} {}", if dry_run { "would remove" } else { "removed" }, link.display()))?;
             }
             for (path, text) in self.scripts(SHELLS.iter().map(|(name, _)| *name)) {
                 if !dry_run && fs::read_to_string(&path).is_ok_and(|old| old == text) {
-                    fs::remove_file(&path)
-                        .map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
+                    fs::remove_file(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
                     self.forget(&path);
                 }
             }
             // Only an empty one goes.
             let _ = fs::remove_dir(self.folder.join(SCRIPTS));
             let _ = fs::remove_dir(self.folder);
-            say(
-                "Remove the lines with this directory from your shell's startup file and from the agents' settings.",
-            )?;
+            say("Remove the lines with this directory from your shell's startup file and from the agents' settings.")?;
             return Ok(exit::ALLOW);
         }
         let made = self.make(dry_run)?;
@@ -208,8 +204,12 @@ impl Shims<'_> {
     /// The lines that open each door.
     fn doors(&self, names: &[&str]) -> Vec<String> {
         let mut lines = vec![
-            format!("{}: {} now start guard. To use them, add one of these \
-                     lines:", self.folder.display(), names.join(", ")),
+            format!(
+                "{}: {} now start guard. To use them, add one of these \
+                     lines:",
+                self.folder.display(),
+                names.join(", ")
+            ),
             String::new(),
         ];
         // Agents that are opened alike share a line.

@@ -44,7 +44,7 @@ fn a_test_message_goes_out_is_changed_and_cannot_be_answered() {
     assert!(card.text.contains("Nothing runs, whatever you press"), "{}", card.text);
     let edit = bot.server.asked("/editMessageText").pop().unwrap();
     assert!(edit.text.contains("guard doctor was here") && edit.body["message_id"].is_number(), "{}", edit.text);
-    assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "this button is none of guard's");
+    assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "this is not a button of guard");
     // Without a gateway the same is tried from the outside, and nothing that waits counts as read.
     house.end("-TERM");
     let before = bot.server.asked("/getUpdates").len();
@@ -76,7 +76,7 @@ fn each_fault_of_a_channel_is_named() {
     let told = said(&house, "channel.tg");
     assert!(told.starts_with("fail: ") && told.contains("no answer would be heard: getUpdates: 409"), "{told}");
     bot.server.fail("/sendMessage", 429, "{\"ok\":false,\"parameters\":{\"retry_after\":30}}");
-    assert_eq!(said(&house, "channel.tg"), "warn: telegram: too many messages: again in 30 s");
+    assert_eq!(said(&house, "channel.tg"), "warn: telegram: too many messages; try again in 30 s");
     bot.server.fail("/sendMessage", 200, "{ this is no JSON");
     assert!(said(&house, "channel.tg").starts_with("fail: "));
     let config = std::fs::read_to_string(house.path("home/.config/guard/gateway.toml")).unwrap();

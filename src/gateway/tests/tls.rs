@@ -148,7 +148,7 @@ fn a_certificate_that_was_renewed_counts_from_sighup_on_and_a_broken_one_is_refu
     // Where it listens stays, and it says so.
     house.write_config("");
     serving.hup();
-    let told = "is read anew; what stands there now of listen and certificate holds from the next start on";
+    let told = "is read anew; changes of listen and certificate take effect after a restart";
     until(|| serving.said.lock().unwrap().contains(told));
 }
 

@@ -113,9 +113,9 @@ impl PromptLoop<'_> {
             }
             Entry::Confirm => format!("y allow always, n no; then Enter ({} s):", self.left()),
             Entry::Overrule(_) => {
-                format!("The reviewer says no. To run it all the same, say why, then Enter ({} s):", self.left())
+                format!("The reviewer denied it. To run it anyway, type a reason, then Enter ({} s):", self.left())
             }
-            Entry::Words(_) => format!("Why not? ({} s):", self.left()),
+            Entry::Words(_) => format!("Reason for denying? ({} s):", self.left()),
             Entry::Word { word, .. } => format!("To run it, type {word} and press Enter ({} s):", self.left()),
         };
         let mut out = String::from("\r\n");

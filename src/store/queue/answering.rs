@@ -21,19 +21,19 @@ impl Queue {
     /// It cannot be told: the command must not run.
     pub fn take(&self, store: &Store, id: &str, digest: &Digest, bindings: &Bindings) -> Result<Found, StoreError> {
         let Some(now) = self.find(id)? else {
-            return Ok(Found::Void { what: "the request is gone from the queue".to_owned() });
+            return Ok(Found::Void { what: "the request is no longer in the queue".to_owned() });
         };
         match now.state {
             State::Waiting => Ok(Found::Waiting),
             State::Late => Ok(Found::Late),
             State::Denied => Ok(Found::No { by: now.decided_by.unwrap_or_default(), words: now.words }),
-            State::Used | State::Lapsed => Ok(Found::Void { what: format!("the answer to {id} is used up") }),
+            State::Used | State::Lapsed => Ok(Found::Void { what: format!("the answer to {id} was already used") }),
             State::Void => Ok(Found::Void { what: now.words.unwrap_or_default() }),
             State::Approved => {
                 let last = now.answer.unwrap_or(0);
                 let rows = if now.given.is_empty() { vec![last] } else { now.given };
                 let Some(answered) = answered(store, &rows, id, digest, bindings)? else {
-                    let what = "the answer was not written by guard, or was given for another command";
+                    let what = "the answer was not written by guard, or is for another command";
                     self.void(id, what)?;
                     return Ok(Found::Void { what: what.to_owned() });
                 };
@@ -46,7 +46,7 @@ impl Queue {
                 let first = taken == 1 && store.use_answers(&rows, Timestamp::now())?;
                 Ok(match first {
                     true => Found::Yes(answered),
-                    false => Found::Void { what: format!("the answer to {id} is used up") },
+                    false => Found::Void { what: format!("the answer to {id} was already used") },
                 })
             }
         }

@@ -145,7 +145,7 @@ impl Queue {
                     }
                     // What was signed for one asking is not for another, which therefore bears another name.
                     State::Waiting | State::Late if known.approvals.max(new.approvals) > 1 => {
-                        settle(connection, &known.id, "it was asked anew")?;
+                        settle(connection, &known.id, "it was requested again")?;
                     }
                     State::Waiting | State::Late => again = Some(known.id),
                     _ => {}

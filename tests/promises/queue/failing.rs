@@ -57,7 +57,7 @@ fn a_queue_that_is_spoiled_while_it_waits_lets_nothing_run() {
     let home = super::stage::home();
     let asker = Asker::new(&home, &FLAGGED);
     Connection::open(home.data().join("queue.db")).unwrap().execute_batch("DELETE FROM request").unwrap();
-    asker.refused("the request is gone from the queue");
+    asker.refused("the request is no longer in the queue");
     assert_eq!(home.ran(), 0);
 }
 

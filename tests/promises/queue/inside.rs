@@ -34,7 +34,7 @@ fn through_a_pipe_and_without_a_terminal_nothing_is_answered() {
     let output = apart(home.guard(&["approve", id])).output().unwrap();
     assert_eq!(output.status.code(), Some(126));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("no answer is taken from here: there is no terminal"), "{said}");
+    assert!(said.contains("an answer from here is not accepted: there is no terminal"), "{said}");
     is_refused(&home, id, "there is no terminal", 1);
     // yes | guard approve, without a terminal and on one.
     let piped = |home: &Home| {

@@ -38,7 +38,7 @@ fn it_does_not_begin_where_somebody_else_could_take_its_place() {
     fails(&machine, "guard", &[], "is accessible to others (mode 750): chmod 700");
     mode("var/guard", 0o700);
     std::fs::write(machine.path("run/guard.sock"), "").unwrap();
-    fails(&machine, "guard", &[], "something else than a socket is there");
+    fails(&machine, "guard", &[], "it is not a socket");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn it_does_not_begin_without_people_who_exist() {
     for (lines, why) in [
         ("", "names no approvers"),
         ("approvers = [\"nobody-there\"]\n", "account nobody-there"),
-        ("approvers = [\"guard\"]\n", "the account of the service approves nothing"),
+        ("approvers = [\"guard\"]\n", "the service's own account cannot be an approver"),
         ("approvers = [\"ada\"]\nfolder = \"/x\"\n", "no such key"),
         ("approvers = [\"ada\"]\ngateway = \"nobody-there\"\n", "account nobody-there"),
         ("approvers = [\"ada\"]\ngateway = \"ada\"\n", "the gateway runs as neither root, nor"),
@@ -63,7 +63,7 @@ fn it_does_not_begin_without_people_who_exist() {
 fn it_ends_when_it_is_told_to_and_leaves_no_socket() {
     let Some(mut machine) = Machine::new() else { return };
     let second = machine.serve("guard", &[]).output().unwrap();
-    assert!(String::from_utf8_lossy(&second.stderr).contains("somebody listens there already"), "{second:?}");
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another process already listens there"), "{second:?}");
     let pid = Pid::from_raw(machine.service().id().cast_signed());
     kill(pid, Signal::SIGTERM).unwrap();
     assert_eq!(machine.service().wait().unwrap().code(), Some(0));

@@ -77,8 +77,12 @@ impl Model {
         let line = match self.lines.recv_timeout(BEAT) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
-            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the stand-in for a model has \
-             stopped")),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other(
+                    "the stand-in for a model has \
+             stopped",
+                ));
+            }
         };
         let word: Value = serde_json::from_str(&line).unwrap_or_default();
         Ok(match () {

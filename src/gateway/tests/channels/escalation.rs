@@ -60,7 +60,11 @@ fn what_nobody_answered_is_refused_and_told_to_whom_its_tier_wants() {
     house.stand_in("xdg-open", "echo ran >> \"$HOME/ran\"");
     unanswered(&house, "xdg-open tel:988");
     for name in ["first", "second"] {
-        until(|| got(&house, name, "notice").iter().any(|line| line.contains("A decision for a person waits no more")));
+        until(|| {
+            got(&house, name, "notice")
+                .iter()
+                .any(|line| line.contains("A request that needs a person's decision timed out"))
+        });
         assert!(got(&house, name, "request.filed").iter().any(|line| line.contains("tel:988")), "{name}");
     }
 }
