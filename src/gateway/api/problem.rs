@@ -51,7 +51,7 @@ pub const KINDS: [(&str, u16, &str); 25] = [
     ("no-websocket", 426, "WebSocket required"),
     ("too-many", 429, "Too many requests"),
     ("broken", 500, "Internal error"),
-    ("failed", 503, "guard cannot answer now"),
+    ("failed", 503, "guard is unavailable"),
 ];
 
 impl Problem {
@@ -59,7 +59,7 @@ impl Problem {
     #[must_use]
     pub fn new(kind: &str, detail: impl Into<String>) -> Self {
         let known = KINDS.iter().find(|(word, ..)| *word == kind);
-        let (word, status, title) = known.copied().unwrap_or(("failed", 503, "guard cannot answer now"));
+        let (word, status, title) = known.copied().unwrap_or(("failed", 503, "guard is unavailable"));
         Self {
             kind: format!("urn:guard:problem:{word}"),
             title,
