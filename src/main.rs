@@ -1,4 +1,4 @@
-//! The street door: what was typed is read, done, and ends in an exit code.
+//! The entry point: what was typed is read, done, and ends in an exit code.
 //!
 //! With the GNU C library the program begins without Rust's own runtime, which looks for the ends of the stack before
 //! every command: guard limits its depth itself.
@@ -113,17 +113,17 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Trust(args) => unless_unread(trust::run(args)).map_err(|error| error.to_string()),
         Verb::Learn(args) => unless_unread(learn::run(args)).map_err(|error| error.to_string()),
         Verb::Wait(args) => wait::run(args).map_err(|error| error.to_string()),
-        Verb::Patterns(args) => Engine::open().map_err(|error| error.to_string()).and_then(|road| {
+        Verb::Patterns(args) => Engine::open().map_err(|error| error.to_string()).and_then(|engine| {
             // The account's own directory comes first; the one that HOME names is a user's too where the account has
             // none.
-            let own = road
+            let own = engine
                 .config()
                 .places
                 .iter()
                 .rfind(|place| place.layer == Layer::User)
                 .map(|place| place.patterns.clone());
-            let shelf = patterns::Shelf { catalog: &road.catalog, broken: road.broken(), own: own.as_deref() };
-            patterns::run(args, &shelf).map_err(|error| error.to_string())
+            let sources = patterns::Sources { catalog: &engine.catalog, broken: engine.broken(), own: own.as_deref() };
+            patterns::run(args, &sources).map_err(|error| error.to_string())
         }),
         Verb::Setup(args) => setup::run(args).map_err(|error| error.to_string()),
         Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),

@@ -114,11 +114,11 @@ impl Approvals {
             return Ok(Err(too_late(pending.tier)));
         }
         let Some(whole) = self.queue.whole(&pending.id)?.filter(|_| pending.state.is_open()) else {
-            return Ok(Err(if pending.state.is_open() { foreign_version() } else { settled(pending) }));
+            return Ok(Err(if pending.state.is_open() { other_version() } else { settled(pending) }));
         };
         let invocation = &whole.invocation;
         // Of another account's files this one may see less: what it was judged by there is checked there, before it runs.
-        let is_foreign = self.queue.is_shared() && invocation.uid != self.engine.caller.account.uid;
+        let is_others = self.queue.is_shared() && invocation.uid != self.engine.caller.account.uid;
         let caller = Caller {
             cwd: invocation.cwd.clone(),
             env: invocation.env.clone(),
@@ -128,10 +128,10 @@ impl Approvals {
             terminal: Situation::NoTerminal,
             ancestors: Vec::new(),
         };
-        let engine = if is_foreign { Engine::of_a_stranger(caller) } else { Engine::of(caller) };
+        let engine = if is_others { Engine::of_a_stranger(caller) } else { Engine::of(caller) };
         let judgment = engine.judge(invocation).judgment;
         // What is hidden of a tool's input is not here: the guard that waits has it, and judges it once more.
-        let (digest, bindings) = if is_foreign || invocation.hides_here() {
+        let (digest, bindings) = if is_others || invocation.hides_here() {
             (whole.digest, whole.bindings.clone())
         } else {
             let bindings = Bindings::of(&judgment, folder_identity(&invocation.cwd));
@@ -168,7 +168,7 @@ impl Approvals {
         let same = |one: &Pending| one.id != pending.id && one.state == State::Waiting && one.is_same(pending);
         let more = self.queue.list(Timestamp::now())?.iter().filter(|one| same(one)).count();
         let approvals = wanted;
-        Ok(Ok(Shown { whole, engine, judgment, digest, bindings, waited_for, more, approvals, signed, is_foreign }))
+        Ok(Ok(Shown { whole, engine, judgment, digest, bindings, waited_for, more, approvals, signed, is_others }))
     }
 
     /// Asks about one request on the card. A plain yes there reaches as far as `scope` says.
@@ -194,7 +194,7 @@ impl Approvals {
             Reply::Once => self.allow(one, scope, None, report),
             Reply::Overruled { words } => self.allow(one, AnswerScope::Once, Some(&words), report),
             Reply::Settled => {
-                report.no(one.id(), "not approved: already answered elsewhere");
+                report.no(one.id(), "not approved: not approved: already answered elsewhere");
                 Ok(())
             }
             Reply::Session => {
@@ -247,7 +247,7 @@ impl Approvals {
         if sign::is_wanted(&enrolled, scope.signed_as(one.tier()), one.approvals) {
             // What is signed is what was shown here. Of another account's command the asker knows what that is.
             let shown = Fresh::of(one.whole.fresh.nonce, &one.whole.invocation, &one.judgment.risk);
-            let fresh = if one.is_foreign { one.whole.fresh } else { shown };
+            let fresh = if one.is_others { one.whole.fresh } else { shown };
             let message = one.whole.approval(&fresh, &one.digest, &one.bindings, scope).message();
             match sign::sign(&enrolled, &format!("To approve {}", one.id()), &message, &one.signed) {
                 Ok(signed) => {
@@ -370,7 +370,7 @@ fn too_late(tier: Tier) -> String {
 }
 
 /// What another version of guard filed cannot be read, and nothing that cannot be shown is approved.
-fn foreign_version() -> String {
+fn other_version() -> String {
     "the request was made by another version of guard and cannot be read; run the command again".to_owned()
 }
 

@@ -11,7 +11,7 @@ use super::approver::sign;
 use super::authorize::folder_identity;
 use super::engine::Engine;
 use super::queue;
-use super::reviewer::{self, Review, Settles};
+use super::reviewer::{self, Advice, Review};
 use crate::judge::Judgment;
 use crate::judge::answer_scope::{AnswerScope, NotOffered};
 use crate::judge::approved::{Approved, Until, exactly};
@@ -77,7 +77,7 @@ pub fn ask(
     {
         return Asked::No(Refusal::NoOne { why });
     }
-    if let Settles::Runs(approved) = review.quickly() {
+    if let Advice::Runs(approved) = review.quickly() {
         return Asked::Reviewed(approved);
     }
     let situation = &engine.caller.terminal;
@@ -103,13 +103,13 @@ pub fn ask(
         let why = situation.to_string();
         why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned()
     };
-    match review.settle() {
-        Settles::Runs(approved) => Asked::Reviewed(approved),
-        Settles::Refused(refusal) => {
+    match review.advice() {
+        Advice::Runs(approved) => Asked::Reviewed(approved),
+        Advice::Refused(refusal) => {
             let opinion = review.opinion.as_ref();
             Asked::No(reviewer::overrulable(engine, invocation, judgment, refusal, opinion))
         }
-        Settles::Open => {
+        Advice::Open => {
             let wait = queue::Wait { opinion: review.opinion.clone(), ..wait(&why) };
             queue::ask(engine, invocation, judgment, prompt, &wait)
         }
@@ -192,12 +192,12 @@ fn at_the_terminal(
         Answer::Once => yes(None),
         Answer::Overruled { words } => allowed(None, Some(format!("against the reviewer's denial: {words}"))),
         Answer::Settled => match review.outcome() {
-            Settles::Runs(approved) => {
+            Advice::Runs(approved) => {
                 terminal::say_yes(&answer, &view.command, &look);
                 Asked::Reviewed(approved)
             }
-            Settles::Refused(refusal) => Asked::No(refusal),
-            Settles::Open => Asked::No(Refusal::Changed { what: "what the reviewer may decide".to_owned() }),
+            Advice::Refused(refusal) => Asked::No(refusal),
+            Advice::Open => Asked::No(Refusal::Changed { what: "what the reviewer may decide".to_owned() }),
         },
         Answer::Session => yes(session.filter(|_| may_grant)),
         Answer::Always => yes(always.filter(|_| may_grant)),

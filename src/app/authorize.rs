@@ -1,7 +1,7 @@
 //! From a judged command to one that may run now: decided, asked about where a person must be, judged again then, and
 //! written down.
 //!
-//! What may not enter: running it. What is refused has been said and written down when [`settle`] returns.
+//! What may not enter: running it. What is refused has been said and written down when [`authorize`] returns.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ pub struct RunOptions {
 ///
 /// # Errors
 /// The exit code of a refusal, which has been said.
-pub fn settle(
+pub fn authorize(
     engine: &Engine,
     invocation: Invocation,
     manner: RunOptions,
@@ -293,7 +293,7 @@ fn record(
         shape: shape.as_deref(),
         ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
     };
-    write_down(engine, &row, |keeper| keeper.intent(&row))
+    write_down(engine, &row, |backend| backend.intent(&row))
 }
 
 /// For how long, as the record counts it.
@@ -317,7 +317,7 @@ pub(super) fn write_down(
         return Ok(Receipt::Unrecorded);
     }
     let written = engine.store().map_err(ToString::to_string);
-    match written.and_then(|keeper| write(keeper).map_err(|error| error.to_string())) {
+    match written.and_then(|backend| write(backend).map_err(|error| error.to_string())) {
         Ok(receipt) => {
             deliver::at_once(engine, receipt.row());
             Ok(receipt)

@@ -1,6 +1,6 @@
 //! `guard doctor`: whether guard is asked, by everyone who should ask, and whether it can do its work.
 //!
-//! Nothing here looks at how something is set up and calls it well: each door is tried with a word that must be refused
+//! Nothing here looks at how something is set up and calls it well: each entry point is tried with a word that must be refused
 //! (`guard-canary deny`, which no program bears) and one that must pass. What may not enter: changing anything. What a
 //! check finds is a finding with its remedy. With `--live` the agents themselves are run (`live`).
 

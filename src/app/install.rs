@@ -134,11 +134,11 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
         ));
     }
     if agent == Some("mcp") {
-        let keeper = Backups::new(&data.join("mcp"));
-        return mcp::Install { args, places: &places, keeper, look: look() }.run();
+        let backups = Backups::new(&data.join("mcp"));
+        return mcp::Install { args, places: &places, backups, look: look() }.run();
     }
     let shims = data.join("shims");
-    let wirer = Wirer { places, keeper: Backups::new(&data), uninstall: args.uninstall, project: args.project };
+    let wirer = Wirer { places, backups: Backups::new(&data), uninstall: args.uninstall, project: args.project };
     let session = Session { args, caller: &caller, wirer, shims, look: look() };
     if args.all { session.all() } else { session.one() }
 }
@@ -260,7 +260,7 @@ impl Session<'_> {
                     out,
                     "  {} before the change: {}",
                     change.path.display(),
-                    self.wirer.keeper.copy(&change.path).display()
+                    self.wirer.backups.copy(&change.path).display()
                 )?;
             }
         }
@@ -284,8 +284,8 @@ impl Session<'_> {
         for line in &made.changed {
             writeln!(out, "  {line}")?;
         }
-        if let Some(door) = shims.door(host.agent, &made.names) {
-            writeln!(out, "  {door}")?;
+        if let Some(line) = shims.entry_point(host.agent, &made.names) {
+            writeln!(out, "  {line}")?;
         }
         writeln!(
             out,

@@ -106,7 +106,7 @@ pub enum PatternsError {
 /// What `guard patterns` works on: the catalog as it holds for the caller, what is wrong with any file of it, and where
 /// the caller's own files are.
 #[derive(Debug)]
-pub struct Shelf<'a> {
+pub struct Sources<'a> {
     pub catalog: &'a Catalog,
     /// What is wrong with pattern files, a sentence each.
     pub broken: &'a [String],
@@ -118,28 +118,28 @@ pub struct Shelf<'a> {
 ///
 /// # Errors
 /// [`PatternsError`].
-pub fn run(args: &PatternsArgs, shelf: &Shelf<'_>) -> Result<u8, PatternsError> {
-    match print(args, shelf) {
+pub fn run(args: &PatternsArgs, sources: &Sources<'_>) -> Result<u8, PatternsError> {
+    match print(args, sources) {
         // Whoever reads it has seen enough.
         Err(PatternsError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
         other => other,
     }
 }
 
-fn print(args: &PatternsArgs, shelf: &Shelf<'_>) -> Result<u8, PatternsError> {
+fn print(args: &PatternsArgs, sources: &Sources<'_>) -> Result<u8, PatternsError> {
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
     let mut out = Out { to: io::BufWriter::new(io::stdout().lock()), look };
     let mut code = match &args.what {
-        What::List(args) => list::list(args, shelf.catalog, &mut out),
-        What::Show(args) => list::show(args, shelf.catalog, &mut out),
-        What::Test(args) => test::run(args, shelf, &mut out),
-        What::New(args) => new::run(args, shelf, &mut out),
+        What::List(args) => list::list(args, sources.catalog, &mut out),
+        What::Show(args) => list::show(args, sources.catalog, &mut out),
+        What::Test(args) => test::run(args, sources, &mut out),
+        What::New(args) => new::run(args, sources, &mut out),
     }?;
     // Without a file of their own choice, all that holds is tested: what cannot be read does not hold.
-    if matches!(&args.what, What::Test(test) if test.file.is_none()) && !shelf.broken.is_empty() {
+    if matches!(&args.what, What::Test(test) if test.file.is_none()) && !sources.broken.is_empty() {
         code = code.max(exit::ASK);
     }
-    for problem in shelf.broken {
+    for problem in sources.broken {
         writeln!(io::stderr(), "guard: {problem}")?;
     }
     out.to.flush()?;

@@ -212,8 +212,8 @@ impl<'a> Asking<'a> {
         let digest = invocation.digest(&judgment.facts.expanded);
         let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
         let begin = |time: Duration| Wakeup::begin(time).map_err(|error| error.to_string());
-        // Whoever signs here does so on the terminal, which the bell would keep signals from.
-        let mut bell = if signed_here { None } else { Some(begin(wait.time)?) };
+        // Whoever signs here does so on the terminal, which the wakeup would keep signals from.
+        let mut wakeup = if signed_here { None } else { Some(begin(wait.time)?) };
         let begun = Instant::now();
         let now = Timestamp::now();
         let mut nonce = [0; 16];
@@ -267,7 +267,7 @@ impl<'a> Asking<'a> {
                     if let Err(refusal) = self.sign(&queue, &id, &signing, (&digest, &bindings))? {
                         return Ok(Asked::No(refusal));
                     }
-                    bell = Some(begin(wait.time.saturating_sub(begun.elapsed()))?);
+                    wakeup = Some(begin(wait.time.saturating_sub(begun.elapsed()))?);
                 }
                 // Who is told of one of several knows of all of them.
                 if !twins
@@ -314,16 +314,16 @@ impl<'a> Asking<'a> {
             digest,
             bindings,
         };
-        let mut bell = match bell {
-            Some(bell) => bell,
+        let mut wakeup = match wakeup {
+            Some(wakeup) => wakeup,
             None => begin(wait.time)?,
         };
-        let lost = match queue.listen(&id, &mut bell) {
+        let lost = match queue.listen(&id, &mut wakeup) {
             Err(_) if queue.is_shared() => Some(Instant::now()),
             listening => listening.map(|()| None).map_err(told)?,
         };
-        let asked = waiting.until(&mut bell, wait, lost);
-        bell.take_down();
+        let asked = waiting.until(&mut wakeup, wait, lost);
+        wakeup.take_down();
         asked
     }
 
@@ -412,19 +412,19 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     /// Waits for the answer. `lost` says since when nothing is heard of the request.
-    fn until(&self, bell: &mut Wakeup, wait: &Wait, mut lost: Option<Instant>) -> Result<Asked, String> {
+    fn until(&self, wakeup: &mut Wakeup, wait: &Wait, mut lost: Option<Instant>) -> Result<Asked, String> {
         let (queue, id) = (self.queue, self.id);
         let told = |error: StoreError| error.to_string();
         loop {
             match self.look() {
                 Ok(Some(asked)) => return Ok(asked),
-                Ok(None) if lost.is_some() && queue.listen(id, bell).is_ok() => lost = None,
+                Ok(None) if lost.is_some() && queue.listen(id, wakeup).is_ok() => lost = None,
                 Ok(None) => {}
                 // A service that is started anew knows of the request still.
                 Err(_) if queue.is_shared() && lost.get_or_insert_with(Instant::now).elapsed() < RESTART => {}
                 Err(why) => return Err(why),
             }
-            match bell.wait().map_err(|error| error.to_string())? {
+            match wakeup.wait().map_err(|error| error.to_string())? {
                 Heard::Ring => {}
                 Heard::Time => {
                     // An answer that came in the last moment is one.

@@ -175,7 +175,7 @@ impl<'a> Replay<'a> {
 
     /// What guard would do. Where the directory is gone, or not known, nothing of the world is asked: what is there now
     /// is not what was there then.
-    fn judge(&self, what: &What, cwd: Option<&Path>, looks: bool) -> Result<Verdict, String> {
+    fn judge(&self, what: &What, cwd: Option<&Path>, is_there: bool) -> Result<Verdict, String> {
         let request = match what {
             What::Line(text) => self.engine.plain_line(text.into()).map_err(|error| error.to_string())?,
             What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
@@ -196,7 +196,7 @@ impl<'a> Replay<'a> {
             invocation.cwd = cwd.to_owned();
             invocation.env.variables.insert("PWD".into(), cwd.into());
         }
-        let judgment = if looks {
+        let judgment = if is_there {
             self.engine.work_out(&invocation)
         } else {
             judge(&invocation, &self.engine.catalog, self.engine.policy(), &Answers::none())
@@ -220,7 +220,7 @@ impl Sink for Replay<'_> {
         {
             return;
         }
-        let looks = match &ran.cwd {
+        let is_there = match &ran.cwd {
             Some(cwd) => {
                 let there = self.there.entry(cwd.clone()).or_insert_with(|| cwd.is_absolute() && cwd.is_dir());
                 if !*there {
@@ -236,7 +236,7 @@ impl Sink for Replay<'_> {
         let key = (ran.cwd, ran.what);
         let verdict = match self.known.get(&key) {
             Some(verdict) => verdict.clone(),
-            None => match self.judge(&key.1, key.0.as_deref(), looks) {
+            None => match self.judge(&key.1, key.0.as_deref(), is_there) {
                 Ok(verdict) => {
                     if self.known.len() < MAX_KNOWN {
                         self.known.insert(key.clone(), verdict.clone());

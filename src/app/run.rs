@@ -58,7 +58,7 @@ pub(super) fn one_with(
 ) -> u8 {
     let mut invocation = engine.caller.invocation(request).unwrapped();
     invocation.env.variables.extend(variables.iter().map(|(name, value)| ((*name).into(), value.into())));
-    match authorize::settle(engine, invocation, manner, inherited) {
+    match authorize::authorize(engine, invocation, manner, inherited) {
         Ok(Ready { approved, receipt, asked: false }) => could_not_start(&exec::replace(approved, receipt, inherited)),
         Ok(Ready { approved, receipt, asked: true }) => match exec::wait(approved, receipt, inherited) {
             Ok(outcome) => {

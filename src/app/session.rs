@@ -78,7 +78,7 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
 fn sessions(engine: &Engine, most: usize) -> Result<Vec<Stands>, StoreError> {
     let now = Timestamp::now();
     let known = match (engine.service(), engine.store()) {
-        (Some(_), Ok(keeper)) => keeper.sessions(now)?,
+        (Some(_), Ok(backend)) => backend.sessions(now)?,
         _ => match engine.existing()? {
             Some(store) => record_backend::sessions(&store, most, now)?,
             None => Vec::new(),

@@ -117,12 +117,12 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         return Ok(exit::REFUSED);
     }
     let places = || Places::of(&engine.caller).map_err(Failure::Said);
-    let keeper = || engine::paths().map(|paths| Backups::new(paths.folder()));
+    let backups = || engine::paths().map(|paths| Backups::new(paths.folder()));
     let wirer = |uninstall| -> Result<Wirer<'_>, Failure> {
-        Ok(Wirer { places: places()?, keeper: keeper()?, uninstall, project: false })
+        Ok(Wirer { places: places()?, backups: backups()?, uninstall, project: false })
     };
     let (into, out_of) = (wirer(false)?, wirer(true)?);
-    let house = edits::House { engine: &engine, places: &into.places, keeper: &into.keeper };
+    let planner = edits::Planner { engine: &engine, places: &into.places, backups: &into.backups };
     let found = Found::look(&engine, &into.places);
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
 
@@ -136,11 +136,11 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     }
     let mut plan = Plan { edits: Vec::new(), wired: Vec::new(), unwired: Vec::new(), problems: Vec::new() };
     if args.remove {
-        (plan.edits, plan.problems) = house.taken_back();
+        (plan.edits, plan.problems) = planner.taken_back();
         // What was made last goes first, so that directories are empty when their turn comes.
         plan.edits.reverse();
     } else {
-        plan.edits = house.wanted(&wishes).map_err(Failure::Said)?;
+        plan.edits = planner.wanted(&wishes).map_err(Failure::Said)?;
     }
     for host in HOSTS.iter() {
         let wanted = !args.remove && wishes.agents.iter().any(|agent| agent.name == host.name);
@@ -190,7 +190,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
             return Ok(exit::REFUSED);
         }
         for edit in &plan.edits {
-            edit.carry_out(&into.keeper, args.remove)
+            edit.carry_out(&into.backups, args.remove)
                 .map_err(|why| Failure::Said(format!("{}: {why}", edit.path.display())))?;
         }
         for planned in &plan.wired {

@@ -1,6 +1,6 @@
 //! `guard status`: the current state, on one screen: the policy, who asks guard, what waits, what is granted, what was refused.
 //!
-//! Nothing is tried here: whether a door holds is `guard doctor`'s to find out. What may not enter: changing anything.
+//! Nothing is tried here: whether a entry point holds is `guard doctor`'s to find out. What may not enter: changing anything.
 
 use std::io::{self, IsTerminal as _, Write as _};
 

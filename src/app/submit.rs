@@ -23,7 +23,7 @@ use super::ask::{self, Asked, Offer};
 use super::engine::{Engine, Judged};
 use super::failure::Failure;
 use super::queue::{self, Tells, Wait};
-use super::reviewer::{Review, Settles, overrulable};
+use super::reviewer::{Advice, Review, overrulable};
 use super::tool::{Servers, Told};
 use super::{authorize, exit};
 use crate::judge::Judgment;
@@ -137,15 +137,15 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
             let most = Duration::from_secs(wanted.timeout_secs.into());
             // Whoever is in a crisis waits for no machine, and is refused by none.
             let mut review = (!case.plea.crisis).then(|| Review::begin(&engine, &invocation, &judgment, most));
-            let settled = review.as_mut().map_or(Settles::Open, Review::settle);
+            let settled = review.as_mut().map_or(Advice::Open, Review::advice);
             let case = Case { opinion: review.and_then(|review| review.opinion), ..case };
             match settled {
-                Settles::Runs(approved) => return case.allow(&decision, (approved.basis(), None), None, None),
-                Settles::Refused(refusal) => {
+                Advice::Runs(approved) => return case.allow(&decision, (approved.basis(), None), None, None),
+                Advice::Refused(refusal) => {
                     let refusal = overrulable(&engine, &invocation, &judgment, refusal, case.opinion.as_ref());
                     return case.deny(&decision, &refusal, None);
                 }
-                Settles::Open => {}
+                Advice::Open => {}
             }
             let begun = Instant::now();
             match case.ask(prompt, wanted.timeout_secs) {
@@ -319,7 +319,7 @@ impl Case<'_> {
             opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), self.invocation, self.digest(), &self.judgment.risk, settled)
         };
-        authorize::write_down(self.engine, &row, |keeper| keeper.advised(&row, None))
+        authorize::write_down(self.engine, &row, |backend| backend.advised(&row, None))
     }
 
     fn digest(&self) -> Digest {

@@ -43,7 +43,7 @@ pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
     let left = Duration::try_from(left).unwrap_or(Duration::ZERO);
     let time = args.timeout.map_or(left, |seconds| Duration::from_secs(seconds.into()));
     let begun = Instant::now();
-    let mut bell: Option<Wakeup> = None;
+    let mut wakeup: Option<Wakeup> = None;
     loop {
         let now = queue.find(&id)?.ok_or_else(unknown)?;
         let by = now.decided_by.as_deref().unwrap_or("a person");
@@ -61,24 +61,24 @@ pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
                 (so_far.unwrap_or_else(|| "not answered yet".to_owned()), exit::QUEUED)
             }
             State::Waiting | State::Late => {
-                let listening = match &mut bell {
+                let listening = match &mut wakeup {
                     Some(listening) => listening,
                     None => {
-                        let listening = bell.insert(Wakeup::begin(time).map_err(io::Error::from)?);
+                        let listening = wakeup.insert(Wakeup::begin(time).map_err(io::Error::from)?);
                         queue.listen(&id, listening)?;
                         // It may have been answered before this listened.
                         continue;
                     }
                 };
                 if let Heard::Signal { signal, .. } = listening.wait().map_err(io::Error::from)? {
-                    drop(bell);
+                    drop(wakeup);
                     crate::exec::leave(crate::exec::Ended::Killed { signal: signal as i32, core: false });
                 }
                 continue;
             }
         };
-        if let Some(bell) = bell.filter(|_| !now.state.is_open()) {
-            bell.take_down();
+        if let Some(wakeup) = wakeup.filter(|_| !now.state.is_open()) {
+            wakeup.take_down();
         }
         writeln!(io::stderr(), "{}", visible::text(&format!("guard: request {id}: {text}")))?;
         return Ok(code);

@@ -189,8 +189,8 @@ fn end(when: &toml::value::Datetime) -> Option<i64> {
         toml::value::Offset::Custom { minutes } => i64::from(minutes),
     };
     let second = narrow(time.second.unwrap_or(0))?;
-    let moment = day.at(narrow(time.hour)?, narrow(time.minute)?, second.min(59), 0);
-    Some(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second() - minutes * 60)
+    let civil = day.at(narrow(time.hour)?, narrow(time.minute)?, second.min(59), 0);
+    Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second() - minutes * 60)
 }
 
 /// What a grant covers, in words.

@@ -20,8 +20,8 @@ static WAITING: AtomicU64 = AtomicU64::new(0);
 static COMMAND: AtomicI32 = AtomicI32::new(0);
 /// Guard leads the session: the kernel tells nobody else that the terminal is gone.
 static LEADS: AtomicBool = AtomicBool::new(false);
-/// Where a handler knocks, so that a rest ends whichever thread took the signal. -1: nobody rests.
-static DOOR: AtomicI32 = AtomicI32::new(-1);
+/// The descriptor that a handler writes to, so that a wait ends whichever thread took the signal. -1: nobody waits.
+static WAKE_FD: AtomicI32 = AtomicI32::new(-1);
 
 /// Signals that are left alone: they cannot be caught, belong to faults of guard itself, are ignored by default, or are
 /// how guard learns of the command.
@@ -55,11 +55,11 @@ extern "C" fn note(signal: c_int, about: *mut libc::siginfo_t, _context: *mut c_
     if signal != libc::SIGCHLD && is_for_guard_alone {
         WAITING.fetch_or(bit(signal), SeqCst);
     }
-    let door = DOOR.load(SeqCst);
-    if door >= 0 {
+    let wake_fd = WAKE_FD.load(SeqCst);
+    if wake_fd >= 0 {
         let before = errno();
-        // SAFETY: writes one byte from a live buffer. A full pipe has been knocked at enough.
-        unsafe { libc::write(door, [0_u8].as_ptr().cast(), 1) };
+        // SAFETY: writes one byte from a live buffer. A full pipe wakes as well.
+        unsafe { libc::write(wake_fd, [0_u8].as_ptr().cast(), 1) };
         set_errno(before);
     }
 }
@@ -102,7 +102,7 @@ impl Relay {
         COMMAND.store(0, SeqCst);
         // SAFETY: asks for numbers, touches no memory.
         LEADS.store(unsafe { libc::getsid(0) == libc::getpid() }, SeqCst);
-        DOOR.store(outside.as_raw_fd(), SeqCst);
+        WAKE_FD.store(outside.as_raw_fd(), SeqCst);
         note_all();
         for signal in 1..=LAST_SIGNAL {
             if is_relayed(signal) {
@@ -167,7 +167,7 @@ impl Relay {
     /// Guard goes on by itself: signals are let through again, and still only noted, so that the result of a command
     /// that a Ctrl-C ended is written down in peace.
     pub fn end(self) {
-        DOOR.store(-1, SeqCst);
+        WAKE_FD.store(-1, SeqCst);
         set_mask(&mask_of(0));
     }
 }

@@ -14,8 +14,8 @@ use crate::account::Account;
 use crate::api::pages;
 use crate::channel::http;
 use crate::channel::trial::{Ear, How, Tried, try_out};
+use crate::client;
 use crate::config::Config;
-use crate::talk;
 
 /// How long all channels together may take.
 const PATIENCE: Duration = Duration::from_secs(75);
@@ -80,7 +80,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, String> {
         found.push(Found::fail("gateway", says, "fix it; see guard-gateway(8)"));
     }
     runtime.block_on(async {
-        match talk::get(&socket, "/v1/status").await {
+        match client::get(&socket, "/v1/status").await {
             Ok(status) => {
                 let listens = format!("the gateway listens at {}; {} waiting", socket.display(), status["waiting"]);
                 found.push(Found::ok("gateway", listens));
@@ -133,7 +133,7 @@ async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Pat
         let wanted = if args.wants("channel") { json!({}) } else { json!({ "channels": names }) };
         let tried = match &wanted["channels"] {
             Value::Array(none) if none.is_empty() => Ok(json!({ "tried": [] })),
-            _ => talk::post(socket, "/v1/channels/test", &wanted, PATIENCE).await,
+            _ => client::post(socket, "/v1/channels/test", &wanted, PATIENCE).await,
         };
         match tried.map(|value| serde_json::from_value::<Vec<Tried>>(value["tried"].clone())) {
             Ok(Ok(tried)) => {

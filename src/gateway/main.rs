@@ -1,4 +1,4 @@
-//! The street door of the gateway: `serve`, `token`, `channel`. guard passes its verbs of these names on to it.
+//! The entry point of the gateway: `serve`, `token`, `channel`. guard passes its verbs of these names on to it.
 
 use std::process::ExitCode;
 

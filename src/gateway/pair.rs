@@ -11,8 +11,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::account::Account;
+use crate::client;
 use crate::config::Config;
-use crate::talk;
 
 /// The arguments of `guard-gateway pair`.
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ pub fn run(_: &PairArgs) -> Result<u8, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let begun = talk::post(&socket, "/v1/pairings", &wanted, Duration::from_secs(5)).await;
+        let begun = client::post(&socket, "/v1/pairings", &wanted, Duration::from_secs(5)).await;
         let begun = begun.map_err(|why| {
             format!(
                 "the gateway cannot pair the passkey ({why}); start it with guard \
@@ -44,7 +44,7 @@ pub fn run(_: &PairArgs) -> Result<u8, String> {
         })?;
         say(&begun)?;
         let by = json!({ "secret": wanted["secret"] });
-        say(&talk::post(&socket, "/v1/pairings/wait", &by, PATIENCE).await?)?;
+        say(&client::post(&socket, "/v1/pairings/wait", &by, PATIENCE).await?)?;
         Ok(0)
     })
 }

@@ -31,7 +31,7 @@ use crate::names::Names;
 use crate::routing::Carrier;
 use crate::store::Paths;
 use crate::tls::{Presented, TlsListener};
-use crate::{ports, push, submission, talk, tls, watching};
+use crate::{client, ports, push, submission, tls, watching};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
 const SETTLED: Duration = Duration::from_millis(15);
@@ -156,8 +156,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let (path, config) = configured(args, &account)?;
     let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
     let socket = account.socket(&config)?;
-    let (opened, keeper) = (folder.clone(), account.service.clone());
-    let room = Room::open(move || match keeper {
+    let (opened, service) = (folder.clone(), account.service.clone());
+    let room = Room::open(move || match service {
         Some(service) => Remote::open(&service, &opened).map(|remote| Box::new(remote) as Box<dyn Backend>),
         None => Own::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
     })?;
@@ -394,7 +394,7 @@ async fn status(args: &ServeArgs) -> Result<u8, String> {
     if let Some(why) = &broken {
         println!("The configuration is invalid, so the gateway cannot start: {why}");
     }
-    let Ok(value) = talk::get(&socket, "/v1/status").await else {
+    let Ok(value) = client::get(&socket, "/v1/status").await else {
         println!("No gateway listens at {}. Start it with guard serve.", socket.display());
         return Ok(1);
     };

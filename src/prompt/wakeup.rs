@@ -39,7 +39,7 @@ pub enum Heard {
     Signal { signal: Signal, typed: bool },
 }
 
-/// A bell that this process listens to.
+/// A wakeup that this process waits for.
 #[derive(Debug)]
 pub struct Wakeup {
     path: Option<PathBuf>,
@@ -112,7 +112,7 @@ impl Wakeup {
         }
     }
 
-    /// Takes the bell down: nobody will ring it again.
+    /// Removes the wakeup: nobody will use it again.
     pub fn take_down(self) {
         if let Some(path) = &self.path {
             let _ = std::fs::remove_file(path);

@@ -9,12 +9,12 @@ pub mod evidence;
 pub mod git;
 pub mod identity;
 pub mod ignore;
-mod looks;
 pub mod paths;
 pub mod peer;
 pub mod programs;
 pub mod scripts;
 pub mod shell;
+mod snapshot;
 pub mod terminal;
 
 #[cfg(target_os = "linux")]
@@ -76,7 +76,7 @@ impl World {
     pub fn answer(&self, question: &Question) -> Answer {
         let answered = match question {
             Question::Path(path) => absolute(path).and_then(paths::facts).map(Answer::Path),
-            Question::Look(path) => absolute(path).and_then(looks::look).map(Answer::Look),
+            Question::Look(path) => absolute(path).and_then(snapshot::look).map(Answer::Look),
             // The record tells, where there is one.
             Question::Ledger => Ok(Answer::Ledger(Ledger::default())),
             Question::Git(path) => absolute(path).and_then(|path| self.git.facts(path)).map(Answer::Git),

@@ -117,7 +117,7 @@ fn an_old_signature_does_not_approve_the_same_command_asked_again() {
         };
         let outcome = queue.answer(&home.store(), &whole.pending, &answer, jiff::Timestamp::now()).unwrap();
         assert!(matches!(outcome, guard::store::queue::Outcome::Done { .. }), "{outcome:?}");
-        guard::prompt::wakeup::ring(&queue.bell(&id).unwrap());
+        guard::prompt::wakeup::ring(&queue.wakeup_path(&id).unwrap());
         let (status, said) = again.end();
         assert_eq!(status.code(), Some(126), "{at}: {said}");
         assert!(said.contains("not signed by an approver") || said.contains("is used up"), "{at}: {said}");
@@ -265,7 +265,7 @@ fn what_is_signed_for_once_does_not_last() {
     };
     let outcome = queue.answer(&home.store(), &whole.pending, &answer, jiff::Timestamp::now()).unwrap();
     assert!(matches!(outcome, guard::store::queue::Outcome::Done { .. }), "{outcome:?}");
-    guard::prompt::wakeup::ring(&queue.bell(&asker.id).unwrap());
+    guard::prompt::wakeup::ring(&queue.wakeup_path(&asker.id).unwrap());
     asker.refused("not signed by an approver");
     assert_eq!(home.ran(), 0);
     // Signed for what it is, it lasts.

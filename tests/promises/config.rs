@@ -15,12 +15,12 @@ use crate::harness::home::Home;
 use crate::harness::pty::Terminal;
 
 /// A machine, a home and a project in a directory of their own.
-struct House {
+struct Fixture {
     folder: tempfile::TempDir,
     roots: Roots,
 }
 
-impl House {
+impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
@@ -78,7 +78,7 @@ impl House {
         loaded.policy
     }
 
-    /// The problems of what must not be, with paths from the house on.
+    /// The problems of what must not be, with paths from the fixture on.
     fn problems(&self) -> Vec<String> {
         let loaded = self.load();
         assert!(!loaded.problems.is_empty());
@@ -88,9 +88,9 @@ impl House {
     }
 }
 
-fn shown(loaded: &Loaded, house: &Path) -> Vec<String> {
-    let house = format!("{}/", house.display());
-    loaded.problems.iter().map(|problem| problem.to_string().replace(&house, "")).collect()
+fn shown(loaded: &Loaded, fixture: &Path) -> Vec<String> {
+    let fixture = format!("{}/", fixture.display());
+    loaded.problems.iter().map(|problem| problem.to_string().replace(&fixture, "")).collect()
 }
 
 fn assert_closed(policy: &Policy) {
@@ -104,13 +104,13 @@ fn assert_closed(policy: &Policy) {
 
 #[test]
 fn without_any_file_the_policy_is_the_built_in_one() {
-    assert_eq!(House::new().policy(), Policy::default());
+    assert_eq!(Fixture::new().policy(), Policy::default());
 }
 
 #[test]
 fn a_user_file_sets_every_kind_of_value() {
-    let house = House::new();
-    house.user(
+    let fixture = Fixture::new();
+    fixture.user(
         r#"
 mode = "off"
 preset = "strict"
@@ -133,7 +133,7 @@ high = 15
 critical_finish = 25
 "#,
     );
-    let policy = house.policy();
+    let policy = fixture.policy();
     assert_eq!((policy.mode, policy.preset, policy.record), (Mode::Off, Preset::Strict, Record::Flagged));
     assert_eq!((policy.thresholds.cli, policy.thresholds.agent), (Weight(250), Weight(100)));
     // From the preset.
@@ -141,7 +141,7 @@ critical_finish = 25
     assert_eq!(policy.weights[&CircumstanceFact::Root], Weight(75));
     assert_eq!((policy.timeouts.high, policy.timeouts.critical_finish), (15, 25));
     assert_eq!((policy.prompts_per_hour, policy.breaker_after, policy.retention_days), (7, 4, 30));
-    let home = house.path("home");
+    let home = fixture.path("home");
     assert_eq!(policy.trusted_folders, [format!("{}/play", home.display()), "/srv/**/scratch".to_owned()]);
     assert!(policy.protected_branches.contains(&"next".to_owned()));
     assert!(!policy.protected_branches.contains(&"master".to_owned()));
@@ -151,23 +151,23 @@ critical_finish = 25
 
 #[test]
 fn a_stronger_layer_replaces_a_value_and_adds_to_a_list() {
-    let house = House::new();
-    house.machine("thresholds.agent = 1.5\nproduction = [\"live-eu\"]");
-    house.user("thresholds.agent = 2.5\nproduction = [\"live-us\"]");
-    let policy = house.policy();
+    let fixture = Fixture::new();
+    fixture.machine("thresholds.agent = 1.5\nproduction = [\"live-eu\"]");
+    fixture.user("thresholds.agent = 2.5\nproduction = [\"live-us\"]");
+    let policy = fixture.policy();
     assert_eq!(policy.thresholds.agent, Weight(250));
     assert!(["live-eu", "live-us", "prod"].iter().all(|word| policy.production.contains(&(*word).to_owned())));
 }
 
 #[test]
 fn what_the_machine_locks_can_only_be_tightened() {
-    let house = House::new();
-    house.machine("thresholds.agent = 1.5\nlocked = [\"thresholds\", \"mode\", \"trusted_folders\"]");
-    house.user("thresholds.agent = 1.0");
-    assert_eq!(house.policy().thresholds.agent, Weight(100));
-    house.user("# tired\nthresholds.agent = 2.0\nmode = \"off\"\ntrusted_folders = [\"~/a\"]\n");
+    let fixture = Fixture::new();
+    fixture.machine("thresholds.agent = 1.5\nlocked = [\"thresholds\", \"mode\", \"trusted_folders\"]");
+    fixture.user("thresholds.agent = 1.0");
+    assert_eq!(fixture.policy().thresholds.agent, Weight(100));
+    fixture.user("# tired\nthresholds.agent = 2.0\nmode = \"off\"\ntrusted_folders = [\"~/a\"]\n");
     assert_eq!(
-        house.problems(),
+        fixture.problems(),
         [
             "home/.config/guard/config.toml:3: mode: off is laxer than manual, and the machine's configuration locks it; \
              remove the line, or make it stricter",
@@ -176,61 +176,61 @@ fn what_the_machine_locks_can_only_be_tightened() {
             &format!(
                 "home/.config/guard/config.toml:4: trusted_folders: adds \"{}/a\", but the machine's configuration locks \
                  it; remove the entry",
-                house.path("home").display()
+                fixture.path("home").display()
             )
-            .replace(&format!("{}/home", house.folder.path().display()), "home"),
+            .replace(&format!("{}/home", fixture.folder.path().display()), "home"),
         ]
     );
 }
 
 #[test]
 fn a_locked_preset_locks_all_that_it_sets() {
-    let house = House::new();
-    house.machine("preset = \"strict\"\nlocked = [\"preset\"]").user("prompts_per_hour = 9");
-    assert_eq!(house.problems().len(), 1);
+    let fixture = Fixture::new();
+    fixture.machine("preset = \"strict\"\nlocked = [\"preset\"]").user("prompts_per_hour = 9");
+    assert_eq!(fixture.problems().len(), 1);
 }
 
 #[test]
 fn a_star_locks_everything_even_the_pattern_files_of_users() {
-    let house = House::new();
-    house.machine("locked = [\"*\"]").write("home/.config/guard/patterns/a.toml", "");
-    let loaded = house.load();
+    let fixture = Fixture::new();
+    fixture.machine("locked = [\"*\"]").write("home/.config/guard/patterns/a.toml", "");
+    let loaded = fixture.load();
     assert!(loaded.problems.is_empty());
     assert!(loaded.pattern_files.iter().all(|file| file.only_tightens));
-    house.user("[[support]]\nargv = [\"help\"]\nwhy = \"x\"");
-    let loaded = house.load();
+    fixture.user("[[support]]\nargv = [\"help\"]\nwhy = \"x\"");
+    let loaded = fixture.load();
     assert_eq!((loaded.problems.len(), loaded.policy.support.len()), (1, 0));
 }
 
 #[test]
 fn a_preset_over_a_locked_value_counts_only_where_it_is_stricter() {
-    let house = House::new();
-    house.machine("thresholds.agent = 1.2\nlocked = [\"thresholds.agent\"]").user("preset = \"relaxed\"");
-    let policy = house.policy();
+    let fixture = Fixture::new();
+    fixture.machine("thresholds.agent = 1.2\nlocked = [\"thresholds.agent\"]").user("preset = \"relaxed\"");
+    let policy = fixture.policy();
     assert_eq!((policy.thresholds.agent, policy.thresholds.api), (Weight(120), Weight(200)));
 }
 
 #[test]
 fn only_the_machine_can_lock() {
-    let house = House::new();
-    house.user("locked = [\"mode\"]");
+    let fixture = Fixture::new();
+    fixture.user("locked = [\"mode\"]");
     assert_eq!(
-        house.problems(),
+        fixture.problems(),
         ["home/.config/guard/config.toml:1: locked: only the machine's file can lock keys; take it out"]
     );
 }
 
 #[test]
 fn a_project_can_tighten_everything() {
-    let house = House::new();
-    house.user("trusted_folders = [\"~/play\"]\nthresholds.cli = 3.0");
-    let home = house.path("home");
-    house.project(&format!(
+    let fixture = Fixture::new();
+    fixture.user("trusted_folders = [\"~/play\"]\nthresholds.cli = 3.0");
+    let home = fixture.path("home");
+    fixture.project(&format!(
         "preset = \"paranoid\"\nprotected_branches = [\"next\"]\nproduction = [\"eu\"]\ntrusted_folders = [\"!{}/play\"]\n\
          [timeouts]\nhigh = 5\n[thresholds]\ncli = 0.5\n",
         home.display()
     ));
-    let policy = house.policy();
+    let policy = fixture.policy();
     assert_eq!((policy.thresholds.cli, policy.thresholds.agent), (Weight(50), Weight(100)));
     assert_eq!((policy.timeouts.high, policy.timeouts.medium), (5, 30));
     assert!(policy.trusted_folders.is_empty());
@@ -261,9 +261,9 @@ fn whatever_a_project_would_loosen_is_named_with_file_line_and_key() {
         ("locked = [\"mode\"]", "locked: only the machine's file can lock keys"),
     ];
     for (text, expected) in cases {
-        let house = House::new();
-        house.project(&format!("\n{text}\n"));
-        let problems = house.problems();
+        let fixture = Fixture::new();
+        fixture.project(&format!("\n{text}\n"));
+        let problems = fixture.problems();
         assert_eq!(problems.len(), 1, "{text}: {problems:?}");
         let place = "home/project/.guard.toml:2: ";
         assert!(problems[0].starts_with(&format!("{place}{expected}")), "{text}: {}", problems[0]);
@@ -272,98 +272,98 @@ fn whatever_a_project_would_loosen_is_named_with_file_line_and_key() {
 
 #[test]
 fn how_many_approvers_are_wanted_every_file_may_raise_and_none_may_lower() {
-    let house = House::new();
-    house.machine("approvals.tier_3 = 2").user("[approvals]\ntier_3 = 3\ntier_4 = 2").project("approvals.tier_2 = 2");
-    let found = house.policy().approvals;
+    let fixture = Fixture::new();
+    fixture.machine("approvals.tier_3 = 2").user("[approvals]\ntier_3 = 3\ntier_4 = 2").project("approvals.tier_2 = 2");
+    let found = fixture.policy().approvals;
     assert_eq!((found.medium, found.high, found.critical), (2, 3, 2));
     // Nobody but who set it takes it back, locked or not, and what is wrong leaves it as it is.
-    house.user("approvals.tier_3 = 1");
+    fixture.user("approvals.tier_3 = 1");
     assert!(
-        house.problems()[0]
+        fixture.problems()[0]
             .contains("approvals.tier_3: 1 is laxer than 2, and a user file can only tighten the policy")
     );
-    assert_eq!(house.load().policy.approvals.high, 2);
+    assert_eq!(fixture.load().policy.approvals.high, 2);
     // What cannot be read, and speaks of it, wants two.
     for wrong in ["approvals.tier_4 = \"two\"", "approvals.tier_4 = 0", "[approvals]\ntier_4 = 2\nmode = "] {
-        house.user(wrong);
-        assert_eq!((house.problems().len(), house.load().policy.approvals.critical), (1, 2), "{wrong}");
+        fixture.user(wrong);
+        assert_eq!((fixture.problems().len(), fixture.load().policy.approvals.critical), (1, 2), "{wrong}");
     }
 }
 
 #[test]
 fn a_project_in_a_project_tightens_further_and_cannot_take_it_back() {
-    let house = House::new();
-    house.project("prompts_per_hour = 5");
-    house.write("home/project/src/.guard.toml", "prompts_per_hour = 4");
-    assert_eq!(house.policy().prompts_per_hour, 4);
-    house.write("home/project/src/.guard.toml", "prompts_per_hour = 6");
-    assert!(house.problems()[0].starts_with("home/project/src/.guard.toml:1: prompts_per_hour: 6 is laxer than 5"));
+    let fixture = Fixture::new();
+    fixture.project("prompts_per_hour = 5");
+    fixture.write("home/project/src/.guard.toml", "prompts_per_hour = 4");
+    assert_eq!(fixture.policy().prompts_per_hour, 4);
+    fixture.write("home/project/src/.guard.toml", "prompts_per_hour = 6");
+    assert!(fixture.problems()[0].starts_with("home/project/src/.guard.toml:1: prompts_per_hour: 6 is laxer than 5"));
 }
 
 #[test]
 fn a_project_ends_at_its_git_top_level_and_below_the_home() {
-    let house = House::new();
-    house.write("home/.guard.toml", "prompts_per_hour = 1").write(".guard.toml", "prompts_per_hour = 1");
-    assert_eq!(house.policy().prompts_per_hour, 10);
-    fs::remove_dir(house.path("home/project/.git")).unwrap();
-    house.project("prompts_per_hour = 5");
-    assert_eq!(house.policy().prompts_per_hour, 5);
+    let fixture = Fixture::new();
+    fixture.write("home/.guard.toml", "prompts_per_hour = 1").write(".guard.toml", "prompts_per_hour = 1");
+    assert_eq!(fixture.policy().prompts_per_hour, 10);
+    fs::remove_dir(fixture.path("home/project/.git")).unwrap();
+    fixture.project("prompts_per_hour = 5");
+    assert_eq!(fixture.policy().prompts_per_hour, 5);
 }
 
 #[test]
 fn a_redirected_home_can_only_tighten_and_gives_no_grants() {
-    let mut house = House::new();
-    house.user("prompts_per_hour = 5").write("else/guard/patterns/a.toml", "");
-    house.roots.named = Some(house.path("else/guard"));
+    let mut fixture = Fixture::new();
+    fixture.user("prompts_per_hour = 5").write("else/guard/patterns/a.toml", "");
+    fixture.roots.named = Some(fixture.path("else/guard"));
     let grant = "[[grant]]\nname = \"x\"\nwhat = { rule = \"a.b\" }\nwhere = \"anywhere\"\nuntil = \"revoked\"\n";
-    house.write("else/guard/config.toml", &format!("prompts_per_hour = 4\n{grant}"));
-    let loaded = house.load();
+    fixture.write("else/guard/config.toml", &format!("prompts_per_hour = 4\n{grant}"));
+    let loaded = fixture.load();
     assert!(loaded.problems.is_empty());
     assert_eq!((loaded.policy.prompts_per_hour, loaded.grants.len(), loaded.warnings.len()), (4, 0, 1));
     assert_eq!(loaded.pattern_files.len(), 1);
     assert!(loaded.pattern_files[0].only_tightens && loaded.pattern_files[0].layer == Layer::Redirected);
-    house.write("else/guard/config.toml", "prompts_per_hour = 6");
-    assert!(house.problems()[0].contains("HOME or XDG_CONFIG_HOME leads away"));
+    fixture.write("else/guard/config.toml", "prompts_per_hour = 6");
+    assert!(fixture.problems()[0].contains("HOME or XDG_CONFIG_HOME leads away"));
 }
 
 #[test]
 fn without_an_own_configuration_the_home_that_is_named_is_the_users() {
-    let mut house = House::new();
-    house.roots.named = Some(house.path("else/guard"));
-    house.write("else/guard/config.toml", "prompts_per_hour = 50");
-    assert_eq!(house.policy().prompts_per_hour, 50);
+    let mut fixture = Fixture::new();
+    fixture.roots.named = Some(fixture.path("else/guard"));
+    fixture.write("else/guard/config.toml", "prompts_per_hour = 50");
+    assert_eq!(fixture.policy().prompts_per_hour, 50);
     // Pattern files alone are a configuration too.
-    house.write("home/.config/guard/patterns/a.toml", "");
-    house.problems();
+    fixture.write("home/.config/guard/patterns/a.toml", "");
+    fixture.problems();
 }
 
 #[test]
 fn the_own_home_by_another_path_is_read_once() {
-    let mut house = House::new();
-    house.user("prompts_per_hour = 50");
-    std::os::unix::fs::symlink(house.path("home"), house.path("alias")).unwrap();
-    house.roots.named = Some(house.path("alias/.config/guard"));
-    let loaded = house.load();
+    let mut fixture = Fixture::new();
+    fixture.user("prompts_per_hour = 50");
+    std::os::unix::fs::symlink(fixture.path("home"), fixture.path("alias")).unwrap();
+    fixture.roots.named = Some(fixture.path("alias/.config/guard"));
+    let loaded = fixture.load();
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
     assert_eq!(loaded.policy.prompts_per_hour, 50);
 }
 
 #[test]
 fn a_threshold_above_three_needs_yolo() {
-    let house = House::new();
-    house.user("thresholds.agent = 3.5");
-    assert!(house.problems()[0].contains("thresholds.agent: 3.5 is above 3.0; lower it, or set `yolo = true`"));
-    house.user("thresholds.agent = 3.5\nyolo = true");
-    assert_eq!(house.policy().thresholds.agent, Weight(350));
-    house.project("yolo = false");
-    assert_eq!(house.policy().thresholds.agent, Weight(300));
+    let fixture = Fixture::new();
+    fixture.user("thresholds.agent = 3.5");
+    assert!(fixture.problems()[0].contains("thresholds.agent: 3.5 is above 3.0; lower it, or set `yolo = true`"));
+    fixture.user("thresholds.agent = 3.5\nyolo = true");
+    assert_eq!(fixture.policy().thresholds.agent, Weight(350));
+    fixture.project("yolo = false");
+    assert_eq!(fixture.policy().thresholds.agent, Weight(300));
 }
 
 #[test]
 fn an_unknown_key_is_named_with_the_nearest_one() {
-    let house = House::new();
-    house.user("\n\npromts_per_hour = 3\ncolour = 1\n[threshold]\nagent = 1\n[weights]\nrot = 1\n");
-    let mut problems = house.problems();
+    let fixture = Fixture::new();
+    fixture.user("\n\npromts_per_hour = 3\ncolour = 1\n[threshold]\nagent = 1\n[weights]\nrot = 1\n");
+    let mut problems = fixture.problems();
     problems.sort();
     assert_eq!(
         problems,
@@ -408,9 +408,9 @@ fn a_wrong_value_says_what_was_expected_and_what_was_found() {
         ("mode = \"off\"\nmode = \"off\"", "not valid TOML: duplicate key"),
     ];
     for (text, expected) in cases {
-        let house = House::new();
-        house.user(text);
-        let problems = house.problems();
+        let fixture = Fixture::new();
+        fixture.user(text);
+        let problems = fixture.problems();
         let found = problems[0].trim_start_matches("home/.config/guard/config.toml:").trim_start_matches(['1', '2']);
         assert!(found.starts_with(&format!(": {expected}")), "{text}\n{found}");
     }
@@ -418,18 +418,18 @@ fn a_wrong_value_says_what_was_expected_and_what_was_found() {
 
 #[test]
 fn one_problem_tightens_but_keeps_what_was_stricter() {
-    let house = House::new();
-    house.machine("thresholds.api = 0.5\nprompts_per_hour = 3").user("mode = \"off\"\ntypo = 1");
-    let loaded = house.load();
+    let fixture = Fixture::new();
+    fixture.machine("thresholds.api = 0.5\nprompts_per_hour = 3").user("mode = \"off\"\ntypo = 1");
+    let loaded = fixture.load();
     assert_closed(&loaded.policy);
     assert_eq!((loaded.policy.thresholds.api, loaded.policy.prompts_per_hour), (Weight(50), 3));
 }
 
 #[test]
 fn support_outlives_a_problem_elsewhere() {
-    let house = House::new();
-    house.user("typo = 1\n[[support]]\nargv = [\"show-help\", \"988\"]\nwhy = \"A crisis line.\"\n");
-    let loaded = house.load();
+    let fixture = Fixture::new();
+    fixture.user("typo = 1\n[[support]]\nargv = [\"show-help\", \"988\"]\nwhy = \"A crisis line.\"\n");
+    let loaded = fixture.load();
     assert!(!loaded.problems.is_empty());
     assert_eq!(loaded.policy.support[0].argv, ["show-help", "988"]);
 }
@@ -445,17 +445,17 @@ fn a_support_entry_without_its_exact_argv_is_refused() {
         ("argv = [\"help\"]", "support: `why` is missing"),
         ("arg = [\"help\"]\nwhy = \"x\"", "support.arg: no such key; did you mean argv?"),
     ] {
-        let house = House::new();
-        house.user(&format!("[[support]]\n{text}\n"));
-        let problems = house.problems();
+        let fixture = Fixture::new();
+        fixture.user(&format!("[[support]]\n{text}\n"));
+        let problems = fixture.problems();
         assert!(problems[0].contains(expected), "{}", problems[0]);
     }
 }
 
 #[test]
 fn a_grant_says_what_where_and_until() {
-    let house = House::new();
-    house.user(
+    let fixture = Fixture::new();
+    fixture.user(
         r#"
 [[grant]]
 name = "deploy"
@@ -474,7 +474,7 @@ where = "anywhere"
 until = 2030-01-31T12:00:00+02:00
 "#,
     );
-    let loaded = house.load();
+    let loaded = fixture.load();
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
     let [deploy, push, moment] = &loaded.grants[..] else { panic!("{:?}", loaded.grants) };
     assert_eq!(deploy.id, GrantId::Configured("deploy".to_owned()));
@@ -507,21 +507,21 @@ fn a_grant_that_is_vague_is_refused() {
     ] {
         let fields: Vec<_> =
             good.iter().map(|(name, said)| format!("{name} = {}", if *name == field { value } else { said })).collect();
-        let house = House::new();
-        house.user(&format!("[[grant]]\n{}\n", fields.join("\n")));
-        let problems = house.problems();
+        let fixture = Fixture::new();
+        fixture.user(&format!("[[grant]]\n{}\n", fields.join("\n")));
+        let problems = fixture.problems();
         assert!(problems[0].contains(expected), "{field} = {value}: {}", problems[0]);
     }
 }
 
 #[test]
 fn a_grant_that_has_ended_is_none() {
-    let house = House::new();
-    house.user(
+    let fixture = Fixture::new();
+    fixture.user(
         "[[grant]]\nname = \"old\"\nwhat = { rule = \"a.b\" }\nwhere = \"anywhere\"\nuntil = 2001-01-01\n\
          [[grant]]\nname = \"new\"\nwhat = { rule = \"a.b\" }\nwhere = \"anywhere\"\nuntil = 9998-01-01\n",
     );
-    let loaded = house.load();
+    let loaded = fixture.load();
     assert!(loaded.problems.is_empty());
     assert_eq!(loaded.grants.len(), 1);
     assert_eq!(loaded.grants[0].id, GrantId::Configured("new".to_owned()));
@@ -530,10 +530,10 @@ fn a_grant_that_has_ended_is_none() {
 
 #[test]
 fn two_grants_of_one_name_are_refused_over_all_layers() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let grant = "[[grant]]\nname = \"a\"\nwhat = { rule = \"a.b\" }\nwhere = \"anywhere\"\nuntil = \"revoked\"\n";
-    house.machine(grant).user(grant);
-    assert_eq!(house.problems(), ["home/.config/guard/config.toml: grant.name: \"a\" is taken"]);
+    fixture.machine(grant).user(grant);
+    assert_eq!(fixture.problems(), ["home/.config/guard/config.toml: grant.name: \"a\" is taken"]);
 }
 
 #[test]
@@ -543,19 +543,20 @@ fn a_rule_of_tier_four_is_neither_switched_off_nor_granted() {
         "git.push-force" => Some(Tier::High),
         _ => None,
     };
-    let house = House::new();
-    house.user("disabled_rules = [\n \"git.push-force\",\n \"gone.rule\"]");
-    let mut loaded = house.load();
+    let fixture = Fixture::new();
+    fixture.user("disabled_rules = [\n \"git.push-force\",\n \"gone.rule\"]");
+    let mut loaded = fixture.load();
     loaded.check_rules(tier_of);
     assert!(loaded.problems.is_empty());
     assert_eq!(loaded.warnings.len(), 1);
-    house.user("disabled_rules = [\n \"git.push-force\",\n \"disk.wipe\"]");
-    let mut loaded = house.load();
+    fixture.user("disabled_rules = [\n \"git.push-force\",\n \"disk.wipe\"]");
+    let mut loaded = fixture.load();
     loaded.check_rules(tier_of);
     assert_closed(&loaded.policy);
     assert!(loaded.problems[0].to_string().contains("config.toml:3: disabled_rules: disk.wipe is of tier 4"));
-    house.user("[[grant]]\nname = \"a\"\nwhat = { rule = \"disk.wipe\" }\nwhere = \"anywhere\"\nuntil = \"revoked\"\n");
-    let mut loaded = house.load();
+    fixture
+        .user("[[grant]]\nname = \"a\"\nwhat = { rule = \"disk.wipe\" }\nwhere = \"anywhere\"\nuntil = \"revoked\"\n");
+    let mut loaded = fixture.load();
     loaded.check_rules(tier_of);
     assert_closed(&loaded.policy);
     assert!(loaded.grants.is_empty());
@@ -563,45 +564,45 @@ fn a_rule_of_tier_four_is_neither_switched_off_nor_granted() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_a_problem_and_not_a_missing_one() {
-    let house = House::new();
-    fs::create_dir_all(house.path("home/.config/guard/config.toml")).unwrap();
-    assert_eq!(house.problems(), ["home/.config/guard/config.toml: is not a regular file"]);
-    fs::remove_dir(house.path("home/.config/guard/config.toml")).unwrap();
-    fs::write(house.path("home/.config/guard/config.toml"), b"mode = \"off\"\n# \xff\n").unwrap();
-    assert_eq!(house.problems(), ["home/.config/guard/config.toml:2: is not UTF-8"]);
-    fs::write(house.path("home/.config/guard/config.toml"), "#".repeat(2 << 20)).unwrap();
-    assert!(house.problems()[0].contains("has 2097152 bytes"));
+    let fixture = Fixture::new();
+    fs::create_dir_all(fixture.path("home/.config/guard/config.toml")).unwrap();
+    assert_eq!(fixture.problems(), ["home/.config/guard/config.toml: is not a regular file"]);
+    fs::remove_dir(fixture.path("home/.config/guard/config.toml")).unwrap();
+    fs::write(fixture.path("home/.config/guard/config.toml"), b"mode = \"off\"\n# \xff\n").unwrap();
+    assert_eq!(fixture.problems(), ["home/.config/guard/config.toml:2: is not UTF-8"]);
+    fs::write(fixture.path("home/.config/guard/config.toml"), "#".repeat(2 << 20)).unwrap();
+    assert!(fixture.problems()[0].contains("has 2097152 bytes"));
 }
 
 #[test]
 fn a_pipe_in_the_place_of_a_file_does_not_make_guard_wait() {
-    let house = House::new();
-    nix::unistd::mkfifo(&house.path("home/project/.guard.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    assert_eq!(house.problems(), ["home/project/.guard.toml: is not a regular file"]);
+    let fixture = Fixture::new();
+    nix::unistd::mkfifo(&fixture.path("home/project/.guard.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert_eq!(fixture.problems(), ["home/project/.guard.toml: is not a regular file"]);
 }
 
 #[test]
 fn what_others_can_write_is_no_configuration_of_the_machine() {
-    let house = House::new();
-    house.machine("mode = \"off\"");
-    let file = house.path("etc/guard/config.toml");
+    let fixture = Fixture::new();
+    fixture.machine("mode = \"off\"");
+    let file = fixture.path("etc/guard/config.toml");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
-    assert!(house.problems()[0].starts_with("etc/guard/config.toml: is writable by others (mode 664); chmod go-w"));
+    assert!(fixture.problems()[0].starts_with("etc/guard/config.toml: is writable by others (mode 664); chmod go-w"));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    fs::set_permissions(house.path("etc/guard"), fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(house.problems()[0].starts_with("etc/guard: is writable by others (mode 777)"));
-    fs::set_permissions(house.path("etc/guard"), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut house = house;
-    house.roots.machine_owner = house.roots.uid + 1;
-    assert!(house.problems()[0].contains("and not to root"));
+    fs::set_permissions(fixture.path("etc/guard"), fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(fixture.problems()[0].starts_with("etc/guard: is writable by others (mode 777)"));
+    fs::set_permissions(fixture.path("etc/guard"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut fixture = fixture;
+    fixture.roots.machine_owner = fixture.roots.uid + 1;
+    assert!(fixture.problems()[0].contains("and not to root"));
 }
 
 #[test]
 fn a_pattern_file_of_the_machine_that_others_can_write_is_left_out() {
-    let house = House::new();
-    house.write("etc/guard/patterns/a.toml", "").write("etc/guard/patterns/b.toml", "");
-    fs::set_permissions(house.path("etc/guard/patterns/a.toml"), fs::Permissions::from_mode(0o666)).unwrap();
-    let loaded = house.load();
+    let fixture = Fixture::new();
+    fixture.write("etc/guard/patterns/a.toml", "").write("etc/guard/patterns/b.toml", "");
+    fs::set_permissions(fixture.path("etc/guard/patterns/a.toml"), fs::Permissions::from_mode(0o666)).unwrap();
+    let loaded = fixture.load();
     assert_eq!(loaded.problems.len(), 1);
     assert_eq!(loaded.pattern_files.len(), 1);
     assert!(loaded.pattern_files[0].path.ends_with("b.toml"));
@@ -609,18 +610,18 @@ fn a_pattern_file_of_the_machine_that_others_can_write_is_left_out() {
 
 #[test]
 fn a_user_file_that_everyone_can_write_is_worth_a_warning() {
-    let house = House::new();
-    house.user("prompts_per_hour = 5");
-    let file = house.path("home/.config/guard/config.toml");
+    let fixture = Fixture::new();
+    fixture.user("prompts_per_hour = 5");
+    let file = fixture.path("home/.config/guard/config.toml");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
-    let loaded = house.load();
+    let loaded = fixture.load();
     assert!(loaded.problems.is_empty());
     assert!(loaded.warnings[0].message.contains("is writable by everyone"));
 }
 
 #[test]
 fn pattern_files_come_by_layer_and_then_by_name() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for name in [
         "etc/guard/patterns/z.toml",
         "home/.config/guard/patterns/b.toml",
@@ -629,9 +630,9 @@ fn pattern_files_come_by_layer_and_then_by_name() {
         "home/.config/guard/patterns/notes.md",
         "home/project/.guard/patterns/p.toml",
     ] {
-        house.write(name, "");
+        fixture.write(name, "");
     }
-    let loaded = house.load();
+    let loaded = fixture.load();
     let files: Vec<_> = loaded
         .pattern_files
         .iter()
@@ -650,27 +651,27 @@ fn pattern_files_come_by_layer_and_then_by_name() {
 
 #[test]
 fn a_project_that_says_manual_takes_nothing_from_the_reviewer_but_its_say() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let reviewer = "[reviewer]\nprovider = \"program\"\nprogram = [\"/bin/true\"]\nreview = [\"git.*\"]\n";
-    house.user(&format!("mode = \"smart\"\n{reviewer}")).project("mode = \"manual\"");
-    let loaded = house.load();
+    fixture.user(&format!("mode = \"smart\"\n{reviewer}")).project("mode = \"manual\"");
+    let loaded = fixture.load();
     assert_eq!(loaded.problems, []);
     assert_eq!((loaded.policy.mode, loaded.policy.review.as_slice()), (Mode::Manual, &["git.*".to_owned()][..]));
-    house.user(&format!("mode = \"manual\"\n{reviewer}"));
-    assert!(house.load().policy.review.is_empty());
-    house.user("mode = \"smart\"");
-    assert_eq!(house.load().problems.len(), 1, "that there is none stays a problem");
+    fixture.user(&format!("mode = \"manual\"\n{reviewer}"));
+    assert!(fixture.load().policy.review.is_empty());
+    fixture.user("mode = \"smart\"");
+    assert_eq!(fixture.load().problems.len(), 1, "that there is none stays a problem");
 }
 
 #[test]
 fn each_value_says_where_it_comes_from() {
-    let house = House::new();
-    house
+    let fixture = Fixture::new();
+    fixture
         .machine("preset = \"strict\"\nlocked = [\"mode\"]")
         .user("\nproduction = [\"eu\"]")
         .project("breaker_after = 1");
-    let loaded = house.load();
-    let prefix = format!("{}/", house.folder.path().display());
+    let loaded = fixture.load();
+    let prefix = format!("{}/", fixture.folder.path().display());
     let source = |name: &str, value: &str| {
         let rows = loaded.sources();
         let row = rows.iter().find(|row| row.key.entry().name == name && row.value == value);
@@ -754,30 +755,30 @@ proptest! {
 
     #[test]
     fn no_project_file_ever_loosens_anything(user in file(), project in file()) {
-        let house = House::new();
-        house.user(&user);
-        let without = house.load();
-        house.project(&project);
-        let with = house.load();
+        let fixture = Fixture::new();
+        fixture.user(&user);
+        let without = fixture.load();
+        fixture.project(&project);
+        let with = fixture.load();
         assert_not_laxer(&without.policy, &with.policy, &format!("user:\n{user}\nproject:\n{project}"));
         prop_assert!(with.problems.len() >= without.problems.len());
     }
 
     #[test]
     fn no_user_file_ever_loosens_what_the_machine_locks(machine in file(), user in file()) {
-        let house = House::new();
-        house.machine(&format!("locked = [\"*\"]\n{machine}"));
-        let without = house.load();
-        house.user(&user);
-        let with = house.load();
+        let fixture = Fixture::new();
+        fixture.machine(&format!("locked = [\"*\"]\n{machine}"));
+        let without = fixture.load();
+        fixture.user(&user);
+        let with = fixture.load();
         assert_not_laxer(&without.policy, &with.policy, &format!("machine:\n{machine}\nuser:\n{user}"));
     }
 
     #[test]
     fn whatever_the_bytes_loading_ends_and_never_in_a_laxer_policy(text in ".{0,200}", key in "[a-z_.]{1,12}") {
-        let house = House::new();
-        house.project(&format!("{key} = {text}\n"));
-        let loaded = house.load();
+        let fixture = Fixture::new();
+        fixture.project(&format!("{key} = {text}\n"));
+        let loaded = fixture.load();
         assert_not_laxer(&Policy::default(), &loaded.policy, &text);
     }
 }
@@ -867,23 +868,23 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
 
 #[test]
 fn a_tilde_is_the_home_that_leads_to_the_file() {
-    let mut house = House::new();
+    let mut fixture = Fixture::new();
     let text = "mode = \"smart\"\n[reviewer]\nprovider = \"openai\"\nmodel = \"m\"\nkey = { file = \"~/key\" }\n";
-    let key = |house: &House| {
-        let (reviewer, _) = house.load().reviewer.unwrap();
+    let key = |fixture: &Fixture| {
+        let (reviewer, _) = fixture.load().reviewer.unwrap();
         match reviewer.voices[0].key.clone() {
             Some(guard::config::reviewer::KeyFrom::File(path)) => path,
             other => panic!("{other:?}"),
         }
     };
-    house.roots.named = Some(house.path("elsewhere/.config/guard"));
-    house.roots.named_home = Some(house.path("elsewhere"));
-    house.write("elsewhere/.config/guard/config.toml", text);
-    assert_eq!(key(&house), house.path("elsewhere/key"));
-    assert_eq!(house.load().own_file(), Some(&*house.path("elsewhere/.config/guard/config.toml")));
+    fixture.roots.named = Some(fixture.path("elsewhere/.config/guard"));
+    fixture.roots.named_home = Some(fixture.path("elsewhere"));
+    fixture.write("elsewhere/.config/guard/config.toml", text);
+    assert_eq!(key(&fixture), fixture.path("elsewhere/key"));
+    assert_eq!(fixture.load().own_file(), Some(&*fixture.path("elsewhere/.config/guard/config.toml")));
     // The account's own file speaks of the account's home, wherever HOME leads.
-    house.user(text);
-    fs::remove_file(house.path("elsewhere/.config/guard/config.toml")).unwrap();
-    assert_eq!(key(&house), house.path("home/key"));
-    assert_eq!(house.load().own_file(), Some(&*house.path("home/.config/guard/config.toml")));
+    fixture.user(text);
+    fs::remove_file(fixture.path("elsewhere/.config/guard/config.toml")).unwrap();
+    assert_eq!(key(&fixture), fixture.path("home/key"));
+    assert_eq!(fixture.load().own_file(), Some(&*fixture.path("home/.config/guard/config.toml")));
 }

@@ -1,4 +1,4 @@
-//! Somebody in a crisis: help is shown at once through every door, and what acts for a person waits for a person.
+//! Somebody in a crisis: help is shown at once through every entry point, and what acts for a person waits for a person.
 
 use std::fs;
 
@@ -21,8 +21,8 @@ fn home(config: &str) -> Home {
     home
 }
 
-/// Runs the line of help through every door; how often it ran.
-fn through_every_door(home: &Home) -> usize {
+/// Runs the line of help through every entry point; how often it ran.
+fn through_every_entry_point(home: &Home) -> usize {
     let words: Vec<&str> = HELP.split(' ').collect();
     let bash_link = home.path("bin/bash");
     if !bash_link.exists() {
@@ -34,9 +34,9 @@ fn through_every_door(home: &Home) -> usize {
     line.env("CLAUDECODE", "1");
     let mut argv = home.guard(&[&["--"], words.as_slice()].concat());
     argv.env("CLAUDECODE", "1");
-    for mut door in [argv, line, as_shell] {
-        let output = door.output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{:?}: {}", door, String::from_utf8_lossy(&output.stderr));
+    for mut entry_point in [argv, line, as_shell] {
+        let output = entry_point.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{:?}: {}", entry_point, String::from_utf8_lossy(&output.stderr));
     }
     let (out, err) = said(&hook(home, "claude", &bash(home, HELP)));
     assert!(out.contains("\"permissionDecision\":\"allow\""), "{out} {err}");
@@ -46,7 +46,7 @@ fn through_every_door(home: &Home) -> usize {
 #[test]
 fn help_is_shown_at_once_through_every_door() {
     let home = home("");
-    assert_eq!(through_every_door(&home), 3);
+    assert_eq!(through_every_entry_point(&home), 3);
     let log = home.prints(&["log", "--json"], 0);
     assert_eq!(log.matches("\"settled_by\":\"support\"").count(), 4, "{log}");
     // With anything more it is a command like any other.
@@ -60,12 +60,12 @@ fn help_is_shown_in_every_mode_with_dead_channels_limits_reached_and_no_record()
     let strict = "mode = \"manual\"\npreset = \"paranoid\"\nprompts_per_hour = 0\nbreaker_after = 1\n[queue]\nwait = 0\n\
                   notify = [\"/nonexistent\"]\n";
     let home = home(strict);
-    assert_eq!(through_every_door(&home), 3);
+    assert_eq!(through_every_entry_point(&home), 3);
     // Nothing can be written down.
     let data = home.data();
     fs::remove_dir_all(&data).unwrap();
     fs::write(&data, "in the way").unwrap();
-    assert_eq!(through_every_door(&home), 6);
+    assert_eq!(through_every_entry_point(&home), 6);
     assert_eq!(home.run(&["curl", "https://example.org/"]).status.code(), Some(126), "another cannot be recorded");
 }
 

@@ -1,4 +1,4 @@
-//! `guard doctor`: each door is broken in turn, and the doctor says so. What it says to find out is never run.
+//! `guard doctor`: each entry point is broken in turn, and the doctor says so. What it says to find out is never run.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -77,7 +77,7 @@ fn say_yes_to(home: &Home, shown: &Whole) -> Outcome {
         scope: AnswerScope::Once,
     };
     let outcome = queue.answer(&home.store(), &shown.pending, &answer, Timestamp::now()).unwrap();
-    wakeup::ring(&queue.bell(&shown.pending.id).unwrap());
+    wakeup::ring(&queue.wakeup_path(&shown.pending.id).unwrap());
     outcome
 }
 
@@ -255,7 +255,7 @@ fn killed_while_answering(verb: &str) {
             assert!(matches!(say_yes(&home, &id), Outcome::Done { late: false }), "{fate:?}");
         } else {
             answered.fetch_min(step, Ordering::SeqCst);
-            wakeup::ring(&queue(&home).bell(&id).unwrap());
+            wakeup::ring(&queue(&home).wakeup_path(&id).unwrap());
         }
         asker.ran();
         assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));

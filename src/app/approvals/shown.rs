@@ -36,7 +36,7 @@ pub struct Shown {
     /// Those whose signature under it holds.
     pub(super) signed: Vec<String>,
     /// Another account asked for it.
-    pub(super) is_foreign: bool,
+    pub(super) is_others: bool,
 }
 
 impl Shown {
@@ -117,7 +117,7 @@ impl Shown {
         if more > 0 && ids.len() == 1 {
             evidence.insert(0, format!("{more} more request{s} for the same command; this answers one."));
         }
-        if self.is_foreign {
+        if self.is_others {
             let Pending { user, tier, why, .. } = &self.whole.pending;
             let tier = tier.number();
             evidence.insert(0, format!("Requested by {user}, whose guard judged it tier {tier} ({why})."));

@@ -75,8 +75,8 @@ pub(in crate::app) fn from(store: &Store, folder: &Path, places: &[String], row:
 /// After which row a destination begins that was told nothing yet: before this one, and before those that others wrote
 /// a moment ago, who may have come later to what is remembered.
 fn beginning(store: &Store, row: i64) -> i64 {
-    const MOMENT: SignedDuration = SignedDuration::from_secs(10);
-    let since = Timestamp::now().checked_sub(MOMENT).unwrap_or(Timestamp::MIN);
+    const RECENT: SignedDuration = SignedDuration::from_secs(10);
+    let since = Timestamp::now().checked_sub(RECENT).unwrap_or(Timestamp::MIN);
     let earliest = row.saturating_sub(i64::try_from(AT_ONCE / 2).unwrap_or(0)).max(1);
     let recent = |row: &i64| store.entry(*row).is_ok_and(|entry| entry.time >= since);
     (earliest..row).rev().take_while(recent).last().unwrap_or(row) - 1

@@ -21,19 +21,19 @@ const LONGEST: usize = 200;
 pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
     let hook = host.hook;
     let event = event(hook, input)?;
-    let moment = match event.kind {
+    let stage = match event.kind {
         HookEvent::Tool => Event::Tool,
         HookEvent::Permission => Event::Permission,
     };
-    let wrong = |wrong: Wrong| wrong.at(moment);
+    let wrong = |wrong: Wrong| wrong.at(stage);
     let tool = match &event.only {
         Some(only) => only.as_str(),
         None => first(input, &event.tool)
             .and_then(Value::as_str)
             .ok_or_else(|| wrong(Wrong::new("the input does not name a tool")))?,
     };
-    let moment = if event.own.iter().any(|own| own == tool) { Event::OwnTool } else { moment };
-    let wrong = |wrong: Wrong| wrong.at(moment);
+    let stage = if event.own.iter().any(|own| own == tool) { Event::OwnTool } else { stage };
+    let wrong = |wrong: Wrong| wrong.at(stage);
     let arguments = first(input, &event.arguments).unwrap_or(&Value::Null);
     if hook.cut.iter().any(|field| at(input, field) == Some(&Value::Bool(true))) {
         return Err(wrong(Wrong::new(format!("the agent truncated the input of {tool}, so guard cannot judge it"))));
@@ -41,7 +41,7 @@ pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
     let what = shape::used(&hook.tools, tool, arguments).map_err(wrong)?;
     let session_folder = folder(input, &hook.cwd);
     Ok(Call {
-        event: moment,
+        event: stage,
         what,
         cwd: match folder(&objects(arguments), &hook.inner) {
             Some(inner) if inner.is_absolute() => Some(inner),

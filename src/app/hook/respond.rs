@@ -21,7 +21,7 @@ use crate::app::authorize;
 use crate::app::deeds;
 use crate::app::engine::{Engine, EngineError, Judged};
 use crate::app::queue::{self, Tells, Wait};
-use crate::app::reviewer::{Review, Settles, overrulable, yolo_in};
+use crate::app::reviewer::{Advice, Review, overrulable, yolo_in};
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
@@ -97,21 +97,21 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
             }
             let most = watchdog.left().saturating_sub(MARGIN);
             let mut review = Review::begin(&engine, &invocation, &judgment, most);
-            let settled = review.settle();
+            let settled = review.advice();
             let opinion = review.opinion.take();
             thought.borrow_mut().clone_from(&opinion);
             let note = Note { opinion: opinion.clone(), ..note.clone() };
             match settled {
-                Settles::Runs(approved) => {
+                Advice::Runs(approved) => {
                     return match note.write(Settled::Allowed(approved.basis()), None, None, hands()) {
                         Ok(()) => Ok(allow()),
                         Err(refusal) => deny(refusal, None),
                     };
                 }
-                Settles::Refused(refusal) => {
+                Advice::Refused(refusal) => {
                     return deny(overrulable(&engine, &invocation, &judgment, refusal, opinion.as_ref()), None);
                 }
-                Settles::Open => {}
+                Advice::Open => {}
             }
             // No agent's prompt signs for an approver.
             let is_signed = || sign::is_wanted(&engine.approvers(), prompt.tier, prompt.approvals);
@@ -333,6 +333,6 @@ impl Note<'_> {
             opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
         };
-        authorize::write_down(engine, &row, |keeper| keeper.advised(&row, handed)).map(drop)
+        authorize::write_down(engine, &row, |backend| backend.advised(&row, handed)).map(drop)
     }
 }

@@ -16,7 +16,7 @@ use crate::judge::risk::Risk;
 use crate::store::{IntentRow, Settled};
 
 /// For how long a denial that was given already may wait to be written down.
-const MOMENT: Duration = Duration::from_millis(200);
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 /// Writes down that an agent was denied what guard could not judge. What cannot be written down is a denial all the same.
 pub(super) fn record(agent: &str, why: &str) {
@@ -41,6 +41,6 @@ pub(super) fn record_soon(agent: String, why: &'static str) {
         let _ = done.send(());
     };
     if thread::Builder::new().spawn(write).is_ok() {
-        let _ = waits.recv_timeout(MOMENT);
+        let _ = waits.recv_timeout(LONGEST_WAIT);
     }
 }

@@ -71,7 +71,7 @@ enum Form {
 pub(super) struct Install<'a> {
     pub args: &'a InstallArgs,
     pub places: &'a Places<'a>,
-    pub keeper: Backups,
+    pub backups: Backups,
     pub look: Look,
 }
 
@@ -162,7 +162,7 @@ impl Install<'_> {
             }
         };
         let mut done = change(&old).map_err(wrong)?;
-        let kept = self.keeper.kept(&path, &old);
+        let kept = self.backups.kept(&path, &old);
         if self.args.uninstall
             && let Some(before) = kept.as_ref().filter(|kept| kept.untouched).and_then(|kept| kept.before.clone())
         {
@@ -195,15 +195,15 @@ impl Install<'_> {
         }
         if self.args.uninstall {
             file::replace(&path, Some(&old), &done.text, false).map_err(wrong)?;
-            self.keeper.forget(&path);
+            self.backups.forget(&path);
             writeln!(out, "{}: guard removed", client.title)?;
         } else {
             // What the file was before guard: the copy where only guard changed it since, else what it is now.
             let before = kept.filter(|kept| kept.untouched).and_then(|kept| kept.before).unwrap_or_else(|| old.clone());
-            self.keeper.keep(&path, Some(&before), &done.text, &[]).map_err(wrong)?;
+            self.backups.keep(&path, Some(&before), &done.text, &[]).map_err(wrong)?;
             file::replace(&path, Some(&old), &done.text, false).map_err(wrong)?;
             writeln!(out, "{}: {} now behind guard. Restart it.", client.title, servers(done.servers))?;
-            writeln!(out, "  {} before the change: {}", path.display(), self.keeper.copy(&path).display())?;
+            writeln!(out, "  {} before the change: {}", path.display(), self.backups.copy(&path).display())?;
         }
         Ok(Some(exit::ALLOW))
     }

@@ -16,7 +16,7 @@ use crate::world::shell;
 /// The shells that guard stands in for.
 const SHELLS: [(&str, Dialect); 3] = [("bash", Dialect::Bash), ("sh", Dialect::Sh), ("zsh", Dialect::Zsh)];
 
-/// A door that is opened by the directory of the links in front of the others.
+/// A entry point that is opened by the directory of the links in front of the others.
 const BEFORE_PATH: &str = "DIR:$PATH";
 
 /// Where scripts lie below the directory of the links, for agents that run a command without a shell when their shell is
@@ -31,7 +31,7 @@ pub struct Shims<'a> {
     pub guard: &'a Path,
 }
 
-/// What does not pass an agent's door, as a sentence.
+/// What does not pass an agent's entry point, as a sentence.
 #[must_use]
 pub fn note(agent: &Agent) -> Option<String> {
     (!agent.shell.note.is_empty()).then(|| format!("{}: {}", agent.title, agent.shell.note))
@@ -65,7 +65,7 @@ pub struct Made {
 }
 
 impl Shims<'_> {
-    /// Makes the links, or removes them, and says which lines open which door.
+    /// Makes the links, or removes them, and says which lines open which entry point.
     ///
     /// # Errors
     /// Something else stands in a link's place, or the directory cannot be written.
@@ -98,7 +98,7 @@ impl Shims<'_> {
             return Ok(exit::ALLOW);
         }
         let made = self.make(dry_run)?;
-        for line in if dry_run { made.changed } else { self.doors(&made.names) } {
+        for line in if dry_run { made.changed } else { self.entry_points(&made.names) } {
             say(&line)?;
         }
         Ok(exit::ALLOW)
@@ -201,8 +201,8 @@ impl Shims<'_> {
         same || target.file_name().is_some_and(|name| name == "guard")
     }
 
-    /// The lines that open each door.
-    fn doors(&self, names: &[&str]) -> Vec<String> {
+    /// The lines that open each entry point.
+    fn entry_points(&self, names: &[&str]) -> Vec<String> {
         let mut lines = vec![
             format!(
                 "{}: {} now start guard. To use them, add one of these \
@@ -213,24 +213,24 @@ impl Shims<'_> {
             String::new(),
         ];
         // Agents that are opened alike share a line.
-        let mut doors: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut entry_points: Vec<(String, Vec<&str>)> = Vec::new();
         for agent in agents::all() {
             let Some(line) = self.line(agent, names) else { continue };
-            match doors.iter_mut().find(|(known, _)| *known == line) {
+            match entry_points.iter_mut().find(|(known, _)| *known == line) {
                 Some((_, titles)) => titles.push(&agent.title),
-                None => doors.push((line, vec![&agent.title])),
+                None => entry_points.push((line, vec![&agent.title])),
             }
         }
-        lines.extend(doors.into_iter().map(|(line, titles)| format!("  {line}    for {}", titles.join(", "))));
+        lines.extend(entry_points.into_iter().map(|(line, titles)| format!("  {line}    for {}", titles.join(", "))));
         lines.push(String::new());
         lines.extend(agents::all().filter_map(note));
         lines.extend([String::new(), "guard doctor shows which of them are in use.".to_owned()]);
         lines
     }
 
-    /// The line that opens an agent's door, and for whom.
+    /// The line that opens an agent's entry point, and for whom.
     #[must_use]
-    pub fn door(&self, agent: &Agent, names: &[&str]) -> Option<String> {
+    pub fn entry_point(&self, agent: &Agent, names: &[&str]) -> Option<String> {
         Some(format!("{}    for {}", self.line(agent, names)?, agent.title))
     }
 
@@ -257,7 +257,7 @@ impl Shims<'_> {
         Some(format!("export {name}={value}"))
     }
 
-    /// The variable that opens an agent's door, and its value; `None` where it is opened otherwise.
+    /// The variable that opens an agent's entry point, and its value; `None` where it is opened otherwise.
     #[must_use]
     pub fn variable<'a>(&self, agent: &'a Agent) -> Option<(&'a str, String)> {
         let (name, value) = agent.shell.how.split_once('=')?;

@@ -60,7 +60,7 @@ impl Planned {
 #[derive(Debug)]
 pub struct Wirer<'a> {
     pub places: Places<'a>,
-    pub keeper: Backups,
+    pub backups: Backups,
     pub uninstall: bool,
     pub project: bool,
 }
@@ -95,7 +95,7 @@ impl Wirer<'_> {
         let mut changes = Vec::new();
         for (path, wire) in files {
             let old = file::read(&path).map_err(|why| InstallError::Wrong(format!("{}: {why}", path.display())))?;
-            let kept = old.as_deref().and_then(|text| self.keeper.kept(&path, text));
+            let kept = old.as_deref().and_then(|text| self.backups.kept(&path, text));
             let change = if self.uninstall {
                 self.taken_out(&wiring, path, wire, old, kept)?
             } else {
@@ -182,7 +182,7 @@ impl Wirer<'_> {
             }
             (_, None) => (None, folders),
         };
-        self.keeper.keep(path, before.as_deref(), new, &folders)?;
+        self.backups.keep(path, before.as_deref(), new, &folders)?;
         let executable = matches!(wire.form, hosts::Form::Own { executable: true, .. });
         file::replace(path, old.as_deref(), new, executable)
     }
@@ -190,13 +190,13 @@ impl Wirer<'_> {
     /// Forgets a file that guard is out of, and the directories that were made for it.
     fn forget(&self, path: &Path, old: Option<&str>) -> Result<(), String> {
         if !path.exists() {
-            let folders = self.keeper.kept(path, old.unwrap_or_default()).map(|kept| kept.folders).unwrap_or_default();
+            let folders = self.backups.kept(path, old.unwrap_or_default()).map(|kept| kept.folders).unwrap_or_default();
             for folder in folders.iter().rev() {
                 // Only an empty one goes.
                 let _ = std::fs::remove_dir(folder);
             }
         }
-        self.keeper.forget(path);
+        self.backups.forget(path);
         Ok(())
     }
 }

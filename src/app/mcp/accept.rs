@@ -67,8 +67,8 @@ pub fn run(args: &PinsArgs) -> Result<u8, Failure> {
     match &args.what {
         None => unless_unread(list(&engine, &pins, args.json)),
         Some(Action::List { json }) => unless_unread(list(&engine, &pins, *json || args.json)),
-        Some(Action::Accept(which)) => settle(&engine, &pins, which, true),
-        Some(Action::Remove(which)) => settle(&engine, &pins, which, false),
+        Some(Action::Accept(which)) => accept_or_remove(&engine, &pins, which, true),
+        Some(Action::Remove(which)) => accept_or_remove(&engine, &pins, which, false),
     }
 }
 
@@ -124,7 +124,7 @@ fn different(old: &Value, new: &Value) -> Vec<String> {
     names.into_iter().cloned().collect()
 }
 
-fn settle(engine: &Engine, pins: &Pins, which: &Which, accepts: bool) -> Result<u8, Failure> {
+fn accept_or_remove(engine: &Engine, pins: &Pins, which: &Which, accepts: bool) -> Result<u8, Failure> {
     let refuse = |why: &str| -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         Ok(exit::REFUSED)

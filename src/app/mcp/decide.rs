@@ -15,7 +15,7 @@ use crate::app::ask::{self as asking, Asked, Offer};
 use crate::app::authorize;
 use crate::app::engine::{self, Engine, Judged};
 use crate::app::queue::{self, Tells, Wait};
-use crate::app::reviewer::{Review, Settles, overrulable};
+use crate::app::reviewer::{Advice, Review, overrulable};
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Invocation, Origin};
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal};
@@ -89,7 +89,7 @@ fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), Stri
             opinion: opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), &invocation, digest, risk, settled)
         };
-        authorize::write_down(&engine, &row, |keeper| keeper.advised(&row, None)).map(drop)
+        authorize::write_down(&engine, &row, |backend| backend.advised(&row, None)).map(drop)
     };
     let deny = |refusal: &Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
@@ -103,18 +103,18 @@ fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), Stri
         Decision::Refuse(refusal) => Err(deny(&refusal, None)),
         Decision::Ask(prompt) => {
             let mut review = Review::begin(&engine, &invocation, &judgment, most);
-            let settled = review.settle();
+            let settled = review.advice();
             *opinion.borrow_mut() = review.opinion.take();
             match settled {
-                Settles::Runs(approved) => {
+                Advice::Runs(approved) => {
                     return write(Settled::Allowed(approved.basis()), None, None)
                         .map_err(|refusal| deny(&refusal, None));
                 }
-                Settles::Refused(refusal) => {
+                Advice::Refused(refusal) => {
                     let thought = opinion.borrow().clone();
                     return Err(deny(&overrulable(&engine, &invocation, &judgment, refusal, thought.as_ref()), None));
                 }
-                Settles::Open => {}
+                Advice::Open => {}
             }
             let begun = Instant::now();
             let thought = opinion.borrow().clone();

@@ -4,19 +4,19 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::{NewArgs, Out, PatternsError, Shelf, exit};
+use super::{NewArgs, Out, PatternsError, Sources, exit};
 
 /// `FAMILY` stands for the family's name.
 const TEMPLATE: &str = include_str!("template.toml");
 
-pub fn run(args: &NewArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, PatternsError> {
+pub fn run(args: &NewArgs, sources: &Sources<'_>, out: &mut Out<'_>) -> Result<u8, PatternsError> {
     let family = args.family.as_str();
     let plain = |c: u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-');
     if family.is_empty() || !family.bytes().all(plain) {
         return Err(PatternsError::Family(family.escape_debug().to_string()));
     }
     let text = TEMPLATE.replace("FAMILY", family);
-    let path = match (&args.to, shelf.own) {
+    let path = match (&args.to, sources.own) {
         (Some(path), _) if path.as_os_str() == "-" => None,
         (Some(path), _) => Some(path.clone()),
         (None, Some(own)) => Some(own.join(format!("{family}.toml"))),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Out, PatternsError, Shelf, TestArgs, assumed, exit, read};
+use super::{Out, PatternsError, Sources, TestArgs, assumed, exit, read};
 use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::Examples;
@@ -79,10 +79,10 @@ fn call_fails(examples: &Examples, text: &str, should: bool, catalog: &Catalog) 
     Some(failure(matches.iter().map(|found| format!("{} {}", found.tool.id, found.tool.tier.number())).collect()))
 }
 
-pub fn run(args: &TestArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, PatternsError> {
+pub fn run(args: &TestArgs, sources: &Sources<'_>, out: &mut Out<'_>) -> Result<u8, PatternsError> {
     let of_file;
     let (catalog, mut wanted): (&Catalog, Vec<String>) = match &args.file {
-        None => (shelf.catalog, ids(shelf.catalog)),
+        None => (sources.catalog, ids(sources.catalog)),
         Some(path) => {
             let file = read(path)?;
             let name = file.path.clone();

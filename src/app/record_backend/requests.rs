@@ -27,10 +27,10 @@ impl Requests {
     ///
     /// # Errors
     /// Nothing can be heard of it.
-    pub fn listen(&self, id: &str, bell: &mut Wakeup) -> Result<(), StoreError> {
+    pub fn listen(&self, id: &str, wakeup: &mut Wakeup) -> Result<(), StoreError> {
         match self {
-            Self::Own(queue) => bell.hang_up_at(queue.bell(id)?),
-            Self::Service(client) => bell.listen_to(client.listen(id)?),
+            Self::Own(queue) => wakeup.hang_up_at(queue.wakeup_path(id)?),
+            Self::Service(client) => wakeup.listen_to(client.listen(id)?),
         }
         Ok(())
     }
@@ -38,7 +38,7 @@ impl Requests {
     /// Wakes whoever waits for a request. A service does so itself.
     pub fn wake(&self, id: &str) {
         if let Self::Own(queue) = self
-            && let Ok(path) = queue.bell(id)
+            && let Ok(path) = queue.wakeup_path(id)
         {
             wakeup::ring(&path);
         }
@@ -72,13 +72,13 @@ impl Requests {
     /// It cannot be told: the command must not run.
     pub fn take(
         &self,
-        keeper: &RecordBackend,
+        backend: &RecordBackend,
         id: &str,
         digest: &Digest,
         bindings: &Bindings,
     ) -> Result<Found, StoreError> {
         match self {
-            Self::Own(queue) => queue.take(keeper.own()?, id, digest, bindings),
+            Self::Own(queue) => queue.take(backend.own()?, id, digest, bindings),
             Self::Service(client) => {
                 client.ask(Ask::Take { id: id.to_owned(), digest: *digest, bindings: bindings.clone() })
             }
@@ -124,13 +124,13 @@ impl Requests {
     /// It does not count, because it could not be written down, or may not be given.
     pub fn answer(
         &self,
-        keeper: &RecordBackend,
+        backend: &RecordBackend,
         shown: &Pending,
         answer: &Answer<'_>,
         now: Timestamp,
     ) -> Result<queue::Outcome, StoreError> {
         match self {
-            Self::Own(queue) => queue.answer(keeper.own()?, shown, answer, now),
+            Self::Own(queue) => queue.answer(backend.own()?, shown, answer, now),
             Self::Service(client) => client.ask(Ask::Answer(Box::new(Given {
                 shown: shown.clone().into(),
                 yes: answer.yes.map(|(digest, bindings)| (*digest, bindings.clone())),
@@ -148,13 +148,13 @@ impl Requests {
     /// The record cannot be read.
     pub fn given(
         &self,
-        keeper: &RecordBackend,
+        backend: &RecordBackend,
         id: &str,
         digest: &Digest,
         bindings: &Bindings,
     ) -> Result<Option<Vec<Signed>>, StoreError> {
         match self {
-            Self::Own(queue) => queue.given(keeper.own()?, id, digest, bindings),
+            Self::Own(queue) => queue.given(backend.own()?, id, digest, bindings),
             Self::Service(client) => {
                 client.ask(Ask::Signatures { id: id.to_owned(), digest: *digest, bindings: bindings.clone() })
             }

@@ -54,14 +54,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.strip_suffix(b"\r").unwrap_or(bytes)).into_owned()
 }
 
-fn moment(text: &str) -> Option<Timestamp> {
+fn timestamp(text: &str) -> Option<Timestamp> {
     Timestamp::from_second(text.trim().parse().ok()?).ok()
 }
 
 /// A line that tells when the next command was run: `#` and at least nine digits.
 fn bash_time(row: &[u8]) -> Option<Timestamp> {
     let digits = std::str::from_utf8(row.strip_prefix(b"#")?).ok()?.trim_end();
-    (digits.len() >= 9 && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| moment(digits)).flatten()
+    (digits.len() >= 9 && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| timestamp(digits)).flatten()
 }
 
 /// With times, everything up to the next of them is one command.
@@ -93,7 +93,7 @@ fn zsh_entry(row: &[u8]) -> Option<(Option<Timestamp>, &[u8])> {
     let (times, command) = rest.split_at_checked(end)?;
     let (began, took) = std::str::from_utf8(times).ok()?.split_once(':')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    (digits(began.trim()) && digits(took)).then(|| (moment(began), command.get(1..).unwrap_or_default()))
+    (digits(began.trim()) && digits(took)).then(|| (timestamp(began), command.get(1..).unwrap_or_default()))
 }
 
 /// A line that ends with a backslash goes on in the next one; zsh writes some bytes as 0x83 and the byte with a bit
@@ -159,7 +159,7 @@ fn fish(rows: &[&[u8]]) -> Vec<(Option<Timestamp>, String)> {
             }
             all.push((None, plain));
         } else if let (Some(when), Some((at, _))) = (row.trim_start().strip_prefix("when: "), all.last_mut()) {
-            *at = moment(when);
+            *at = timestamp(when);
         }
     }
     all.retain(|(_, command)| !command.trim().is_empty());

@@ -101,7 +101,7 @@ pub fn read(source: Source, path: &Path, seen: &mut Seen, sink: &mut dyn Sink) {
     let mut reader = Reader { source, cwd: None, seen, sink };
     reader.cwd = source.form.cwd_file.as_ref().and_then(|name| above(path, name));
     if let Some(value) = source.form.beside.as_ref().and_then(|(end, other)| beside(path, end, other)) {
-        reader.settle(&value);
+        reader.take_directory(&value);
     }
     let read = match &source.form.form {
         TranscriptForm::Lines => {
@@ -342,14 +342,14 @@ impl Reader<'_> {
     }
 
     /// Takes the session's directory, where it stands there.
-    fn settle(&mut self, value: &Value) {
+    fn take_directory(&mut self, value: &Value) {
         if let Some(cwd) = first(value, &self.source.form.cwd).and_then(Value::as_str) {
             self.cwd = Some(PathBuf::from(cwd)).filter(|cwd| !cwd.as_os_str().is_empty());
         }
     }
 
     fn value(&mut self, value: &Value) {
-        self.settle(value);
+        self.take_directory(value);
         for call in calls_of(self.source.form, value) {
             self.call(&call);
         }

@@ -1,14 +1,14 @@
 //! `guard reviewer`, and asking it: the second factor between the rules and a person where `mode = "smart"`.
 //!
-//! A command that is to be asked about goes through [`Review`] at every door. What its opinion may settle is decided by
+//! A command that is to be asked about goes through [`Review`] at every entry point. What its opinion may settle is decided by
 //! [`crate::judge::review`]; guard itself speaks to no model: the gateway's one-shot helper does, or a program that the
 //! configuration names. What may not enter: HTTP.
 
+mod advice;
 mod consult;
 mod contents;
 mod examples;
 mod request;
-mod settle;
 mod stats;
 mod trial;
 
@@ -17,8 +17,8 @@ use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
 
+pub use self::advice::{Advice, Review, overrulable, warn_of_yolo, yolo_in};
 use self::request::Request;
-pub use self::settle::{Review, Settles, overrulable, warn_of_yolo, yolo_in};
 use super::engine::{Engine, Judged};
 use super::exit;
 use super::failure::Failure;

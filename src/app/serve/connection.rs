@@ -44,7 +44,7 @@ type Or<T> = Result<T, String>;
 
 /// A connection.
 pub(super) struct Connection<'a> {
-    house: &'a Server,
+    server: &'a Server,
     peer: Peer,
     store: OnceCell<Store>,
     queue: OnceCell<Queue>,
@@ -70,10 +70,10 @@ fn reply<T: Serialize>(result: Or<T>) -> Vec<u8> {
 }
 
 impl<'a> Connection<'a> {
-    pub fn new(house: &'a Server, peer: Peer) -> Self {
+    pub fn new(server: &'a Server, peer: Peer) -> Self {
         let (store, queue) = (OnceCell::new(), OnceCell::new());
         Self {
-            house,
+            server,
             peer,
             store,
             queue,
@@ -90,7 +90,7 @@ impl<'a> Connection<'a> {
             let heard = match lines.receive(Some(IDLE)) {
                 Ok(Some(heard)) => heard,
                 Ok(None) => {
-                    for id in self.filed.iter().filter(|id| !self.house.is_heard(id)) {
+                    for id in self.filed.iter().filter(|id| !self.server.is_heard(id)) {
                         self.gone(id);
                     }
                     return;
@@ -124,7 +124,7 @@ impl<'a> Connection<'a> {
                 Ask::Listen { id } => return self.listen(&id, lines),
                 Ask::Show { words, environment } => {
                     return match self.approver("read the record") {
-                        Ok(()) => show::on(self.house, &words, environment, lines),
+                        Ok(()) => show::on(self.server, &words, environment, lines),
                         Err(why) => drop(lines.send(reply::<()>(Err(why)))),
                     };
                 }
@@ -152,7 +152,7 @@ impl<'a> Connection<'a> {
                 | Ask::Sessions
                 | Ask::Gateway(FromGateway::List { .. } | FromGateway::Approval { .. })
         );
-        if writes && let Err(why) = self.house.spend(self.uid(), length) {
+        if writes && let Err(why) = self.server.spend(self.uid(), length) {
             return reply::<()>(Err(why));
         }
         match ask {
@@ -210,14 +210,14 @@ impl<'a> Connection<'a> {
 
     fn store(&self) -> Or<&Store> {
         if self.store.get().is_none() {
-            let _ = self.store.set(told(Store::open(&self.house.paths))?);
+            let _ = self.store.set(told(Store::open(&self.server.paths))?);
         }
         self.store.get().ok_or_else(String::new)
     }
 
     fn queue(&self) -> Or<&Queue> {
         if self.queue.get().is_none() {
-            let _ = self.queue.set(told(Queue::open(&self.house.paths))?);
+            let _ = self.queue.set(told(Queue::open(&self.server.paths))?);
         }
         self.queue.get().ok_or_else(String::new)
     }
@@ -233,7 +233,7 @@ impl<'a> Connection<'a> {
 
     /// Whether the speaker is one who may say yes to their own commands, and a person may be there.
     fn is_answered_here(&self) -> bool {
-        let service = &self.house.service;
+        let service = &self.server.service;
         service.own_requests && service.approves(self.user()) && self.peer.why_no_person().is_none()
     }
 }

@@ -53,7 +53,7 @@ pub(super) struct Server {
     pub gateway: Option<u32>,
     accounts: Mutex<HashMap<u32, Use>>,
     /// Who listens for what happens to a request.
-    bells: Mutex<HashMap<String, Vec<(u64, UnixStream)>>>,
+    listeners: Mutex<HashMap<String, Vec<(u64, UnixStream)>>>,
 }
 
 /// What an account has of the service.
@@ -123,7 +123,7 @@ impl Server {
             approvers,
             gateway,
             accounts: Mutex::default(),
-            bells: Mutex::default(),
+            listeners: Mutex::default(),
         }))
     }
 
@@ -170,7 +170,7 @@ impl Server {
         };
         let begun = std::thread::Builder::new().stack_size(STACK).spawn(move || {
             if let Some(peer) = Peer::of(other.pid, other.uid) {
-                Connection::new(&place.house, peer).run(lines);
+                Connection::new(&place.server, peer).run(lines);
             }
         });
         // Without a thread the connection is closed, and whoever speaks hears that.
@@ -188,7 +188,7 @@ impl Server {
             return None;
         }
         own.connections += 1;
-        Some(Place { house: self.clone(), uid })
+        Some(Place { server: self.clone(), uid })
     }
 
     /// Lets an account have so many bytes more written down.
@@ -218,31 +218,31 @@ impl Server {
 
     /// Tells a connection of what happens to a request, until [`Self::forget`].
     pub fn remember(&self, id: &str, key: u64, stream: UnixStream) {
-        let mut bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
-        bells.entry(id.to_owned()).or_default().push((key, stream));
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.entry(id.to_owned()).or_default().push((key, stream));
     }
 
     pub fn forget(&self, id: &str, key: u64) {
-        let mut bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(all) = bells.get_mut(id) {
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(all) = listeners.get_mut(id) {
             all.retain(|(known, _)| *known != key);
             if all.is_empty() {
-                bells.remove(id);
+                listeners.remove(id);
             }
         }
     }
 
     /// Whether anybody listens for what happens to a request.
     pub fn is_heard(&self, id: &str) -> bool {
-        self.bells.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
     }
 
     /// Tells all who listen that something happened to a request; of [`ALL`], those who listen to all of them.
     pub fn ring(&self, id: &str) {
-        let mut bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         let names = if id == ALL { &[ALL][..] } else { &[id, ALL] };
         for name in names {
-            for (_, stream) in bells.get_mut(*name).into_iter().flatten() {
+            for (_, stream) in listeners.get_mut(*name).into_iter().flatten() {
                 // Whoever has not read the last byte is told by that one.
                 let _ = stream.set_nonblocking(true);
                 let _ = stream.write(b".");
@@ -271,13 +271,13 @@ fn gateway(name: &str, own: u32, approvers: &[u32], file: &Path) -> Result<u32, 
 
 /// One connection's room.
 struct Place {
-    house: Arc<Server>,
+    server: Arc<Server>,
     uid: u32,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut accounts = self.house.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut accounts = self.server.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = accounts.get_mut(&self.uid) {
             own.connections = own.connections.saturating_sub(1);
         }

@@ -49,12 +49,17 @@ fn ask(client: &Client, ask: Ask) -> Result<u8, String> {
 }
 
 /// Runs a verb for whoever asked.
-pub(super) fn on(house: &Server, words: &[String], environment: Vec<(String, String)>, mut lines: Lines) {
-    let done = run(house, words, environment, &mut lines);
+pub(super) fn on(server: &Server, words: &[String], environment: Vec<(String, String)>, mut lines: Lines) {
+    let done = run(server, words, environment, &mut lines);
     let _ = lines.send(line(&done.map_or_else(Reply::Error, Reply::Ok)));
 }
 
-fn run(house: &Server, words: &[String], environment: Vec<(String, String)>, lines: &mut Lines) -> Result<i32, String> {
+fn run(
+    server: &Server,
+    words: &[String],
+    environment: Vec<(String, String)>,
+    lines: &mut Lines,
+) -> Result<i32, String> {
     let told = |error: std::io::Error| error.to_string();
     let verb = words.first().map_or("", String::as_str);
     let prunes = words.iter().skip(1).find(|word| !word.starts_with('-')).is_some_and(|word| word == "prune");
@@ -66,7 +71,7 @@ fn run(house: &Server, words: &[String], environment: Vec<(String, String)>, lin
     }
     lines.send(line(&Reply::Ok(()))).map_err(told)?;
     let [out, errors] = pass::take(lines.stream()).map_err(told)?;
-    let tool = Tool::own().map_err(told)?.args(["serve", "--folder"]).arg(house.paths.folder()).arg("--").args(words);
+    let tool = Tool::own().map_err(told)?.args(["serve", "--folder"]).arg(server.paths.folder()).arg("--").args(words);
     let shown_by = environment.into_iter().filter(|(name, _)| SHOWN_BY.contains(&name.as_str()));
     let tool = tool.alone(shown_by.map(|(name, value)| (name.into(), value.into()))).stdout(out).stderr(errors);
     let mut child = tool.start().map_err(told)?;

@@ -64,8 +64,8 @@ impl Edit {
     ///
     /// # Errors
     /// A sentence without the name of the file.
-    pub fn carry_out(&self, keeper: &Backups, out: bool) -> Result<(), String> {
-        let kept = self.old.as_deref().and_then(|text| keeper.kept(&self.path, text));
+    pub fn carry_out(&self, backups: &Backups, out: bool) -> Result<(), String> {
+        let kept = self.old.as_deref().and_then(|text| backups.kept(&self.path, text));
         match &self.new {
             None => std::fs::remove_file(&self.path).map_err(|error| format!("cannot remove it: {error}"))?,
             Some(new) => {
@@ -73,7 +73,7 @@ impl Edit {
                 if !out {
                     let before = self.before.clone().unwrap_or_else(|| self.old.clone());
                     let folders = kept.as_ref().map_or(folders, |kept| kept.folders.clone());
-                    keeper.keep(&self.path, before.as_deref(), new, &folders)?;
+                    backups.keep(&self.path, before.as_deref(), new, &folders)?;
                 }
                 file::replace(&self.path, self.old.as_deref(), new, false)?;
             }
@@ -85,7 +85,7 @@ impl Edit {
                     let _ = std::fs::remove_dir(folder);
                 }
             }
-            keeper.forget(&self.path);
+            backups.forget(&self.path);
         }
         Ok(())
     }
@@ -96,13 +96,13 @@ const COMPLETIONS: &str = "completions";
 const PAGE: &str = "manual page";
 
 /// Where all of it lies.
-pub struct House<'a> {
+pub struct Planner<'a> {
     pub engine: &'a Engine,
     pub places: &'a Places<'a>,
-    pub keeper: &'a Backups,
+    pub backups: &'a Backups,
 }
 
-impl House<'_> {
+impl Planner<'_> {
     /// What changes for these wishes.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl House<'_> {
         for (about, path) in own.into_iter().chain(shells).chain(brought) {
             let shown = path.display().to_string();
             let Ok(Some(now)) = file::read(&path) else { continue };
-            let kept = self.keeper.kept(&path, &now);
+            let kept = self.backups.kept(&path, &now);
             let is_shell = about != CONFIG && about != COMPLETIONS && about != PAGE;
             let new = match &kept {
                 Some(kept) if kept.untouched => kept.before.clone(),
@@ -169,7 +169,7 @@ impl House<'_> {
         if old.as_deref() == Some(new.as_str()) || (old.is_none() && new.is_empty()) {
             return Ok(None);
         }
-        let kept = old.as_deref().and_then(|text| self.keeper.kept(&path, text));
+        let kept = old.as_deref().and_then(|text| self.backups.kept(&path, text));
         let before = match (kept, &old) {
             (Some(kept), _) if kept.untouched => Some(kept.before),
             (_, Some(text)) => Some(Some(without(text))),

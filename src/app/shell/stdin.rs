@@ -50,7 +50,7 @@ pub(super) fn feed(
     let positional = call.positional.clone();
     let manner = RunOptions { watched: true, ..manner };
     let Ready { approved, receipt, .. } =
-        match authorize::settle(engine, engine.caller.invocation(request(shell, call)), manner, &mut inherited) {
+        match authorize::authorize(engine, engine.caller.invocation(request(shell, call)), manner, &mut inherited) {
             Ok(ready) => ready,
             Err(code) => return code,
         };
@@ -148,7 +148,7 @@ impl Session<'_> {
                 envelope: None,
             };
             let invocation = self.engine.caller.invocation(Request::Line(line));
-            let ready = feeder.meanwhile(|| authorize::settle(self.engine, invocation, self.manner, inherited));
+            let ready = feeder.meanwhile(|| authorize::authorize(self.engine, invocation, self.manner, inherited));
             let Ready { approved, receipt, .. } = match ready {
                 Ok(ready) => ready,
                 Err(code) => return Ok(End::Refused(code)),

@@ -144,13 +144,13 @@ pub async fn host(State(app): State<Arc<App>>, request: Request, next: Next) -> 
         }
     }
     // Browsers say where a request comes from; only their own page has business here.
-    let foreign_site = text(header::HeaderName::from_static("sec-fetch-site"))
+    let cross_site = text(header::HeaderName::from_static("sec-fetch-site"))
         .is_some_and(|site| !["same-origin", "none"].contains(&site));
     let navigates = text(header::HeaderName::from_static("sec-fetch-mode")) == Some("navigate")
         && request.method() == Method::GET
         && !request.uri().path().starts_with("/v1/");
-    let foreign_origin = text(header::ORIGIN).is_some_and(|origin| !is_own_origin(&app, headers, origin));
-    if foreign_origin || (foreign_site && !navigates) {
+    let cross_origin = text(header::ORIGIN).is_some_and(|origin| !is_own_origin(&app, headers, origin));
+    if cross_origin || (cross_site && !navigates) {
         return Problem::new("wrong-origin", "requests from pages of other sites are refused").into_response();
     }
     next.run(request).await

@@ -96,10 +96,10 @@ pub async fn socket(
 ) -> Result<Response, Problem> {
     caller.may_for_all(Scope::Read)?;
     let upgrade = upgrade.max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
-    Ok(upgrade.on_upgrade(async move |socket| talk(app, caller, from.after, socket).await))
+    Ok(upgrade.on_upgrade(async move |socket| serve_socket(app, caller, from.after, socket).await))
 }
 
-async fn talk(app: Arc<App>, caller: Caller, after: Option<u64>, mut socket: WebSocket) {
+async fn serve_socket(app: Arc<App>, caller: Caller, after: Option<u64>, mut socket: WebSocket) {
     let (missed, mut live) = app.hub.listen(after);
     let missed = missed.map_or_else(
         || vec!["{\"type\":\"reset\"}".to_owned()],

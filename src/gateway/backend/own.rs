@@ -49,7 +49,7 @@ impl Own {
 
     /// Wakes the guard that waits: a byte in its pipe, which carries nothing.
     fn wake(&self, id: &str) {
-        let Ok(path) = self.queue.bell(id) else { return };
+        let Ok(path) = self.queue.wakeup_path(id) else { return };
         let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         if let Ok(mut pipe) = OpenOptions::new().write(true).custom_flags(flags).open(path)
             && pipe.metadata().is_ok_and(|found| found.file_type().is_fifo())

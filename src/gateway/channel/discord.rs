@@ -143,7 +143,7 @@ impl Discord {
         loop {
             let connected = self.connect(resume.as_ref()).await;
             let over = match connected {
-                Ok(socket) => self.talk(socket, &mut resume, &mut seq, &inbox, &*state, &mut rest).await,
+                Ok(socket) => self.hold_connection(socket, &mut resume, &mut seq, &inbox, &*state, &mut rest).await,
                 Err(why) => {
                     state.status(&self.name, Status::Down { why: why.to_string() });
                     // Where it was to be taken up there may be nothing any more.
@@ -186,7 +186,7 @@ impl Discord {
 
     /// One connection, until it ends. What is pressed is answered beside it: Discord hangs up on whoever is slow to say
     /// that they are alive.
-    async fn talk(
+    async fn hold_connection(
         &self,
         mut socket: Socket,
         resume: &mut Option<Resume>,

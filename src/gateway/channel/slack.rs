@@ -115,7 +115,7 @@ impl Slack {
         let mut rest = Duration::from_secs(1);
         loop {
             match self.connect().await {
-                Ok(socket) => self.talk(socket, &inbox, &*state, &mut rest).await,
+                Ok(socket) => self.hold_connection(socket, &inbox, &*state, &mut rest).await,
                 Err(failed) => {
                     state.status(&self.name, Status::Down { why: failed.to_string() });
                     match failed {
@@ -140,7 +140,7 @@ impl Slack {
     }
 
     /// One connection, until it ends. What is pressed is answered beside it, for Slack does not wait with the next.
-    async fn talk(&self, mut socket: Socket, inbox: &Inbox, state: &dyn ChannelState, rest: &mut Duration) {
+    async fn hold_connection(&self, mut socket: Socket, inbox: &Inbox, state: &dyn ChannelState, rest: &mut Duration) {
         let mut taken: FuturesUnordered<Doing<'_, ()>> = FuturesUnordered::new();
         loop {
             let message = tokio::select! {

@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::browser::MEDIUM;
-use crate::house::{House, bearer, until};
+use crate::test_gateway::{TestGateway, bearer, until};
 
 /// A client of `/v1/ws`.
 struct Socket {
@@ -20,9 +20,9 @@ struct Socket {
 }
 
 impl Socket {
-    fn open(house: &House, head: (&'static str, &str)) -> Self {
+    fn open(gateway: &TestGateway, head: (&'static str, &str)) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let mut request = format!("ws://localhost:{}/v1/ws", house.port).into_client_request().unwrap();
+        let mut request = format!("ws://localhost:{}/v1/ws", gateway.port).into_client_request().unwrap();
         request.headers_mut().insert(head.0, head.1.parse().unwrap());
         let (stream, _) = runtime.block_on(connect_async(request)).unwrap();
         Self { runtime, stream }
@@ -53,10 +53,10 @@ impl Socket {
 }
 
 /// A stream of events, after the first line of its head.
-fn events(house: &House, head: &str) -> BufReader<TcpStream> {
-    let mut stream = TcpStream::connect(("127.0.0.1", house.port)).unwrap();
+fn events(gateway: &TestGateway, head: &str) -> BufReader<TcpStream> {
+    let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let text = format!("GET /v1/events HTTP/1.1\r\nHost: localhost:{}\r\n{head}\r\n\r\n", house.port);
+    let text = format!("GET /v1/events HTTP/1.1\r\nHost: localhost:{}\r\n{head}\r\n\r\n", gateway.port);
     stream.write_all(text.as_bytes()).unwrap();
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
@@ -65,8 +65,8 @@ fn events(house: &House, head: &str) -> BufReader<TcpStream> {
     reader
 }
 
-fn revoke(house: &House, name: &str) {
-    assert!(house.gateway(&["token", "remove", name]).status().unwrap().success());
+fn revoke(gateway: &TestGateway, name: &str) {
+    assert!(gateway.command(&["token", "remove", name]).status().unwrap().success());
 }
 
 /// The events that still come until the stream ends.
@@ -86,16 +86,16 @@ fn rest(reader: BufReader<TcpStream>) -> Vec<String> {
 
 #[test]
 fn a_stream_ends_with_the_token_that_opened_it() {
-    let house = House::new("");
-    let (gone, stays) = (house.token("gone", "read"), house.token("stays", "read"));
-    let (first, other) = (events(&house, &bearer(&gone)), events(&house, &bearer(&stays)));
-    let mut socket = Socket::open(&house, ("authorization", &format!("Bearer {gone}")));
-    revoke(&house, "gone");
+    let gateway = TestGateway::new("");
+    let (gone, stays) = (gateway.token("gone", "read"), gateway.token("stays", "read"));
+    let (first, other) = (events(&gateway, &bearer(&gone)), events(&gateway, &bearer(&stays)));
+    let mut socket = Socket::open(&gateway, ("authorization", &format!("Bearer {gone}")));
+    revoke(&gateway, "gone");
     let heard = rest(first);
     assert!(!heard.iter().any(|line| line.starts_with("event: request")), "{heard:?}");
     assert_eq!(socket.next(&["request.filed"]), None);
     // Others go on.
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     assert!(other.lines().map_while(Result::ok).any(|line| line == "event: request.filed"));
     agent.kill().unwrap();
     agent.wait().unwrap();
@@ -103,21 +103,21 @@ fn a_stream_ends_with_the_token_that_opened_it() {
 
 #[test]
 fn an_answer_over_a_socket_counts_only_while_its_token_does() {
-    let house = House::new("");
-    let agent = house.agent(MEDIUM);
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    let temp = house.token("temp", "read,decide");
-    let mut socket = Socket::open(&house, ("authorization", &format!("Bearer {temp}")));
+    let gateway = TestGateway::new("");
+    let agent = gateway.agent(MEDIUM);
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    let temp = gateway.token("temp", "read,decide");
+    let mut socket = Socket::open(&gateway, ("authorization", &format!("Bearer {temp}")));
     let yes = json!({ "type": "tier3_decision", "action_id": id, "decision": "approve" });
     // Said at once after the token went: the gateway has had no time to look at its tokens by itself.
-    revoke(&house, "temp");
+    revoke(&gateway, "temp");
     socket.say(&yes);
     if let Some(told) = socket.next(&["tier3_decision_ack"]) {
         assert_eq!(told["outcome"], "unauthorized", "{told}");
     }
     assert_eq!(socket.next(&["request.answered"]), None);
-    assert_eq!(house.waiting()["action_id"], id.as_str(), "nothing was approved");
-    let mut socket = Socket::open(&house, ("authorization", &format!("Bearer {}", house.person)));
+    assert_eq!(gateway.waiting()["action_id"], id.as_str(), "nothing was approved");
+    let mut socket = Socket::open(&gateway, ("authorization", &format!("Bearer {}", gateway.person)));
     socket.say(&yes);
     assert_eq!(socket.next(&["tier3_decision_ack"]).unwrap()["outcome"], "done");
     assert!(agent.wait_with_output().unwrap().status.success());
@@ -125,16 +125,16 @@ fn an_answer_over_a_socket_counts_only_while_its_token_does() {
 
 #[test]
 fn what_is_no_answer_over_a_socket_is_told_so_and_the_next_one_counts() {
-    let house = House::new("");
-    let agent = house.agent(MEDIUM);
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    let mut socket = Socket::open(&house, ("authorization", &format!("Bearer {}", house.person)));
+    let gateway = TestGateway::new("");
+    let agent = gateway.agent(MEDIUM);
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    let mut socket = Socket::open(&gateway, ("authorization", &format!("Bearer {}", gateway.person)));
     for text in ["{ this is no JSON", "", "null", "[]", r#"{"type":"tier3_decision"}"#] {
         socket.runtime.block_on(socket.stream.send(Message::text(text.to_owned()))).unwrap();
         let told = socket.next(&["error"]).unwrap();
         assert!(told["detail"].as_str().unwrap().contains("no tier3_decision"), "{text}: {told}");
     }
-    assert_eq!(house.waiting()["action_id"], id.as_str());
+    assert_eq!(gateway.waiting()["action_id"], id.as_str());
     socket.say(&json!({ "type": "tier3_decision", "action_id": id, "decision": "approve" }));
     assert_eq!(socket.next(&["tier3_decision_ack"]).unwrap()["outcome"], "done");
     assert!(agent.wait_with_output().unwrap().status.success());
@@ -142,56 +142,59 @@ fn what_is_no_answer_over_a_socket_is_told_so_and_the_next_one_counts() {
 
 #[test]
 fn a_stream_of_the_page_ends_when_the_page_logs_out() {
-    let house = House::new("");
-    let login = json!({ "secret": house.person }).to_string();
+    let gateway = TestGateway::new("");
+    let login = json!({ "secret": gateway.person }).to_string();
     let cookie = || {
-        let told = house.send("POST", "/v1/login", &["X-Guard: 1"], &login);
+        let told = gateway.send("POST", "/v1/login", &["X-Guard: 1"], &login);
         let set = told.head.lines().find(|line| line.to_lowercase().starts_with("set-cookie:")).unwrap().to_owned();
         format!("Cookie: {}", set.split_once(": ").unwrap().1.split(';').next().unwrap())
     };
     let (one, other) = (cookie(), cookie());
-    let (first, second) = (events(&house, &one), events(&house, &other));
-    let mut socket = Socket::open(&house, ("cookie", one.split_once(": ").unwrap().1));
-    assert_eq!(house.send("POST", "/v1/logout", &[&one, "X-Guard: 1"], "").status, 204);
+    let (first, second) = (events(&gateway, &one), events(&gateway, &other));
+    let mut socket = Socket::open(&gateway, ("cookie", one.split_once(": ").unwrap().1));
+    assert_eq!(gateway.send("POST", "/v1/logout", &[&one, "X-Guard: 1"], "").status, 204);
     rest(first);
     assert_eq!(socket.next(&["request.filed"]), None);
-    revoke(&house, "ada");
+    revoke(&gateway, "ada");
     rest(second);
 }
 
 #[test]
 fn who_guesses_tokens_is_slowed_down_and_keeps_nobody_else_out() {
-    let house = House::new("");
-    let codes: Vec<u16> = (0..8).map(|at| house.get("/v1/requests", &format!("gt_{at}")).status).collect();
+    let gateway = TestGateway::new("");
+    let codes: Vec<u16> = (0..8).map(|at| gateway.get("/v1/requests", &format!("gt_{at}")).status).collect();
     assert_eq!(codes, [401, 401, 401, 401, 401, 429, 429, 429]);
-    let told = house.get("/v1/requests", "gt_x");
+    let told = gateway.get("/v1/requests", "gt_x");
     assert!(told.head.to_lowercase().contains("retry-after: "), "{}", told.head);
     // From the same address a right token comes in, at the API and at the page.
-    assert_eq!(house.get("/v1/requests", &house.person).status, 200);
-    let login = json!({ "secret": house.person }).to_string();
-    assert_eq!(house.send("POST", "/v1/login", &["X-Guard: 1"], &login).status, 200);
-    assert_eq!(house.send("POST", "/v1/login", &["X-Guard: 1"], &json!({ "secret": "gt_y" }).to_string()).status, 429);
+    assert_eq!(gateway.get("/v1/requests", &gateway.person).status, 200);
+    let login = json!({ "secret": gateway.person }).to_string();
+    assert_eq!(gateway.send("POST", "/v1/login", &["X-Guard: 1"], &login).status, 200);
+    assert_eq!(
+        gateway.send("POST", "/v1/login", &["X-Guard: 1"], &json!({ "secret": "gt_y" }).to_string()).status,
+        429
+    );
 }
 
 #[test]
 fn behind_a_proxy_that_is_named_each_client_guesses_for_itself() {
-    let mut house = House::new("behind_proxy = true\nproxies = [\"127.0.0.1\"]\n");
-    let guess = |house: &House, client: &str| {
+    let mut gateway = TestGateway::new("behind_proxy = true\nproxies = [\"127.0.0.1\"]\n");
+    let guess = |gateway: &TestGateway, client: &str| {
         let head = [bearer("gt_x"), format!("X-Forwarded-For: 203.0.113.7, {client}")];
-        house.send("GET", "/v1/requests", &[&head[0], &head[1]], "").status
+        gateway.send("GET", "/v1/requests", &[&head[0], &head[1]], "").status
     };
-    let codes: Vec<u16> = (0..6).map(|_| guess(&house, "198.51.100.1")).collect();
+    let codes: Vec<u16> = (0..6).map(|_| guess(&gateway, "198.51.100.1")).collect();
     assert_eq!(codes, [401, 401, 401, 401, 401, 429]);
-    assert_eq!(guess(&house, "198.51.100.2"), 401);
+    assert_eq!(guess(&gateway, "198.51.100.2"), 401);
     // Who is no proxy that is named is not believed: all are one.
-    house.write_config("behind_proxy = true\nproxies = [\"192.0.2.0/24\"]\n");
-    assert!(house.end("-TERM").success());
-    house.start();
-    let codes: Vec<u16> = (0..6).map(|at| guess(&house, &format!("198.51.100.{at}"))).collect();
+    gateway.write_config("behind_proxy = true\nproxies = [\"192.0.2.0/24\"]\n");
+    assert!(gateway.end("-TERM").success());
+    gateway.start();
+    let codes: Vec<u16> = (0..6).map(|at| guess(&gateway, &format!("198.51.100.{at}"))).collect();
     assert_eq!(codes, [401, 401, 401, 401, 401, 429]);
-    house.write_config("proxies = [\"10.0.0.0/33\"]\n");
-    let status = house.gateway(&["serve", "--status"]).output().unwrap();
+    gateway.write_config("proxies = [\"10.0.0.0/33\"]\n");
+    let status = gateway.command(&["serve", "--status"]).output().unwrap();
     let said = String::from_utf8(status.stdout).unwrap();
     assert!(said.contains("10.0.0.0/33") && said.contains("is no address"), "{said}");
-    until(|| house.get("/v1/requests", &house.person).status == 200);
+    until(|| gateway.get("/v1/requests", &gateway.person).status == 200);
 }

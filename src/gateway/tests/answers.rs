@@ -5,21 +5,21 @@ use guard_gateway::store::queue::{Filed, Queue, State};
 use serde_json::{Value, json};
 
 use crate::browser::logged_in;
-use crate::house::{House, bearer, until};
+use crate::test_gateway::{TestGateway, bearer, until};
 use crate::waiting;
 
-/// The queue of a house, with so many requests that wait.
-fn filled(house: &House, count: usize) -> Queue {
-    let queue = Queue::open(&Paths::new(house.path("home/.local/share/guard"))).unwrap();
+/// The queue of a gateway, with so many requests that wait.
+fn filled(gateway: &TestGateway, count: usize) -> Queue {
+    let queue = Queue::open(&Paths::new(gateway.path("home/.local/share/guard"))).unwrap();
     for at in 0..count {
         assert!(matches!(waiting::file(&queue, at, at), Filed::Waits { .. }));
     }
-    until(|| house.get("/readyz", "").status == 200);
+    until(|| gateway.get("/readyz", "").status == 200);
     queue
 }
 
-fn ids(house: &House) -> Vec<String> {
-    let list = house.get("/v1/requests?status=pending", &house.person);
+fn ids(gateway: &TestGateway) -> Vec<String> {
+    let list = gateway.get("/v1/requests?status=pending", &gateway.person);
     let all = list.body["requests"].as_array().unwrap().iter();
     all.map(|one| one["action_id"].as_str().unwrap().to_owned()).collect()
 }
@@ -31,10 +31,10 @@ fn denied(queue: &Queue) -> usize {
 
 #[test]
 fn a_no_is_never_one_too_many_and_a_yes_may_be() {
-    let house = House::new("");
+    let gateway = TestGateway::new("");
     let said = |verb: &str| -> Vec<u16> {
         let path = format!("/v1/requests/nothing/{verb}");
-        (0..40).map(|_| house.post(&path, &house.person, &json!({})).status).collect()
+        (0..40).map(|_| gateway.post(&path, &gateway.person, &json!({})).status).collect()
     };
     assert_eq!(said("deny"), [404; 40]);
     let yes = said("approve");
@@ -44,11 +44,11 @@ fn a_no_is_never_one_too_many_and_a_yes_may_be() {
 
 #[test]
 fn several_answers_are_given_at_once_each_with_what_became_of_it() {
-    let house = House::new("unsigned_tier = 3\n");
-    let queue = filled(&house, 45);
-    let mut all = ids(&house);
+    let gateway = TestGateway::new("unsigned_tier = 3\n");
+    let queue = filled(&gateway, 45);
+    let mut all = ids(&gateway);
     assert_eq!(all.len(), 45);
-    let decide = |answers: Value| house.post("/v1/requests/decide", &house.person, &json!({ "answers": answers }));
+    let decide = |answers: Value| gateway.post("/v1/requests/decide", &gateway.person, &json!({ "answers": answers }));
     let each = |ids: &[String], decision: &str| -> Value {
         ids.iter().map(|id| json!({ "action_id": id, "decision": decision })).collect()
     };
@@ -71,31 +71,31 @@ fn several_answers_are_given_at_once_each_with_what_became_of_it() {
     assert!(told.body["results"].as_array().unwrap().iter().all(|one| one["status_code"] == 200), "{}", told.text);
     assert_eq!(denied(&queue), 41);
     // What is of tier 3 is looked at by itself.
-    let mut agent = house.agent("git push --force origin main");
-    until(|| ids(&house).len() == 4);
-    let list = house.get("/v1/requests?status=pending&tier=3", &house.person);
+    let mut agent = gateway.agent("git push --force origin main");
+    until(|| ids(&gateway).len() == 4);
+    let list = gateway.get("/v1/requests?status=pending&tier=3", &gateway.person);
     let high = vec![list.body["requests"][0]["action_id"].as_str().unwrap().to_owned()];
     let told = decide(each(&high, "approve"));
     assert_eq!(told.body["results"][0]["type"], "urn:guard:problem:not-from-afar", "{}", told.text);
     assert_eq!(decide(each(&high, "deny")).body["results"][0]["status_code"], 200);
     agent.wait().unwrap();
-    assert_eq!(house.ran(), 0);
+    assert_eq!(gateway.ran(), 0);
     for (token, body, status) in [
-        (&house.client, json!({ "answers": [] }), 403),
-        (&house.person, json!({ "answers": vec![json!({ "action_id": "x", "decision": "deny" }); 101] }), 400),
-        (&house.person, json!({ "answers": [{ "action_id": "x", "decision": "yes" }] }), 400),
-        (&house.person, json!({ "answers": [{ "action_id": "x", "decision": "approve", "scope": "always" }] }), 400),
+        (&gateway.client, json!({ "answers": [] }), 403),
+        (&gateway.person, json!({ "answers": vec![json!({ "action_id": "x", "decision": "deny" }); 101] }), 400),
+        (&gateway.person, json!({ "answers": [{ "action_id": "x", "decision": "yes" }] }), 400),
+        (&gateway.person, json!({ "answers": [{ "action_id": "x", "decision": "approve", "scope": "always" }] }), 400),
     ] {
-        let told = house.send("POST", "/v1/requests/decide", &[&bearer(token)], &body.to_string());
+        let told = gateway.send("POST", "/v1/requests/decide", &[&bearer(token)], &body.to_string());
         assert_eq!(told.status, status, "{body}: {}", told.text);
     }
 }
 
 #[test]
 fn all_that_wait_are_denied_on_the_page_at_once() {
-    let house = House::new("");
-    let queue = filled(&house, 45);
-    let mut page = logged_in(&house);
+    let gateway = TestGateway::new("");
+    let queue = filled(&gateway, 45);
+    let mut page = logged_in(&gateway);
     page.until("document.querySelectorAll('#cards article').length === 45");
     page.run("document.querySelector('#batch-deny').click()");
     page.until("document.querySelectorAll('#cards article').length === 0");

@@ -5,18 +5,18 @@ mod views;
 
 use serde_json::json;
 
-use crate::house::House;
+use crate::test_gateway::TestGateway;
 use chromium::Browser;
 
 pub const MEDIUM: &str = "npm install left-pad-of-somebody";
 
 /// A page that is logged in.
-pub fn logged_in(house: &House) -> Browser {
-    let mut page = Browser::open(&format!("http://127.0.0.1:{}/", house.port));
+pub fn logged_in(gateway: &TestGateway) -> Browser {
+    let mut page = Browser::open(&format!("http://127.0.0.1:{}/", gateway.port));
     page.until("document.querySelector('#login') && !document.querySelector('#login').hidden");
     page.run(&format!(
         "document.querySelector('#secret').value = {}; document.querySelector('#login').requestSubmit()",
-        json!(house.person)
+        json!(gateway.person)
     ));
     page.until("!document.querySelector('#queue').hidden && document.querySelector('#login').hidden");
     page
@@ -24,11 +24,11 @@ pub fn logged_in(house: &House) -> Browser {
 
 #[test]
 fn a_person_answers_on_the_page() {
-    let house = House::new("");
-    let mut page = logged_in(&house);
-    assert_eq!(page.run("location.origin"), json!(format!("http://localhost:{}", house.port)), "led to the name");
+    let gateway = TestGateway::new("");
+    let mut page = logged_in(&gateway);
+    assert_eq!(page.run("location.origin"), json!(format!("http://localhost:{}", gateway.port)), "led to the name");
     page.until("!document.querySelector('#nothing').hidden");
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     // It comes by itself.
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelector('article pre').textContent"), json!(MEDIUM));
@@ -36,10 +36,10 @@ fn a_person_answers_on_the_page() {
     page.picture("phone");
     page.run("document.querySelector('article [data-do=approve]').click()");
     assert!(agent.wait().unwrap().success());
-    assert_eq!(house.ran(), 1);
+    assert_eq!(gateway.ran(), 1);
     page.until("document.querySelectorAll('article').length === 0");
 
-    let agent = house.agent(MEDIUM);
+    let agent = gateway.agent(MEDIUM);
     page.until("document.querySelectorAll('article').length === 1");
     page.run("[...document.querySelectorAll('[data-do=reply]')].find((one) => one.textContent.includes('show me first')).click()");
     let output = agent.wait_with_output().unwrap();
@@ -56,9 +56,9 @@ fn a_person_answers_on_the_page() {
 
 #[test]
 fn a_yes_on_the_page_lasts_where_that_is_chosen() {
-    let house = House::new("");
-    let mut page = logged_in(&house);
-    let mut agent = house.agent(MEDIUM);
+    let gateway = TestGateway::new("");
+    let mut page = logged_in(&gateway);
+    let mut agent = gateway.agent(MEDIUM);
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelector('.lasts').value"), "once");
     let offered = page.run("[...document.querySelector('.lasts').options].map((one) => one.textContent).join(', ')");
@@ -70,10 +70,10 @@ fn a_yes_on_the_page_lasts_where_that_is_chosen() {
     );
     assert!(agent.wait().unwrap().success());
     page.until("document.querySelectorAll('article').length === 0");
-    assert!(house.agent(MEDIUM).wait().unwrap().success());
-    assert_eq!(house.ran(), 2);
+    assert!(gateway.agent(MEDIUM).wait().unwrap().success());
+    assert_eq!(gateway.ran(), 2);
     // What offers no grant offers no choice.
-    let mut agent = house.agent("bash -c 'npm install some-pkg'");
+    let mut agent = gateway.agent("bash -c 'npm install some-pkg'");
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelectorAll('.lasts').length"), 0);
     page.run("document.querySelector('article [data-do=deny]').click()");
@@ -83,9 +83,9 @@ fn a_yes_on_the_page_lasts_where_that_is_chosen() {
 
 #[test]
 fn what_wants_more_offers_no_yes_and_says_where() {
-    let house = House::new("");
-    let mut page = logged_in(&house);
-    let mut agent = house.agent("git push --force origin main");
+    let gateway = TestGateway::new("");
+    let mut page = logged_in(&gateway);
+    let mut agent = gateway.agent("git push --force origin main");
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelectorAll('[data-do=approve]').length"), 0);
     let bar = page.run("document.querySelector('.bar').textContent");
@@ -96,11 +96,11 @@ fn what_wants_more_offers_no_yes_and_says_where() {
 
 #[test]
 fn several_are_answered_at_once_and_their_effect_is_told_together() {
-    let house = House::new("");
+    let gateway = TestGateway::new("");
     // What the first of them does must leave the second as it was judged.
-    std::fs::write(house.path("home/ran"), "").unwrap();
-    let mut page = logged_in(&house);
-    let mut agents = [house.agent(MEDIUM), house.agent("npm install right-pad-of-somebody")];
+    std::fs::write(gateway.path("home/ran"), "").unwrap();
+    let mut page = logged_in(&gateway);
+    let mut agents = [gateway.agent(MEDIUM), gateway.agent("npm install right-pad-of-somebody")];
     page.until("document.querySelectorAll('article').length === 2");
     page.run("document.querySelectorAll('article input[type=checkbox]').forEach((one) => one.click())");
     let text = page.run("document.querySelector('#batch-text').textContent");
@@ -116,16 +116,16 @@ fn several_are_answered_at_once_and_their_effect_is_told_together() {
     for agent in &mut agents {
         assert!(agent.wait().unwrap().success());
     }
-    assert_eq!(house.ran(), 2);
+    assert_eq!(gateway.ran(), 2);
 }
 
 #[test]
 fn a_card_says_why_as_the_one_at_a_terminal_does() {
-    let house = House::new("");
-    std::fs::create_dir(house.path("work/data")).unwrap();
-    std::fs::write(house.path("work/data/one"), "1").unwrap();
-    let mut page = logged_in(&house);
-    let mut agent = house.agent(&format!("ls; rm -rf data; {MEDIUM}"));
+    let gateway = TestGateway::new("");
+    std::fs::create_dir(gateway.path("work/data")).unwrap();
+    std::fs::write(gateway.path("work/data/one"), "1").unwrap();
+    let mut page = logged_in(&gateway);
+    let mut agent = gateway.agent(&format!("ls; rm -rf data; {MEDIUM}"));
     page.until("document.querySelectorAll('article').length === 1");
     let texts = |page: &mut Browser, what: &str| -> Vec<String> {
         let all = page.run(&format!("[...document.querySelectorAll('{what}')].map((one) => one.textContent)"));
@@ -144,7 +144,7 @@ fn a_card_says_why_as_the_one_at_a_terminal_does() {
     let evidence = texts(&mut page, "article .reasons .evidence");
     assert!(evidence.iter().any(|sentence| sentence.contains("data")), "{reasons:?}");
     let facts = texts(&mut page, "article dl").remove(0);
-    let digest = house.waiting()["short_digest"].as_str().unwrap().to_owned();
+    let digest = gateway.waiting()["short_digest"].as_str().unwrap().to_owned();
     assert!(digest.len() == 8 && facts.contains(&format!("digest {digest}")), "{facts}");
     assert!(facts.contains("(tier 3") && facts.contains("cannot be undone"), "{facts}");
     assert_eq!(page.run("document.documentElement.scrollWidth <= 390"), true, "nothing is wider than a phone");
@@ -162,10 +162,10 @@ fn a_card_says_why_as_the_one_at_a_terminal_does() {
 
 #[test]
 fn the_text_of_a_command_is_text_on_the_page() {
-    let house = House::new("");
-    let mut page = logged_in(&house);
+    let gateway = TestGateway::new("");
+    let mut page = logged_in(&gateway);
     let odd = "npm install left-pad-of-somebody '<img src=x onerror=document.title=1><script>1</script>\u{202e}'";
-    let mut agent = house.agent(odd);
+    let mut agent = gateway.agent(odd);
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelectorAll('article img, article script').length"), 0);
     let text = page.run("document.querySelector('article pre').textContent");
@@ -178,9 +178,9 @@ fn the_text_of_a_command_is_text_on_the_page() {
 
 #[test]
 fn everything_that_is_pressed_has_a_name_for_those_who_listen() {
-    let house = House::new("");
-    let mut page = logged_in(&house);
-    let mut agent = house.agent(MEDIUM);
+    let gateway = TestGateway::new("");
+    let mut page = logged_in(&gateway);
+    let mut agent = gateway.agent(MEDIUM);
     page.until("document.querySelectorAll('article').length === 1");
     let named = page.accessible(&["button", "textbox", "searchbox", "checkbox"]);
     assert!(named.len() >= 7, "{named:?}");

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::channels::server::{Asked, Server};
-use crate::house::House;
+use crate::test_gateway::TestGateway;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
@@ -50,18 +50,18 @@ fn a_receiver_whose_clock_is_off_takes_the_callback_once_it_is_set_right() {
     let path = folder.path().join("secret");
     std::fs::write(&path, SECRET).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let house = House::new(&format!(
+    let gateway = TestGateway::new(&format!(
         "[[callback]]\nname = \"ci\"\nurl = \"{}/done\"\nsecret = {{ file = \"{}\" }}\n",
         receiver.url(),
         path.display()
     ));
-    let body = json!({ "command": "ls", "cwd": house.path("work"), "callback": "ci" });
+    let body = json!({ "command": "ls", "cwd": gateway.path("work"), "callback": "ci" });
     // Less than the tolerance is nothing, whichever way it is off.
     for seconds in [TOLERANCE - 60, 60 - TOLERANCE] {
         off.store(seconds, Ordering::Relaxed);
         let before = said.lock().unwrap().len();
-        assert_eq!(house.post("/v1/requests", &house.client, &body).status, 200);
-        house.until(|| said.lock().unwrap().len() > before);
+        assert_eq!(gateway.post("/v1/requests", &gateway.client, &body).status, 200);
+        gateway.until(|| said.lock().unwrap().len() > before);
         assert_eq!(said.lock().unwrap().pop().unwrap().0, 204, "{seconds}");
     }
     // More is refused; the next try bears the time of its own sending, and its own signature.
@@ -69,8 +69,8 @@ fn a_receiver_whose_clock_is_off_takes_the_callback_once_it_is_set_right() {
         said.lock().unwrap().clear();
         let before = receiver.asked("/done").len();
         off.store(seconds, Ordering::Relaxed);
-        assert_eq!(house.post("/v1/requests", &house.client, &body).status, 200);
-        house.until(|| receiver.asked("/done").len() == before + 2);
+        assert_eq!(gateway.post("/v1/requests", &gateway.client, &body).status, 200);
+        gateway.until(|| receiver.asked("/done").len() == before + 2);
         let codes: Vec<u16> = said.lock().unwrap().iter().map(|(status, _)| *status).collect();
         assert_eq!(codes, [400, 204], "{seconds}");
         let tries = receiver.asked("/done").split_off(before);

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::channels::server::Server;
 use crate::channels::telegram::{ADA, Bot, CHAT};
 use crate::channels::{discord, slack};
-use crate::house::{House, guard, until};
+use crate::test_gateway::{TestGateway, guard, until};
 
 /// The findings of these checks, and whether the doctor is content.
-fn findings(house: &House, only: &[&str]) -> (Vec<Value>, bool) {
-    let output = house.program(guard()).arg("doctor").args(only).arg("--json").output().unwrap();
+fn findings(gateway: &TestGateway, only: &[&str]) -> (Vec<Value>, bool) {
+    let output = gateway.program(guard()).arg("doctor").args(only).arg("--json").output().unwrap();
     let told: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
     assert_eq!(told["ok"] == true, output.status.success());
@@ -20,14 +20,14 @@ fn findings(house: &House, only: &[&str]) -> (Vec<Value>, bool) {
 
 /// The finding of one check, with its status in front.
 #[track_caller]
-fn said(house: &House, check: &str) -> String {
-    let (all, _) = findings(house, &[check]);
+fn said(gateway: &TestGateway, check: &str) -> String {
+    let (all, _) = findings(gateway, &[check]);
     let one = all.iter().find(|one| one["check"] == check).unwrap_or_else(|| panic!("no {check}: {all:?}"));
     format!("{}: {}", one["status"].as_str().unwrap(), one["says"].as_str().unwrap())
 }
 
-fn secret(house: &House) -> String {
-    let path = house.path("secret");
+fn secret(gateway: &TestGateway) -> String {
+    let path = gateway.path("secret");
     std::fs::write(&path, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     path.display().to_string()
@@ -36,9 +36,9 @@ fn secret(house: &House) -> String {
 #[test]
 fn a_test_message_goes_out_is_changed_and_cannot_be_answered() {
     let bot = Bot::new();
-    let mut house = bot.house();
+    let mut gateway = bot.gateway();
     until(|| !bot.server.asked("/getUpdates").is_empty());
-    let told = said(&house, "channel.tg");
+    let told = said(&gateway, "channel.tg");
     assert!(told.starts_with("ok: ") && told.contains("changed, and the gateway hears answers"), "{told}");
     let card = bot.cards().pop().unwrap();
     assert!(card.text.contains("Nothing runs, whatever you press"), "{}", card.text);
@@ -46,9 +46,9 @@ fn a_test_message_goes_out_is_changed_and_cannot_be_answered() {
     assert!(edit.text.contains("guard doctor was here") && edit.body["message_id"].is_number(), "{}", edit.text);
     assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "this is not a button of guard");
     // Without a gateway the same is tried from the outside, and nothing that waits counts as read.
-    house.end("-TERM");
+    gateway.end("-TERM");
     let before = bot.server.asked("/getUpdates").len();
-    let (all, content) = findings(&house, &["channel", "gateway", "page"]);
+    let (all, content) = findings(&gateway, &["channel", "gateway", "page"]);
     let status = |check: &str| all.iter().find(|one| one["check"] == check).map(|one| one["status"].clone());
     assert_eq!((status("channel.tg"), status("gateway"), content), (Some(json!("ok")), Some(json!("warn")), true));
     assert_eq!(status("page"), None, "there is none");
@@ -61,54 +61,54 @@ fn a_test_message_goes_out_is_changed_and_cannot_be_answered() {
 #[test]
 fn each_fault_of_a_channel_is_named() {
     let bot = Bot::new();
-    let mut house = bot.house();
-    house.end("-TERM");
+    let mut gateway = bot.gateway();
+    gateway.end("-TERM");
     bot.server.fail("/sendMessage", 403, "{\"ok\":false,\"description\":\"Forbidden: bot was kicked\"}");
-    let told = said(&house, "channel.tg");
+    let told = said(&gateway, "channel.tg");
     assert!(told.starts_with("fail: ") && told.contains("not taken") && told.contains("bot was kicked"), "{told}");
     bot.server.fail("/editMessageText", 400, "{\"ok\":false,\"description\":\"message can't be edited\"}");
-    let told = said(&house, "channel.tg");
+    let told = said(&gateway, "channel.tg");
     assert!(told.starts_with("fail: ") && told.contains("could not be changed"), "{told}");
     bot.server.fail("/getWebhookInfo", 200, "{\"ok\":true,\"result\":{\"url\":\"https://elsewhere.example\"}}");
-    let told = said(&house, "channel.tg");
+    let told = said(&gateway, "channel.tg");
     assert!(told.starts_with("fail: ") && told.contains("no answer would be heard: a webhook is set"), "{told}");
     bot.server.fail("/getUpdates", 409, "{\"ok\":false,\"description\":\"Conflict: another getUpdates\"}");
-    let told = said(&house, "channel.tg");
+    let told = said(&gateway, "channel.tg");
     assert!(told.starts_with("fail: ") && told.contains("no answer would be heard: getUpdates: 409"), "{told}");
     bot.server.fail("/sendMessage", 429, "{\"ok\":false,\"parameters\":{\"retry_after\":30}}");
-    assert_eq!(said(&house, "channel.tg"), "warn: telegram: too many messages; try again in 30 s");
+    assert_eq!(said(&gateway, "channel.tg"), "warn: telegram: too many messages; try again in 30 s");
     bot.server.fail("/sendMessage", 200, "{ this is no JSON");
-    assert!(said(&house, "channel.tg").starts_with("fail: "));
-    let config = std::fs::read_to_string(house.path("home/.config/guard/gateway.toml")).unwrap();
-    house.write_config(&format!("accept_secs = 1\n{config}"));
+    assert!(said(&gateway, "channel.tg").starts_with("fail: "));
+    let config = std::fs::read_to_string(gateway.path("home/.config/guard/gateway.toml")).unwrap();
+    gateway.write_config(&format!("accept_secs = 1\n{config}"));
     bot.server.hold("/sendMessage");
-    let told = said(&house, "channel.tg");
+    let told = said(&gateway, "channel.tg");
     assert!(told.starts_with("fail: ") && told.contains("no answer within 1 s"), "{told}");
     assert!(!told.contains("123:abc"), "a secret: {told}");
-    house.write_config(&config.replace("file = \"", "file = \"/nowhere"));
-    let told = said(&house, "channel.tg");
+    gateway.write_config(&config.replace("file = \"", "file = \"/nowhere"));
+    let told = said(&gateway, "channel.tg");
     assert!(told.starts_with("fail: ") && told.contains("/nowhere"), "{told}");
-    house.write_config("listen = 5\n");
-    let told = said(&house, "gateway");
+    gateway.write_config("listen = 5\n");
+    let told = said(&gateway, "gateway");
     assert!(told.starts_with("fail: ") && told.contains("line 1"), "{told}");
 }
 
 #[test]
 fn the_sockets_of_discord_and_slack_are_opened_where_no_gateway_holds_them() {
     let (discord, slack) = (discord::Bot::new(45_000), slack::Bot::new());
-    for (check, kind, mut house) in
-        [("channel.dc", "discord", discord.house("")), ("channel.sl", "slack", slack.house())]
+    for (check, kind, mut gateway) in
+        [("channel.dc", "discord", discord.gateway("")), ("channel.sl", "slack", slack.gateway())]
     {
         // As soon as the gateway is connected, it says so of itself.
-        let told = said(&house, check);
+        let told = said(&gateway, check);
         assert!(told.starts_with(&format!("ok: {kind}")) && told.contains("the gateway hears answers"), "{told}");
-        house.end("-TERM");
-        let told = said(&house, check);
+        gateway.end("-TERM");
+        let told = said(&gateway, check);
         assert!(told.starts_with(&format!("ok: {kind}")) && told.contains("answers can be heard"), "{told}");
         let fault = "{\"url\":\"ws://127.0.0.1:9\",\"ok\":true}";
         discord.server.fail("/gateway/bot", 200, fault);
         slack.server.fail("/apps.connections.open", 200, fault);
-        let told = said(&house, check);
+        let told = said(&gateway, check);
         assert!(told.starts_with(&format!("fail: {kind}")) && told.contains("no connection"), "{told}");
     }
 }
@@ -116,23 +116,23 @@ fn the_sockets_of_discord_and_slack_are_opened_where_no_gateway_holds_them() {
 #[test]
 fn a_gateway_whose_ear_is_cut_off_or_that_has_read_something_else_is_told_apart() {
     let bot = Bot::new();
-    let mut house = bot.house();
+    let mut gateway = bot.gateway();
     until(|| !bot.server.asked("/getUpdates").is_empty());
-    let config = std::fs::read_to_string(house.path("home/.config/guard/gateway.toml")).unwrap();
-    house.write_config(&format!("{config}{}", config.replace("\"tg\"", "\"tg2\"")));
-    let told = said(&house, "channel.tg2");
+    let config = std::fs::read_to_string(gateway.path("home/.config/guard/gateway.toml")).unwrap();
+    gateway.write_config(&format!("{config}{}", config.replace("\"tg\"", "\"tg2\"")));
+    let told = said(&gateway, "channel.tg2");
     assert!(told.starts_with("fail: ") && told.contains("does not know this channel"), "{told}");
-    house.write_config(&config);
-    house.end("-TERM");
+    gateway.write_config(&config);
+    gateway.end("-TERM");
     let why = "{\"ok\":false,\"description\":\"Conflict\",\"parameters\":{\"retry_after\":60}}";
     bot.server.fail("/getUpdates", 409, why);
-    house.start();
+    gateway.start();
     until(|| bot.server.asked("/getUpdates").len() >= 2);
-    let told = said(&house, "channel.tg");
+    let told = said(&gateway, "channel.tg");
     assert!(told.starts_with("fail: ") && told.contains("taken, but no answer would be heard"), "{told}");
     // A phone does not ring for each time that somebody asks.
     let cards = bot.cards().len();
-    let tests: Vec<String> = (0..4).map(|_| said(&house, "channel.tg")).collect();
+    let tests: Vec<String> = (0..4).map(|_| said(&gateway, "channel.tg")).collect();
     assert!(tests[3].starts_with("warn: ") && tests[3].contains("too many tests"), "{tests:?}");
     assert_eq!(bot.cards().len() - cards, 2);
 }
@@ -140,18 +140,18 @@ fn a_gateway_whose_ear_is_cut_off_or_that_has_read_something_else_is_told_apart(
 #[test]
 fn what_only_tells_is_tried_by_a_notice() {
     let server = Server::new(|_| Some((200, json!({ "id": "x1", "status": 1, "sid": "SM1" }).to_string())));
-    let mut house = House::new("");
-    let (file, out, url) = (secret(&house), house.path("told"), server.url());
-    house.write_config(&format!(
+    let mut gateway = TestGateway::new("");
+    let (file, out, url) = (secret(&gateway), gateway.path("told"), server.url());
+    gateway.write_config(&format!(
         "[[channel]]\nname = \"phone\"\nkind = \"ntfy\"\nurl = \"{url}/guard-x7\"\n\
          [[channel]]\nname = \"hook\"\nkind = \"webhook\"\nurl = \"{url}/hook\"\nsecret = {{ file = \"{file}\" }}\n\
          [[channel]]\nname = \"mine\"\nkind = \"program\"\ncommand = [\"/bin/sh\", \"-c\", \"cat >> '{}'\"]\n\
          [[channel]]\nname = \"lost\"\nkind = \"program\"\ncommand = [\"/bin/false\"]\n",
         out.display()
     ));
-    house.end("-TERM");
-    house.start();
-    let (all, content) = findings(&house, &["channel"]);
+    gateway.end("-TERM");
+    gateway.start();
+    let (all, content) = findings(&gateway, &["channel"]);
     let how = |name: &str| {
         let one = all.iter().find(|one| one["check"] == format!("channel.{name}")).unwrap();
         (one["status"].as_str().unwrap().to_owned(), one["says"].as_str().unwrap().to_owned())
@@ -168,36 +168,36 @@ fn what_only_tells_is_tried_by_a_notice() {
 
 #[test]
 fn the_page_is_fetched_and_a_proxy_that_spoils_it_is_found() {
-    let house = House::new("");
-    let told = said(&house, "page");
-    assert!(told.starts_with("ok: ") && told.contains(&format!("http://localhost:{}", house.port)), "{told}");
+    let gateway = TestGateway::new("");
+    let told = said(&gateway, "page");
+    assert!(told.starts_with("ok: ") && told.contains(&format!("http://localhost:{}", gateway.port)), "{told}");
     // What a proxy makes of it: without its headers, with another page, with the account's own rights.
-    let page = house.get("/", "").text;
+    let page = gateway.get("/", "").text;
     let plain = page.clone();
     let proxy = Server::new(move |_| Some((200, plain.clone())));
-    house.write_config(&format!("page = \"{}\"\n", proxy.url()));
-    let (all, content) = findings(&house, &["page"]);
+    gateway.write_config(&format!("page = \"{}\"\n", proxy.url()));
+    let (all, content) = findings(&gateway, &["page"]);
     let spoilt = |all: &[Value]| all[1]["says"].as_str().unwrap().to_owned();
     assert!(!content && all[0]["status"] == "ok" && all[1]["status"] == "fail", "{all:?}");
     assert!(spoilt(&all).contains("the page comes as"), "{all:?}");
     proxy.fail("/", 200, "<html>welcome</html>");
-    assert!(spoilt(&findings(&house, &["page"]).0).contains("another page"));
+    assert!(spoilt(&findings(&gateway, &["page"]).0).contains("another page"));
     proxy.fail("/", 502, "");
-    assert!(spoilt(&findings(&house, &["page"]).0).contains("answers 502"));
-    house.write_config("page = \"http://127.0.0.1:9\"\n");
-    assert!(spoilt(&findings(&house, &["page"]).0).contains("no connection"));
+    assert!(spoilt(&findings(&gateway, &["page"]).0).contains("answers 502"));
+    gateway.write_config("page = \"http://127.0.0.1:9\"\n");
+    assert!(spoilt(&findings(&gateway, &["page"]).0).contains("no connection"));
     // A name that the gateway is not told to answer to.
-    house.write_config(&format!("page = \"http://guard.localhost:{}\"\n", house.port));
-    let told = spoilt(&findings(&house, &["page"]).0);
+    gateway.write_config(&format!("page = \"http://guard.localhost:{}\"\n", gateway.port));
+    let told = spoilt(&findings(&gateway, &["page"]).0);
     assert!(told.contains("Host") || told.contains("no connection"), "{told}");
 }
 
 #[test]
 fn where_nothing_is_set_up_the_doctor_says_nothing_of_it() {
-    let mut house = House::new("");
-    house.end("-TERM");
-    let path = house.path("home/.config/guard/gateway.toml");
+    let mut gateway = TestGateway::new("");
+    gateway.end("-TERM");
+    let path = gateway.path("home/.config/guard/gateway.toml");
     let _ = std::fs::remove_file(path);
-    let output = house.program(guard()).args(["doctor", "channel"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no check channel"));
+    let output = gateway.program(guard()).args(["doctor", "channel"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no check is named channel"));
 }

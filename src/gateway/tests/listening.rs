@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::house::guard;
+use crate::test_gateway::guard;
 
 /// Answers what it is asked; a call of `read_slow` only when it is told to go on, and of `read_end` never.
 const SERVER: &str = r#"

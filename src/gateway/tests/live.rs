@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::house::guard;
+use crate::test_gateway::guard;
 
 /// An agent as Claude Code is one: it asks its model, runs the hook of its settings, and does as the hook says. `BEFORE`
 /// stands for what it does first, `ASKED` for what becomes of a call that the hook lets through or cannot be asked about.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::house::guard;
+use crate::test_gateway::guard;
 
 /// A request that came in.
 #[derive(Clone, Debug)]
@@ -239,10 +239,10 @@ fn requests_without_a_session_carry_their_version_method_and_name() {
     let error: Value = serde_json::from_str(&client.reads()).unwrap();
     assert_eq!((&error["id"], &error["error"]["code"]), (&json!(4), &json!(-32022)));
     client.writes(&request(5, "tools/call", "list_items"));
-    crate::house::until(|| remote.all().len() == 5);
+    crate::test_gateway::until(|| remote.all().len() == 5);
     client.writes(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#);
     let mark = std::env::temp_dir().join(format!("guard-hung-up-{}", std::process::id()));
-    crate::house::until(|| mark.exists());
+    crate::test_gateway::until(|| mark.exists());
     std::fs::remove_file(mark).unwrap();
     client.writes(&request(6, "tools/call", "delete_item"));
     let refused: Value = serde_json::from_str(&client.reads()).unwrap();
@@ -382,6 +382,6 @@ fn when_guard_is_killed_the_session_ends() {
     client.begins("2025-11-25");
     client.guard.kill().unwrap();
     client.guard.wait().unwrap();
-    crate::house::until(|| remote.all().iter().any(|one| one.method == "DELETE"));
+    crate::test_gateway::until(|| remote.all().iter().any(|one| one.method == "DELETE"));
     drop(client.home);
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::house::{self, installed};
+use crate::test_gateway::{self, installed};
 
 /// A directory with both programs, without their symbols.
 struct Release {
@@ -14,7 +14,7 @@ struct Release {
 impl Release {
     fn new() -> Self {
         let release = Self { directory: tempfile::tempdir().unwrap() };
-        for program in [house::guard(), Path::new(env!("CARGO_BIN_EXE_guard-gateway"))] {
+        for program in [test_gateway::guard(), Path::new(env!("CARGO_BIN_EXE_guard-gateway"))] {
             let copy = release.path(program.file_name().unwrap().to_str().unwrap());
             done(Command::new("strip").arg("-o").args([copy.as_path(), program]));
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::browser::chromium::Browser;
-use crate::house::{Answer, House, guard, until};
+use crate::test_gateway::{Answer, TestGateway, guard, until};
 
 const FLAGGED: &str = "git push --force origin main";
 
@@ -22,8 +22,8 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn new(house: &House, line: &str) -> Self {
-        let mut script = house.program(Path::new("script"));
+    fn new(gateway: &TestGateway, line: &str) -> Self {
+        let mut script = gateway.program(Path::new("script"));
         script.args(["-qec", &format!("{} {line}", guard().display()), "/dev/null"]);
         script.env("TERM", "xterm").env("SHELL", "/bin/sh").env("LANG", "C.UTF-8");
         let mut child = script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -75,8 +75,8 @@ fn authenticator(browser: &mut Browser) -> Value {
 }
 
 /// Enrols ada with a passkey; the browser that holds it.
-fn enrolled(house: &House) -> (Browser, Value) {
-    let mut terminal = Terminal::new(house, "approver add ada --passkey");
+fn enrolled(gateway: &TestGateway) -> (Browser, Value) {
+    let mut terminal = Terminal::new(gateway, "approver add ada --passkey");
     terminal.wait_for("within two minutes");
     terminal.wait_for("/enrol#");
     until(|| terminal.screen().split("/enrol#").nth(1).is_some_and(|rest| rest.contains('\n')));
@@ -100,40 +100,40 @@ fn enrolled(house: &House) -> (Browser, Value) {
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("ada is enrolled (passkey)"), "{screen}");
     // The code was good once.
-    let again = house.send("POST", "/v1/enrol", &[], &json!({ "secret": url.split('#').nth(1) }).to_string());
+    let again = gateway.send("POST", "/v1/enrol", &[], &json!({ "secret": url.split('#').nth(1) }).to_string());
     assert_eq!(again.status, 410, "{}", again.text);
     assert_eq!(page.complaints(), Vec::<String>::new());
     (page, key)
 }
 
-fn log_in(page: &mut Browser, house: &House) {
-    page.call("Page.navigate", json!({ "url": format!("http://localhost:{}/", house.port) }));
+fn log_in(page: &mut Browser, gateway: &TestGateway) {
+    page.call("Page.navigate", json!({ "url": format!("http://localhost:{}/", gateway.port) }));
     page.until("document.querySelector('#login') && !document.querySelector('#login').hidden");
     page.run(&format!(
         "document.querySelector('#secret').value = {}; document.querySelector('#login').requestSubmit()",
-        json!(house.person)
+        json!(gateway.person)
     ));
     page.until("!document.querySelector('#queue').hidden && document.querySelector('#login').hidden");
 }
 
 #[test]
 fn a_passkey_approves_from_its_code_on_a_terminal_to_the_run() {
-    let house = House::new("");
-    let (mut page, _) = enrolled(&house);
-    log_in(&mut page, &house);
-    let mut agent = house.agent(FLAGGED);
+    let gateway = TestGateway::new("");
+    let (mut page, _) = enrolled(&gateway);
+    log_in(&mut page, &gateway);
+    let mut agent = gateway.agent(FLAGGED);
     page.until("document.querySelectorAll('[data-do=sign]').length === 1");
     assert_eq!(page.run("document.querySelectorAll('[data-do=approve]').length"), 0);
     page.picture("passkey");
     page.run("document.querySelector('[data-do=sign]').click()");
     assert!(agent.wait().unwrap().success());
-    assert_eq!(house.ran(), 1);
-    let log = house.program(guard()).args(["log", "show"]).output().unwrap();
+    assert_eq!(gateway.ran(), 1);
+    let log = gateway.program(guard()).args(["log", "show"]).output().unwrap();
     let text = String::from_utf8_lossy(&log.stdout);
     assert!(text.contains("ada (passkey)") && text.contains("signed by ada"), "{text}");
     assert_eq!(page.complaints(), Vec::<String>::new());
     // What is of tier 4 is not signed from afar.
-    let mut agent = house.agent("rm -rf ~/");
+    let mut agent = gateway.agent("rm -rf ~/");
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelectorAll('[data-do=sign]').length"), 0);
     page.run("document.querySelector('[data-do=deny]').click()");
@@ -149,28 +149,28 @@ fn assertion(page: &mut Browser, id: &str) -> Value {
     ))
 }
 
-fn approve(house: &House, id: &str, assertion: &Value) -> Answer {
-    house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({ "assertion": assertion }))
+fn approve(gateway: &TestGateway, id: &str, assertion: &Value) -> Answer {
+    gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({ "assertion": assertion }))
 }
 
 #[test]
 fn what_is_forged_replayed_or_swapped_approves_nothing() {
-    let house = House::new("");
-    let (mut page, key) = enrolled(&house);
-    log_in(&mut page, &house);
-    let mut first = house.agent(FLAGGED);
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    let gateway = TestGateway::new("");
+    let (mut page, key) = enrolled(&gateway);
+    log_in(&mut page, &gateway);
+    let mut first = gateway.agent(FLAGGED);
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
     let good = assertion(&mut page, &id);
     let refused = |what: &str, told: Answer| {
         assert!([403, 404, 409, 422].contains(&told.status), "{what}: {} {}", told.status, told.text);
     };
-    refused("nothing", house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({})));
+    refused("nothing", gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({})));
     for part in ["id", "authenticatorData", "clientDataJSON", "signature"] {
         let mut forged = good.clone();
         let text = good[part].as_str().unwrap();
         let last = if text.starts_with('A') { "B" } else { "A" };
         forged[part] = json!(format!("{last}{}", &text[1..]));
-        let told = approve(&house, &id, &forged);
+        let told = approve(&gateway, &id, &forged);
         assert_eq!(
             (told.status, &told.body["type"]),
             (422, &json!("urn:guard:problem:bad-assertion")),
@@ -180,35 +180,35 @@ fn what_is_forged_replayed_or_swapped_approves_nothing() {
     }
     page.call("WebAuthn.setResponseOverrideBits", json!({ "authenticatorId": key, "isBadUV": true }));
     let unverified = assertion(&mut page, &id);
-    let told = approve(&house, &id, &unverified);
+    let told = approve(&gateway, &id, &unverified);
     assert!(told.status == 422 && told.text.contains("user verification"), "{}", told.text);
     page.call("WebAuthn.setResponseOverrideBits", json!({ "authenticatorId": key }));
     // What was signed for one request is none for another.
-    let mut second = house.agent("git push --force origin other");
+    let mut second = gateway.agent("git push --force origin other");
     let mut other = String::new();
     until(|| {
-        let list = house.get("/v1/requests?status=pending", &house.person);
+        let list = gateway.get("/v1/requests?status=pending", &gateway.person);
         let all = list.body["requests"].as_array().cloned().unwrap_or_default();
         let found = all.iter().find(|one| one["action_id"] != json!(id));
         other = found.map_or(String::new(), |one| one["action_id"].as_str().unwrap().to_owned());
         !other.is_empty()
     });
-    let told = approve(&house, &other, &good);
+    let told = approve(&gateway, &other, &good);
     assert!(told.status == 422 && told.text.contains("another request"), "{}", told.text);
-    assert_eq!(house.ran(), 0);
-    let told = approve(&house, &id, &good);
+    assert_eq!(gateway.ran(), 0);
+    let told = approve(&gateway, &id, &good);
     assert_eq!(told.status, 200, "{}", told.text);
     assert!(first.wait().unwrap().success());
-    assert_eq!(house.ran(), 1);
+    assert_eq!(gateway.ran(), 1);
     // Again: it is used.
-    let again = house.agent(FLAGGED);
+    let again = gateway.agent(FLAGGED);
     until(|| {
-        let list = house.get("/v1/requests?status=pending", &house.person);
+        let list = gateway.get("/v1/requests?status=pending", &gateway.person);
         list.body["requests"].as_array().is_some_and(|all| all.len() == 2)
     });
-    let list = house.get("/v1/requests?status=pending", &house.person);
+    let list = gateway.get("/v1/requests?status=pending", &gateway.person);
     for one in list.body["requests"].as_array().unwrap() {
-        refused("replayed", approve(&house, one["action_id"].as_str().unwrap(), &good));
+        refused("replayed", approve(&gateway, one["action_id"].as_str().unwrap(), &good));
     }
     // A copy of the key counts from where it was copied.
     let all = page.call("WebAuthn.getCredentials", json!({ "authenticatorId": key }));
@@ -217,12 +217,12 @@ fn what_is_forged_replayed_or_swapped_approves_nothing() {
     page.call("WebAuthn.removeCredential", json!({ "authenticatorId": key, "credentialId": copied["credentialId"] }));
     page.call("WebAuthn.addCredential", json!({ "authenticatorId": key, "credential": copied }));
     let by_copy = assertion(&mut page, &other);
-    let told = approve(&house, &other, &by_copy);
+    let told = approve(&gateway, &other, &by_copy);
     assert!(told.status == 422 && told.text.contains("copied"), "{}", told.text);
-    assert_eq!(house.ran(), 1);
+    assert_eq!(gateway.ran(), 1);
     for one in list.body["requests"].as_array().unwrap() {
         let id = one["action_id"].as_str().unwrap();
-        assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
+        assert_eq!(gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({})).status, 200);
     }
     assert_eq!(second.wait().unwrap().code(), Some(126));
     assert_eq!(again.wait_with_output().unwrap().status.code(), Some(126));

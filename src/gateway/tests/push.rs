@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::browser::MEDIUM;
 use crate::channels::server::{Asked, Server};
-use crate::house::House;
+use crate::test_gateway::TestGateway;
 
 /// A device: it can read one notice.
 struct Device {
@@ -65,45 +65,46 @@ fn header<'a>(asked: &'a Asked, name: &str) -> &'a str {
 #[test]
 fn a_device_is_told_of_what_waits_until_it_is_gone() {
     let service = Server::new(|asked| Some((if asked.path == "/gone" { 410 } else { 201 }, String::new())));
-    let house = House::new("push_hosts = [\"127.0.0.1\"]\n");
+    let gateway = TestGateway::new("push_hosts = [\"127.0.0.1\"]\n");
     let (device, other) = (Device::new(), Device::new());
     let subscribe = |device: &Device, path: &str| {
-        house.post("/v1/push", &house.person, &device.subscription(&format!("{}{path}", service.url()))).status
+        gateway.post("/v1/push", &gateway.person, &device.subscription(&format!("{}{path}", service.url()))).status
     };
     assert_eq!((subscribe(&device, "/phone"), subscribe(&other, "/gone")), (204, 204));
-    let key = house.get("/v1/push", &house.person).body["key"].as_str().unwrap().to_owned();
-    let mut agent = house.agent(MEDIUM);
-    house.until(|| service.asked("/phone").len() == 1 && service.asked("/gone").len() == 1);
+    let key = gateway.get("/v1/push", &gateway.person).body["key"].as_str().unwrap().to_owned();
+    let mut agent = gateway.agent(MEDIUM);
+    gateway.until(|| service.asked("/phone").len() == 1 && service.asked("/gone").len() == 1);
     let came = service.asked("/phone").remove(0);
     assert_eq!((header(&came, "content-encoding"), header(&came, "urgency")), ("aes128gcm", "high"));
     assert!(header(&came, "ttl").parse::<u32>().is_ok());
     assert!(header(&came, "authorization").ends_with(&format!(", k={key}")), "{}", came.head);
     assert!(!came.text.contains("left-pad"), "the push service reads nothing");
     let told = device.read(&came.bytes);
-    let waiting = house.waiting();
+    let waiting = gateway.waiting();
     assert_eq!((&told["body"], &told["action_id"]), (&json!(MEDIUM), &waiting["action_id"]), "{told}");
-    house.post(&format!("/v1/requests/{}/deny", waiting["action_id"].as_str().unwrap()), &house.person, &json!({}));
+    gateway.post(&format!("/v1/requests/{}/deny", waiting["action_id"].as_str().unwrap()), &gateway.person, &json!({}));
     agent.wait().unwrap();
     // What is gone is not tried again, and the other still is.
-    let mut agent = house.agent(MEDIUM);
-    house.until(|| service.asked("/phone").len() == 2);
+    let mut agent = gateway.agent(MEDIUM);
+    gateway.until(|| service.asked("/phone").len() == 2);
     assert_eq!(service.asked("/gone").len(), 1);
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
     let endpoint = json!({ "endpoint": format!("{}/phone", service.url()) });
-    assert_eq!(house.post("/v1/push/remove", &house.client, &endpoint).status, 403);
-    assert_eq!(house.post("/v1/push/remove", &house.person, &endpoint).status, 204);
-    assert_eq!(house.post("/v1/push/remove", &house.person, &endpoint).status, 404);
+    assert_eq!(gateway.post("/v1/push/remove", &gateway.client, &endpoint).status, 403);
+    assert_eq!(gateway.post("/v1/push/remove", &gateway.person, &endpoint).status, 204);
+    assert_eq!(gateway.post("/v1/push/remove", &gateway.person, &endpoint).status, 404);
 }
 
 #[test]
 fn only_push_services_are_told_and_only_for_those_who_may_read() {
-    let house = House::new("");
-    let at = |endpoint: &str, token: &str| house.post("/v1/push", token, &Device::new().subscription(endpoint)).status;
-    assert_eq!(at("http://127.0.0.1:9/x", &house.person), 400, "unless gateway.toml names it");
-    assert_eq!(at("https://169.254.169.254/latest", &house.person), 400);
-    assert_eq!(at("https://updates.push.services.mozilla.com/wpush/v2/x", &house.person), 204);
-    assert_eq!(at("https://updates.push.services.mozilla.com/wpush/v2/x", &house.client), 403);
-    assert_eq!(house.get("/v1/push", &house.client).status, 403);
+    let gateway = TestGateway::new("");
+    let at =
+        |endpoint: &str, token: &str| gateway.post("/v1/push", token, &Device::new().subscription(endpoint)).status;
+    assert_eq!(at("http://127.0.0.1:9/x", &gateway.person), 400, "unless gateway.toml names it");
+    assert_eq!(at("https://169.254.169.254/latest", &gateway.person), 400);
+    assert_eq!(at("https://updates.push.services.mozilla.com/wpush/v2/x", &gateway.person), 204);
+    assert_eq!(at("https://updates.push.services.mozilla.com/wpush/v2/x", &gateway.client), 403);
+    assert_eq!(gateway.get("/v1/push", &gateway.client).status, 403);
 }

@@ -3,62 +3,62 @@
 use serde_json::{Value, json};
 
 use crate::browser::MEDIUM;
-use crate::house::House;
+use crate::test_gateway::TestGateway;
 
 /// Has a command refused by a person.
-fn refuse(house: &House, words: &str) {
-    let mut agent = house.agent(MEDIUM);
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    let told = house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({ "words": words }));
+fn refuse(gateway: &TestGateway, words: &str) {
+    let mut agent = gateway.agent(MEDIUM);
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    let told = gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({ "words": words }));
     assert_eq!(told.status, 200, "{}", told.text);
     assert_eq!(agent.wait().unwrap().code(), Some(126));
 }
 
 #[test]
 fn the_record_is_read_with_the_scope_for_it() {
-    let house = House::new("");
-    assert!(house.agent("echo one two").wait().unwrap().success());
-    refuse(&house, "use a branch");
-    let found = |query: &str| house.get(&format!("/v1/record?{query}"), &house.person);
+    let gateway = TestGateway::new("");
+    assert!(gateway.agent("echo one two").wait().unwrap().success());
+    refuse(&gateway, "use a branch");
+    let found = |query: &str| gateway.get(&format!("/v1/record?{query}"), &gateway.person);
     let all = found("q=branch%20npm");
     assert!(!all.body["rows"].as_array().unwrap().is_empty(), "{}", all.text);
     assert!(all.body["rows"].as_array().unwrap().iter().all(|row| row["command_shown"] == MEDIUM), "{}", all.text);
     assert_eq!(found("q=two%20one").body["rows"][0]["command_shown"], "echo one two");
     assert_eq!(found("q=nothing-like-it").body["rows"], json!([]));
     assert_eq!(found("cursor=x").status, 400);
-    let stats = house.get("/v1/stats?days=1", &house.person);
+    let stats = gateway.get("/v1/stats?days=1", &gateway.person);
     assert_eq!((&stats.body["asked"], &stats.body["denied"]), (&json!(1), &json!(1)), "{}", stats.text);
-    assert_eq!(house.get("/v1/stats?days=0", &house.person).status, 400);
+    assert_eq!(gateway.get("/v1/stats?days=0", &gateway.person).status, 400);
     for path in ["/v1/record", "/v1/stats", "/v1/sessions"] {
-        assert_eq!(house.get(path, &house.client).status, 403, "{path}");
-        assert_eq!(house.get(path, "").status, 401, "{path}");
+        assert_eq!(gateway.get(path, &gateway.client).status, 403, "{path}");
+        assert_eq!(gateway.get(path, "").status, 401, "{path}");
     }
-    let id = house.get("/v1/requests", &house.person).body["requests"][0]["action_id"].as_str().unwrap().to_owned();
-    let story = house.get(&format!("/v1/requests/{id}/story"), &house.person);
+    let id = gateway.get("/v1/requests", &gateway.person).body["requests"][0]["action_id"].as_str().unwrap().to_owned();
+    let story = gateway.get(&format!("/v1/requests/{id}/story"), &gateway.person);
     assert!(story.body["rows"].as_array().unwrap().iter().any(|row| row["words"] == "use a branch"), "{}", story.text);
-    assert_eq!(house.get(&format!("/v1/requests/{id}/story"), &house.client).status, 403);
+    assert_eq!(gateway.get(&format!("/v1/requests/{id}/story"), &gateway.client).status, 403);
 }
 
 #[test]
 fn a_session_goes_on_only_for_whoever_may_decide_and_says_why() {
-    let house = House::new("unsigned_tier = 1\n");
+    let gateway = TestGateway::new("unsigned_tier = 1\n");
     for _ in 0..3 {
-        refuse(&house, "no");
+        refuse(&gateway, "no");
     }
-    let one = || house.get("/v1/sessions", &house.person).body["sessions"][0].clone();
+    let one = || gateway.get("/v1/sessions", &gateway.person).body["sessions"][0].clone();
     let session = one()["id"].clone();
     assert_eq!(one()["stopped"], true);
-    let post = |verb: &str, token: &str, body: Value| house.post(&format!("/v1/sessions/{verb}"), token, &body);
-    assert_eq!(post("resume", &house.client, json!({ "session": session, "words": "x" })).status, 403);
-    assert_eq!(post("resume", &house.person, json!({ "session": session })).status, 400);
-    assert_eq!(post("resume", &house.person, json!({ "session": "of nobody", "words": "x" })).status, 404);
-    assert_eq!(post("trust", &house.person, json!({ "session": session })).status, 403, "unsigned_tier is 1");
-    let done = post("resume", &house.person, json!({ "session": session, "words": "looked at it" }));
+    let post = |verb: &str, token: &str, body: Value| gateway.post(&format!("/v1/sessions/{verb}"), token, &body);
+    assert_eq!(post("resume", &gateway.client, json!({ "session": session, "words": "x" })).status, 403);
+    assert_eq!(post("resume", &gateway.person, json!({ "session": session })).status, 400);
+    assert_eq!(post("resume", &gateway.person, json!({ "session": "of nobody", "words": "x" })).status, 404);
+    assert_eq!(post("trust", &gateway.person, json!({ "session": session })).status, 403, "unsigned_tier is 1");
+    let done = post("resume", &gateway.person, json!({ "session": session, "words": "looked at it" }));
     assert_eq!(done.status, 200, "{}", done.text);
     assert_eq!(one()["stopped"], false);
-    assert_eq!(post("resume", &house.person, json!({ "session": session, "words": "again" })).status, 409);
+    assert_eq!(post("resume", &gateway.person, json!({ "session": session, "words": "again" })).status, 409);
     assert_eq!(one()["trusted_by"], Value::Null);
-    let row = house.get("/v1/record?q=looked%20at%20it", &house.person);
+    let row = gateway.get("/v1/record?q=looked%20at%20it", &gateway.person);
     assert_eq!(row.body["rows"][0]["kind"], "resumed", "{}", row.text);
     assert_eq!(row.body["rows"][0]["user"], "ada");
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 
 use crate::channels::server::{Asked, Server};
-use crate::house::guard;
+use crate::test_gateway::guard;
 
 /// A package that nobody knows: of tier 2, and it can be undone.
 const MIDDLE: &str = "npm install some-unknown-pkg";

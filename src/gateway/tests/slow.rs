@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::house::{House, bearer, until};
+use crate::test_gateway::{TestGateway, bearer, until};
 
 /// Sends a byte now and then until the other side hangs up, or says something; after how long.
-fn drip(house: &House, at_once: &str, byte: u8) -> Duration {
-    let mut stream = TcpStream::connect(("127.0.0.1", house.port)).unwrap();
+fn drip(gateway: &TestGateway, at_once: &str, byte: u8) -> Duration {
+    let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
     let begun = Instant::now();
     stream.write_all(at_once.as_bytes()).unwrap();
     stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
@@ -26,21 +26,21 @@ fn drip(house: &House, at_once: &str, byte: u8) -> Duration {
 
 #[test]
 fn a_head_or_a_body_that_comes_byte_by_byte_is_not_waited_for() {
-    let house = House::new("request_secs = 2\n");
-    let took = drip(&house, "GET /v1/requests HTTP/1.1\r\nHost: localhost\r\nX: ", b'a');
+    let gateway = TestGateway::new("request_secs = 2\n");
+    let took = drip(&gateway, "GET /v1/requests HTTP/1.1\r\nHost: localhost\r\nX: ", b'a');
     assert!(took < Duration::from_secs(30), "{took:?}");
     // A body, before anybody knows who sends it and after.
-    for (path, token) in [("/v1/login", ""), ("/v1/requests", house.client.as_str())] {
+    for (path, token) in [("/v1/login", ""), ("/v1/requests", gateway.client.as_str())] {
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: localhost:{}\r\nX-Guard: 1\r\n{}{}Content-Type: application/json\r\n\
              Content-Length: 1000\r\n\r\n",
-            house.port,
+            gateway.port,
             bearer(token),
             if token.is_empty() { "" } else { "\r\n" }
         );
-        let took = drip(&house, &head, b'{');
+        let took = drip(&gateway, &head, b'{');
         assert!(took < Duration::from_secs(30), "{path}: {took:?}");
-        let mut stream = TcpStream::connect(("127.0.0.1", house.port)).unwrap();
+        let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
         stream.write_all(head.as_bytes()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let mut said = String::new();
@@ -48,13 +48,13 @@ fn a_head_or_a_body_that_comes_byte_by_byte_is_not_waited_for() {
         assert!(said.starts_with("HTTP/1.1 408") && said.contains("urn:guard:problem:too-slow"), "{path}: {said}");
     }
     // Who has said what they want may listen for as long as they like.
-    let mut events = TcpStream::connect(("127.0.0.1", house.port)).unwrap();
-    let head = format!("GET /v1/events HTTP/1.1\r\nHost: localhost:{}\r\n", house.port);
-    events.write_all(format!("{head}{}\r\n\r\n", bearer(&house.person)).as_bytes()).unwrap();
-    let idle = TcpStream::connect(("127.0.0.1", house.port)).unwrap();
+    let mut events = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
+    let head = format!("GET /v1/events HTTP/1.1\r\nHost: localhost:{}\r\n", gateway.port);
+    events.write_all(format!("{head}{}\r\n\r\n", bearer(&gateway.person)).as_bytes()).unwrap();
+    let idle = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
     idle.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     assert_eq!((&idle).read(&mut [0; 10]).unwrap(), 0, "who says nothing is hung up on");
-    house.submit("npm install left-pad-of-somebody");
+    gateway.submit("npm install left-pad-of-somebody");
     events.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut heard = String::new();
     until(|| {
@@ -68,21 +68,21 @@ fn a_head_or_a_body_that_comes_byte_by_byte_is_not_waited_for() {
 
 #[test]
 fn who_takes_all_connections_keeps_others_waiting_no_longer_than_a_request_may_take() {
-    let house = House::new("request_secs = 2\nconnections = 4\n");
-    let held: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(("127.0.0.1", house.port)).unwrap()).collect();
-    assert_eq!(house.get("/v1/requests", &house.person).status, 200);
+    let gateway = TestGateway::new("request_secs = 2\nconnections = 4\n");
+    let held: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(("127.0.0.1", gateway.port)).unwrap()).collect();
+    assert_eq!(gateway.get("/v1/requests", &gateway.person).status, 200);
     drop(held);
 }
 
 #[test]
 fn whatever_is_refused_is_a_problem() {
-    let house = House::new("");
+    let gateway = TestGateway::new("");
     let post = |kind: &str, body: &str| {
-        let mut stream = TcpStream::connect(("127.0.0.1", house.port)).unwrap();
+        let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
         let text = format!(
             "POST /v1/login HTTP/1.1\r\nHost: localhost:{}\r\nX-Guard: 1\r\n{kind}Content-Length: {}\r\n\
              Connection: close\r\n\r\n{body}",
-            house.port,
+            gateway.port,
             body.len()
         );
         let _ = stream.write_all(text.as_bytes());
@@ -112,11 +112,11 @@ fn whatever_is_refused_is_a_problem() {
         ("GET", "/v1/ws", 400),
         ("GET", "/v1/nothing", 404),
     ] {
-        let told = house.send(method, path, &[&bearer(&house.person)], "");
+        let told = gateway.send(method, path, &[&bearer(&gateway.person)], "");
         assert_eq!(told.status, status, "{method} {path}: {}", told.text);
         assert!(told.head.to_lowercase().contains("content-type: application/problem+json"), "{path}: {}", told.head);
         assert!(told.body["title"].is_string() && told.body["status"] == status, "{path}: {}", told.text);
     }
-    let told = house.send("PUT", "/v1/requests", &[&bearer(&house.person)], "");
+    let told = gateway.send("PUT", "/v1/requests", &[&bearer(&gateway.person)], "");
     assert!(told.head.to_lowercase().contains("\r\nallow: "), "{}", told.head);
 }

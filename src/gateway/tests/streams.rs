@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::browser::MEDIUM;
-use crate::house::{House, bearer};
+use crate::test_gateway::{TestGateway, bearer};
 
 const LISTENERS: usize = 10_000;
 
@@ -26,16 +26,16 @@ fn resident(pid: u32) -> u64 {
 
 #[test]
 fn ten_thousand_listen_and_all_hear_of_a_request_and_a_thousand_do_in_64_mib() {
-    let house = House::new("");
+    let gateway = TestGateway::new("");
     // This process is a client, and takes more files than it was given; the gateway does so by itself.
     let own = std::process::id().to_string();
     let raised = Command::new("prlimit").args(["--pid", &own, "--nofile=16384:"]).status().unwrap();
     assert!(raised.success(), "a process may not open enough files");
     let head =
-        format!("GET /v1/events HTTP/1.1\r\nHost: localhost:{}\r\n{}\r\n\r\n", house.port, bearer(&house.person));
+        format!("GET /v1/events HTTP/1.1\r\nHost: localhost:{}\r\n{}\r\n\r\n", gateway.port, bearer(&gateway.person));
     let mut all: Vec<BufReader<TcpStream>> = Vec::new();
     for _ in 0..LISTENERS {
-        let mut stream = TcpStream::connect(("127.0.0.1", house.port)).unwrap();
+        let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
         stream.write_all(head.as_bytes()).unwrap();
         let mut reader = BufReader::with_capacity(512, stream);
@@ -44,30 +44,30 @@ fn ten_thousand_listen_and_all_hear_of_a_request_and_a_thousand_do_in_64_mib() {
         assert!(line.starts_with("HTTP/1.1 200"), "{line}");
         all.push(reader);
         if all.len() == FEW.0 {
-            let held = resident(house.pid());
+            let held = resident(gateway.pid());
             assert!(held < FEW.1, "{held} KiB with {} streams", FEW.0);
         }
     }
-    let before = resident(house.pid());
+    let before = resident(gateway.pid());
     assert!(before < MOST_KIB, "{before} KiB with {LISTENERS} streams");
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     for reader in &mut all {
         assert!(reader.lines().map_while(Result::ok).any(|line| line == "event: request.filed"));
     }
-    let after = resident(house.pid());
+    let after = resident(gateway.pid());
     assert!(after < MOST_KIB, "{after} KiB after an event to {LISTENERS} streams");
     eprintln!("{LISTENERS} streams: {before} KiB idle, {after} KiB after an event");
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
 }
 
 #[test]
 fn as_many_files_are_taken_as_the_system_gives() {
-    let mut house = House::new("");
-    house.end("-TERM");
+    let mut gateway = TestGateway::new("");
+    gateway.end("-TERM");
     let script = "ulimit -Sn 256; exec \"$0\" serve --listen 127.0.0.1:0";
-    let mut gateway = house.program("/bin/sh".as_ref());
+    let mut gateway = gateway.program("/bin/sh".as_ref());
     let mut child =
         gateway.args(["-c", script, env!("CARGO_BIN_EXE_guard-gateway")]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

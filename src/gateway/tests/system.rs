@@ -17,7 +17,7 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::house::{Answer, bearer, guard, send, until};
+use crate::test_gateway::{Answer, bearer, guard, send, until};
 
 const ACCOUNTS: [(&str, u32); 3] = [("guard", 4100), ("agent", 4102), ("guard-gateway", 4104)];
 

@@ -11,13 +11,13 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use crate::house::{House, bearer, until};
+use crate::test_gateway::{TestGateway, bearer, until};
 
 const NAME: &str = "guard.test";
 
 /// Makes a key and a certificate for it.
-fn make(house: &House, name: &str) {
-    let (key, certificate) = (house.path(&format!("{name}.key")), house.path(&format!("{name}.pem")));
+fn make(gateway: &TestGateway, name: &str) {
+    let (key, certificate) = (gateway.path(&format!("{name}.key")), gateway.path(&format!("{name}.pem")));
     let mut made = Command::new("openssl");
     made.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]);
     made.args(["-subj", "/CN=guard.test", "-addext", "subjectAltName=DNS:guard.test"]);
@@ -28,11 +28,11 @@ fn make(house: &House, name: &str) {
 }
 
 /// Names a certificate and a key in the configuration.
-fn configure(house: &House, certificate: &str, key: &str) {
-    house.write_config(&format!(
+fn configure(gateway: &TestGateway, certificate: &str, key: &str) {
+    gateway.write_config(&format!(
         "listen = [\"127.0.0.1:0\", \"0.0.0.0:0\"]\nhosts = [\"{NAME}\"]\ncertificate = \"{}\"\nkey = \"{}\"\n",
-        house.path(&format!("{certificate}.pem")).display(),
-        house.path(&format!("{key}.key")).display(),
+        gateway.path(&format!("{certificate}.pem")).display(),
+        gateway.path(&format!("{key}.key")).display(),
     ));
 }
 
@@ -46,9 +46,9 @@ struct Serving {
 }
 
 impl Serving {
-    fn new(house: &mut House) -> Self {
-        assert!(house.end("-TERM").success());
-        let mut child = house.gateway(&["serve"]).stdout(Stdio::piped()).spawn().unwrap();
+    fn new(gateway: &mut TestGateway) -> Self {
+        assert!(gateway.end("-TERM").success());
+        let mut child = gateway.command(&["serve"]).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut port = |front: &str| -> u16 {
             let line = lines.next().unwrap().unwrap();
@@ -64,9 +64,9 @@ impl Serving {
     }
 
     /// What a client hears that trusts this certificate alone.
-    fn asked(&self, house: &House, trusted: &str, path: &str, head: &str) -> Result<String, String> {
+    fn asked(&self, gateway: &TestGateway, trusted: &str, path: &str, head: &str) -> Result<String, String> {
         let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_file(house.path(&format!("{trusted}.pem"))).unwrap()).unwrap();
+        roots.add(CertificateDer::from_pem_file(gateway.path(&format!("{trusted}.pem"))).unwrap()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let client = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
         let client = client.with_root_certificates(roots).with_no_client_auth();
@@ -107,17 +107,17 @@ impl Drop for Serving {
 
 #[test]
 fn other_machines_are_spoken_to_by_tls_alone() {
-    let mut house = House::new("");
-    make(&house, "one");
-    configure(&house, "one", "one");
-    let serving = Serving::new(&mut house);
+    let mut gateway = TestGateway::new("");
+    make(&gateway, "one");
+    configure(&gateway, "one", "one");
+    let serving = Serving::new(&mut gateway);
     // Who connects and says nothing keeps nobody waiting.
     let silent: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(("127.0.0.1", serving.tls)).unwrap()).collect();
-    until(|| serving.asked(&house, "one", "/readyz", "").is_ok_and(|told| told.starts_with("HTTP/1.1 200")));
-    let person = format!("{}\r\n", bearer(&house.person));
-    let told = serving.asked(&house, "one", "/v1/status", &person).unwrap();
+    until(|| serving.asked(&gateway, "one", "/readyz", "").is_ok_and(|told| told.starts_with("HTTP/1.1 200")));
+    let person = format!("{}\r\n", bearer(&gateway.person));
+    let told = serving.asked(&gateway, "one", "/v1/status", &person).unwrap();
     assert!(told.starts_with("HTTP/1.1 200") && told.contains("\"caller\":\"ada\""), "{told}");
-    let told = serving.asked(&house, "one", "/v1/status", "").unwrap();
+    let told = serving.asked(&gateway, "one", "/v1/status", "").unwrap();
     assert!(told.starts_with("HTTP/1.1 401"), "no token, and no account of this machine: {told}");
     assert!(!Serving::in_plain(serving.tls, NAME).contains("HTTP/"), "nothing is said there in plain");
     assert!(Serving::in_plain(serving.plain, "localhost").starts_with("HTTP/1.1 200"));
@@ -126,27 +126,27 @@ fn other_machines_are_spoken_to_by_tls_alone() {
 
 #[test]
 fn a_certificate_that_was_renewed_counts_from_sighup_on_and_a_broken_one_is_refused() {
-    let mut house = House::new("");
-    make(&house, "one");
-    make(&house, "two");
-    configure(&house, "one", "one");
-    let serving = Serving::new(&mut house);
-    let trusts = |name: &str| serving.asked(&house, name, "/healthz", "").is_ok_and(|told| told.contains("200"));
+    let mut gateway = TestGateway::new("");
+    make(&gateway, "one");
+    make(&gateway, "two");
+    configure(&gateway, "one", "one");
+    let serving = Serving::new(&mut gateway);
+    let trusts = |name: &str| serving.asked(&gateway, name, "/healthz", "").is_ok_and(|told| told.contains("200"));
     until(|| trusts("one"));
     assert!(!trusts("two"));
     // Of two that do not belong together neither counts.
-    configure(&house, "two", "one");
+    configure(&gateway, "two", "one");
     serving.hup();
     std::thread::sleep(Duration::from_millis(500));
     assert!(trusts("one") && !trusts("two"));
-    configure(&house, "two", "two");
+    configure(&gateway, "two", "two");
     serving.hup();
     until(|| trusts("two"));
     assert!(!trusts("one"));
     until(|| serving.said.lock().unwrap().contains("is read anew"));
     assert!(!serving.said.lock().unwrap().contains("next start"));
     // Where it listens stays, and it says so.
-    house.write_config("");
+    gateway.write_config("");
     serving.hup();
     let told = "is read anew; changes of listen and certificate take effect after a restart";
     until(|| serving.said.lock().unwrap().contains(told));
@@ -154,13 +154,13 @@ fn a_certificate_that_was_renewed_counts_from_sighup_on_and_a_broken_one_is_refu
 
 #[test]
 fn a_key_or_certificate_that_cannot_be_used_is_named_at_the_start() {
-    let mut house = House::new("");
-    assert!(house.end("-TERM").success());
-    make(&house, "one");
-    make(&house, "two");
+    let mut gateway = TestGateway::new("");
+    assert!(gateway.end("-TERM").success());
+    make(&gateway, "one");
+    make(&gateway, "two");
     let refused = |certificate: &str, key: &str| {
-        configure(&house, certificate, key);
-        let output = house.gateway(&["serve"]).output().unwrap();
+        configure(&gateway, certificate, key);
+        let output = gateway.command(&["serve"]).output().unwrap();
         assert_eq!(output.status.code(), Some(125));
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
@@ -170,10 +170,10 @@ fn a_key_or_certificate_that_cannot_be_used_is_named_at_the_start() {
     assert!(said.contains("none.pem"), "{said}");
     let said = refused("one", "none");
     assert!(said.contains("none.key"), "{said}");
-    std::fs::copy(house.path("one.key"), house.path("empty.pem")).unwrap();
+    std::fs::copy(gateway.path("one.key"), gateway.path("empty.pem")).unwrap();
     let said = refused("empty", "one");
     assert!(said.contains("empty.pem") && said.contains("no certificate"), "{said}");
-    std::fs::set_permissions(house.path("one.key"), std::fs::Permissions::from_mode(0o604)).unwrap();
+    std::fs::set_permissions(gateway.path("one.key"), std::fs::Permissions::from_mode(0o604)).unwrap();
     let said = refused("one", "one");
     assert!(said.contains("one.key") && said.contains("chmod o="), "{said}");
 }

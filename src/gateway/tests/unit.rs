@@ -2,18 +2,18 @@
 
 use std::process::{Command, Stdio};
 
-use crate::house::House;
+use crate::test_gateway::TestGateway;
 
 #[test]
 fn the_unit_is_exposed_to_less_than_two_of_ten() {
-    if !crate::house::installed(&["systemd-analyze"]) {
+    if !crate::test_gateway::installed(&["systemd-analyze"]) {
         return;
     }
-    let house = House::new("");
+    let gateway = TestGateway::new("");
     for kind in [&["--unit"][..], &["--unit", "system"]] {
-        let unit = house.gateway(&[&["serve"], kind].concat()).output().unwrap();
+        let unit = gateway.command(&[&["serve"], kind].concat()).output().unwrap();
         assert!(unit.status.success());
-        let path = house.path("guard-gateway.service");
+        let path = gateway.path("guard-gateway.service");
         std::fs::write(&path, &unit.stdout).unwrap();
         let judged = Command::new("systemd-analyze")
             .args(["security", "--no-pager", "--offline=true", "--threshold=20"])
@@ -27,22 +27,22 @@ fn the_unit_is_exposed_to_less_than_two_of_ten() {
 
 #[test]
 fn what_systemd_listens_at_is_served() {
-    let house = House::new("");
-    let socket = house.gateway(&["serve", "--unit", "socket"]).output().unwrap();
+    let gateway = TestGateway::new("");
+    let socket = gateway.command(&["serve", "--unit", "socket"]).output().unwrap();
     let text = String::from_utf8(socket.stdout).unwrap();
     assert!(text.contains("ListenStream=127.0.0.1:6180"), "{text}");
     // As systemd hands it over: descriptor 3, and variables that name this very process.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let mut house = house;
-    house.end("-TERM");
-    let mut shell = house.program(std::path::Path::new("sh"));
+    let mut gateway = gateway;
+    gateway.end("-TERM");
+    let mut shell = gateway.program(std::path::Path::new("sh"));
     let script = "exec 3<&0 0</dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" serve";
     shell.args(["-c", script, env!("CARGO_BIN_EXE_guard-gateway")]);
     shell.stdin(Stdio::from(std::os::fd::OwnedFd::from(listener))).stdout(Stdio::null());
-    let mut gateway = shell.spawn().unwrap();
+    let mut child = shell.spawn().unwrap();
     let mut answer = String::new();
-    crate::house::until(|| {
+    crate::test_gateway::until(|| {
         use std::io::{Read as _, Write as _};
         let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else { return false };
         let _ = stream.set_read_timeout(Some(std::time::Duration::from_secs(5)));
@@ -50,25 +50,25 @@ fn what_systemd_listens_at_is_served() {
         answer.clear();
         stream.write_all(asked.as_bytes()).is_ok() && stream.read_to_string(&mut answer).is_ok() && !answer.is_empty()
     });
-    gateway.kill().unwrap();
-    gateway.wait().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 #[test]
 fn a_port_that_browsers_refuse_is_warned_about() {
-    let mut house = House::new("");
-    assert!(house.end("-TERM").success());
+    let mut gateway = TestGateway::new("");
+    assert!(gateway.end("-TERM").success());
     let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
     let port = [6000_u16, 6566, 6665, 6666, 6697, 10080].into_iter().find(is_free).unwrap();
-    let mut gateway = house.gateway(&["serve", "--listen", &format!("127.0.0.1:{port}")]);
-    let mut child = gateway.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut serve = gateway.command(&["serve", "--listen", &format!("127.0.0.1:{port}")]);
+    let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
     // Where it listens, and that its socket is there.
     for _ in 0..2 {
         std::io::BufRead::read_line(&mut out, &mut String::new()).unwrap();
     }
-    let doctor = house.program(crate::house::guard()).args(["doctor", "page", "--json"]).output().unwrap();
+    let doctor = gateway.program(crate::test_gateway::guard()).args(["doctor", "page", "--json"]).output().unwrap();
     let found = String::from_utf8(doctor.stdout).unwrap();
     child.kill().unwrap();
     let mut said = String::new();

@@ -48,7 +48,7 @@ pub struct Agent {
     pub config: Option<Config>,
     /// How guard stands in front of its shell, beside the hook.
     #[serde(default)]
-    pub shell: Door,
+    pub shell: ShellEntry,
     /// The forms of what it hands to a shell; kept apart when guard is built.
     #[serde(default)]
     pub template: Vec<Template>,
@@ -84,7 +84,7 @@ pub struct Process {
 /// Its shell.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Door {
+pub struct ShellEntry {
     /// How guard stands in front of it, for people; `DIR` is the directory of the links.
     #[serde(default)]
     pub how: String,

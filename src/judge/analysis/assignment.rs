@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::act::{NumberId, Piece, UnknownReason, Value};
 use super::change::with_attribute;
 use super::command::assignment_of;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::{cost, of_bytes};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
@@ -24,7 +24,7 @@ type Elements = Rc<Vec<(String, Value)>>;
 
 impl Walker<'_> {
     /// An array of zsh that is one of its own tables: aliases, functions, paths of commands.
-    fn zsh_table(&mut self, state: &mut State, frame: &Frame, name: &str, elements: &[(String, Value)]) {
+    fn zsh_table(&mut self, state: &mut State, context: &Context, name: &str, elements: &[(String, Value)]) {
         for (key, value) in elements {
             match name {
                 "aliases" | "galiases" => state.aliases.insert(key, value.clone()),
@@ -32,8 +32,8 @@ impl Walker<'_> {
                 "functions" => {
                     let text = value.known_text().unwrap_or_default();
                     if key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
-                        let frame = frame.elsewhere(frame.spans.map(Span::default()));
-                        self.text(state, &frame, &format!("{key}() {{\n{text}\n}}"));
+                        let context = context.elsewhere(context.spans.map(Span::default()));
+                        self.text(state, &context, &format!("{key}() {{\n{text}\n}}"));
                     }
                 }
                 _ => {}
@@ -51,22 +51,22 @@ impl Walker<'_> {
 
     /// Makes an assignment, or only works out its value where a command follows.
     #[inline(never)]
-    pub fn assign(&mut self, state: &mut State, frame: &Frame, assignment: &Assignment, lasting: bool) -> Value {
+    pub fn assign(&mut self, state: &mut State, context: &Context, assignment: &Assignment, lasting: bool) -> Value {
         let subscript = assignment.subscript.as_ref().map(|word| {
-            let value = self.single(state, frame, word);
+            let value = self.single(state, context, word);
             if let Some(text) = value.known_text() {
-                self.embedded(state, frame, &text);
+                self.embedded(state, context, &text);
             }
-            self.compute(state, frame, &value);
+            self.compute(state, context, &value);
             value.known_text()
         });
         let name = assignment.name.as_str();
         match &assignment.value {
             AssignmentValue::Array(elements) => {
-                let array = self.elements(state, frame, name, elements, (assignment.append, lasting));
+                let array = self.elements(state, context, name, elements, (assignment.append, lasting));
                 if lasting {
-                    if frame.dialect == Dialect::Zsh {
-                        self.zsh_table(state, frame, name, &array);
+                    if context.dialect == Dialect::Zsh {
+                        self.zsh_table(state, context, name, &array);
                         // The directories of `PATH`, as an array.
                         if name == "path" {
                             let old = self.lookup_path(state);
@@ -81,7 +81,7 @@ impl Walker<'_> {
             }
             AssignmentValue::Scalar(word) => {
                 self.spend(cost::STEP);
-                let mut value = self.assigned_value(state, frame, word);
+                let mut value = self.assigned_value(state, context, word);
                 self.spend(of_bytes(value.size()));
                 if !lasting {
                     return value;
@@ -91,13 +91,13 @@ impl Walker<'_> {
                         if assignment.append {
                             value = self.appended(state, name, &value);
                         }
-                        self.set_scalar(state, frame, name, value.clone());
+                        self.set_scalar(state, context, name, value.clone());
                         // What the environment has is handed on as it is now.
                         if self.invocation.env.get(name).is_some() {
                             state.change(name, |variable| variable.exported = true);
                         }
                         if name.starts_with("PS") || RUN_BY_SHELLS.contains(&name) {
-                            self.command_variable(state, frame, name, &value, frame.spans.map(assignment.span));
+                            self.command_variable(state, context, name, &value, context.spans.map(assignment.span));
                         }
                     }
                     Some(None) => state.set_scalar(name, unknown(UnknownReason::Other("an array"), value.taint())),
@@ -117,8 +117,8 @@ impl Walker<'_> {
                                 array.insert(at, (key, value.clone()));
                             }
                         }
-                        if frame.dialect == Dialect::Zsh {
-                            self.zsh_table(state, frame, name, &held);
+                        if context.dialect == Dialect::Zsh {
+                            self.zsh_table(state, context, name, &held);
                         }
                         state.set(name, Bound::Array(held));
                     }
@@ -141,10 +141,10 @@ impl Walker<'_> {
 
     /// Sets a scalar as its variable was declared: in lower case, as a number, through a reference.
     #[inline(never)]
-    pub fn set_scalar(&mut self, state: &mut State, frame: &Frame, name: &str, value: Value) {
+    pub fn set_scalar(&mut self, state: &mut State, context: &Context, name: &str, value: Value) {
         let attribute = state.variable(name).map_or(Attribute::Plain, |variable| variable.attribute);
         if NUMBERS.contains(&name) {
-            self.compute(state, frame, &value);
+            self.compute(state, context, &value);
         }
         match attribute {
             Attribute::Reference => {
@@ -158,7 +158,7 @@ impl Walker<'_> {
                 }
             }
             Attribute::Integer => {
-                let number = self.compute(state, frame, &value);
+                let number = self.compute(state, context, &value);
                 let value = number.map_or_else(
                     || unknown(UnknownReason::Number(NumberId::default()), value.taint()),
                     |number| Value::text(number.to_string()),
@@ -199,7 +199,7 @@ impl Walker<'_> {
     pub fn elements(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         elements: &[ArrayElement],
         (appends, lasting): (bool, bool),
@@ -208,13 +208,13 @@ impl Walker<'_> {
         for element in elements {
             match &element.subscript {
                 Some(subscript) => {
-                    let key = self.single(state, frame, subscript);
-                    let value = self.single(state, frame, &element.value);
+                    let key = self.single(state, context, subscript);
+                    let value = self.single(state, context, &element.value);
                     added.push((Some(key.known_text().unwrap_or_default()), value));
                 }
                 None => {
                     let mut fields = Vec::new();
-                    self.fields(state, frame, &element.value, &mut fields);
+                    self.fields(state, context, &element.value, &mut fields);
                     added.extend(fields.into_iter().map(|field| (None, field.value)));
                 }
             }
@@ -253,13 +253,13 @@ impl Walker<'_> {
 
     /// An argument of a declaring builtin that is an assignment: it is not split, and made by the builtin later.
     #[inline(never)]
-    pub fn declared(&mut self, state: &mut State, frame: &Frame, word: &Word, out: &mut Vec<Field>) {
-        let value = self.assigned_value(state, frame, word);
-        out.push(Field::word(value, frame.spans.map(word.span)));
+    pub fn declared(&mut self, state: &mut State, context: &Context, word: &Word, out: &mut Vec<Field>) {
+        let value = self.assigned_value(state, context, word);
+        out.push(Field::word(value, context.spans.map(word.span)));
         if let (Some(name), Some(Part::Array(elements))) = (assignment_of(word), word.parts.last()) {
             let name = name.trim_end_matches('+').to_owned();
-            let array = self.elements(state, frame, &name, elements, (false, true));
-            state.localize_if(&name, frame);
+            let array = self.elements(state, context, &name, elements, (false, true));
+            state.localize_if(&name, context);
             state.set(&name, Bound::Array(array));
         }
     }

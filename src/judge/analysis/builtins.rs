@@ -10,7 +10,7 @@ pub(super) use directory::{below_temporary, named_in_part};
 use super::act::{OpaqueReason, Taint, UnknownReason, Value};
 use super::command::Lookup;
 use super::declare::{assignment, set, unset};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::output;
 use super::state::{Build as _, State, unknown};
@@ -128,7 +128,7 @@ impl Walker<'_> {
     pub fn builtin(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         builtin: Builtin,
         name: &str,
         args: &[Field],
@@ -138,9 +138,9 @@ impl Walker<'_> {
             // A subscript in a name is evaluated, with what it substitutes.
             for text in args.iter().filter_map(|field| field.value.known_text()).filter(|text| text.contains('[')) {
                 let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
-                self.embedded(state, frame, name);
+                self.embedded(state, context, name);
                 if let Some((_, subscript)) = name.split_once('[') {
-                    self.compute(state, frame, &Value::text(subscript.trim_end_matches(']')));
+                    self.compute(state, context, &Value::text(subscript.trim_end_matches(']')));
                 }
             }
         }
@@ -148,7 +148,7 @@ impl Walker<'_> {
             Builtin::Cd => self.cd(state, args),
             Builtin::Pushd => self.pushd(state, args),
             Builtin::Popd => popd(state, args),
-            Builtin::Declare | Builtin::Export => self.declare(state, frame, name, args),
+            Builtin::Declare | Builtin::Export => self.declare(state, context, name, args),
             Builtin::Unset => unset(state, args),
             Builtin::Set => {
                 self.set_of_fish(state, args);
@@ -159,18 +159,18 @@ impl Walker<'_> {
                 let count = state.positional.len().min(count);
                 Rc::make_mut(&mut state.positional).drain(..count);
             }
-            Builtin::Eval => self.eval(state, frame, args, span),
-            Builtin::Source => self.source(state, frame, args, span),
-            Builtin::Exec => self.run_rest(state, frame, name, after_options(args, "a"), Lookup::Programs, span),
+            Builtin::Eval => self.eval(state, context, args, span),
+            Builtin::Source => self.source(state, context, args, span),
+            Builtin::Exec => self.run_rest(state, context, name, after_options(args, "a"), Lookup::Programs, span),
             Builtin::Command => {
                 let looks = args.iter().map_while(|field| field.value.known()).take_while(|t| t.starts_with('-'));
                 if name == "command" && looks.into_iter().any(|option| option.contains(['v', 'V'])) {
                     return false;
                 }
                 let lookup = if matches!(name, "command" | "builtin") { Lookup::NoFunctions } else { Lookup::Shell };
-                self.run_rest(state, frame, name, after_options(args, ""), lookup, span);
+                self.run_rest(state, context, name, after_options(args, ""), lookup, span);
             }
-            Builtin::Trap => self.trap(state, frame, args, span),
+            Builtin::Trap => self.trap(state, context, args, span),
             Builtin::Alias => {
                 // `alias name text` of fish
                 let words: Vec<&Field> = operands(args).collect();
@@ -222,7 +222,7 @@ impl Walker<'_> {
                 }
             }
             Builtin::Read => self.read(state, name, args),
-            Builtin::Mapfile => self.mapfile(state, frame, args, span),
+            Builtin::Mapfile => self.mapfile(state, context, args, span),
             Builtin::Printf => {
                 if let [option, name, rest @ ..] = args
                     && option.value.is("-v")
@@ -232,20 +232,20 @@ impl Walker<'_> {
                     self.copies(&values);
                     let value = output::printf(&values)
                         .unwrap_or_else(|| unknown(UnknownReason::CommandOutput, Taint::default()));
-                    self.set_scalar(state, frame, &name, value);
+                    self.set_scalar(state, context, &name, value);
                     return true;
                 }
                 return false;
             }
             Builtin::Let => {
                 for field in args {
-                    self.compute(state, frame, &field.value);
+                    self.compute(state, context, &field.value);
                 }
             }
             Builtin::Test => {}
             Builtin::Jobs => {
                 if let Some((_, command)) = args.split_first().filter(|(option, _)| option.value.is("-x")) {
-                    self.run_rest(state, frame, name, command, Lookup::Shell, span);
+                    self.run_rest(state, context, name, command, Lookup::Shell, span);
                 }
             }
             Builtin::History => {
@@ -257,17 +257,17 @@ impl Walker<'_> {
                 let runs = |field: &Field| field.value.leading().starts_with("-s") || field.value.leading() == "-e";
                 if args.first().is_some_and(runs) {
                     for command in Rc::clone(&state.history).iter() {
-                        self.read_value(state, &within(frame, name).elsewhere(span), command, span);
+                        self.read_value(state, &within(context, name).elsewhere(span), command, span);
                     }
                 }
             }
-            Builtin::Compgen => self.compgen(state, frame, name, args, span),
+            Builtin::Compgen => self.compgen(state, context, name, args, span),
             Builtin::Print => {
                 let prompts =
                     |field: &Field| field.value.known().is_some_and(|text| text.starts_with('-') && text.contains('P'));
-                if frame.dialect == Dialect::Zsh && args.iter().any(prompts) {
+                if context.dialect == Dialect::Zsh && args.iter().any(prompts) {
                     for text in args.iter().filter_map(|field| field.value.known_text()) {
-                        self.embedded(&mut state.fork(), &within(&frame.perhaps(), name).elsewhere(span), &text);
+                        self.embedded(&mut state.fork(), &within(&context.perhaps(), name).elsewhere(span), &text);
                     }
                 }
                 return false;
@@ -275,7 +275,7 @@ impl Walker<'_> {
             Builtin::Zstyle => {
                 if args.first().is_some_and(|option| option.value.is("-e")) {
                     let code = Value::join(args.iter().skip(3).map(|field| &field.value), " ");
-                    self.read_value(&mut state.fork(), &within(&frame.perhaps(), name).elsewhere(span), &code, span);
+                    self.read_value(&mut state.fork(), &within(&context.perhaps(), name).elsewhere(span), &code, span);
                 }
             }
             Builtin::AddPath => {
@@ -313,8 +313,8 @@ impl Walker<'_> {
     }
 
     /// `compgen -W words`, `-C command`: words are expanded once more, and a command is run.
-    fn compgen(&mut self, state: &mut State, frame: &Frame, name: &str, args: &[Field], span: Span) {
-        let inside = within(frame, name).elsewhere(span);
+    fn compgen(&mut self, state: &mut State, context: &Context, name: &str, args: &[Field], span: Span) {
+        let inside = within(context, name).elsewhere(span);
         for (at, field) in args.iter().enumerate() {
             let Some(next) = args.get(at + 1) else { return };
             match field.value.known().as_deref() {
@@ -353,49 +353,57 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    fn eval(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
+    fn eval(&mut self, state: &mut State, context: &Context, args: &[Field], span: Span) {
         let text = Value::join(args.iter().map(|field| &field.value), " ");
         let span = args.iter().map(|field| field.span).reduce(Span::to).unwrap_or(span);
-        let spans = self.spans_of(frame, span, &text);
-        let frame = Frame { spans, ..frame.clone() };
-        self.read_value(state, &frame, &text, span);
+        let spans = self.spans_of(context, span, &text);
+        let context = Context { spans, ..context.clone() };
+        self.read_value(state, &context, &text, span);
     }
 
     #[inline(never)]
-    fn run_rest(&mut self, state: &mut State, frame: &Frame, name: &str, rest: &[Field], lookup: Lookup, span: Span) {
+    fn run_rest(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        name: &str,
+        rest: &[Field],
+        lookup: Lookup,
+        span: Span,
+    ) {
         if !rest.is_empty() {
-            self.run(state, &within(frame, name), rest.to_vec(), Vec::new(), span, lookup);
+            self.run(state, &within(context, name), rest.to_vec(), Vec::new(), span, lookup);
         }
     }
 
     #[inline(never)]
-    fn trap(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
+    fn trap(&mut self, state: &mut State, context: &Context, args: &[Field], span: Span) {
         let rest = after_options(args, "");
         let [action, signals @ ..] = rest else { return };
         let names: Vec<Value> = signals.iter().map(|field| field.value.clone()).collect();
         if names.is_empty() {
-            self.set_traps(state, frame, None, std::slice::from_ref(&action.value), span);
+            self.set_traps(state, context, None, std::slice::from_ref(&action.value), span);
             return;
         }
         if action.value.is("-") || action.value.is_empty() {
-            self.set_traps(state, frame, None, &names, span);
+            self.set_traps(state, context, None, &names, span);
             return;
         }
         // It may run at once, in the state that the shell has now, and in each that follows.
         let mut later = self.fork(state);
-        let spans = self.spans_of(frame, action.span, &action.value);
+        let spans = self.spans_of(context, action.span, &action.value);
         let first = self.facts.acts.len();
-        let inside = Frame { spans, conditional: frame.conditional, ..within(frame, "trap") };
+        let inside = Context { spans, conditional: context.conditional, ..within(context, "trap") };
         self.read_value(&mut later, &inside.perhaps(), &action.value, span);
         self.interrupted(state, &later, &names, &action.value, span);
         self.set_traps(state, &inside, Some((&action.value, first)), &names, span);
     }
 
     /// Walks a value that a shell reads as code, in this shell: parts that are not known stay so.
-    pub fn read_value(&mut self, state: &mut State, frame: &Frame, value: &Value, span: Span) {
+    pub fn read_value(&mut self, state: &mut State, context: &Context, value: &Value, span: Span) {
         let taint = value.taint();
         if let Some(text) = value.known() {
-            self.text(state, frame, &text);
+            self.text(state, context, &text);
             return;
         }
         let fetched = taint.has(Taint::FETCHED) || taint.has(Taint::DECODED);
@@ -405,7 +413,7 @@ impl Walker<'_> {
             } else {
                 "the command runs code that it decodes"
             };
-            self.opaque(frame.fetched_code(), detail, span);
+            self.opaque(context.fetched_code(), detail, span);
         }
         let is_set_up = |piece: &super::act::Piece| match piece {
             super::act::Piece::Text(text) => text.trim().is_empty(),
@@ -420,7 +428,7 @@ impl Walker<'_> {
             _ => false,
         });
         if says_something {
-            self.composed(state, &frame.elsewhere(frame.spans_at(span)), value);
+            self.composed(state, &context.elsewhere(context.spans_at(span)), value);
         } else if !fetched {
             let detail = format!("the code that runs is not known: {}", super::command::describe(value));
             self.opaque(OpaqueReason::Code, detail, span);
@@ -428,11 +436,11 @@ impl Walker<'_> {
     }
 }
 
-/// The frame inside a wrapper of this name.
-pub(super) fn within(frame: &Frame, wrapper: &str) -> Frame {
-    let mut frame = frame.clone();
-    frame.wrapped(wrapper);
-    frame
+/// The context inside a wrapper of this name.
+pub(super) fn within(context: &Context, wrapper: &str) -> Context {
+    let mut context = context.clone();
+    context.wrapped(wrapper);
+    context
 }
 
 /// Arguments that are no options.

@@ -23,8 +23,13 @@ pub(super) fn substring(text: &str, offset: i64, length: Option<Option<i64>>) ->
 }
 
 pub(super) fn replace(text: &str, pattern: &str, replacement: &str, anchor: ReplaceAnchor) -> Option<String> {
+    // The empty pattern is found at the ends alone.
     if pattern.is_empty() {
-        return Some(text.to_owned());
+        return Some(match anchor {
+            ReplaceAnchor::Prefix => format!("{replacement}{text}"),
+            ReplaceAnchor::Suffix => format!("{text}{replacement}"),
+            ReplaceAnchor::First | ReplaceAnchor::All => text.to_owned(),
+        });
     }
     let pattern = Pattern::new(pattern);
     match anchor {
@@ -95,6 +100,10 @@ mod tests {
         assert_eq!(replace("axbx", "x", "-", ReplaceAnchor::All).as_deref(), Some("a-b-"));
         assert_eq!(replace("axbx", "a", "", ReplaceAnchor::Prefix).as_deref(), Some("xbx"));
         assert_eq!(replace("axbx", "x", "", ReplaceAnchor::Suffix).as_deref(), Some("axb"));
+        assert_eq!(replace("ab", "", "-", ReplaceAnchor::Prefix).as_deref(), Some("-ab"));
+        assert_eq!(replace("ab", "", "-", ReplaceAnchor::Suffix).as_deref(), Some("ab-"));
+        assert_eq!(replace("ab", "", "-", ReplaceAnchor::First).as_deref(), Some("ab"));
+        assert_eq!(replace("ab", "", "-", ReplaceAnchor::All).as_deref(), Some("ab"));
     }
 
     #[test]

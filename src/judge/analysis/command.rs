@@ -2,7 +2,7 @@
 
 use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Unknown, UnknownReason, Value, Verb};
 use super::disguise;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::cost;
 use super::pattern::Pattern;
@@ -40,20 +40,20 @@ enum Resolved {
 
 impl Walker<'_> {
     /// Walks a simple command, once for each way its variables may stand.
-    pub fn simple(&mut self, state: &mut State, frame: &Frame, simple: &Simple) {
-        if !self.step(frame.spans.map(simple.span)) {
+    pub fn simple(&mut self, state: &mut State, context: &Context, simple: &Simple) {
+        if !self.step(context.spans.map(simple.span)) {
             return;
         }
-        if let Some(line) = self.numbered.as_ref().and_then(|text| text.line(frame, simple.span.start)) {
+        if let Some(line) = self.numbered.as_ref().and_then(|text| text.line(context, simple.span.start)) {
             self.line = Some(line);
         }
-        self.choices(state, &mut |walker, state| walker.simple_once(state, frame, simple));
+        self.choices(state, &mut |walker, state| walker.simple_once(state, context, simple));
     }
 
-    fn simple_once(&mut self, state: &mut State, frame: &Frame, simple: &Simple) {
+    fn simple_once(&mut self, state: &mut State, context: &Context, simple: &Simple) {
         let outer_pipes = std::mem::take(&mut self.pipes);
         let outer_readers = std::mem::take(&mut self.readers);
-        let span = frame.spans.map(simple.span);
+        let span = context.spans.map(simple.span);
         let mut fields: Vec<Field> = Vec::new();
         let declaring = simple.words.first().and_then(plain_text).is_some_and(|name| DECLARING.contains(&name));
         for (index, word) in simple.words.iter().enumerate() {
@@ -63,9 +63,9 @@ impl Walker<'_> {
             }
             let start = fields.len();
             if declaring && index > 0 && assignment_of(word).is_some() {
-                self.declared(state, frame, word, &mut fields);
+                self.declared(state, context, word, &mut fields);
             } else {
-                self.fields(state, frame, word, &mut fields);
+                self.fields(state, context, word, &mut fields);
             }
             if start == 0
                 && let Some(first) = fields.first_mut()
@@ -76,17 +76,17 @@ impl Walker<'_> {
         }
         let mut env = Vec::new();
         for assignment in &simple.assignments {
-            let value = self.assign(state, frame, assignment, fields.is_empty());
+            let value = self.assign(state, context, assignment, fields.is_empty());
             env.push((assignment.name.clone(), value));
         }
         let outer = (!simple.redirects.is_empty()).then(|| state.streams.clone());
-        let effects = self.redirects(state, frame, &simple.redirects);
+        let effects = self.redirects(state, context, &simple.redirects);
         let act = if fields.is_empty() {
             self.bare_redirects(state, simple);
             None
         } else {
             let from = state.cwd.clone();
-            let act = self.run(state, frame, fields.clone(), env, span, Lookup::Shell);
+            let act = self.run(state, context, fields.clone(), env, span, Lookup::Shell);
             // Where a file cannot be opened, nothing changes the directory.
             if state.cwd != from && !state.doubt.is_empty() {
                 state.fails |=
@@ -95,16 +95,16 @@ impl Walker<'_> {
             act
         };
         let readers = std::mem::replace(&mut self.readers, outer_readers);
-        self.redirect_acts(state, frame, effects, act, simple.words.is_empty());
+        self.redirect_acts(state, context, effects, act, simple.words.is_empty());
         if let Some(outer) = outer {
             if keeps_streams(&fields) {
-                self.read_at_the_end(state, outer, frame, readers);
+                self.read_at_the_end(state, outer, context, readers);
             } else {
-                self.read_back(state, frame, readers);
+                self.read_back(state, context, readers);
                 state.streams = outer;
             }
         } else {
-            self.read_back(state, frame, readers);
+            self.read_back(state, context, readers);
         }
         state.last_argument = fields.pop().map(|field| field.value);
         self.pipes = outer_pipes;
@@ -136,7 +136,7 @@ impl Walker<'_> {
     pub fn run(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         fields: Vec<Field>,
         env: Vec<(String, Value)>,
         span: Span,
@@ -147,7 +147,7 @@ impl Walker<'_> {
         if !self.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
             return None;
         }
-        let act = self.run_here(state, frame, fields, env, span, lookup);
+        let act = self.run_here(state, context, fields, env, span, lookup);
         self.leave(depth::COMMAND);
         act
     }
@@ -155,7 +155,7 @@ impl Walker<'_> {
     fn run_here(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         fields: Vec<Field>,
         env: Vec<(String, Value)>,
         span: Span,
@@ -167,21 +167,21 @@ impl Walker<'_> {
             Resolved::Names(names) => {
                 let mut act = None;
                 for (name, path, disguise) in names {
-                    let made = self.by_name(state, frame, (&name, path), args, &env, span, lookup, disguise);
+                    let made = self.by_name(state, context, (&name, path), args, &env, span, lookup, disguise);
                     act = act.or(made);
                 }
                 act
             }
             Resolved::Unknown => {
                 let why = if word.value.taint().has(super::act::Taint::FETCHED) {
-                    frame.fetched_code()
+                    context.fetched_code()
                 } else {
                     OpaqueReason::CommandWord
                 };
                 self.opaque(why, format!("the program that runs is not known: {}", describe(&word.value)), word.span);
                 // An unset variable leaves the next word as the command.
                 if !args.is_empty() && word.value.pieces().iter().all(|piece| matches!(piece, Piece::Unknown(_))) {
-                    return self.run(state, &frame.perhaps(), args.to_vec(), env, span, lookup);
+                    return self.run(state, &context.perhaps(), args.to_vec(), env, span, lookup);
                 }
                 None
             }
@@ -280,10 +280,10 @@ impl Walker<'_> {
             (!name.is_empty()).then(|| (name.to_owned(), path, disguise))
         };
         // What it looks like, beside the name that the shell looks for. Where nothing else is left, there is that alone.
-        let looks = disguise::plain_characters(text).filter(|plain| !plain.is_empty() && !plain.ends_with('/'));
-        let looks = looks.and_then(|plain| named(&plain, Some(Disguise::Characters)));
-        let disguise = if looks.is_some() { Some(Disguise::Characters) } else { disguise };
-        let names: Vec<_> = looks.into_iter().chain(named(text, disguise)).collect();
+        let plain_names = disguise::plain_characters(text).filter(|plain| !plain.is_empty() && !plain.ends_with('/'));
+        let plain_names = plain_names.and_then(|plain| named(&plain, Some(Disguise::Characters)));
+        let disguise = if plain_names.is_some() { Some(Disguise::Characters) } else { disguise };
+        let names: Vec<_> = plain_names.into_iter().chain(named(text, disguise)).collect();
         if names.is_empty() { Resolved::Nothing } else { Resolved::Names(names) }
     }
 
@@ -292,7 +292,7 @@ impl Walker<'_> {
     fn by_name(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         (name, path): (&str, Option<String>),
         args: &[Field],
         env: &[(String, Value)],
@@ -305,33 +305,33 @@ impl Walker<'_> {
         if by_shell {
             if lookup == Lookup::Shell
                 && let Some(text) = state.aliases.get(name).cloned()
-                && !frame.is_called(&format!("alias {name}"))
+                && !context.is_called(&format!("alias {name}"))
             {
                 let mut replaced = self.fork(state);
-                self.alias(&mut replaced, frame, name, &text, args, span);
+                self.alias(&mut replaced, context, name, &text, args, span);
                 alias = Some(replaced);
             }
             if lookup == Lookup::Shell
                 && let Some(function) = state.functions.get(name).cloned()
             {
                 let outer = Self::set_for(state, env);
-                self.call(state, frame, &function, args, span);
+                self.call(state, context, &function, args, span);
                 Self::put_back(state, outer);
                 alias.iter().for_each(|replaced| state.join(replaced));
                 return None;
             }
         }
-        let disguise = disguise.or_else(|| option_disguise(args)).or(frame.disguise);
+        let disguise = disguise.or_else(|| option_disguise(args)).or(context.disguise);
         let path = match path {
             Some(path) => {
-                self.remember_path(state, frame, &path);
+                self.remember_path(state, context, &path);
                 Some(path)
             }
             None if by_shell && super::builtins::is_builtin(name) => None,
-            None => self.planted(state, frame, name, env),
+            None => self.planted(state, context, name, env),
         };
         let by_shell = by_shell && path.is_none();
-        let act = self.program(state, frame, (name, path), args, env, span, by_shell, disguise);
+        let act = self.program(state, context, (name, path), args, env, span, by_shell, disguise);
         alias.iter().for_each(|replaced| state.join(replaced));
         act
     }

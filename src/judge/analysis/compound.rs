@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::state::{Build as _, State, unknown};
 use super::walk::{Walker, depth};
@@ -14,93 +14,104 @@ const MAX_LOOP: usize = 16;
 
 impl Walker<'_> {
     /// Walks a compound command with its redirections.
-    pub fn compound(&mut self, state: &mut State, frame: &Frame, compound: &Compound) {
-        let span = frame.spans.map(compound.span);
+    pub fn compound(&mut self, state: &mut State, context: &Context, compound: &Compound) {
+        let span = context.spans.map(compound.span);
         if !self.step(span) || !self.enter(depth::BODY, span) {
             return;
         }
         if compound.redirects.is_empty() {
-            self.kind(state, frame, &compound.kind);
+            self.kind(state, context, &compound.kind);
         } else {
-            self.redirected(state, frame, compound);
+            self.redirected(state, context, compound);
         }
         self.leave(depth::BODY);
     }
 
     #[inline(never)]
-    fn redirected(&mut self, state: &mut State, frame: &Frame, compound: &Compound) {
+    fn redirected(&mut self, state: &mut State, context: &Context, compound: &Compound) {
         let outer = state.streams.clone();
         let outer_readers = std::mem::take(&mut self.readers);
-        let effects = self.redirects(state, frame, &compound.redirects);
+        let effects = self.redirects(state, context, &compound.redirects);
         let readers = std::mem::replace(&mut self.readers, outer_readers);
-        self.redirect_acts(state, frame, effects, None, false);
-        self.kind(state, frame, &compound.kind);
+        self.redirect_acts(state, context, effects, None, false);
+        self.kind(state, context, &compound.kind);
         state.streams = outer;
-        self.read_back(state, frame, readers);
+        self.read_back(state, context, readers);
     }
 
     /// Evaluates redirections in order, changing the descriptors of `state`.
-    pub fn redirects(&mut self, state: &mut State, frame: &Frame, redirects: &[Redirect]) -> Vec<(Effect, Operand)> {
+    pub fn redirects(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        redirects: &[Redirect],
+    ) -> Vec<(Effect, Operand)> {
         let mut effects = Vec::new();
         for redirect in redirects {
-            self.redirect(state, frame, redirect, &mut effects);
+            self.redirect(state, context, redirect, &mut effects);
         }
         effects
     }
 
-    fn kind(&mut self, state: &mut State, frame: &Frame, kind: &CompoundKind) {
+    fn kind(&mut self, state: &mut State, context: &Context, kind: &CompoundKind) {
         match kind {
-            CompoundKind::Group(script) => self.script(state, frame, script),
+            CompoundKind::Group(script) => self.script(state, context, script),
             CompoundKind::Subshell(script) => {
                 let mut child = state.subshell();
-                self.script(&mut child, frame, script);
+                self.script(&mut child, context, script);
                 self.end_of_shell(&mut child);
             }
             CompoundKind::Arithmetic(arithmetic) => {
-                self.arithmetic(state, frame, arithmetic);
+                self.arithmetic(state, context, arithmetic);
             }
-            CompoundKind::Conditional(tokens) => self.condition(state, frame, tokens),
-            CompoundKind::If { arms, otherwise } => self.branches(state, frame, arms, otherwise.as_ref()),
+            CompoundKind::Conditional(tokens) => self.condition(state, context, tokens),
+            CompoundKind::If { arms, otherwise } => self.branches(state, context, arms, otherwise.as_ref()),
             CompoundKind::Loop { condition, body, .. } => {
-                self.repeated(state, frame, &mut |walker, state, frame| {
-                    walker.script(state, frame, condition);
-                    walker.script(state, frame, body);
+                self.repeated(state, context, &mut |walker, state, context| {
+                    walker.script(state, context, condition);
+                    walker.script(state, context, body);
                 });
             }
-            CompoundKind::For { names, words, body } => self.for_words(state, frame, names, words.as_deref(), body),
+            CompoundKind::For { names, words, body } => self.for_words(state, context, names, words.as_deref(), body),
             CompoundKind::ForArithmetic { header: [init, test, step], body } => {
-                self.arithmetic(state, frame, init);
-                self.repeated(state, frame, &mut |walker, state, frame| {
-                    walker.arithmetic(state, frame, test);
-                    walker.script(state, frame, body);
-                    walker.arithmetic(state, frame, step);
+                self.arithmetic(state, context, init);
+                self.repeated(state, context, &mut |walker, state, context| {
+                    walker.arithmetic(state, context, test);
+                    walker.script(state, context, body);
+                    walker.arithmetic(state, context, step);
                 });
             }
             CompoundKind::Select { name, words, body } => {
-                self.for_words(state, frame, std::slice::from_ref(name), words.as_deref(), body);
+                self.for_words(state, context, std::slice::from_ref(name), words.as_deref(), body);
             }
-            CompoundKind::Case { subject, arms } => self.case(state, frame, subject, arms),
+            CompoundKind::Case { subject, arms } => self.case(state, context, subject, arms),
             CompoundKind::Repeat { count, body } => {
-                self.single(state, frame, count);
-                self.repeated(state, frame, &mut |walker, state, frame| walker.script(state, frame, body));
+                self.single(state, context, count);
+                self.repeated(state, context, &mut |walker, state, context| walker.script(state, context, body));
             }
             CompoundKind::Always { body, finally } => {
-                self.script(state, frame, body);
-                self.script(state, frame, finally);
+                self.script(state, context, body);
+                self.script(state, context, finally);
             }
         }
     }
 
     #[inline(never)]
-    fn branches(&mut self, state: &mut State, frame: &Frame, arms: &[(Script, Script)], otherwise: Option<&Script>) {
-        let inner = frame.guarded();
+    fn branches(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        arms: &[(Script, Script)],
+        otherwise: Option<&Script>,
+    ) {
+        let inner = context.guarded();
         let mut ends: Vec<State> = Vec::new();
         let mut outputs = Outputs::start(self, state);
         for (index, (condition, body)) in arms.iter().enumerate() {
-            if !self.has_fuel(frame, condition.span) {
+            if !self.has_fuel(context, condition.span) {
                 break;
             }
-            self.script(state, if index == 0 { frame } else { &inner }, condition);
+            self.script(state, if index == 0 { context } else { &inner }, condition);
             outputs.condition(self);
             let mut branch = self.fork(state);
             branch.doubt.clear();
@@ -119,18 +130,18 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    fn case(&mut self, state: &mut State, frame: &Frame, subject: &Word, arms: &[CaseArm]) {
-        self.single(state, frame, subject);
-        let inner = frame.guarded();
+    fn case(&mut self, state: &mut State, context: &Context, subject: &Word, arms: &[CaseArm]) {
+        self.single(state, context, subject);
+        let inner = context.guarded();
         let mut ends: Vec<State> = Vec::new();
         let mut fallen: Option<Box<State>> = None;
         let mut outputs = Outputs::start(self, state);
         for arm in arms {
-            if !self.has_fuel(frame, arm.span) {
+            if !self.has_fuel(context, arm.span) {
                 break;
             }
             for pattern in &arm.patterns {
-                self.single(state, frame, pattern);
+                self.single(state, context, pattern);
             }
             outputs.condition(self);
             let mut branch = self.fork(state);
@@ -153,8 +164,13 @@ impl Walker<'_> {
     /// A loop whose rounds are not known: its body is walked, and once more where a round changed what the next one
     /// starts from.
     #[inline(never)]
-    pub fn repeated(&mut self, state: &mut State, frame: &Frame, body: &mut dyn FnMut(&mut Self, &mut State, &Frame)) {
-        let inner = frame.perhaps();
+    pub fn repeated(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        body: &mut dyn FnMut(&mut Self, &mut State, &Context),
+    ) {
+        let inner = context.perhaps();
         let before = self.fork(state);
         let first = self.facts.acts.len();
         body(self, state, &inner);
@@ -207,7 +223,14 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    fn for_words(&mut self, state: &mut State, frame: &Frame, names: &[String], words: Option<&[Word]>, body: &Script) {
+    fn for_words(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        names: &[String],
+        words: Option<&[Word]>,
+        body: &Script,
+    ) {
         let mut values: Vec<Value> = Vec::new();
         let mut known: HashSet<Value> = HashSet::new();
         match words {
@@ -215,7 +238,7 @@ impl Walker<'_> {
             Some(words) => self.choices(state, &mut |walker, state| {
                 let mut fields: Vec<Field> = Vec::new();
                 for word in words {
-                    walker.fields(state, frame, word, &mut fields);
+                    walker.fields(state, context, word, &mut fields);
                 }
                 for field in fields {
                     if known.insert(field.value.clone()) {
@@ -225,7 +248,7 @@ impl Walker<'_> {
             }),
         }
         let Some(name) = names.first() else { return };
-        let inner = frame.perhaps();
+        let inner = context.perhaps();
         let many = values.len() > MAX_LOOP;
         let mut one_by_one = names.len() == 1 && !many;
         if one_by_one && values.len() > 1 {
@@ -250,12 +273,12 @@ impl Walker<'_> {
         for name in names {
             state.set_scalar(name, value.clone());
         }
-        self.repeated(state, frame, &mut |walker, state, frame| walker.script(state, frame, body));
+        self.repeated(state, context, &mut |walker, state, context| walker.script(state, context, body));
     }
 
     /// The operands of `[[ … ]]`: each is expanded, and those that are arithmetic are evaluated as such.
     #[inline(never)]
-    fn condition(&mut self, state: &mut State, frame: &Frame, tokens: &[CondToken]) {
+    fn condition(&mut self, state: &mut State, context: &Context, tokens: &[CondToken]) {
         let mut numeric = false;
         let mut before: Option<Value> = None;
         for token in tokens {
@@ -263,23 +286,23 @@ impl Walker<'_> {
                 CondToken::Operator(operator, _) => {
                     numeric = matches!(operator.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge");
                     if numeric && let Some(left) = before.take() {
-                        self.compute(state, frame, &left);
+                        self.compute(state, context, &left);
                     }
                     if operator == "-v" {
                         numeric = true;
                     }
                 }
                 CondToken::Word(word) => {
-                    let value = self.single(state, frame, word);
+                    let value = self.single(state, context, word);
                     if numeric {
                         match value.known_text() {
                             Some(text) if text.contains('[') => {
-                                self.embedded(state, frame, &text);
+                                self.embedded(state, context, &text);
                                 let subscript = text.split_once('[').map_or("", |(_, rest)| rest.trim_end_matches(']'));
-                                self.compute(state, frame, &Value::text(subscript));
+                                self.compute(state, context, &Value::text(subscript));
                             }
                             _ => {
-                                self.compute(state, frame, &value);
+                                self.compute(state, context, &value);
                             }
                         }
                     }

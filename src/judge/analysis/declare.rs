@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use super::act::Value;
 use super::builtins::operands;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::state::{Attribute, Bound, Build as _, State, Variable};
 use super::walk::Walker;
 
 impl Walker<'_> {
     #[inline(never)]
-    pub fn declare(&mut self, state: &mut State, frame: &Frame, builtin: &str, args: &[Field]) {
+    pub fn declare(&mut self, state: &mut State, context: &Context, builtin: &str, args: &[Field]) {
         let mut exported = builtin == "export";
         let mut attribute = None;
         let mut global = false;
@@ -47,7 +47,7 @@ impl Walker<'_> {
             // `a=(…)` was assigned when it was expanded.
             let array = matches!(state.variable(&name).and_then(|v| v.values.first()), Some(Bound::Array(_)));
             if builtin != "export" && builtin != "readonly" && !global && !array {
-                state.localize_if(&name, frame);
+                state.localize_if(&name, context);
             }
             if let Some(attribute) = attribute {
                 if !state.sets(&name) {
@@ -60,7 +60,7 @@ impl Walker<'_> {
             let assigned = assigned.filter(|(_, append, value)| *append || !held(value));
             if let Some((_, append, value)) = assigned.filter(|_| !array) {
                 let value = if append { self.added(state, &name, &value) } else { value };
-                self.set_scalar(state, frame, &name, value);
+                self.set_scalar(state, context, &name, value);
             }
             if attribute == Some(Attribute::Reference) {
                 state.change(&name, |variable| variable.attribute = Attribute::Reference);
@@ -70,7 +70,7 @@ impl Walker<'_> {
                     _ => None,
                 };
                 if let Some(text) = target {
-                    self.embedded(state, frame, &text);
+                    self.embedded(state, context, &text);
                 }
             }
             if exported {
@@ -79,7 +79,7 @@ impl Walker<'_> {
                     _ => None,
                 });
                 if let Some(value) = held {
-                    self.command_variable(state, frame, &name, &value, field.span);
+                    self.command_variable(state, context, &name, &value, field.span);
                 }
                 state.export(&name);
             }

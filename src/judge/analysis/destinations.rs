@@ -3,7 +3,7 @@
 use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
 use super::arguments::{Derived, Reading};
 use super::class::PathClass;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::paths::Placer;
 use super::question::PathKind;
 use super::state::{Build as _, State, unknown};
@@ -29,7 +29,7 @@ const GRAVE: [PathClass; 6] = [
 impl Walker<'_> {
     /// Adds what a program puts into directories, where it matters more than the directory does.
     #[inline(never)]
-    pub fn landings(&mut self, state: &State, frame: &Frame, reading: &Reading, parent: usize, span: Span) {
+    pub fn landings(&mut self, state: &State, context: &Context, reading: &Reading, parent: usize, span: Span) {
         let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
         let links = reading.effects.iter().any(|derived| derived.effect == Effect::Link);
         let program = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
@@ -78,7 +78,7 @@ impl Walker<'_> {
         let dry_run = self.facts.acts.get(parent).is_some_and(|act| act.dry_run);
         for (effect, on) in [(Effect::Write, landed), (Effect::Move, replaced)] {
             if !on.is_empty() {
-                let id = self.effect(state, frame, effect, on, false, Some(parent), span, Taint::default());
+                let id = self.effect(state, context, effect, on, false, Some(parent), span, Taint::default());
                 self.facts.acts.get_mut(id).into_iter().for_each(|act| act.dry_run = dry_run);
             }
         }
@@ -93,7 +93,7 @@ impl Walker<'_> {
     }
 
     /// Whether a value names a directory: by how it is written, or by what is there.
-    fn is_directory(&self, state: &State, value: &Value) -> bool {
+    pub(super) fn is_directory(&self, state: &State, value: &Value) -> bool {
         let written = value.rough();
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
             return true;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
 use super::code;
 use super::command::Lookup;
-use super::enclosing::{Frame, Spans};
+use super::enclosing::{Context, Spans};
 use super::expand::Field;
 use super::paths::NormalPath;
 use super::question::{FileFacts, PathKind};
@@ -26,10 +26,10 @@ const MAX_IMPORTS: u32 = 12;
 impl Walker<'_> {
     /// Reads code and walks the calls in it that the catalog knows.
     #[inline(never)]
-    pub fn foreign(
+    pub fn embedded_code(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         act: Option<usize>,
         language: &str,
         text: &Value,
@@ -66,7 +66,7 @@ impl Walker<'_> {
         let made = by_call && language != "sql" && text.pieces().iter().any(is_made);
         let Some(source) = code::with_holes(&text).filter(|_| !made) else {
             // A statement that a program puts together is its own affair.
-            let own = language == "sql" && matches!(frame.source, Source::Code(_));
+            let own = language == "sql" && matches!(context.source, Source::Code(_));
             if !text.pieces().is_empty() && !own {
                 self.opaque(OpaqueReason::Code, format!("the {language} code that runs is not known"), span);
             }
@@ -96,7 +96,7 @@ impl Walker<'_> {
             let names = names.as_deref().map(|names| names.split(',').map(str::to_owned).collect());
             code::spare_own_tables(&mut calls, names.unwrap_or_default(), flag.is_some());
         }
-        self.calls(state, frame, language, calls, span);
+        self.calls(state, context, language, calls, span);
     }
 
     /// Whether a client of databases in files is given one in memory, or one below the temp directory.
@@ -158,7 +158,7 @@ impl Walker<'_> {
     /// A script of the world in another language: the calls in it whose arguments are written out. What a script works
     /// out for itself is not known and says nothing.
     #[inline(never)]
-    pub fn foreign_file(&mut self, state: &State, frame: &Frame, language: &str, file: &Operand, span: Span) {
+    pub fn embedded_file(&mut self, state: &State, context: &Context, language: &str, file: &Operand, span: Span) {
         const READ: [&str; 16] = [
             "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "other", "perl", "php", "python", "redis", "ruby",
             "sed", "sql", "tcl",
@@ -189,16 +189,24 @@ impl Walker<'_> {
         // What a script hands on is the project's own.
         let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
         read.calls.retain(|call| !own(&call.callee) && !call.args.iter().any(is_worked_out));
-        let mut frame = self.script_frame(frame, &path, span);
-        frame.called(&format!("file {path}"));
-        self.calls(state, &frame, language, read.calls, span);
+        let mut context = self.script_context(context, &path, span);
+        context.called(&format!("file {path}"));
+        self.calls(state, &context, language, read.calls, span);
         for module in imported {
-            self.imported_file(state, &frame, language, &path, &module, span);
+            self.imported_file(state, &context, language, &path, &module, span);
         }
     }
 
     /// A module that a script of the world imports: beside the script, and where git does not have it as it is.
-    fn imported_file(&mut self, state: &State, frame: &Frame, language: &str, script: &str, module: &str, span: Span) {
+    fn imported_file(
+        &mut self,
+        state: &State,
+        context: &Context,
+        language: &str,
+        script: &str,
+        module: &str,
+        span: Span,
+    ) {
         let callee = if language == "js" { "js:run-file".to_owned() } else { format!("{language}:import-module") };
         let loads = self.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
         let Some((dir, _)) = script.rsplit_once('/') else { return };
@@ -206,14 +214,14 @@ impl Walker<'_> {
         let ends = loads.iter().flat_map(|load| &load.endings).map(String::as_str);
         for end in std::iter::once("").filter(|_| language == "js").chain(ends) {
             let Some(path) = absolute(state, &format!("{dir}/{module}{end}")) else { continue };
-            if frame.is_called(&format!("file {path}"))
+            if context.is_called(&format!("file {path}"))
                 || !matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. }))
             {
                 continue;
             }
             if self.is_changed(&path) && self.includes < MAX_IMPORTS {
                 self.includes += 1;
-                self.foreign_file(state, frame, language, &Operand { value: Value::text(path), span }, span);
+                self.embedded_file(state, context, language, &Operand { value: Value::text(path), span }, span);
             }
             return;
         }
@@ -236,7 +244,7 @@ impl Walker<'_> {
         self.catalog.program(&name).is_some() || self.catalog.rules(&name).any(of_calls)
     }
 
-    fn calls(&mut self, state: &State, frame: &Frame, language: &str, calls: Vec<code::Call>, span: Span) {
+    fn calls(&mut self, state: &State, context: &Context, language: &str, calls: Vec<code::Call>, span: Span) {
         if !self.enter(depth::TEXT, span) {
             return;
         }
@@ -254,7 +262,8 @@ impl Walker<'_> {
             if !self.step(span) {
                 break;
             }
-            let inside = Frame { source: Source::Code(language.to_owned()), spans: Spans::At(span), ..frame.clone() };
+            let inside =
+                Context { source: Source::Code(language.to_owned()), spans: Spans::At(span), ..context.clone() };
             // A call that stands for a command is that command.
             let command = self.catalog.program(&name).filter(|program| !program.command.is_empty());
             if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {

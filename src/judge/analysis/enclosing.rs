@@ -30,7 +30,7 @@ impl Spans {
 
 /// What surrounds a command.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Frame {
+pub(super) struct Context {
     pub spans: Spans,
     pub source: Source,
     pub dialect: Dialect,
@@ -48,7 +48,7 @@ pub(super) struct Frame {
     pub under_condition: bool,
 }
 
-impl Frame {
+impl Context {
     /// Why code that is fetched or decoded in this line is not known: as root it is worse.
     pub const fn fetched_code(&self) -> OpaqueReason {
         if self.root { OpaqueReason::FetchedCodeAsRoot } else { OpaqueReason::FetchedCode }

@@ -10,7 +10,7 @@ use super::arguments::Arg;
 use super::arithmetic;
 use super::braces::{self, Braces};
 use super::disguise;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::fuel::cost;
 use super::pattern::Pattern;
 use super::split::{Atom, Quote, split};
@@ -51,8 +51,8 @@ const MAX_FIELDS: usize = 1024;
 
 impl Walker<'_> {
     /// Expands a word to arguments and appends them.
-    pub fn fields(&mut self, state: &mut State, frame: &Frame, word: &Word, out: &mut Vec<Field>) {
-        let span = frame.spans.map(word.span);
+    pub fn fields(&mut self, state: &mut State, context: &Context, word: &Word, out: &mut Vec<Field>) {
+        let span = context.spans.map(word.span);
         if let [Part::Literal(text)] = word.parts.as_slice()
             && !text.contains(['*', '?', '[', '{', '~', '='])
         {
@@ -64,14 +64,14 @@ impl Walker<'_> {
         match braces::expand(&word.parts) {
             Braces::None => {
                 let parts: Vec<Cow<'_, Part>> = word.parts.iter().map(Cow::Borrowed).collect();
-                self.fields_of(state, frame, &parts, span, disguise, out);
+                self.fields_of(state, context, &parts, span, disguise, out);
             }
             Braces::Words(words) => {
                 for parts in words {
                     if !self.spend(cost::BRACES) {
                         break;
                     }
-                    self.fields_of(state, frame, &parts, span, disguise.or(Some(Disguise::Assembly)), out);
+                    self.fields_of(state, context, &parts, span, disguise.or(Some(Disguise::Assembly)), out);
                 }
             }
             Braces::TooMany => {
@@ -84,14 +84,14 @@ impl Walker<'_> {
     fn fields_of(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         parts: &[Cow<'_, Part>],
         span: Span,
         disguise: Option<Disguise>,
         out: &mut Vec<Field>,
     ) {
         let mut atoms = Vec::new();
-        self.atoms(state, frame, parts.iter().map(Cow::as_ref), false, Tilde::Start, &mut atoms);
+        self.atoms(state, context, parts.iter().map(Cow::as_ref), false, Tilde::Start, &mut atoms);
         let ifs = self.separators(state);
         let mut values = split(atoms, &ifs, !state.noglob);
         if values.len() > MAX_FIELDS {
@@ -103,41 +103,41 @@ impl Walker<'_> {
     }
 
     /// Expands a word that stays one: the right side of an assignment, a redirection's target, a `case` subject.
-    pub fn single(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Value {
-        self.joined(state, frame, &word.parts, Tilde::Start)
+    pub fn single(&mut self, state: &mut State, context: &Context, word: &Word) -> Value {
+        self.joined(state, context, &word.parts, Tilde::Start)
     }
 
     /// As [`Self::single`], with its globs live: the target of a redirection, which a shell expands where one name fits.
-    pub fn target(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Value {
+    pub fn target(&mut self, state: &mut State, context: &Context, word: &Word) -> Value {
         let mut atoms = Vec::new();
-        self.atoms(state, frame, word.parts.iter(), false, Tilde::Start, &mut atoms);
+        self.atoms(state, context, word.parts.iter(), false, Tilde::Start, &mut atoms);
         // No separators: it stays one word.
         split(atoms, "", !state.noglob).into_iter().next().unwrap_or_default()
     }
 
     /// As [`Self::single`], with a tilde also after each colon.
-    pub fn assigned_value(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Value {
-        self.joined(state, frame, &word.parts, Tilde::Colons)
+    pub fn assigned_value(&mut self, state: &mut State, context: &Context, word: &Word) -> Value {
+        self.joined(state, context, &word.parts, Tilde::Colons)
     }
 
     /// The body of a heredoc: as if in double quotes.
     #[inline(never)]
-    pub fn heredoc(&mut self, state: &mut State, frame: &Frame, body: &Word) -> Value {
+    pub fn heredoc(&mut self, state: &mut State, context: &Context, body: &Word) -> Value {
         let mut atoms = Vec::new();
-        self.atoms(state, frame, body.parts.iter(), true, Tilde::Never, &mut atoms);
+        self.atoms(state, context, body.parts.iter(), true, Tilde::Never, &mut atoms);
         join(atoms)
     }
 
-    fn joined(&mut self, state: &mut State, frame: &Frame, parts: &[Part], tilde: Tilde) -> Value {
+    fn joined(&mut self, state: &mut State, context: &Context, parts: &[Part], tilde: Tilde) -> Value {
         let mut atoms = Vec::new();
-        self.atoms(state, frame, parts.iter(), false, tilde, &mut atoms);
+        self.atoms(state, context, parts.iter(), false, tilde, &mut atoms);
         join(atoms)
     }
 
     /// Expands a word to the pattern it is, quoted parts matching only themselves. `None` when a part is unknown.
-    pub fn pattern(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Option<String> {
+    pub fn pattern(&mut self, state: &mut State, context: &Context, word: &Word) -> Option<String> {
         let mut atoms = Vec::new();
-        self.atoms(state, frame, word.parts.iter(), false, Tilde::Start, &mut atoms);
+        self.atoms(state, context, word.parts.iter(), false, Tilde::Start, &mut atoms);
         let mut pattern = String::new();
         for atom in atoms {
             match atom {
@@ -155,7 +155,7 @@ impl Walker<'_> {
     pub fn atoms<'p>(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         parts: impl Iterator<Item = &'p Part>,
         quoted: bool,
         tilde: Tilde,
@@ -174,32 +174,32 @@ impl Walker<'_> {
                 Part::Double { parts, .. } => {
                     // `""` alone is an argument; `"$@"` without arguments is none.
                     let before = out.len();
-                    self.atoms(state, frame, parts.iter(), true, Tilde::Never, out);
+                    self.atoms(state, context, parts.iter(), true, Tilde::Never, out);
                     if out.len() == before && !disguise::is_only_arguments(parts) {
                         out.push(Atom::Text(String::new(), Quote::Quoted));
                     }
                 }
-                Part::Parameter(parameter) => self.parameter(state, frame, parameter, quoted, out),
+                Part::Parameter(parameter) => self.parameter(state, context, parameter, quoted, out),
                 Part::Command(substitution) => {
-                    let value = self.capture(state, frame, substitution);
+                    let value = self.capture(state, context, substitution);
                     push_expanded(&value, quoted, out);
                 }
                 Part::Process(substitution) => {
-                    let value = self.process(state, frame, substitution);
+                    let value = self.process(state, context, substitution);
                     push_expanded(&value, true, out);
                 }
                 Part::Arithmetic(arithmetic) => {
-                    let value = match self.arithmetic(state, frame, arithmetic) {
+                    let value = match self.arithmetic(state, context, arithmetic) {
                         Some(number) => Value::text(number.to_string()),
                         None => unknown(UnknownReason::Number(NumberId::default()), Taint::default()),
                     };
                     push_expanded(&value, quoted, out);
                 }
                 Part::ExtGlob { operator, alternatives } => {
-                    let text = self.extended(state, frame, *operator, alternatives);
+                    let text = self.extended(state, context, *operator, alternatives);
                     out.push(if quoted { Atom::Text(text, Quote::Quoted) } else { Atom::Glob(text) });
                 }
-                Part::Array(elements) => self.array(state, frame, elements, out),
+                Part::Array(elements) => self.array(state, context, elements, out),
                 Part::Hole(hole) => out.push(match self.holes.get(hole.0 as usize) {
                     Some(Piece::Glob(glob)) => Atom::Glob(glob.clone()),
                     Some(Piece::Unknown(unknown)) => Atom::Unknown(unknown.clone()),
@@ -211,13 +211,13 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    fn extended(&mut self, state: &mut State, frame: &Frame, operator: char, alternatives: &[Word]) -> String {
+    fn extended(&mut self, state: &mut State, context: &Context, operator: char, alternatives: &[Word]) -> String {
         let mut text = format!("{operator}(");
         for (index, word) in alternatives.iter().enumerate() {
             if index > 0 {
                 text.push('|');
             }
-            text.push_str(self.single(state, frame, word).pattern().as_deref().unwrap_or("*"));
+            text.push_str(self.single(state, context, word).pattern().as_deref().unwrap_or("*"));
         }
         text.push(')');
         text
@@ -225,16 +225,16 @@ impl Walker<'_> {
 
     /// `(…)` in a word: only declaring builtins know what to do with it; anywhere else it is walked and is text.
     #[inline(never)]
-    fn array(&mut self, state: &mut State, frame: &Frame, elements: &[ArrayElement], out: &mut Vec<Atom>) {
+    fn array(&mut self, state: &mut State, context: &Context, elements: &[ArrayElement], out: &mut Vec<Atom>) {
         out.push(Atom::Text("(".to_owned(), Quote::Quoted));
         for (index, element) in elements.iter().enumerate() {
             if index > 0 {
                 out.push(Atom::Text(" ".to_owned(), Quote::Quoted));
             }
             if let Some(subscript) = &element.subscript {
-                self.single(state, frame, subscript);
+                self.single(state, context, subscript);
             }
-            let value = self.single(state, frame, &element.value);
+            let value = self.single(state, context, &element.value);
             push_expanded(&value, true, out);
         }
         out.push(Atom::Text(")".to_owned(), Quote::Quoted));
@@ -280,7 +280,7 @@ impl Walker<'_> {
             "" => self.home(state),
             "+" => state.cwd.as_deref().map(Value::of_spelled),
             "-" => state.previous.as_deref().map(Value::of_spelled),
-            _ if user == self.invocation.user && !state.foreign => {
+            _ if user == self.invocation.user && !state.elsewhere => {
                 self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
             }
             _ => None,
@@ -292,7 +292,7 @@ impl Walker<'_> {
     pub fn home(&mut self, state: &State) -> Option<Value> {
         match self.lookup(state, "HOME") {
             Bound::Scalar(value) if !super::parameter::is_unset_marker(&value) => Some(value),
-            _ if state.foreign => None,
+            _ if state.elsewhere => None,
             _ => self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text),
         }
     }
@@ -312,16 +312,16 @@ impl Walker<'_> {
     }
 
     /// Walks what an arithmetic expression expands, makes its assignments, and computes it when it is constant.
-    pub fn arithmetic(&mut self, state: &mut State, frame: &Frame, arithmetic: &Arithmetic) -> Option<i64> {
+    pub fn arithmetic(&mut self, state: &mut State, context: &Context, arithmetic: &Arithmetic) -> Option<i64> {
         let mut atoms = Vec::new();
-        self.atoms(state, frame, arithmetic.parts.iter(), true, Tilde::Never, &mut atoms);
+        self.atoms(state, context, arithmetic.parts.iter(), true, Tilde::Never, &mut atoms);
         let text = join(atoms);
-        self.compute(state, frame, &text)
+        self.compute(state, context, &text)
     }
 
     /// As [`Self::arithmetic`], on expanded text.
     #[inline(never)]
-    pub fn compute(&mut self, state: &mut State, frame: &Frame, text: &Value) -> Option<i64> {
+    pub fn compute(&mut self, state: &mut State, context: &Context, text: &Value) -> Option<i64> {
         let Some(text) = text.known() else {
             let names: Vec<String> = text
                 .pieces()
@@ -338,7 +338,7 @@ impl Walker<'_> {
             return None;
         };
         // A shell evaluates subscripts in it once more, and what a named variable holds.
-        self.embedded(state, frame, &text);
+        self.embedded(state, context, &text);
         let mut numbers: Vec<(String, i64)> = Vec::new();
         let name_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
         for name in text.split(|c| !name_char(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit())) {
@@ -352,7 +352,7 @@ impl Walker<'_> {
                     } else if let Some(held) = value.known() {
                         match arithmetic::number(held.trim()) {
                             Some(number) => numbers.push((name.to_owned(), number)),
-                            None => self.embedded(state, frame, &held),
+                            None => self.embedded(state, context, &held),
                         }
                     }
                 }
@@ -382,10 +382,10 @@ impl Walker<'_> {
 
     /// Walks the substitutions that stand in text which a shell expands once more.
     #[inline(never)]
-    pub fn embedded(&mut self, state: &mut State, frame: &Frame, text: &str) {
+    pub fn embedded(&mut self, state: &mut State, context: &Context, text: &str) {
         if text.contains("$(") || text.contains('`') {
             let line = format!(": \"{}\"", text.replace('"', "\\\""));
-            self.text(state, frame, &line);
+            self.text(state, context, &line);
         }
     }
 }

@@ -48,7 +48,7 @@ pub mod cost {
     /// The classes of a path.
     pub const CLASSES: u64 = 80;
     /// The same of a path with a live glob, which is held against all that is listed.
-    pub const AIMED: u64 = 2_000;
+    pub const GLOB_TARGETS: u64 = 2_000;
     /// A word that an expansion comes to.
     pub const FIELD: u64 = 10;
     /// One of the words that braces come to, beside the field.

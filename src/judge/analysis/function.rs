@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::act::{Act, Operand, Piece, Value, Verb};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::state::{Build as _, Defined, State};
 use super::walk::Walker;
@@ -11,24 +11,24 @@ use crate::judge::syntax::tree::Span;
 
 impl Walker<'_> {
     /// Calls a function.
-    pub fn call(&mut self, state: &mut State, frame: &Frame, function: &Rc<Defined>, args: &[Field], span: Span) {
+    pub fn call(&mut self, state: &mut State, context: &Context, function: &Rc<Defined>, args: &[Field], span: Span) {
         self.called.insert(function.name.clone());
         // A function that was defined anew on the way is another one.
         let this = format!("function {} {:p}", function.name, Rc::as_ptr(function));
-        if frame.is_called(&this) {
-            if frame.beside && !frame.under_condition {
-                self.fork_bomb(state, frame, &function.name, span);
+        if context.is_called(&this) {
+            if context.beside && !context.under_condition {
+                self.fork_bomb(state, context, &function.name, span);
             }
             return;
         }
-        let outermost = frame.calls.is_empty();
-        let spans = if frame.source == function.frame.source { function.frame.spans } else { frame.spans };
-        let mut inner = Frame {
+        let outermost = context.calls.is_empty();
+        let spans = if context.source == function.context.source { function.context.spans } else { context.spans };
+        let mut inner = Context {
             spans,
-            source: function.frame.source.clone(),
-            beside: !outermost && frame.beside,
-            under_condition: !outermost && frame.under_condition,
-            ..frame.clone()
+            source: function.context.source.clone(),
+            beside: !outermost && context.beside,
+            under_condition: !outermost && context.under_condition,
+            ..context.clone()
         };
         inner.called(&this);
         let positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
@@ -41,16 +41,26 @@ impl Walker<'_> {
 
     /// Something that starts itself beside itself.
     #[inline(never)]
-    pub fn fork_bomb(&mut self, state: &State, frame: &Frame, name: &str, span: Span) {
+    pub fn fork_bomb(&mut self, state: &State, context: &Context, name: &str, span: Span) {
         let verb = Verb::Program { name: ":forkbomb".to_owned(), path: None };
-        let act =
-            Act { operands: vec![Operand { value: Value::text(name), span }], ..self.blank(state, frame, verb, span) };
+        let act = Act {
+            operands: vec![Operand { value: Value::text(name), span }],
+            ..self.blank(state, context, verb, span)
+        };
         self.emit(state, act);
     }
 
     /// An alias that the line defined: it is read as if it stood there.
     #[inline(never)]
-    pub fn alias(&mut self, state: &mut State, frame: &Frame, name: &str, text: &Value, args: &[Field], span: Span) {
+    pub fn alias(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        name: &str,
+        text: &Value,
+        args: &[Field],
+        span: Span,
+    ) {
         let mut line = text.clone();
         for arg in args {
             line.push_text(" ");
@@ -61,8 +71,8 @@ impl Walker<'_> {
                 }
             }
         }
-        let mut frame = frame.perhaps().elsewhere(span);
-        frame.called(&format!("alias {name}"));
-        self.read_value(state, &frame, &line, span);
+        let mut context = context.perhaps().elsewhere(span);
+        context.called(&format!("alias {name}"));
+        self.read_value(state, &context, &line, span);
     }
 }

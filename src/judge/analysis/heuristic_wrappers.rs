@@ -5,7 +5,7 @@ use super::act::Value;
 use super::arguments::Arg;
 use super::builtins::within;
 use super::command::Lookup;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::program::is_installed;
 use super::state::State;
@@ -25,7 +25,7 @@ impl Walker<'_> {
     pub fn somewhere(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         args: &[Arg],
         env: &[(String, Value)],
         span: Span,
@@ -41,7 +41,7 @@ impl Walker<'_> {
             }
             let fields = rest.iter().map(|arg| Field::word(arg.value.clone(), arg.span));
             let span = rest.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span);
-            self.run(&mut self.fork(state), &frame.perhaps(), fields.collect(), env.to_vec(), span, Lookup::Programs);
+            self.run(&mut self.fork(state), &context.perhaps(), fields.collect(), env.to_vec(), span, Lookup::Programs);
             tried += 1;
             if tried >= MAX_BEGINNINGS {
                 return;
@@ -55,52 +55,59 @@ impl Walker<'_> {
     pub fn perhaps_wraps(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         args: &[Arg],
         env: &[(String, Value)],
         span: Span,
     ) {
         let mut child = state.child(env);
-        let frame = within(frame, name);
+        let context = within(context, name);
         let catalog = self.catalog;
-        self.somewhere(&mut child, &frame, args, env, span, |name, rest| is_written_out(catalog, name, rest));
+        self.somewhere(&mut child, &context, args, env, span, |name, rest| is_written_out(catalog, name, rest));
         for (index, arg) in args.iter().enumerate() {
             let Some(text) = arg.value.known() else { continue };
             let before = index.checked_sub(1).and_then(|before| args.get(before));
             let of_option = before.is_some_and(|before| before.value.leading().starts_with('-'));
             for line in lines_in(&text, of_option) {
-                self.perhaps_line(&child, &frame, line, arg.span);
+                self.perhaps_line(&child, &context, line, arg.span);
             }
         }
     }
 
     /// A shell that an argument of a program escapes to, with the rights that the program was given.
     #[inline(never)]
-    pub fn escapes_as_root(&mut self, state: &State, frame: &Frame, name: &str, args: &[Arg], env: &[(String, Value)]) {
+    pub fn escapes_as_root(
+        &mut self,
+        state: &State,
+        context: &Context,
+        name: &str,
+        args: &[Arg],
+        env: &[(String, Value)],
+    ) {
         for arg in args.iter().filter(|arg| arg.value.leading().starts_with(['!', '\\'])) {
             let Some(text) = arg.value.known() else { continue };
             if let Some(line) = escaped(&text).filter(|line| line.starts_with('/')) {
-                self.perhaps_line(&state.child(env), &within(frame, name), line, arg.span);
+                self.perhaps_line(&state.child(env), &within(context, name), line, arg.span);
             }
         }
     }
 
     /// Walks a text that may be a command line: where it begins with a command that is written out, or is the path of a
     /// shell, which then reads what it is fed.
-    fn perhaps_line(&mut self, state: &State, frame: &Frame, line: &str, span: Span) {
+    fn perhaps_line(&mut self, state: &State, context: &Context, line: &str, span: Span) {
         let first = line.split([' ', ',']).next().unwrap_or_default();
         let program = first.rsplit('/').next().unwrap_or_default();
-        let frame = frame.perhaps().elsewhere(span);
+        let context = context.perhaps().elsewhere(span);
         if first.starts_with('/') && is_installed(first) && self.is_shell_name(program) {
             let shell = Field::word(Value::text(first), span);
             let mut child = self.fork(state);
-            self.run(&mut child, &frame, vec![shell], Vec::new(), span, Lookup::Programs);
+            self.run(&mut child, &context, vec![shell], Vec::new(), span, Lookup::Programs);
         } else if line.contains(' ') {
             let word = |word: String| Arg::word(Value::text(word), span);
             let words: Vec<Arg> = quoted_words(line).into_iter().map(word).collect();
             if is_written_out(self.catalog, program, &words) && syntax::parse(line.as_bytes(), Dialect::Bash).is_ok() {
-                self.text(&mut state.fork(), &frame, line);
+                self.text(&mut state.fork(), &context, line);
             }
         }
     }

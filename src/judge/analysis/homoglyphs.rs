@@ -2,7 +2,7 @@
 
 use super::act::{Act, Disguise};
 use super::disguise;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
@@ -10,23 +10,24 @@ use crate::judge::syntax::tree::Span;
 impl Walker<'_> {
     /// Walks the line as it would be read with control sequences and look-alike characters taken for what they show,
     /// where that comes to other programs.
-    pub fn as_it_looks(&mut self, state: &State, frame: &Frame, text: &[u8]) {
+    pub fn as_displayed(&mut self, state: &State, context: &Context, text: &[u8]) {
         if text.is_ascii() && !text.contains(&b'\x1b') {
             return;
         }
         let Ok(text) = std::str::from_utf8(text) else { return };
         let Some(plain) = disguise::plain_characters(text) else { return };
         let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        let frame = Frame { disguise: Some(Disguise::Characters), ..frame.perhaps().elsewhere(Span::new(0, end)) };
+        let context =
+            Context { disguise: Some(Disguise::Characters), ..context.perhaps().elsewhere(Span::new(0, end)) };
         let mut state = self.fork(state);
         let opaque = self.facts.opaque.len();
-        self.text(&mut state, &frame, &plain);
+        self.text(&mut state, &context, &plain);
         // It is no shell that reads it so: what does not parse then says nothing.
         self.facts.opaque.truncate(opaque);
         self.limited = false;
     }
 
-    /// Drops the acts of [`Self::as_it_looks`] where the line as it is comes to the same programs.
+    /// Drops the acts of [`Self::as_displayed`] where the line as it is comes to the same programs.
     pub fn forget_what_is_the_same(&mut self, first: usize) {
         let programs = |acts: &[Act]| -> Vec<(super::act::Verb, Vec<String>, Vec<String>)> {
             let key = |act: &Act| {
@@ -35,9 +36,9 @@ impl Walker<'_> {
             };
             acts.iter().map(key).collect()
         };
-        let (looks, is) = self.facts.acts.split_at(first);
-        let is = programs(is);
-        if programs(looks).iter().all(|program| is.contains(program)) {
+        let (displayed, given) = self.facts.acts.split_at(first);
+        let given = programs(given);
+        if programs(displayed).iter().all(|program| given.contains(program)) {
             let moved = |id: &mut usize| *id = id.saturating_sub(first);
             self.facts.acts.drain(..first);
             self.facts.lines.clear();

@@ -10,6 +10,7 @@ pub(super) mod fetched;
 mod floor;
 mod git;
 mod given;
+mod handed;
 mod loaded;
 mod names;
 mod packages;
@@ -20,7 +21,7 @@ pub(super) mod unpacked;
 use super::act::{OpaqueReason, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::question::FileFacts;
 use super::recipes::Kind;
@@ -83,7 +84,7 @@ impl Walker<'_> {
     pub fn leads(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         program: Option<&Program>,
         reading: &Reading,
@@ -91,26 +92,34 @@ impl Walker<'_> {
         env: &[(String, Value)],
         span: Span,
     ) {
-        for (variable, value) in env {
-            self.command_variable(state, frame, variable, value, span);
-        }
-        if frame.remote.is_some() || reading.dry_run {
+        let ran = Ran { name, reading, args, span };
+        if reading.dry_run {
+            // What it is told to load comes before it lists or checks anything.
+            if let Some(program) = program.filter(|program| !program.loads.is_empty() && context.remote.is_none()) {
+                self.given(state, context, &program.loads, ran, env);
+            }
             return;
         }
-        let ran = Ran { name, reading, args, span };
+        for (variable, value) in env {
+            self.command_variable(state, context, variable, value, span);
+        }
+        if context.remote.is_some() {
+            return;
+        }
         if let Some(program) = program {
-            self.project_code(state, frame, program, ran);
+            self.project_code(state, context, program, ran);
         }
         // What it loads is there before it fetches anything.
         if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
-            self.given(state, frame, &program.loads, ran, env);
+            self.given(state, context, &program.loads, ran, env);
         }
+        self.handed(state, context, program, ran, env);
         if let Some(program) = program {
-            self.fetches(state, frame, program, ran);
-            self.unpacks(state, frame, program, ran);
+            self.fetches(state, context, program, ran);
+            self.unpacks(state, context, program, ran);
         }
         if let Some(list) = program.and_then(|program| program.lists.as_ref()) {
-            self.operands_in_files(state, frame, list, ran);
+            self.operands_in_files(state, context, list, ran);
         }
         if !self.files.is_empty() && (reading.compiles || program.is_some_and(Program::builds_projects)) {
             self.built(state);
@@ -118,30 +127,30 @@ impl Walker<'_> {
         for follow in program.map(|program| program.follows.as_slice()).unwrap_or_default() {
             match follow {
                 Follow::Git => {
-                    self.git_settings(state, frame, args, env, span);
-                    self.git_push(state, frame, reading, args, span);
-                    self.git_alias(state, frame, program, reading, args, env, span);
+                    self.git_settings(state, context, args, env, span);
+                    self.git_push(state, context, reading, args, span);
+                    self.git_alias(state, context, program, reading, args, env, span);
                 }
                 Follow::Packages => {
                     let state = &self.with_bins(state, name, env);
-                    self.package_set(state, frame, args, reading);
-                    self.package_script(state, frame, name, program, reading, span);
-                    self.package_program(state, frame, name, program, reading, args, span);
+                    self.package_set(state, context, args, reading);
+                    self.package_script(state, context, name, program, reading, span);
+                    self.package_program(state, context, name, program, reading, args, span);
                 }
-                Follow::Entrypoint => self.entrypoint(state, frame, ran),
-                Follow::Makefile => self.recipe(&state.child(env), frame, name, Kind::Make, reading, span),
-                Follow::Justfile => self.recipe(&state.child(env), frame, name, Kind::Just, reading, span),
-                Follow::TildeCommands => self.tilde_commands(state, frame, name, span),
+                Follow::Entrypoint => self.entrypoint(state, context, ran),
+                Follow::Makefile => self.recipe(&state.child(env), context, name, Kind::Make, reading, span),
+                Follow::Justfile => self.recipe(&state.child(env), context, name, Kind::Just, reading, span),
+                Follow::TildeCommands => self.tilde_commands(state, context, name, span),
             }
         }
         if reading.compiles {
-            self.source_of_the_line(state, frame, args, span);
+            self.source_of_the_line(state, context, args, span);
         }
     }
 
     /// What a compiler reads of what the line itself wrote. What lies in files is the project's own code.
     #[inline(never)]
-    fn source_of_the_line(&mut self, state: &State, frame: &Frame, args: &[Field], span: Span) {
+    fn source_of_the_line(&mut self, state: &State, context: &Context, args: &[Field], span: Span) {
         // What is only preprocessed is printed.
         if args.iter().any(|field| field.value.is("-E")) {
             return;
@@ -154,19 +163,19 @@ impl Walker<'_> {
             sources.push(self.stdin_of(state).0);
         }
         for text in sources.iter().filter(|text| !text.is_empty()) {
-            self.foreign(state, &frame.perhaps(), None, "other", text, span);
+            self.embedded_code(state, &context.perhaps(), None, "other", text, span);
         }
     }
 
     /// Lines of a letter by which the program that takes it in runs a command: `~! command`, `~| command`.
     #[inline(never)]
-    fn tilde_commands(&mut self, state: &State, frame: &Frame, name: &str, span: Span) {
+    fn tilde_commands(&mut self, state: &State, context: &Context, name: &str, span: Span) {
         let Some(letter) = self.stdin_of(state).0.known_text() else { return };
         let commands = letter.lines().filter_map(|line| {
             let rest = line.strip_prefix('~')?;
             rest.strip_prefix(['!', '|']).or_else(|| rest.trim_start_matches([' ', '<', 'r']).strip_prefix('!'))
         });
-        let inner = within(&frame.perhaps(), name).elsewhere(span);
+        let inner = within(&context.perhaps(), name).elsewhere(span);
         for command in commands {
             self.text(&mut state.child(&[]), &inner, command);
         }
@@ -174,11 +183,11 @@ impl Walker<'_> {
 
     /// A variable that is set to a command.
     #[inline(never)]
-    pub fn command_variable(&mut self, state: &State, frame: &Frame, name: &str, value: &Value, span: Span) {
+    pub fn command_variable(&mut self, state: &State, context: &Context, name: &str, value: &Value, span: Span) {
         if PROMPTS.contains(&name) {
             if let Some(text) = value.known_text() {
                 let mut child = self.fork(state);
-                self.embedded(&mut child, &within(&frame.perhaps(), name).elsewhere(span), &text);
+                self.embedded(&mut child, &within(&context.perhaps(), name).elsewhere(span), &text);
             }
             return;
         }
@@ -188,9 +197,9 @@ impl Walker<'_> {
         let Some(text) = value.known_text() else {
             if value.taint().has(Taint::FETCHED) {
                 self.opaque(
-                    frame.fetched_code(),
+                    context.fetched_code(),
                     "the command sets up a command that it downloads to run \
-                                                   later",
+                                                     later",
                     span,
                 );
             }
@@ -198,15 +207,15 @@ impl Walker<'_> {
         };
         let text = if name.starts_with("LESS") { text.trim_start_matches(['|', '-']) } else { text.as_str() };
         let mut child = state.child(&[]);
-        self.text(&mut child, &within(&frame.perhaps(), name).elsewhere(span), text);
+        self.text(&mut child, &within(&context.perhaps(), name).elsewhere(span), text);
     }
 
-    /// The frame of a definition that a command leads to; `None` when it is being walked already.
-    fn definition(&self, frame: &Frame, wrapper: &str, what: String, span: Span) -> Option<Frame> {
-        if frame.is_called(&what) {
+    /// The context of a definition that a command leads to; `None` when it is being walked already.
+    fn definition(&self, context: &Context, wrapper: &str, what: String, span: Span) -> Option<Context> {
+        if context.is_called(&what) {
             return None;
         }
-        let mut inner = within(frame, wrapper).elsewhere(span);
+        let mut inner = within(context, wrapper).elsewhere(span);
         inner.called(&what);
         inner.source = Source::Definition(what);
         inner.dialect = Dialect::Sh;
@@ -274,7 +283,15 @@ impl Walker<'_> {
     /// What a package manager or an interpreter starts by the name of a program that is described: its arguments are
     /// that program's (`yarn prisma migrate reset`, `python manage.py flush`).
     #[inline(never)]
-    pub fn stands_for(&mut self, state: &State, frame: &Frame, wrapper: &str, program: &str, args: &[Arg], span: Span) {
+    pub fn stands_for(
+        &mut self,
+        state: &State,
+        context: &Context,
+        wrapper: &str,
+        program: &str,
+        args: &[Arg],
+        span: Span,
+    ) {
         if self.catalog.program(program).is_none() {
             return;
         }
@@ -290,7 +307,7 @@ impl Walker<'_> {
             replace: None,
         };
         let reading = Reading { inner: vec![inner], ..Reading::default() };
-        self.inner(state, frame, wrapper, &reading, &[], span);
+        self.inner(state, context, wrapper, &reading, &[], span);
     }
 }
 

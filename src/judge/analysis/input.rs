@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::act::{Taint, UnknownReason, Value};
 use super::builtins::{operands, within};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::state::{Bound, Build as _, MAX_CHOICES, State, unknown};
 use super::walk::Walker;
@@ -75,13 +75,13 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    pub fn mapfile(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
+    pub fn mapfile(&mut self, state: &mut State, context: &Context, args: &[Field], span: Span) {
         let callback = args.iter().position(|field| field.value.is("-C")).and_then(|at| args.get(at + 1));
         if let Some(callback) = callback {
             let mut line = callback.value.clone();
             line.push_text(" 0 ");
             line.push_value(&unknown(UnknownReason::Input, Taint::default()));
-            self.read_value(state, &within(frame, "mapfile").elsewhere(span), &line, span);
+            self.read_value(state, &within(context, "mapfile").elsewhere(span), &line, span);
         }
         let name = operands(args).last().and_then(|field| field.value.known_text()).unwrap_or("MAPFILE".to_owned());
         let (text, taint, _) = self.stdin_of(state);

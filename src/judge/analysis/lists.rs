@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::act::{Output, Taint, UnknownReason, Value};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::state::{Bound, Defined, State, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Waiting};
 use super::walk::{Walker, depth};
@@ -11,41 +11,41 @@ use crate::judge::syntax::tree::{Command, Coprocess, Dialect, Function, Item, Jo
 
 impl Walker<'_> {
     /// Walks statements in order.
-    pub fn script(&mut self, state: &mut State, frame: &Frame, script: &Script) {
-        if !self.enter(depth::BODY, frame.spans.map(script.span)) {
+    pub fn script(&mut self, state: &mut State, context: &Context, script: &Script) {
+        if !self.enter(depth::BODY, context.spans.map(script.span)) {
             return;
         }
         for item in &script.items {
-            if !self.has_fuel(frame, script.span) {
+            if !self.has_fuel(context, script.span) {
                 break;
             }
             if item.background {
                 let mut child = state.subshell();
-                self.chain(&mut child, &frame.forked(), item);
+                self.chain(&mut child, &context.forked(), item);
                 self.end_of_shell(&mut child);
             } else {
-                self.chain(state, frame, item);
+                self.chain(state, context, item);
             }
         }
         self.leave(depth::BODY);
     }
 
     /// Whether there is fuel to go on with the next of many parts. Where there is none, that is put on record.
-    pub fn has_fuel(&mut self, frame: &Frame, span: Span) -> bool {
-        self.inquiry.fuel.lasts() || self.step(frame.spans.map(span))
+    pub fn has_fuel(&mut self, context: &Context, span: Span) -> bool {
+        self.inquiry.fuel.lasts() || self.step(context.spans.map(span))
     }
 
     /// Pipelines joined by `&&` and `||`.
-    fn chain(&mut self, state: &mut State, frame: &Frame, item: &Item) {
-        self.pipeline(state, frame, &item.first);
+    fn chain(&mut self, state: &mut State, context: &Context, item: &Item) {
+        self.pipeline(state, context, &item.first);
         if item.rest.is_empty() {
             return;
         }
-        let inner = frame.guarded();
+        let inner = context.guarded();
         // The states in which the list may end before its last pipeline.
         let mut ends: Vec<State> = Vec::new();
         for (join, pipeline) in &item.rest {
-            if !self.has_fuel(frame, pipeline.span) {
+            if !self.has_fuel(context, pipeline.span) {
                 break;
             }
             let before = self.fork(state);
@@ -78,27 +78,27 @@ impl Walker<'_> {
         }
     }
 
-    fn pipeline(&mut self, state: &mut State, frame: &Frame, pipeline: &Pipeline) {
+    fn pipeline(&mut self, state: &mut State, context: &Context, pipeline: &Pipeline) {
         let mut timed;
-        let frame = if pipeline.timed {
-            timed = frame.clone();
+        let context = if pipeline.timed {
+            timed = context.clone();
             timed.wrapped("time");
             &timed
         } else {
-            frame
+            context
         };
         if let [command] = pipeline.commands.as_slice() {
-            self.command(state, frame, command);
+            self.command(state, context, command);
             return;
         }
         let last = pipeline.commands.len().saturating_sub(1);
-        let forked = frame.forked();
+        let forked = context.forked();
         let mut stdin = state.streams.stdin.clone();
         for (index, command) in pipeline.commands.iter().enumerate() {
-            if !self.has_fuel(frame, pipeline.span) {
+            if !self.has_fuel(context, pipeline.span) {
                 break;
             }
-            if index == last && (state.lastpipe || frame.dialect == Dialect::Zsh) {
+            if index == last && (state.lastpipe || context.dialect == Dialect::Zsh) {
                 let outer = std::mem::replace(&mut state.streams.stdin, stdin);
                 self.command(state, &forked, command);
                 state.streams.stdin = outer;
@@ -116,25 +116,25 @@ impl Walker<'_> {
         }
     }
 
-    pub fn command(&mut self, state: &mut State, frame: &Frame, command: &Command) {
+    pub fn command(&mut self, state: &mut State, context: &Context, command: &Command) {
         match command {
-            Command::Simple(simple) => self.simple(state, frame, simple),
-            Command::Compound(compound) => self.compound(state, frame, compound),
-            Command::Function(function) => self.define(state, frame, function),
-            Command::Coprocess(coprocess) => self.coprocess(state, frame, coprocess),
+            Command::Simple(simple) => self.simple(state, context, simple),
+            Command::Compound(compound) => self.compound(state, context, compound),
+            Command::Function(function) => self.define(state, context, function),
+            Command::Coprocess(coprocess) => self.coprocess(state, context, coprocess),
         }
     }
 
     #[inline(never)]
-    fn coprocess(&mut self, state: &mut State, frame: &Frame, coprocess: &Coprocess) {
+    fn coprocess(&mut self, state: &mut State, context: &Context, coprocess: &Coprocess) {
         let mut child = state.subshell();
         let (into, out) = (self.new_sink(), self.new_sink());
         child.streams.stdin = Stream::Sink(into, Output::Pipe);
         child.streams.stdout = Stream::Sink(out, Output::Pipe);
         let reads = Reads::Coprocess(coprocess.body.clone());
-        self.waiting.push(Waiting { state: child.fork(), frame: frame.perhaps(), reads, sink: into });
-        if self.enter(depth::BODY, frame.spans.map(coprocess.span)) {
-            self.command(&mut child, frame, &coprocess.body);
+        self.waiting.push(Waiting { state: child.fork(), context: context.perhaps(), reads, sink: into });
+        if self.enter(depth::BODY, context.spans.map(coprocess.span)) {
+            self.command(&mut child, context, &coprocess.body);
             self.end_of_shell(&mut child);
             self.leave(depth::BODY);
         }
@@ -150,20 +150,20 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    fn define(&mut self, state: &mut State, frame: &Frame, function: &Function) {
+    fn define(&mut self, state: &mut State, context: &Context, function: &Function) {
         for name in &function.names {
-            let defined = Defined { name: name.clone(), body: (*function.body).clone(), frame: frame.clone() };
+            let defined = Defined { name: name.clone(), body: (*function.body).clone(), context: context.clone() };
             state.functions.insert(name, Rc::new(defined));
         }
         if function.names.is_empty() {
             // zsh's anonymous function runs at once.
             let mut fields = Vec::new();
             for word in &function.arguments {
-                self.fields(state, frame, word, &mut fields);
+                self.fields(state, context, word, &mut fields);
             }
             let values = Rc::new(fields.into_iter().map(|field| field.value).collect());
             let outer = std::mem::replace(&mut state.positional, values);
-            self.compound(state, frame, &function.body);
+            self.compound(state, context, &function.body);
             state.positional = outer;
         }
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::act::{Piece, Value};
 use super::class::PathClass;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::fuel::{cost, of_bytes};
 use super::question::ProgramFacts;
 use super::redirect::absolute;
@@ -45,8 +45,8 @@ impl<'a> Walker<'a> {
     /// The file that a name without a slash leads to, where that is not the program which it stands for: a script or a
     /// program that was put into a directory in front of the system's.
     #[inline(never)]
-    pub fn planted(&mut self, state: &State, frame: &Frame, name: &str, env: &[(String, Value)]) -> Option<String> {
-        if frame.remote.is_some() || state.foreign || name.contains(':') {
+    pub fn planted(&mut self, state: &State, context: &Context, name: &str, env: &[(String, Value)]) -> Option<String> {
+        if context.remote.is_some() || state.elsewhere || name.contains(':') {
             return None;
         }
         let search = self.search_path(state, env);
@@ -105,8 +105,8 @@ impl<'a> Walker<'a> {
     }
 
     /// As [`Self::remember`], of a program by its path.
-    pub fn remember_path(&mut self, state: &State, frame: &Frame, path: &str) {
-        if frame.remote.is_none()
+    pub fn remember_path(&mut self, state: &State, context: &Context, path: &str) {
+        if context.remote.is_none()
             && let Some(path) = absolute(state, path)
         {
             self.remember(&path, &Rc::from([]));

@@ -3,7 +3,7 @@
 //! What may not enter: judging. A text that is put together when the script runs has no lines of its own.
 
 use super::act::Source;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 
 /// A script whose lines are counted.
 #[derive(Debug)]
@@ -14,15 +14,15 @@ pub(super) struct Numbered {
 }
 
 impl Numbered {
-    /// The lines of the script that the frame stands in; `None` when it stands in none.
-    pub fn of(frame: &Frame, text: &str) -> Option<Self> {
-        let Source::Script(path) = &frame.source else { return None };
+    /// The lines of the script that the context stands in; `None` when it stands in none.
+    pub fn of(context: &Context, text: &str) -> Option<Self> {
+        let Source::Script(path) = &context.source else { return None };
         Some(Self { path: path.clone(), ends: text.match_indices('\n').map(|(at, _)| at).collect() })
     }
 
-    /// The line in which a byte of the text stands, counted from 1; `None` when the frame is of another text.
-    pub fn line(&self, frame: &Frame, at: u32) -> Option<u32> {
-        let own = matches!(&frame.source, Source::Script(path) if *path == self.path);
+    /// The line in which a byte of the text stands, counted from 1; `None` when the context is of another text.
+    pub fn line(&self, context: &Context, at: u32) -> Option<u32> {
+        let own = matches!(&context.source, Source::Script(path) if *path == self.path);
         let before = self.ends.partition_point(|end| *end < at as usize);
         own.then_some(u32::try_from(before).ok()?.saturating_add(1))
     }
@@ -34,12 +34,12 @@ mod tests {
 
     #[test]
     fn lines_are_counted_from_one_and_only_in_their_own_script() {
-        let frame = |path: &str| Frame { source: Source::Script(path.to_owned()), ..Frame::default() };
-        let numbered = Numbered::of(&frame("/a"), "ab\n\ncd\n").unwrap();
-        let line = |at: u32| numbered.line(&frame("/a"), at);
+        let context = |path: &str| Context { source: Source::Script(path.to_owned()), ..Context::default() };
+        let numbered = Numbered::of(&context("/a"), "ab\n\ncd\n").unwrap();
+        let line = |at: u32| numbered.line(&context("/a"), at);
         assert_eq!([0, 1, 3, 4, 5].map(line), [Some(1), Some(1), Some(2), Some(3), Some(3)]);
-        assert_eq!(numbered.line(&frame("/b"), 0), None);
-        assert_eq!(numbered.line(&Frame::default(), 0), None);
-        assert!(Numbered::of(&Frame::default(), "ab").is_none());
+        assert_eq!(numbered.line(&context("/b"), 0), None);
+        assert_eq!(numbered.line(&Context::default(), 0), None);
+        assert!(Numbered::of(&Context::default(), "ab").is_none());
     }
 }

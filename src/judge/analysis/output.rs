@@ -98,6 +98,7 @@ pub(super) fn of(what: Printed, args: &[&Value], stdin: &Value) -> Option<Known>
         | Printed::Letters
         | Printed::Beginning
         | Printed::Program
+        | Printed::Path
         | Printed::Names => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Parameter expansion: `$x`, `${x:-y}` and all the other forms, as far as the values are known.
 
 use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::{Tilde, push_expanded, unknown_atom};
 use super::fuel::of_bytes;
 use super::secret_names::is_secret_name;
@@ -125,16 +125,16 @@ impl Walker<'_> {
             | "BASH_SUBSHELL" | "SHLVL" | "OPTIND" => {
                 return Bound::Scalar(self.number(name != "EPOCHREALTIME"));
             }
-            "UID" | "EUID" if !state.foreign => return known(self.invocation.uid.to_string()),
+            "UID" | "EUID" if !state.elsewhere => return known(self.invocation.uid.to_string()),
             "REPLY" => return Bound::Scalar(unknown(UnknownReason::Input, Taint::default())),
-            "BASH" if !state.foreign => {
+            "BASH" if !state.elsewhere => {
                 if let Some(shell) = self.shell_path() {
                     return known(shell);
                 }
             }
             _ => {}
         }
-        if state.foreign {
+        if state.elsewhere {
             return Bound::Scalar(marker(name));
         }
         if SET_BY_SHELLS.contains(&name) && self.invocation.env.get(name).is_none() {
@@ -161,7 +161,7 @@ impl Walker<'_> {
     pub fn parameter(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         parameter: &Parameter,
         quoted: bool,
         out: &mut Vec<Atom>,
@@ -170,7 +170,7 @@ impl Walker<'_> {
             out.push(unknown_atom(UnknownReason::Other("names of variables"), Taint::default()));
             return;
         }
-        let held = self.held(state, frame, parameter);
+        let held = self.held(state, context, parameter);
         if parameter.length {
             out.push(length(&held));
             return;
@@ -179,25 +179,25 @@ impl Walker<'_> {
             None => push_held(held, quoted, &self.joiner(state), out),
             Some(ParameterOp::Default { colon, word }) => {
                 if is_missing(&held, *colon) {
-                    self.operand(state, frame, word, quoted, out);
+                    self.operand(state, context, word, quoted, out);
                 } else {
-                    self.perhaps_operand(state, frame, &held, word);
+                    self.perhaps_operand(state, context, &held, word);
                     push_held(held, quoted, &self.joiner(state), out);
                 }
             }
             Some(ParameterOp::AssignDefault { colon, word }) => {
                 if is_missing(&held, *colon) {
-                    let value = self.single(state, frame, word);
+                    let value = self.single(state, context, word);
                     state.set_scalar(&parameter.name, value.clone());
                     push_expanded(&value, quoted, out);
                 } else {
-                    self.perhaps_operand(state, frame, &held, word);
+                    self.perhaps_operand(state, context, &held, word);
                     push_held(held, quoted, &self.joiner(state), out);
                 }
             }
             Some(ParameterOp::Error { colon, word }) => {
                 if is_missing(&held, *colon) {
-                    self.single(state, &frame.perhaps(), word);
+                    self.single(state, &context.perhaps(), word);
                 }
                 push_held(held, quoted, &self.joiner(state), out);
             }
@@ -205,19 +205,19 @@ impl Walker<'_> {
                 if is_missing(&held, *colon) {
                     out.push(Atom::Text(String::new(), if quoted { Quote::Quoted } else { Quote::Split }));
                 } else {
-                    self.operand(state, frame, word, quoted, out);
+                    self.operand(state, context, word, quoted, out);
                 }
             }
             Some(operation) => {
                 let held = match held {
                     Held::Unset => Held::Unset,
-                    Held::One(value) => Held::One(self.transform(state, frame, &value, operation)),
+                    Held::One(value) => Held::One(self.transform(state, context, &value, operation)),
                     Held::Many(values, star) => {
                         if let ParameterOp::Substring { offset, length } = operation {
-                            Held::Many(self.slice(state, frame, parameter, values, offset, length.as_ref()), star)
+                            Held::Many(self.slice(state, context, parameter, values, offset, length.as_ref()), star)
                         } else {
                             let values =
-                                values.iter().map(|value| self.transform(state, frame, value, operation)).collect();
+                                values.iter().map(|value| self.transform(state, context, value, operation)).collect();
                             Held::Many(values, star)
                         }
                     }
@@ -233,8 +233,8 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    fn held(&mut self, state: &mut State, frame: &Frame, parameter: &Parameter) -> Held {
-        let held = self.named(state, frame, &parameter.name, parameter.subscript.as_ref(), parameter.indirect);
+    fn held(&mut self, state: &mut State, context: &Context, parameter: &Parameter) -> Held {
+        let held = self.named(state, context, &parameter.name, parameter.subscript.as_ref(), parameter.indirect);
         if !parameter.indirect || matches!(held, Held::Many(..)) {
             return held;
         }
@@ -242,14 +242,14 @@ impl Walker<'_> {
         match value.known_text() {
             Some(name) => match name.split_once('[') {
                 Some((array, subscript)) => {
-                    self.embedded(state, frame, subscript);
+                    self.embedded(state, context, subscript);
                     let word = Word {
                         parts: vec![Part::Literal(subscript.trim_end_matches(']').to_owned())],
                         span: parameter.span,
                     };
-                    self.named(state, frame, array, Some(&word), false)
+                    self.named(state, context, array, Some(&word), false)
                 }
-                None => self.named(state, frame, &name, None, false),
+                None => self.named(state, context, &name, None, false),
             },
             None => Held::One(unknown(UnknownReason::Other("an indirect variable"), value.taint())),
         }
@@ -259,7 +259,7 @@ impl Walker<'_> {
     fn named(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         subscript: Option<&Word>,
         indirect: bool,
@@ -294,10 +294,10 @@ impl Walker<'_> {
                 None => Held::Unset,
             };
         }
-        let subscript = subscript.map(|word| self.single(state, frame, word));
+        let subscript = subscript.map(|word| self.single(state, context, word));
         if let Some(at) = subscript.as_ref().filter(|at| !at.is("@") && !at.is("*")) {
             // A name in it stands for what it holds, which is evaluated in turn.
-            self.compute(state, frame, at);
+            self.compute(state, context, at);
         }
         match (self.lookup(state, name), subscript) {
             (Bound::Unset | Bound::Inherited, _) => Held::Unset,
@@ -308,13 +308,13 @@ impl Walker<'_> {
                 Some("*") => Held::Many(vec![value], true),
                 Some("0") => Held::One(value),
                 Some(at) => {
-                    self.embedded(state, frame, at);
+                    self.embedded(state, context, at);
                     if is_unset_marker(&value) { Held::One(value) } else { Held::Unset }
                 }
                 None => Held::One(value),
             },
             // All elements but the empty ones.
-            (Bound::Array(elements), None) if frame.dialect == Dialect::Zsh => Held::Many(
+            (Bound::Array(elements), None) if context.dialect == Dialect::Zsh => Held::Many(
                 elements.iter().map(|(_, value)| value).filter(|value| !value.is_empty()).cloned().collect(),
                 false,
             ),
@@ -332,7 +332,7 @@ impl Walker<'_> {
                 Some(at) => {
                     let exact = elements.iter().find(|(key, _)| key == at).map(|(_, value)| value.clone());
                     let value = exact.or_else(|| {
-                        let index = self.compute(state, frame, &Value::text(at))?;
+                        let index = self.compute(state, context, &Value::text(at))?;
                         let index = if index < 0 { elements.len() as i64 + index } else { index }.to_string();
                         elements.iter().find(|(key, _)| *key == index).map(|(_, value)| value.clone())
                     });
@@ -348,9 +348,9 @@ impl Walker<'_> {
 
     /// The word after `:-` and its kin, in place of the parameter.
     #[inline(never)]
-    fn operand(&mut self, state: &mut State, frame: &Frame, word: &Word, quoted: bool, out: &mut Vec<Atom>) {
+    fn operand(&mut self, state: &mut State, context: &Context, word: &Word, quoted: bool, out: &mut Vec<Atom>) {
         let start = out.len();
-        self.atoms(state, frame, word.parts.iter(), quoted, if quoted { Tilde::Never } else { Tilde::Start }, out);
+        self.atoms(state, context, word.parts.iter(), quoted, if quoted { Tilde::Never } else { Tilde::Start }, out);
         // Text written there is split like the result of any expansion.
         for atom in out.iter_mut().skip(start) {
             if let Atom::Text(_, quote @ Quote::Bare) = atom {
@@ -361,10 +361,10 @@ impl Walker<'_> {
 
     /// Walks the word after `:-` where the parameter may turn out to be empty.
     #[inline(never)]
-    fn perhaps_operand(&mut self, state: &mut State, frame: &Frame, held: &Held, word: &Word) {
+    fn perhaps_operand(&mut self, state: &mut State, context: &Context, held: &Held, word: &Word) {
         if matches!(held, Held::One(value) if value.is_dynamic()) {
             let mut other = self.fork(state);
-            self.single(&mut other, &frame.perhaps(), word);
+            self.single(&mut other, &context.perhaps(), word);
         }
     }
 }

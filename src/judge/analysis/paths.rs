@@ -192,7 +192,7 @@ impl Placer {
         if inquiry.fuel.is_empty() {
             return ANYTHING;
         }
-        inquiry.fuel.spend_reserve(if path.globbed { cost::AIMED } else { cost::CLASSES } + names * names / 4);
+        inquiry.fuel.spend_reserve(if path.globbed { cost::GLOB_TARGETS } else { cost::CLASSES } + names * names / 4);
         let mut classes = PathClasses::NONE;
         let mut add = |class: PathClass, holds: bool| {
             if holds {
@@ -380,10 +380,10 @@ impl Placer {
             classes = classes.and(lists.classes(&format!("{text}/*"), &homes));
         }
         if path.globbed {
-            let aim = glob_targets::Aim::new(path, &homes);
+            let target = glob_targets::GlobTarget::new(path, &homes);
             let listed =
                 self.listed.get_or_init(|| lists.of_worth().map(|(class, glob)| (class, glob.into())).collect());
-            let aimed = listed.iter().filter(|(_, glob)| aim.at(glob));
+            let aimed = listed.iter().filter(|(_, glob)| target.at(glob));
             classes = aimed.fold(classes, |classes, (class, _)| classes.with(*class));
         }
         if !classes.has(PathClass::Generated) && self.generated_above(&text, catalog, &homes) {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::act::{Act, Disguise, Effect, Operand, Piece, Source, Taint, Unknown, UnknownReason, Value, Verb};
 use super::arguments::{self, Arg, Derived, Reading};
 use super::builtins::Builtin;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::env::EnvView;
 use super::expand::Field;
 use super::paths::names_sink;
@@ -32,7 +32,7 @@ impl Walker<'_> {
     pub fn program(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         (name, path): (&str, Option<String>),
         args: &[Field],
         env: &[(String, Value)],
@@ -79,24 +79,24 @@ impl Walker<'_> {
         let builtin = if path.is_none() { Builtin::of(name, by_shell) } else { None };
         let runs_more = builtin.is_some_and(Builtin::runs) || !reading.inner.is_empty() || !reading.code.is_empty();
         let verb = Verb::Program { name: name.to_owned(), path: path.clone() };
-        let id = self.program_act(state, frame, verb, &words, &reading, env, span, disguise);
-        self.effects(state, frame, &reading, id, span);
+        let id = self.program_act(state, context, verb, &words, &reading, env, span, disguise);
+        self.effects(state, context, &reading, id, span);
         if let Some(program) = described.filter(|_| reading.expression) {
             for part in search::alternatives(&words, self.catalog).unwrap_or_default() {
                 let verb = Verb::Program { name: name.to_owned(), path: path.clone() };
                 let reading = arguments::read(program, &part);
-                let id = self.program_act(state, frame, verb, &part, &reading, env, span, disguise);
-                self.effects(state, frame, &reading, id, span);
+                let id = self.program_act(state, context, verb, &part, &reading, env, span, disguise);
+                self.effects(state, context, &reading, id, span);
             }
         }
         self.links_made(state, &reading);
         if !runs_more && (reading.tier > Tier::Safe || !reading.effects.is_empty()) {
-            self.perhaps_empty(state, frame, (name, path.as_deref()), described, &words, env, span, disguise);
+            self.perhaps_empty(state, context, (name, path.as_deref()), described, &words, env, span, disguise);
         }
         let wrote = match builtin {
             Some(builtin) => {
                 let outer = Self::set_for(state, env);
-                let wrote = self.builtin(state, frame, builtin, name, args, span);
+                let wrote = self.builtin(state, context, builtin, name, args, span);
                 if !builtin.sets() {
                     Self::put_back(state, outer);
                 }
@@ -106,40 +106,43 @@ impl Walker<'_> {
         };
         // What is only checked, or asked for its version, runs nothing.
         let idle = reading.dry_run && !args.iter().any(|field| field.value.is("+n"));
+        if !wrote && idle && !elsewhere {
+            self.leads(state, context, name, known, &reading, args, env, span);
+        }
         if !wrote && !idle {
             if !reading.inner.is_empty() {
-                self.inner(state, frame, name, &reading, env, span);
+                self.inner(state, context, name, &reading, env, span);
             }
             if let Some(program) = known.filter(|_| !elsewhere) {
-                self.typed(frame, id, name, program, &reading, span);
+                self.typed(context, id, name, program, &reading, span);
             }
             for source in &reading.code {
-                self.code_source(state, frame, id, (name, path.as_deref()), source, env, span);
+                self.code_source(state, context, id, (name, path.as_deref()), source, env, span);
             }
             let may_run = described.is_none() || reading.tier > Tier::Safe && launches(&words);
             if may_run && !runs_more && !words.is_empty() && !name.contains(':') {
-                self.perhaps_wraps(state, frame, name, &words, env, span);
-            } else if frame.root && !name.contains(':') {
-                self.escapes_as_root(state, frame, name, &words, env);
+                self.perhaps_wraps(state, context, name, &words, env, span);
+            } else if context.root && !name.contains(':') {
+                self.escapes_as_root(state, context, name, &words, env);
             }
-            self.leads(state, frame, name, known, &reading, args, env, span);
-            if frame.root && builtin.is_none() && frame.remote.is_none() && !name.contains(':') {
-                self.raised(state, frame, (name, path.as_deref()), described.is_some(), span);
+            self.leads(state, context, name, known, &reading, args, env, span);
+            if context.root && builtin.is_none() && context.remote.is_none() && !name.contains(':') {
+                self.raised(state, context, (name, path.as_deref()), described.is_some(), span);
             }
             // A script is judged by what it says; of what is not there, nothing is known.
             let unread = path.as_deref().is_none_or(|path| is_installed(path) || self.is_absent(state, path));
-            if builtin.is_none() && unread && frame.remote.is_none() {
-                self.touches(state, frame, (name, described), &reading, &words, id, span);
+            if builtin.is_none() && unread && context.remote.is_none() {
+                self.touches(state, context, (name, described), &reading, &words, id, span);
             }
             if let Some(path) = &path
                 && (described.is_none() && reading.code.is_empty()
                     || described.is_some()
                         && (elsewhere || self.planted.contains(path) || self.is_made_here(state, path)))
             {
-                self.executable(state, frame, id, path, args, env, span);
+                self.executable(state, context, id, path, args, env, span);
             }
             if reading.inner.is_empty() && !reading.code.iter().any(|source| is_shell(&source.language)) {
-                self.wrote(state, frame, id, name, args, &reading);
+                self.wrote(state, context, id, name, args, &reading);
             }
         }
         Some(id)
@@ -150,7 +153,7 @@ impl Walker<'_> {
     fn program_act(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         verb: Verb,
         words: &[Arg],
         reading: &Reading,
@@ -172,7 +175,7 @@ impl Walker<'_> {
             OutputTaint::Secret if !reading.inner.is_empty() => Taint::default(),
             OutputTaint::Secret => Taint::SECRET,
         };
-        let disguise = disguise.or((decoded && frame.disguise.is_some()).then_some(Disguise::Encoding));
+        let disguise = disguise.or((decoded && context.disguise.is_some()).then_some(Disguise::Encoding));
         let act = Act {
             tier: reading.tier,
             sub: reading.sub.clone(),
@@ -184,7 +187,7 @@ impl Walker<'_> {
             targets: reading.target.clone(),
             taint,
             disguise,
-            ..self.blank(state, frame, verb, span)
+            ..self.blank(state, context, verb, span)
         };
         let id = self.emit(state, act);
         for dir in self.doubted(state, reading.tier) {
@@ -198,7 +201,7 @@ impl Walker<'_> {
 
     /// An act at this place with nothing said of it yet.
     #[inline(never)]
-    pub fn blank(&self, state: &State, frame: &Frame, verb: Verb, span: Span) -> Act {
+    pub fn blank(&self, state: &State, context: &Context, verb: Verb, span: Span) -> Act {
         Act {
             verb,
             tier: Tier::Safe,
@@ -214,15 +217,15 @@ impl Walker<'_> {
             feeds: Vec::new(),
             output: state.streams.stdout.output(),
             taint: Taint::default(),
-            root: frame.root || (self.invocation.uid == 0 && frame.remote.is_none()),
-            remote: frame.remote.clone(),
+            root: context.root || (self.invocation.uid == 0 && context.remote.is_none()),
+            remote: context.remote.clone(),
             cwd: state.cwd.clone(),
             targets: Vec::new(),
-            wrappers: Rc::clone(&frame.wrappers),
+            wrappers: Rc::clone(&context.wrappers),
             disguise: None,
             parent: None,
-            conditional: frame.conditional,
-            source: frame.source.clone(),
+            conditional: context.conditional,
+            source: context.source.clone(),
             span,
         }
     }
@@ -245,7 +248,7 @@ impl Walker<'_> {
 
     /// Effects by the program's description.
     #[inline(never)]
-    fn effects(&mut self, state: &State, frame: &Frame, reading: &Reading, parent: usize, span: Span) {
+    fn effects(&mut self, state: &State, context: &Context, reading: &Reading, parent: usize, span: Span) {
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
         for (index, derived) in reading.effects.iter().enumerate() {
             let Derived { effect, on, recursive } = derived;
@@ -257,7 +260,7 @@ impl Walker<'_> {
             if reading.effects.iter().take(index).any(same) {
                 continue;
             }
-            let id = self.effect(state, frame, *effect, on.clone(), *recursive, Some(parent), span, taint);
+            let id = self.effect(state, context, *effect, on.clone(), *recursive, Some(parent), span, taint);
             if matches!(effect, Effect::Load | Effect::Show | Effect::Send)
                 && on.iter().any(|on| self.holds_secret(state, &on.value))
             {
@@ -273,10 +276,10 @@ impl Walker<'_> {
                 act.dry_run = dry_run;
             }
             if effect.writes() {
-                self.written_by(state, frame, derived, reading, parent);
+                self.written_by(state, context, derived, reading, parent);
             }
         }
-        self.landings(state, frame, reading, parent, span);
+        self.landings(state, context, reading, parent, span);
     }
 
     /// Adds an effect act.
@@ -285,7 +288,7 @@ impl Walker<'_> {
     pub fn effect(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         effect: Effect,
         on: Vec<Operand>,
         recursive: bool,
@@ -306,7 +309,7 @@ impl Walker<'_> {
             recursive,
             parent,
             taint,
-            ..self.blank(state, frame, Verb::Effect(effect), span)
+            ..self.blank(state, context, Verb::Effect(effect), span)
         };
         let doubted = self.doubted(state, Tier::Low);
         let id = self.emit(state, act);
@@ -327,7 +330,7 @@ impl Walker<'_> {
     fn perhaps_empty(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         (name, path): (&str, Option<&str>),
         described: Option<&Program>,
         words: &[Arg],
@@ -356,14 +359,14 @@ impl Walker<'_> {
             return;
         }
         let verb = Verb::Program { name: name.to_owned(), path: path.map(str::to_owned) };
-        let frame = frame.perhaps();
-        let id = self.program_act(state, &frame, verb, &emptied, &reading, env, span, disguise);
-        self.effects(state, &frame, &reading, id, span);
+        let context = context.perhaps();
+        let id = self.program_act(state, &context, verb, &emptied, &reading, env, span, disguise);
+        self.effects(state, &context, &reading, id, span);
     }
 
     /// The source of a script file.
-    pub fn script_frame(&self, frame: &Frame, path: &str, span: Span) -> Frame {
-        Frame { source: Source::Script(path.to_owned()), ..frame.elsewhere(span) }
+    pub fn script_context(&self, context: &Context, path: &str, span: Span) -> Context {
+        Context { source: Source::Script(path.to_owned()), ..context.elsewhere(span) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::act::{Effect, Operand, Output, Piece, Taint, UnknownReason, Value, Verb};
 use super::arguments::Arg;
 use super::command::plain_text;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::state::{Bound, Build as _, State, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Streams, Waiting};
 use super::walk::{Walker, Written};
@@ -17,11 +17,11 @@ impl Walker<'_> {
     pub fn redirect(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         redirect: &Redirect,
         effects: &mut Vec<(Effect, Operand)>,
     ) {
-        let span = frame.spans.map(redirect.span);
+        let span = context.spans.map(redirect.span);
         let reads = matches!(
             redirect.op,
             RedirectOp::Read
@@ -37,7 +37,7 @@ impl Walker<'_> {
         };
         let word = match &redirect.target {
             RedirectTarget::Heredoc(heredoc) => {
-                let text = self.heredoc(state, frame, &heredoc.body);
+                let text = self.heredoc(state, context, &heredoc.body);
                 state.streams.set(fd, Stream::Text(Rc::new(text)));
                 return;
             }
@@ -46,8 +46,8 @@ impl Walker<'_> {
         let pipes = self.pipes.len();
         let readers = self.readers.len();
         let value = match redirect.op {
-            RedirectOp::HereString | RedirectOp::Heredoc => self.single(state, frame, word),
-            _ => self.target(state, frame, word),
+            RedirectOp::HereString | RedirectOp::Heredoc => self.single(state, context, word),
+            _ => self.target(state, context, word),
         };
         let text = value.known_text();
         let operand = || Operand { value: value.clone(), span };
@@ -67,7 +67,7 @@ impl Walker<'_> {
                         state.streams.set(fd, from);
                     }
                     // zsh's name for its coprocess.
-                    Some("p") if frame.dialect == Dialect::Zsh => {
+                    Some("p") if context.dialect == Dialect::Zsh => {
                         let from = state.streams.get(if reads { COPROCESS_OUT } else { COPROCESS_IN });
                         state.streams.set(fd, from);
                     }
@@ -78,7 +78,7 @@ impl Walker<'_> {
                             Stream::Sink(*sink, Output::Pipe)
                         } else {
                             effects.push((Effect::Write, operand()));
-                            self.written_to(state, frame, &operand(), false)
+                            self.written_to(state, context, &operand(), false)
                         };
                         state.streams.set(1, stream.clone());
                         state.streams.set(2, stream);
@@ -103,7 +103,7 @@ impl Walker<'_> {
                         effects.push((Effect::Append, operand()));
                     }
                     if redirect.op == RedirectOp::ReadWrite && fd != 0 {
-                        self.written_to(state, frame, &operand(), true)
+                        self.written_to(state, context, &operand(), true)
                     } else {
                         self.read_from(state, &operand())
                     }
@@ -125,7 +125,7 @@ impl Walker<'_> {
                     Stream::File(Rc::new(operand()), None)
                 } else {
                     effects.push((if append { Effect::Append } else { Effect::Write }, operand()));
-                    self.written_to(state, frame, &operand(), append)
+                    self.written_to(state, context, &operand(), append)
                 };
                 if matches!(redirect.op, RedirectOp::WriteBoth | RedirectOp::AppendBoth) {
                     state.streams.set(2, stream.clone());
@@ -174,7 +174,7 @@ impl Walker<'_> {
 
     /// A descriptor that writes this file; what is written is remembered.
     #[inline(never)]
-    pub fn written_to(&mut self, state: &State, frame: &Frame, operand: &Operand, append: bool) -> Stream {
+    pub fn written_to(&mut self, state: &State, context: &Context, operand: &Operand, append: bool) -> Stream {
         match operand.value.known().as_deref() {
             Some("/dev/null") => return Stream::Nothing,
             Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return state.streams.stdout.clone(),
@@ -188,13 +188,13 @@ impl Walker<'_> {
             }
             None => {}
         }
-        let sink = self.file_key(state, &operand.value).map(|key| self.file_sink(frame, key, append));
+        let sink = self.file_key(state, &operand.value).map(|key| self.file_sink(context, key, append));
         Stream::File(Rc::new(operand.clone()), sink)
     }
 
     /// The place that remembers what is written to the file of this key from here on.
     #[inline(never)]
-    pub fn file_sink(&mut self, frame: &Frame, key: String, append: bool) -> usize {
+    pub fn file_sink(&mut self, context: &Context, key: String, append: bool) -> usize {
         let sink = self.new_sink();
         let old = self.files.get(&key).and_then(|written| written.contents.last()).copied();
         if append {
@@ -213,7 +213,7 @@ impl Walker<'_> {
             }
         }
         let written: &mut Written = self.files.entry(key).or_default();
-        if !frame.conditional {
+        if !context.conditional {
             written.contents.clear();
             written.copies.clear();
         }
@@ -225,13 +225,27 @@ impl Walker<'_> {
 
     /// Remembers that a file is a copy of one that the line did not write.
     #[inline(never)]
-    pub fn copied(&mut self, state: &State, frame: &Frame, source: &Value, target: &Value) {
+    pub fn copied(&mut self, state: &State, context: &Context, source: &Value, target: &Value) {
+        self.copied_to(state, context, source, target);
+        // In a directory it has its own name.
+        let name = source.known().and_then(|path| Some(path.rsplit('/').next()?.to_owned()));
+        if let Some(name) = name.filter(|name| !["", ".", ".."].contains(&name.as_str()))
+            && self.is_directory(state, target)
+        {
+            let mut place = target.clone();
+            place.push_text("/");
+            place.push_text(&name);
+            self.copied_to(state, context, source, &place);
+        }
+    }
+
+    fn copied_to(&mut self, state: &State, context: &Context, source: &Value, target: &Value) {
         let Some(path) = source.known().and_then(|path| absolute(state, &path)) else { return };
         let Some(key) = self.file_key(state, target) else { return };
         // A copy of a copy is one of what that is a copy of.
         let first = self.files.get(&path).map(|written| written.copies.clone()).filter(|copies| !copies.is_empty());
         let written: &mut Written = self.files.entry(key).or_default();
-        if !frame.conditional {
+        if !context.conditional {
             written.contents.clear();
             written.copies.clear();
         }
@@ -266,7 +280,7 @@ impl Walker<'_> {
     pub fn redirect_acts(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         effects: Vec<(Effect, Operand)>,
         parent: Option<usize>,
         alone: bool,
@@ -282,9 +296,9 @@ impl Walker<'_> {
             if empties {
                 // `: > file` and `> file` are ways to write `truncate -s 0 file`.
                 let word = |text: &str| Arg::word(Value::text(text), span);
-                self.stands_for(state, frame, ":", "truncate", &[word("-s"), word("0"), Arg::of(&operand)], span);
+                self.stands_for(state, context, ":", "truncate", &[word("-s"), word("0"), Arg::of(&operand)], span);
             }
-            self.effect(state, frame, effect, vec![operand], false, parent, span, taint);
+            self.effect(state, context, effect, vec![operand], false, parent, span, taint);
         }
     }
 
@@ -306,11 +320,11 @@ impl Walker<'_> {
 
     /// Keeps the process substitutions that read what the commands from here on write.
     #[inline(never)]
-    pub fn read_at_the_end(&mut self, state: &State, outer: Streams, frame: &Frame, readers: Vec<(Script, usize)>) {
+    pub fn read_at_the_end(&mut self, state: &State, outer: Streams, context: &Context, readers: Vec<(Script, usize)>) {
         for (script, sink) in readers {
             let mut state = state.subshell();
             state.streams = outer.clone();
-            self.waiting.push(Waiting { state, frame: frame.perhaps(), reads: Reads::Script(script), sink });
+            self.waiting.push(Waiting { state, context: context.perhaps(), reads: Reads::Script(script), sink });
         }
     }
 
@@ -320,14 +334,14 @@ impl Walker<'_> {
         // One that waits may open another.
         while !self.waiting.is_empty() {
             for waiting in std::mem::take(&mut self.waiting) {
-                let Waiting { mut state, frame, reads, sink } = waiting;
+                let Waiting { mut state, context, reads, sink } = waiting;
                 state.streams.stdin = Stream::Sink(sink, Output::Pipe);
                 match reads {
-                    Reads::Script(script) => self.script(&mut state, &frame, &script),
+                    Reads::Script(script) => self.script(&mut state, &context, &script),
                     // It was walked where it started; only what it was given since is new.
                     Reads::Coprocess(command) => {
                         if self.sinks.get(sink).is_some_and(|sink| !sink.text.is_empty() || !sink.writers.is_empty()) {
-                            self.command(&mut state, &frame, &command);
+                            self.command(&mut state, &context, &command);
                         }
                     }
                 }
@@ -338,11 +352,11 @@ impl Walker<'_> {
 
     /// Walks the process substitutions that read what a command wrote.
     #[inline(never)]
-    pub fn read_back(&mut self, state: &State, frame: &Frame, readers: Vec<(Script, usize)>) {
+    pub fn read_back(&mut self, state: &State, context: &Context, readers: Vec<(Script, usize)>) {
         for (script, sink) in readers {
             let mut child = state.subshell();
             child.streams.stdin = Stream::Sink(sink, Output::Pipe);
-            self.script(&mut child, frame, &script);
+            self.script(&mut child, context, &script);
             self.end_of_shell(&mut child);
         }
     }

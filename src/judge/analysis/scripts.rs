@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::act::{Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::builtins::within;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::indirection::fetched::any_above;
 use super::indirection::unpacked::is_unread;
@@ -25,18 +25,18 @@ const MAX_INCLUDES: u32 = 24;
 impl Walker<'_> {
     /// `source` and `.`: a script in this shell.
     #[inline(never)]
-    pub fn source(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
+    pub fn source(&mut self, state: &mut State, context: &Context, args: &[Field], span: Span) {
         let Some((file, rest)) = args.split_first() else {
             // `… | source` of fish
-            return self.stdin_code(state, &within(frame, "source"), span);
+            return self.stdin_code(state, &within(context, "source"), span);
         };
         let outer = (!rest.is_empty())
             .then(|| rest.iter().map(|field| field.value.clone()).collect())
             .map(|values| std::mem::replace(&mut state.positional, Rc::new(values)));
         let file = Operand { value: file.value.clone(), span: file.span };
-        let frame = within(frame, "source");
+        let context = within(context, "source");
         let secret = self.is_secret(state, &file.value);
-        self.script_file(state, &frame, &file, span, None);
+        self.script_file(state, &context, &file, span, None);
         // What a file of secrets sets under such a name is one.
         let named: Vec<String> =
             state.names().filter(|name| secret && is_secret_name(name)).map(str::to_owned).collect();
@@ -51,7 +51,14 @@ impl Walker<'_> {
 
     /// Walks a script file as shell code. `act` is the interpreter's, when there is one.
     #[inline(never)]
-    pub fn script_file(&mut self, state: &mut State, frame: &Frame, file: &Operand, span: Span, act: Option<usize>) {
+    pub fn script_file(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        file: &Operand,
+        span: Span,
+        act: Option<usize>,
+    ) {
         let is_pipe = file
             .value
             .pieces()
@@ -61,17 +68,17 @@ impl Walker<'_> {
             for pipe in self.pipes.clone() {
                 let Some(sink) = self.sinks.get(pipe) else { continue };
                 let (text, decoded) = (sink.text.clone(), sink.decoded);
-                let mut frame = frame.elsewhere(span);
+                let mut context = context.elsewhere(span);
                 if decoded {
-                    frame.disguise = Some(Disguise::Encoding);
+                    context.disguise = Some(Disguise::Encoding);
                 }
-                self.read_value(state, &frame, &text, span);
+                self.read_value(state, &context, &text, span);
             }
             return;
         }
         let known = file.value.known_text();
         if matches!(known.as_deref(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-")) {
-            self.stdin_code(state, frame, span);
+            self.stdin_code(state, context, span);
             return;
         }
         if known.as_deref() == Some("/dev/null") {
@@ -83,14 +90,14 @@ impl Walker<'_> {
         if let Some(number) = descriptor {
             let stream = state.streams.get(number);
             let outer = std::mem::replace(&mut state.streams.stdin, stream);
-            self.stdin_code(state, frame, span);
+            self.stdin_code(state, context, span);
             state.streams.stdin = outer;
             return;
         }
         if let Some((value, _)) = self.behind(state, &file.value) {
-            return self.script_file(state, frame, &Operand { value, span: file.span }, span, act);
+            return self.script_file(state, context, &Operand { value, span: file.span }, span, act);
         }
-        if self.written_script(state, frame, &file.value, span, act) {
+        if self.written_script(state, context, &file.value, span, act) {
             return;
         }
         let in_part = || self.below_made(state, &file.value, act);
@@ -99,25 +106,25 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, detail, span);
             return;
         };
-        self.file_at(state, frame, &path, span, act);
+        self.file_at(state, context, &path, span, act);
     }
 
     /// Walks a file of the world as shell code.
     #[inline(never)]
-    pub fn file_at(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) {
+    pub fn file_at(&mut self, state: &mut State, context: &Context, path: &str, span: Span, act: Option<usize>) {
         if self.is_fetched(path) {
-            self.opaque(frame.fetched_code(), "the command runs a script that it downloads", span);
+            self.opaque(context.fetched_code(), "the command runs a script that it downloads", span);
             return;
         }
         match self.inquiry.file(path) {
             Some(FileFacts::Text { bytes, digest }) => {
                 self.facts.scripts.insert(path.to_owned(), *digest);
-                self.script_bytes(state, frame, path, bytes, span, act);
+                self.script_bytes(state, context, path, bytes, span, act);
             }
             Some(FileFacts::Missing) => {
-                self.not_there(state, frame, path, span, act);
+                self.not_there(state, context, path, span, act);
             }
-            Some(FileFacts::TooLarge) => self.unread_script(frame, path, span),
+            Some(FileFacts::TooLarge) => self.unread_script(context, path, span),
             Some(FileFacts::Unreadable) | None => {
                 self.opaque(OpaqueReason::Script, format!("{path} cannot be read"), span);
             }
@@ -126,11 +133,11 @@ impl Walker<'_> {
 
     /// A file that is not there until the line brings it: in a copy of a directory, or out of an archive. `false`: the
     /// line does not.
-    fn not_there(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) -> bool {
+    fn not_there(&mut self, state: &mut State, context: &Context, path: &str, span: Span, act: Option<usize>) -> bool {
         let origins = self.origins(path);
         for origin in &origins {
             match self.inquiry.file(origin) {
-                Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, origin, bytes, span, act),
+                Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, context, origin, bytes, span, act),
                 _ => self.opaque(OpaqueReason::Script, format!("{origin} cannot be read"), span),
             }
         }
@@ -146,7 +153,7 @@ impl Walker<'_> {
     pub fn written_script(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         file: &Value,
         span: Span,
         act: Option<usize>,
@@ -159,26 +166,26 @@ impl Walker<'_> {
         for sink in &written.contents {
             let Some(sink) = self.sinks.get(*sink).cloned() else { continue };
             older |= sink.older;
-            let mut frame = self.script_frame(frame, &path, span);
+            let mut context = self.script_context(context, &path, span);
             if sink.decoded {
-                frame.disguise = Some(Disguise::Encoding);
+                context.disguise = Some(Disguise::Encoding);
             }
             if !self.may_include(span) {
                 return true;
             }
             match sink.text.known() {
-                Some(text) => self.script_text(state, &frame, &text, act),
+                Some(text) => self.script_text(state, &context, &text, act),
                 None if is_unread(&sink.text) && !sink.taint.has(Taint::FETCHED) => {
                     self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
                 }
                 None if let Some(files) = sink.files().filter(|files| self.are_read(files)) => {
-                    files.iter().for_each(|path| self.file_at(state, &frame, path, span, act));
+                    files.iter().for_each(|path| self.file_at(state, &context, path, span, act));
                 }
-                None => self.read_value(state, &frame, &sink.text, span),
+                None => self.read_value(state, &context, &sink.text, span),
             }
         }
         for path in &written.copies {
-            self.file_at(state, frame, path, span, act);
+            self.file_at(state, context, path, span, act);
         }
         !older
     }
@@ -204,17 +211,17 @@ impl Walker<'_> {
     pub fn script_bytes(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         path: &str,
         bytes: &[u8],
         span: Span,
         act: Option<usize>,
     ) {
         let call = format!("file {path}");
-        let mut inner = self.script_frame(frame, path, span);
+        let mut inner = self.script_context(context, path, span);
         if inner.is_called(&call) {
-            if frame.beside && !frame.under_condition {
-                self.fork_bomb(state, frame, path, span);
+            if context.beside && !context.under_condition {
+                self.fork_bomb(state, context, path, span);
             }
             return;
         }
@@ -235,25 +242,32 @@ impl Walker<'_> {
 
     /// Walks the text of a script as what its first line says it is.
     #[inline(never)]
-    pub fn script_text(&mut self, state: &mut State, frame: &Frame, text: &str, act: Option<usize>) {
+    pub fn script_text(&mut self, state: &mut State, context: &Context, text: &str, act: Option<usize>) {
         match interpreter(text) {
             Some(name) if !self.is_shell_name(&name) => {
                 let language = self.language(&name);
-                self.foreign(state, frame, None, &language, &Value::text(text), frame.spans.map(Span::default()));
+                self.embedded_code(
+                    state,
+                    context,
+                    None,
+                    &language,
+                    &Value::text(text),
+                    context.spans.map(Span::default()),
+                );
                 self.add_code(act, &language, Value::text(text));
             }
             Some(name) => {
                 let dialect = dialect(&name, &name);
-                self.numbered_text(state, &frame.reading(dialect), text);
+                self.numbered_text(state, &context.reading(dialect), text);
             }
-            None => self.numbered_text(state, frame, text),
+            None => self.numbered_text(state, context, text),
         }
     }
 
     /// Walks the text of a script as shell code whose lines are counted.
-    fn numbered_text(&mut self, state: &mut State, frame: &Frame, text: &str) {
-        self.next_numbered = Numbered::of(frame, text).map(Rc::new);
-        self.text(state, frame, text);
+    fn numbered_text(&mut self, state: &mut State, context: &Context, text: &str) {
+        self.next_numbered = Numbered::of(context, text).map(Rc::new);
+        self.text(state, context, text);
         self.next_numbered = None;
     }
 
@@ -263,7 +277,7 @@ impl Walker<'_> {
     pub fn executable(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         act: usize,
         path: &str,
         args: &[Field],
@@ -278,22 +292,22 @@ impl Walker<'_> {
             value = behind;
         }
         let path = &*value.rough().into_owned();
-        let frame = Frame { dialect: Dialect::Bash, ..frame.clone() };
-        if self.written_script(&mut child, &frame, &value, span, Some(act)) {
+        let context = Context { dialect: Dialect::Bash, ..context.clone() };
+        if self.written_script(&mut child, &context, &value, span, Some(act)) {
             return;
         }
         let is_absolute = path.starts_with('/');
         let Some(path) = absolute(state, path) else { return };
         if self.is_fetched(&path) {
             let detail = "the command runs a program that it downloads";
-            self.opaque(frame.fetched_code(), detail, span);
+            self.opaque(context.fetched_code(), detail, span);
             return;
         }
         let file = self.inquiry.file(&path);
         if let Some(FileFacts::Text { digest, .. }) = file {
             self.facts.scripts.insert(path.clone(), *digest);
         }
-        if matches!(file, Some(FileFacts::Missing)) && self.not_there(&mut child, &frame, &path, span, Some(act)) {
+        if matches!(file, Some(FileFacts::Missing)) && self.not_there(&mut child, &context, &path, span, Some(act)) {
             return;
         }
         // What lies among temporary files is nobody's program until something puts it there.
@@ -310,10 +324,10 @@ impl Walker<'_> {
             // A binary says nothing here; its name is judged.
             Some(FileFacts::Text { bytes, .. }) if is_binary(bytes) => {}
             Some(FileFacts::Text { bytes, .. }) => {
-                self.script_bytes(&mut child, &frame, &path, bytes, span, Some(act));
+                self.script_bytes(&mut child, &context, &path, bytes, span, Some(act));
                 self.end_of_shell(&mut child);
             }
-            Some(FileFacts::TooLarge) => self.unread_script(&frame, &path, span),
+            Some(FileFacts::TooLarge) => self.unread_script(&context, &path, span),
             Some(FileFacts::Missing | FileFacts::Unreadable) | None => {}
         }
     }
@@ -326,8 +340,8 @@ impl Walker<'_> {
     }
 
     /// A script that is longer than what is read: worse as root.
-    fn unread_script(&mut self, frame: &Frame, path: &str, span: Span) {
-        let why = if frame.root { OpaqueReason::Limit } else { OpaqueReason::Script };
+    fn unread_script(&mut self, context: &Context, path: &str, span: Span) {
+        let why = if context.root { OpaqueReason::Limit } else { OpaqueReason::Script };
         self.opaque(why, format!("{path} is too large to analyse"), span);
     }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::act::{Code, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::{Arg, CodeFrom, CodeSource};
 use super::builtins::within;
-use super::enclosing::{Frame, Spans};
+use super::enclosing::{Context, Spans};
 use super::indirection::unpacked::is_unread;
 use super::program::is_shell;
 use super::redirect::absolute;
@@ -18,10 +18,10 @@ use crate::judge::syntax::tree::{Dialect, Span};
 impl Walker<'_> {
     /// How spans in a text map onto the command, when the text stands there as it is.
     #[inline(never)]
-    pub fn spans_of(&self, frame: &Frame, span: Span, text: &Value) -> Spans {
+    pub fn spans_of(&self, context: &Context, span: Span, text: &Value) -> Spans {
         let at = Spans::At(span);
         let (Request::Line(line), Some(text), Spans::Same | Spans::Shifted(_)) =
-            (&self.invocation.request, text.known(), frame.spans)
+            (&self.invocation.request, text.known(), context.spans)
         else {
             return at;
         };
@@ -41,7 +41,7 @@ impl Walker<'_> {
     pub fn code_source(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         act: usize,
         (name, _path): (&str, Option<&str>),
         source: &CodeSource,
@@ -49,7 +49,7 @@ impl Walker<'_> {
         span: Span,
     ) {
         if !is_shell(&source.language) {
-            self.other_code(state, frame, act, source, span);
+            self.other_code(state, context, act, source, span);
             if let CodeFrom::Script(file) = &source.from
                 && let Some(path) = file.value.known()
                 && let Some(script) = path.rsplit('/').next()
@@ -57,12 +57,12 @@ impl Walker<'_> {
                 let child = state.child(env);
                 let word = |operand: &Operand| Arg::word(operand.value.clone(), operand.span);
                 let words: Vec<Arg> = source.positional.iter().map(word).collect();
-                self.stands_for(&child, frame, name, script, &words, span);
+                self.stands_for(&child, context, name, script, &words, span);
             }
             return;
         }
         let mut child = state.child(env);
-        let mut inside = within(frame, name);
+        let mut inside = within(context, name);
         inside.dialect = dialect(name, &source.language);
         self.startup(&mut child, &inside, span);
         let mut positional = source.positional.iter().map(|operand| operand.value.clone());
@@ -70,7 +70,7 @@ impl Walker<'_> {
             CodeFrom::Inline(value, at) => {
                 child.zero = positional.next().unwrap_or_else(|| Value::text(name));
                 child.positional = Rc::new(positional.collect());
-                inside.spans = self.spans_of(frame, *at, value);
+                inside.spans = self.spans_of(context, *at, value);
                 self.read_value(&mut child, &inside, value, *at);
             }
             CodeFrom::Script(file) => {
@@ -89,8 +89,8 @@ impl Walker<'_> {
 
     /// The file that a shell reads before anything else, where the line names it.
     #[inline(never)]
-    fn startup(&mut self, state: &mut State, frame: &Frame, span: Span) {
-        let name = if frame.dialect == Dialect::Sh { "ENV" } else { "BASH_ENV" };
+    fn startup(&mut self, state: &mut State, context: &Context, span: Span) {
+        let name = if context.dialect == Dialect::Sh { "ENV" } else { "BASH_ENV" };
         let file = state.variable(name).and_then(|variable| match variable.values.first() {
             Some(Bound::Scalar(value)) => Some(value.clone()),
             _ => None,
@@ -100,27 +100,27 @@ impl Walker<'_> {
             if name == "ENV"
                 && let Some(text) = value.known_text().filter(|text| text.contains(['$', '`']))
             {
-                self.embedded(state, &frame.elsewhere(span), &text);
+                self.embedded(state, &context.elsewhere(span), &text);
                 return;
             }
-            self.script_file(state, frame, &Operand { value, span }, span, None);
+            self.script_file(state, context, &Operand { value, span }, span, None);
         }
     }
 
     /// A shell that reads its commands from standard input.
     #[inline(never)]
-    pub fn stdin_code(&mut self, state: &mut State, frame: &Frame, span: Span) {
+    pub fn stdin_code(&mut self, state: &mut State, context: &Context, span: Span) {
         let stdin = std::mem::replace(&mut state.streams.stdin, Stream::Nothing);
         match stdin {
             // Whoever sits there types it.
             Stream::Inherited => state.streams.stdin = Stream::Inherited,
             Stream::Nothing => {}
-            Stream::File(operand, _) => self.script_file(state, frame, &operand, span, None),
+            Stream::File(operand, _) => self.script_file(state, context, &operand, span, None),
             other => {
                 if let Some(files) = self.files_that_come_in(&other).filter(|files| self.are_read(files)) {
                     for path in files {
                         let file = Operand { value: Value::text(path), span };
-                        self.script_file(state, frame, &file, span, None);
+                        self.script_file(state, context, &file, span, None);
                     }
                     return;
                 }
@@ -128,16 +128,16 @@ impl Walker<'_> {
                 let (text, taint, decoded) = self.stdin_of(state);
                 state.streams.stdin = Stream::Nothing;
                 let fetched = taint.and(text.taint());
-                let mut frame = frame.elsewhere(span);
+                let mut context = context.elsewhere(span);
                 if decoded {
-                    frame.disguise = Some(Disguise::Encoding);
+                    context.disguise = Some(Disguise::Encoding);
                 }
-                let foreign = |taint: Taint| taint.has(Taint::FETCHED) || taint.has(Taint::DECODED);
+                let of_stranger = |taint: Taint| taint.has(Taint::FETCHED) || taint.has(Taint::DECODED);
                 // Of code that itself is known to come from elsewhere, reading it says so.
-                if text.is_dynamic() && foreign(fetched) && !foreign(text.taint()) {
-                    self.opaque(frame.fetched_code(), "the command runs code that it downloads or decodes", span);
+                if text.is_dynamic() && of_stranger(fetched) && !of_stranger(text.taint()) {
+                    self.opaque(context.fetched_code(), "the command runs code that it downloads or decodes", span);
                 }
-                self.read_value(state, &frame, &text, span);
+                self.read_value(state, &context, &text, span);
             }
         }
     }
@@ -162,7 +162,7 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    fn other_code(&mut self, state: &State, frame: &Frame, act: usize, source: &CodeSource, span: Span) {
+    fn other_code(&mut self, state: &State, context: &Context, act: usize, source: &CodeSource, span: Span) {
         let text = match &source.from {
             CodeFrom::Inline(value, _) => match self.windows_code(state, act, source) {
                 Some(text) => text,
@@ -188,13 +188,13 @@ impl Walker<'_> {
                     {
                         for path in files {
                             let file = Operand { value: Value::text(path), span };
-                            self.foreign_file(state, frame, &source.language, &file, span);
+                            self.embedded_file(state, context, &source.language, &file, span);
                         }
                         return;
                     }
                     match self.content_of(state, &file.value) {
                         Some(text) => text,
-                        None => return self.code_file(state, frame, &source.language, file, span),
+                        None => return self.code_file(state, context, &source.language, file, span),
                     }
                 }
             }
@@ -202,12 +202,12 @@ impl Walker<'_> {
                 Stream::Inherited | Stream::Nothing => return,
                 Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
                     let file = Operand::clone(operand);
-                    return self.code_file(state, frame, &source.language, &file, span);
+                    return self.code_file(state, context, &source.language, &file, span);
                 }
                 stream if let Some(files) = self.files_that_come_in(stream) => {
                     for path in files {
                         let file = Operand { value: Value::text(path), span };
-                        self.code_file(state, frame, &source.language, &file, span);
+                        self.code_file(state, context, &source.language, &file, span);
                     }
                     return;
                 }
@@ -220,16 +220,16 @@ impl Walker<'_> {
             return;
         }
         if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
-            let detail = format!("the command runs {} code that it downloads or decodes", source.language);
-            self.opaque(frame.fetched_code(), detail, span);
+            let detail = format!("{} the command runs code that it downloads or decodes", source.language);
+            self.opaque(context.fetched_code(), detail, span);
         }
-        self.foreign(state, frame, Some(act), &source.language, &text, span);
+        self.embedded_code(state, context, Some(act), &source.language, &text, span);
         self.add_code(Some(act), &source.language, text);
     }
 
     /// Code in a file that the line did not write.
     #[inline(never)]
-    pub fn code_file(&mut self, state: &State, frame: &Frame, language: &str, file: &Operand, span: Span) {
+    pub fn code_file(&mut self, state: &State, context: &Context, language: &str, file: &Operand, span: Span) {
         let path = file.value.known().and_then(|path| absolute(state, &path));
         let is_unsaid = |piece: &Piece| match piece {
             Piece::Unknown(unknown) => {
@@ -243,7 +243,7 @@ impl Walker<'_> {
         if let Some(path) = &path {
             if self.is_fetched(path) {
                 let detail = format!("the command runs {language} code that it downloads");
-                self.opaque(frame.fetched_code(), detail, span);
+                self.opaque(context.fetched_code(), detail, span);
                 return;
             }
             if self.is_unpacked(path) {
@@ -252,10 +252,10 @@ impl Walker<'_> {
             let copies = self.files.get(path).map(|written| written.copies.clone()).unwrap_or_default();
             for origin in copies.into_iter().chain(self.origins(path)) {
                 let origin = Operand { value: Value::text(origin), span: file.span };
-                self.foreign_file(state, frame, language, &origin, span);
+                self.embedded_file(state, context, language, &origin, span);
             }
         }
-        self.foreign_file(state, frame, language, file, span);
+        self.embedded_file(state, context, language, file, span);
     }
 
     /// Code that cannot be read. Of statements for a database that lie in a file nothing is said.
@@ -288,7 +288,7 @@ pub(super) fn dialect(name: &str, language: &str) -> Dialect {
     }
 }
 
-impl Frame {
+impl Context {
     /// The span of a construct in the command as given.
     pub fn spans_at(&self, span: Span) -> Span {
         match self.spans {

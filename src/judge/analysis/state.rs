@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::env::EnvView;
 use super::map::Map;
 use super::streams::Streams;
@@ -69,7 +69,7 @@ impl Variable {
 pub(super) struct Defined {
     pub name: String,
     pub body: tree::Compound,
-    pub frame: Frame,
+    pub context: Context,
 }
 
 /// The state of one shell.
@@ -113,7 +113,7 @@ pub(super) struct State {
     /// Which of several values is looked at now, by variable.
     pub chosen: BTreeMap<String, usize>,
     /// The environment is another machine's or account's: nothing is known of it.
-    pub foreign: bool,
+    pub elsewhere: bool,
     /// It was started by another shell of the line.
     pub inner: bool,
     /// `set -e`
@@ -281,8 +281,8 @@ impl State {
     }
 
     /// As [`Self::localize`], where a function is running.
-    pub fn localize_if(&mut self, name: &str, frame: &Frame) {
-        if !frame.calls.is_empty() {
+    pub fn localize_if(&mut self, name: &str, context: &Context) {
+        if !context.calls.is_empty() {
             self.localize(name);
         }
     }
@@ -308,7 +308,7 @@ impl State {
             previous: self.previous.clone(),
             streams: self.streams.clone(),
             chosen: self.chosen.clone(),
-            foreign: self.foreign,
+            elsewhere: self.elsewhere,
             inner: true,
             ..Self::default()
         });
@@ -322,7 +322,8 @@ impl State {
     /// The state of a shell on another machine, or of another account: nothing of it is known but what is sent along.
     #[inline(never)]
     pub fn elsewhere(&self, env: &[(String, Value)]) -> Box<Self> {
-        let mut other = Box::new(Self { foreign: true, inner: true, streams: self.streams.clone(), ..Self::default() });
+        let mut other =
+            Box::new(Self { elsewhere: true, inner: true, streams: self.streams.clone(), ..Self::default() });
         for (name, value) in env {
             other.set_scalar(name, value.clone());
         }

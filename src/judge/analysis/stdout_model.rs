@@ -2,7 +2,7 @@
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value, Verb};
 use super::arguments::{self, Arg, Reading};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::of_bytes;
 use super::output::{self, Known};
@@ -50,13 +50,21 @@ impl Walker<'_> {
 
     /// Passes on what a program writes to its standard output.
     #[inline(never)]
-    pub fn wrote(&mut self, state: &State, frame: &Frame, id: usize, name: &str, args: &[Field], reading: &Reading) {
+    pub fn wrote(
+        &mut self,
+        state: &State,
+        context: &Context,
+        id: usize,
+        name: &str,
+        args: &[Field],
+        reading: &Reading,
+    ) {
         let Some(sink) = state.streams.stdout.sink() else {
             self.fed_to_readers(state, id);
             return;
         };
         let known = self
-            .known_output(state, frame, name, args)
+            .known_output(state, context, name, args)
             .or_else(|| search_results::printed(reading).map(|text| Known { text, decoded: false }));
         let taint = self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default();
         let decoded =
@@ -139,7 +147,7 @@ impl Walker<'_> {
 
     /// What a command prints to its standard output, as far as it is known before it runs.
     #[inline(never)]
-    pub fn known_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field]) -> Option<Known> {
+    pub fn known_output(&mut self, state: &State, context: &Context, name: &str, args: &[Field]) -> Option<Known> {
         let values: Vec<&Value> = args.iter().map(|field| &field.value).collect();
         let plain = |text: Value| Known { text, decoded: false };
         if let Some(known) = output::of_builtin(name, &values) {
@@ -162,14 +170,14 @@ impl Walker<'_> {
         prints
             .iter()
             .filter(fits)
-            .find_map(|prints| self.described_output(state, frame, name, prints.what, &values, (&stdin, taint)))
+            .find_map(|prints| self.described_output(state, context, name, prints.what, &values, (&stdin, taint)))
     }
 
     /// What a program prints that is described so.
     fn described_output(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         what: Printed,
         args: &[&Value],
@@ -201,8 +209,10 @@ impl Walker<'_> {
                 text.push_text(&ending(args));
                 line(text)
             }
-            Printed::User if frame.remote.is_none() && !frame.root => line(Value::text(self.invocation.user.as_str())),
-            Printed::Repository if frame.remote.is_none() && !state.foreign => {
+            Printed::User if context.remote.is_none() && !context.root => {
+                line(Value::text(self.invocation.user.as_str()))
+            }
+            Printed::Repository if context.remote.is_none() && !state.elsewhere => {
                 // Where it was told to look somewhere else, that is not followed.
                 let program = self.catalog.program(name)?;
                 let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
@@ -211,6 +221,11 @@ impl Walker<'_> {
                 line(Value::text(self.inquiry.repository(here)?.root.as_str()))
             }
             Printed::Program => self.looked_up(state, args)?,
+            Printed::Path if context.remote.is_none() => {
+                let path = absolute(state, &args.last()?.known()?)?;
+                let there = self.inquiry.path(&path).map(|facts| facts.canonical.clone());
+                line(Value::text(there.unwrap_or(path)))
+            }
             Printed::Names => self.names_listed(state, args)?,
             Printed::SomeLines if stdin.known().is_none() && search_results::listed(stdin).is_some() => {
                 let whole =

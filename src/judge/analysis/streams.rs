@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::act::{ActId, Input, Operand, Output, Taint, Value};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::state::{Build as _, State};
 use crate::judge::syntax::tree::{Command, Script};
 
@@ -115,7 +115,7 @@ pub(super) enum Reads {
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub state: Box<State>,
-    pub frame: Frame,
+    pub context: Context,
     pub reads: Reads,
     pub sink: SinkId,
 }

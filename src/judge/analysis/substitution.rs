@@ -1,7 +1,7 @@
 //! Substitutions: what a command prints into a word, and pipes that stand as file names.
 
 use super::act::{Output, Taint, UnknownReason, Value};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::state::{State, unknown};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
@@ -9,8 +9,8 @@ use crate::judge::syntax::tree::{CommandSubstitution, ProcessSubstitution};
 
 impl Walker<'_> {
     /// Walks a command substitution and says what it comes to.
-    pub fn capture(&mut self, state: &mut State, frame: &Frame, substitution: &CommandSubstitution) -> Value {
-        if !self.enter(depth::SUBSTITUTION, frame.spans.map(substitution.span)) {
+    pub fn capture(&mut self, state: &mut State, context: &Context, substitution: &CommandSubstitution) -> Value {
+        if !self.enter(depth::SUBSTITUTION, context.spans.map(substitution.span)) {
             return unknown(UnknownReason::CommandOutput, Taint::default());
         }
         let sink = self.new_sink();
@@ -19,12 +19,12 @@ impl Walker<'_> {
         let outer_readers = std::mem::take(&mut self.readers);
         if substitution.in_current_shell {
             let outer = std::mem::replace(&mut state.streams.stdout, stdout);
-            self.script(state, frame, &substitution.script);
+            self.script(state, context, &substitution.script);
             state.streams.stdout = outer;
         } else {
             let mut child = state.subshell();
             child.streams.stdout = stdout;
-            self.script(&mut child, frame, &substitution.script);
+            self.script(&mut child, context, &substitution.script);
             self.end_of_shell(&mut child);
         }
         self.leave(depth::SUBSTITUTION);
@@ -36,20 +36,20 @@ impl Walker<'_> {
 
     /// Walks a process substitution; its value is the pipe.
     #[inline(never)]
-    pub fn process(&mut self, state: &mut State, frame: &Frame, substitution: &ProcessSubstitution) -> Value {
+    pub fn process(&mut self, state: &mut State, context: &Context, substitution: &ProcessSubstitution) -> Value {
         let sink = self.new_sink();
         if substitution.direction == '>' {
             self.readers.push((substitution.script.clone(), sink));
             return unknown(UnknownReason::Pipe, Taint::default());
         }
-        if !self.enter(depth::SUBSTITUTION, frame.spans.map(substitution.span)) {
+        if !self.enter(depth::SUBSTITUTION, context.spans.map(substitution.span)) {
             return unknown(UnknownReason::Pipe, Taint::default());
         }
         let outer_pipes = std::mem::take(&mut self.pipes);
         let outer_readers = std::mem::take(&mut self.readers);
         let mut child = state.subshell();
         child.streams.stdout = Stream::Sink(sink, Output::Pipe);
-        self.script(&mut child, frame, &substitution.script);
+        self.script(&mut child, context, &substitution.script);
         self.end_of_shell(&mut child);
         self.leave(depth::SUBSTITUTION);
         self.pipes = outer_pipes;

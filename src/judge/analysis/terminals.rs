@@ -7,7 +7,7 @@
 use super::act::{Act, Flag, Verb};
 use super::arguments::Reading;
 use super::builtins::within;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::analysis::act::Value;
@@ -77,9 +77,17 @@ impl Walker<'_> {
     /// Reads what a program types into a terminal, and says so on the act. Where it is not the session's own, or what is
     /// typed or what was typed before is not known, nothing is said.
     #[inline(never)]
-    pub fn typed(&mut self, frame: &Frame, act: usize, name: &str, described: &Program, reading: &Reading, span: Span) {
+    pub fn typed(
+        &mut self,
+        context: &Context,
+        act: usize,
+        name: &str,
+        described: &Program,
+        reading: &Reading,
+        span: Span,
+    ) {
         let Some(Terminal::Types(_)) = terminal(described, &reading.sub) else { return };
-        if frame.remote.is_some() || reading.dry_run {
+        if context.remote.is_some() || reading.dry_run {
             return;
         }
         let Some(own) = self.facts.acts.get(act).and_then(|act| named(act, name)) else { return };
@@ -96,7 +104,7 @@ impl Walker<'_> {
         if rest.iter().copied().map(length).sum::<usize>() > MAX_TYPED {
             return;
         }
-        let inside = within(frame, name).elsewhere(span);
+        let inside = within(context, name).elsewhere(span);
         let mut state = State::at(Some(cwd));
         state.zero = Value::text("bash");
         let mut screen = Screen::default();
@@ -119,7 +127,7 @@ impl Walker<'_> {
     }
 
     /// Follows what was typed before.
-    fn was_typed(&mut self, state: &mut State, frame: &Frame, screen: &mut Screen, keys: &[Key]) {
+    fn was_typed(&mut self, state: &mut State, context: &Context, screen: &mut Screen, keys: &[Key]) {
         for key in keys {
             let is_shell = screen.is_shell();
             for inside in &mut screen.inside {
@@ -134,7 +142,7 @@ impl Walker<'_> {
                 Key::Edit => screen.edited = true,
                 Key::Enter => {
                     let line = std::mem::take(&mut screen.pending);
-                    let acts = self.ran_there(state, frame, &line);
+                    let acts = self.ran_there(state, context, &line);
                     if std::mem::take(&mut screen.edited) {
                         // Nobody knows what ran, and so not where it left the shell.
                         state.move_to(None);
@@ -148,9 +156,9 @@ impl Walker<'_> {
     }
 
     /// What a line did that ran there: its state stays, the rest is past, and the world tells it.
-    fn ran_there(&mut self, state: &mut State, frame: &Frame, line: &str) -> Vec<Act> {
+    fn ran_there(&mut self, state: &mut State, context: &Context, line: &str) -> Vec<Act> {
         let (sinks, files, links) = (self.sinks.clone(), self.files.clone(), self.links.clone());
-        let acts = self.what_came_before(state, frame, line.as_bytes());
+        let acts = self.what_came_before(state, context, line.as_bytes());
         for (sink, was) in self.sinks.iter_mut().zip(sinks) {
             *sink = was;
         }
@@ -159,7 +167,7 @@ impl Walker<'_> {
     }
 
     /// Reads what is typed now: by the shell, which may stand there whatever was started, and by what else reads it.
-    fn is_typed(&mut self, state: &mut State, frame: &Frame, screen: Screen, keys: &[Key], span: Span) {
+    fn is_typed(&mut self, state: &mut State, context: &Context, screen: Screen, keys: &[Key], span: Span) {
         let opaque = self.facts.opaque.len();
         let is_shell = screen.is_shell();
         let mut lines = screen.pending;
@@ -176,7 +184,7 @@ impl Walker<'_> {
             }
         }
         lines.truncate(whole);
-        self.text(state, frame, &lines);
+        self.text(state, context, &lines);
         self.end_of_shell(state);
         if !is_shell {
             // What is no line of a shell runs nothing in one.
@@ -184,7 +192,7 @@ impl Walker<'_> {
         }
         for mut inside in screen.inside {
             keys.iter().for_each(|key| inside.given.push_str(key.text()));
-            self.foreign(state, frame, None, &inside.language, &Value::text(inside.given), span);
+            self.embedded_code(state, context, None, &inside.language, &Value::text(inside.given), span);
         }
     }
 

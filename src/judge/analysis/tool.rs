@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::act::{Act, Effect, Flag, OpaqueReason, Operand, Taint, Value, Verb};
 use super::command::Lookup;
-use super::enclosing::{Frame, Spans};
+use super::enclosing::{Context, Spans};
 use super::expand::Field;
 use super::state::State;
 use super::walk::Walker;
@@ -24,37 +24,45 @@ impl Walker<'_> {
         if !self.step(span) {
             return;
         }
-        let frame = Frame { spans: Spans::At(span), ..Frame::default() };
+        let context = Context { spans: Spans::At(span), ..Context::default() };
         let flag = |name: &String| Flag { name: name.clone(), value: None, span };
         let flags = call.input.as_object().map(|members| members.keys().map(flag).collect()).unwrap_or_default();
         let verb = Verb::Program { name: call.verb(), path: None };
-        let act = Act { tier: verdict.base, flags, ..self.blank(state, &frame, verb, span) };
+        let act = Act { tier: verdict.base, flags, ..self.blank(state, &context, verb, span) };
         self.emit(state, act);
         let effect = effect_on_path(verdict.kind.as_deref());
         for part in &verdict.parts {
-            self.held_in(state, &frame, &part.what, effect, &part.value, span);
+            self.held_in(state, &context, &part.what, effect, &part.value, span);
         }
     }
 
-    fn held_in(&mut self, state: &mut State, frame: &Frame, what: &Held, on_path: Effect, value: &Json, span: Span) {
+    fn held_in(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        what: &Held,
+        on_path: Effect,
+        value: &Json,
+        span: Span,
+    ) {
         if !self.step(span) {
             return;
         }
         let mut inner = state.child(&[]);
         match (what, value) {
             (_, Json::Null | Json::Bool(_) | Json::Number(_)) => {}
-            (Held::Command, Json::String(text)) => self.text(&mut inner, frame, &reserved::taken_in(text)),
+            (Held::Command, Json::String(text)) => self.text(&mut inner, context, &reserved::taken_in(text)),
             (Held::Command, Json::Array(words)) => {
                 let word = |word: &Json| Field::text(said(word), span);
-                self.run(&mut inner, frame, words.iter().map(word).collect(), Vec::new(), span, Lookup::Programs);
+                self.run(&mut inner, context, words.iter().map(word).collect(), Vec::new(), span, Lookup::Programs);
             }
             (Held::Code(language), Json::String(text)) => {
-                self.foreign(state, frame, None, language, &Value::text(reserved::taken_in(text)), span);
+                self.embedded_code(state, context, None, language, &Value::text(reserved::taken_in(text)), span);
             }
-            (Held::Effect(effect), Json::String(text)) => self.touched(state, frame, *effect, text, span),
-            (Held::Path, Json::String(text)) => self.touched(state, frame, on_path, text, span),
+            (Held::Effect(effect), Json::String(text)) => self.touched(state, context, *effect, text, span),
+            (Held::Path, Json::String(text)) => self.touched(state, context, on_path, text, span),
             (_, Json::Array(elements)) => {
-                elements.iter().for_each(|element| self.held_in(state, frame, what, on_path, element, span));
+                elements.iter().for_each(|element| self.held_in(state, context, what, on_path, element, span));
             }
             (_, Json::Object(_)) => {
                 let detail = "a part of the input that should be a text is an object";
@@ -64,7 +72,7 @@ impl Walker<'_> {
     }
 
     /// An effect on a path or a host. What a URL fetches from this machine is a file that is read.
-    fn touched(&mut self, state: &State, frame: &Frame, effect: Effect, text: &str, span: Span) {
+    fn touched(&mut self, state: &State, context: &Context, effect: Effect, text: &str, span: Span) {
         let file = address::file(text);
         let (text, effect) = match (&file, effect) {
             (Some(path), Effect::Fetch) => (path.as_str(), Effect::Show),
@@ -75,7 +83,7 @@ impl Walker<'_> {
             return;
         }
         let on = vec![Operand { value: Value::text(reserved::taken_in(text)), span }];
-        let id = self.effect(state, frame, effect, on, false, None, span, Taint::default());
+        let id = self.effect(state, context, effect, on, false, None, span, Taint::default());
         // The call's own tier says what it is to fetch.
         if matches!(effect, Effect::Fetch | Effect::Send | Effect::Show | Effect::Load)
             && let Some(act) = self.facts.acts.get_mut(id)

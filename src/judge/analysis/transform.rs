@@ -2,7 +2,7 @@
 
 use super::act::{Piece, Taint, UnknownReason, Value};
 use super::change::{change_case, replace, substring};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::fuel::cost;
 use super::pattern::Pattern;
 use super::state::{Build as _, State, unknown};
@@ -15,11 +15,11 @@ const MAX_PATTERN_TEXT: usize = 4096;
 
 impl Walker<'_> {
     #[inline(never)]
-    pub fn transform(&mut self, state: &mut State, frame: &Frame, value: &Value, operation: &ParameterOp) -> Value {
+    pub fn transform(&mut self, state: &mut State, context: &Context, value: &Value, operation: &ParameterOp) -> Value {
         self.spend(cost::FIELD * 4);
         let changed = match operation {
             ParameterOp::RemovePrefix { longest, pattern } => {
-                let pattern = self.pattern(state, frame, pattern);
+                let pattern = self.pattern(state, context, pattern);
                 short(value).zip(pattern).and_then(|(text, pattern)| {
                     let cut = Pattern::new(&pattern).prefix(&text, *longest)?.unwrap_or(0);
                     let (gone, left) = text.split_at_checked(cut)?;
@@ -27,7 +27,7 @@ impl Walker<'_> {
                 })
             }
             ParameterOp::RemoveSuffix { longest, pattern } => {
-                let pattern = self.pattern(state, frame, pattern);
+                let pattern = self.pattern(state, context, pattern);
                 short(value).zip(pattern).and_then(|(text, pattern)| {
                     let cut = Pattern::new(&pattern).suffix(&text, *longest)?.unwrap_or(text.len());
                     let (left, gone) = text.split_at_checked(cut)?;
@@ -35,8 +35,8 @@ impl Walker<'_> {
                 })
             }
             ParameterOp::Replace { anchor, pattern, replacement } => {
-                let pattern = self.pattern(state, frame, pattern);
-                let replacement = self.single(state, frame, replacement).spelled();
+                let pattern = self.pattern(state, context, pattern);
+                let replacement = self.single(state, context, replacement).spelled();
                 match (short(value), pattern, replacement) {
                     (Some(text), Some(pattern), Some(replacement)) if is_certain(&pattern, &text, &text, true) => {
                         replace(&text, &pattern, &replacement, *anchor)
@@ -45,7 +45,7 @@ impl Walker<'_> {
                 }
             }
             ParameterOp::Case { operator, pattern } => {
-                let pattern = self.pattern(state, frame, pattern);
+                let pattern = self.pattern(state, context, pattern);
                 short(value).zip(pattern).and_then(|(text, pattern)| {
                     // Its letters may be others now.
                     let text = text.replace(is_hole, HOLE.encode_utf8(&mut [0; 4]));
@@ -53,8 +53,8 @@ impl Walker<'_> {
                 })
             }
             ParameterOp::Substring { offset, length } => {
-                let offset = self.arithmetic(state, frame, offset);
-                let length = length.as_ref().map(|length| self.arithmetic(state, frame, length));
+                let offset = self.arithmetic(state, context, offset);
+                let length = length.as_ref().map(|length| self.arithmetic(state, context, length));
                 if value.taint().has(Taint::NAMED) && is_a_hint(offset, length) {
                     return unknown(UnknownReason::Other("the first letters of a variable"), Taint::default());
                 }
@@ -65,7 +65,7 @@ impl Walker<'_> {
                 let text = value.known_text();
                 match (operator, text) {
                     ('P', Some(text)) => {
-                        self.embedded(state, frame, &text);
+                        self.embedded(state, context, &text);
                         (!text.contains(['\\', '$', '`'])).then_some(text)
                     }
                     ('E', Some(text)) => super::decode::escapes(&text),
@@ -77,7 +77,7 @@ impl Walker<'_> {
                 }
             }
             ParameterOp::Other(word) => {
-                self.single(state, frame, word);
+                self.single(state, context, word);
                 None
             }
             _ => None,
@@ -93,7 +93,7 @@ impl Walker<'_> {
     pub fn slice(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         parameter: &Parameter,
         mut values: Vec<Value>,
         offset: &Arithmetic,
@@ -102,8 +102,8 @@ impl Walker<'_> {
         if matches!(parameter.name.as_str(), "@" | "*") {
             values.insert(0, state.zero.clone());
         }
-        let offset = self.arithmetic(state, frame, offset);
-        let length = length.map(|length| self.arithmetic(state, frame, length));
+        let offset = self.arithmetic(state, context, offset);
+        let length = length.map(|length| self.arithmetic(state, context, length));
         let (Some(offset), None | Some(Some(_))) = (offset, length) else {
             let taint = values.iter().fold(Taint::default(), |all, value| all.and(value.taint()));
             return vec![unknown(UnknownReason::Other("a part of a list"), taint)];

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::act::{OpaqueReason, Piece, Taint, Unknown, UnknownReason, Value};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::state::{Bound, Build as _, State};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Span};
@@ -18,7 +18,7 @@ pub(super) struct Trap {
     /// `None` where it is not known.
     signal: Option<String>,
     action: Value,
-    frame: Frame,
+    context: Context,
     span: Span,
     /// The acts that it came to where it was set.
     acts: Range<usize>,
@@ -50,12 +50,12 @@ impl Walker<'_> {
         let names: Vec<String> = HOOKS.iter().flat_map(|name| hooked(name)).chain(traps).collect();
         let names = names.iter().map(String::as_str).chain([NOT_FOUND]);
         for function in names.filter_map(|name| state.functions.get(name)).cloned() {
-            let is_called = match function.frame.dialect {
+            let is_called = match function.context.dialect {
                 Dialect::Zsh => &*function.name != NOT_FOUND,
                 Dialect::Bash | Dialect::Sh => &*function.name == NOT_FOUND,
             };
             if is_called && !self.called.contains(&function.name) {
-                self.compound(&mut state.fork(), &function.frame.perhaps(), &function.body);
+                self.compound(&mut state.fork(), &function.context.perhaps(), &function.body);
             }
         }
     }
@@ -65,7 +65,7 @@ impl Walker<'_> {
     pub fn set_traps(
         &mut self,
         state: &mut State,
-        frame: &Frame,
+        context: &Context,
         action: Option<(&Value, usize)>,
         signals: &[Value],
         span: Span,
@@ -73,15 +73,15 @@ impl Walker<'_> {
         for signal in signals {
             let signal = signal.known().map(|name| plain_name(&name));
             // Where it is set under a condition, what was set before may stay.
-            if !frame.conditional {
+            if !context.conditional {
                 state.traps.retain(|trap| trap.signal != signal || signal.is_none());
             }
             if let Some((action, first)) = action
                 && state.traps.len() < MAX_TRAPS
             {
-                let frame = Frame { conditional: true, ..frame.clone() };
+                let context = Context { conditional: true, ..context.clone() };
                 let acts = first..self.facts.acts.len();
-                state.traps.push(Rc::new(Trap { signal, action: action.clone(), frame, span, acts }));
+                state.traps.push(Rc::new(Trap { signal, action: action.clone(), context, span, acts }));
             }
         }
     }
@@ -113,7 +113,7 @@ impl Walker<'_> {
             if !traps.iter().take(index).any(same) {
                 let mut last = self.fork(state);
                 let second = self.facts.acts.len();
-                self.read_value(&mut last, &trap.frame, &trap.action, trap.span);
+                self.read_value(&mut last, &trap.context, &trap.action, trap.span);
                 self.empty_until_set(state, trap);
                 if trap.acts.end == second {
                     self.forget_repetition(trap.acts.start, second);

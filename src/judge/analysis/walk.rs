@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value, Verb};
 use super::command::Lookup;
-use super::enclosing::{Frame, Spans};
+use super::enclosing::{Context, Spans};
 use super::expand::Field;
 use super::fuel::{cost, of_bytes};
 use super::inquiry::Inquiry;
@@ -59,7 +59,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
     state.zero = Value::text("bash");
     match &invocation.request {
         Request::Argv(argv) => {
-            let (frame, span) = (Frame::default(), argv_span(argv));
+            let (context, span) = (Context::default(), argv_span(argv));
             let mut at = 0;
             let fields: Vec<Field> = argv
                 .iter()
@@ -71,7 +71,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
                     field
                 })
                 .collect();
-            walker.run(&mut state, &frame, fields, Vec::new(), span, Lookup::Programs);
+            walker.run(&mut state, &context, fields, Vec::new(), span, Lookup::Programs);
         }
         // An agent's own files, as its template has it.
         Request::Line(line) if line.envelope.as_deref().is_some_and(|envelope| envelope.is_preparation) => {}
@@ -81,17 +81,17 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
                 Value::text(line.shell.file_name().map_or("bash".into(), |name| name.to_string_lossy()))
             });
             state.positional = Rc::new(positional.collect());
-            let frame = Frame { dialect: line.dialect, ..Frame::default() };
-            walker.as_it_looks(&state, &frame, &line.text);
+            let context = Context { dialect: line.dialect, ..Context::default() };
+            walker.as_displayed(&state, &context, &line.text);
             let first = walker.facts.acts.len();
             walker.sinks.clear();
             walker.files.clear();
             walker.links.clear();
             walker.waiting.clear();
             if !line.before.is_empty() {
-                walker.what_came_before(&mut state, &frame, &line.before);
+                walker.what_came_before(&mut state, &context, &line.before);
             }
-            walker.bytes(&mut state, &frame, &line.text);
+            walker.bytes(&mut state, &context, &line.text);
             if first > 0 {
                 walker.forget_what_is_the_same(first);
             }
@@ -223,7 +223,7 @@ impl<'a> Walker<'a> {
                 ChangeKind::Move => Effect::Move,
             };
             let on = vec![Operand { value: Value::text(change.path.as_str()), span }];
-            self.effect(state, &Frame::default(), effect, on, false, None, span, Taint::default());
+            self.effect(state, &Context::default(), effect, on, false, None, span, Taint::default());
         }
     }
 
@@ -321,21 +321,21 @@ impl<'a> Walker<'a> {
     }
 
     /// Reads and walks a text that was brought in by a construct, in this shell.
-    pub fn text(&mut self, state: &mut State, frame: &Frame, text: &str) {
-        self.bytes(state, frame, text.as_bytes());
+    pub fn text(&mut self, state: &mut State, context: &Context, text: &str) {
+        self.bytes(state, context, text.as_bytes());
     }
 
     /// Reads and walks a text.
-    pub fn bytes(&mut self, state: &mut State, frame: &Frame, text: &[u8]) {
-        if self.reads(frame, text.len()) {
-            self.parsed(state, frame, syntax::parse(text, frame.dialect));
+    pub fn bytes(&mut self, state: &mut State, context: &Context, text: &[u8]) {
+        if self.reads(context, text.len()) {
+            self.parsed(state, context, syntax::parse(text, context.dialect));
         }
     }
 
     /// Reads and walks a text that is known in part, in this shell.
     #[inline(never)]
-    pub fn composed(&mut self, state: &mut State, frame: &Frame, text: &Value) {
-        if !self.reads(frame, text.size()) {
+    pub fn composed(&mut self, state: &mut State, context: &Context, text: &Value) {
+        if !self.reads(context, text.size()) {
             return;
         }
         let mut source = Source::default();
@@ -346,7 +346,7 @@ impl<'a> Walker<'a> {
                 hole => source.push_hole(self.hole(hole)),
             }
         }
-        self.parsed(state, frame, syntax::parse_source(&source, frame.dialect));
+        self.parsed(state, context, syntax::parse_source(&source, context.dialect));
     }
 
     /// What stands for a part in a text that is parsed: unknown, or a glob that was live outside it.
@@ -361,23 +361,23 @@ impl<'a> Walker<'a> {
     }
 
     /// Pays for a text that is read, for its tree, and for taking that apart. `false`: there is no fuel for it.
-    fn reads(&mut self, frame: &Frame, bytes: usize) -> bool {
+    fn reads(&mut self, context: &Context, bytes: usize) -> bool {
         let lasts = self.spend(bytes as u64 / 4);
         if !lasts {
-            self.limit(frame.spans.map(Span::default()), TOO_LARGE);
+            self.limit(context.spans.map(Span::default()), TOO_LARGE);
         }
         lasts
     }
 
-    fn parsed(&mut self, state: &mut State, frame: &Frame, script: Result<Script, ParseError>) {
-        if !self.enter(depth::TEXT, frame.spans.map(Span::default())) {
+    fn parsed(&mut self, state: &mut State, context: &Context, script: Result<Script, ParseError>) {
+        if !self.enter(depth::TEXT, context.spans.map(Span::default())) {
             return;
         }
         let next = self.next_numbered.take();
         let (outer, line) = (std::mem::replace(&mut self.numbered, next), self.line);
         match script {
-            Ok(script) => self.script(state, frame, &script),
-            Err(error) => self.unreadable(frame, &error),
+            Ok(script) => self.script(state, context, &script),
+            Err(error) => self.unreadable(context, &error),
         }
         (self.numbered, self.line) = (outer, line);
         self.leave(depth::TEXT);
@@ -386,9 +386,9 @@ impl<'a> Walker<'a> {
     /// Walks what the shell ran before: its state stays, what it did is past, and handed back. What keeps that state from
     /// being known is still on record.
     #[inline(never)]
-    pub fn what_came_before(&mut self, state: &mut State, frame: &Frame, text: &[u8]) -> Vec<Act> {
+    pub fn what_came_before(&mut self, state: &mut State, context: &Context, text: &[u8]) -> Vec<Act> {
         let (acts, opaque) = (self.facts.acts.len(), self.facts.opaque.len());
-        self.bytes(state, &frame.elsewhere(Span::default()), text);
+        self.bytes(state, &context.elsewhere(Span::default()), text);
         let past = self.facts.acts.split_off(acts);
         self.facts.lines.clear();
         self.builder.take();
@@ -408,9 +408,9 @@ impl<'a> Walker<'a> {
     }
 
     #[inline(never)]
-    fn unreadable(&mut self, frame: &Frame, error: &ParseError) {
+    fn unreadable(&mut self, context: &Context, error: &ParseError) {
         let why = if error.kind.is_limit() { OpaqueReason::Limit } else { OpaqueReason::Syntax };
-        let span = frame.spans.map(Span::new(error.at, error.at.saturating_add(1)));
+        let span = context.spans.map(Span::new(error.at, error.at.saturating_add(1)));
         self.opaque(why, error.to_string(), span);
     }
 
@@ -499,18 +499,18 @@ impl<'a> Walker<'a> {
             state.functions.values().filter(|function| !self.called.contains(&function.name)).cloned().collect();
         for function in uncalled {
             let mut child = state.fork();
-            self.compound(&mut child, &function.frame.guarded(), &function.body);
+            self.compound(&mut child, &function.context.guarded(), &function.body);
         }
     }
 }
 
-impl Frame {
-    /// The frame of a text that stands nowhere in the command: all of it is where `span` is.
+impl Context {
+    /// The context of a text that stands nowhere in the command: all of it is where `span` is.
     pub fn elsewhere(&self, span: Span) -> Self {
         Self { spans: Spans::At(span), ..self.clone() }
     }
 
-    /// The frame of a text read by another shell.
+    /// The context of a text read by another shell.
     pub fn reading(&self, dialect: Dialect) -> Self {
         Self { dialect, ..self.clone() }
     }

@@ -6,7 +6,7 @@ use super::act::{Operand, Piece, Taint, UnknownReason, Value};
 use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::command::Lookup;
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::expand::Field;
 use super::redirect::absolute;
 use super::search_results;
@@ -25,7 +25,7 @@ impl Walker<'_> {
     pub fn inner(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         reading: &Reading,
         env: &[(String, Value)],
@@ -43,7 +43,7 @@ impl Walker<'_> {
             if reading.inner.iter().take(index).any(same) {
                 continue;
             }
-            self.inner_command(state, frame, name, reading, inner, env, span);
+            self.inner_command(state, context, name, reading, inner, env, span);
         }
     }
 
@@ -52,14 +52,14 @@ impl Walker<'_> {
     fn inner_command(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         reading: &Reading,
         inner: &InnerCommand,
         env: &[(String, Value)],
         span: Span,
     ) {
-        let mut within = within(frame, name);
+        let mut within = within(context, name);
         within.root |= inner.root;
         if inner.remote.is_some() {
             within.remote.clone_from(&inner.remote);
@@ -94,7 +94,7 @@ impl Walker<'_> {
         // `find` puts what it found where the braces stand and nowhere else.
         let appends = inner.replace.is_none() && !(inner.adds == Added::Found && reading.expression);
         for added in self.rounds_of(reading, inner, added) {
-            self.inner_once(&mut child, frame, &within, inner, (&added, appends), &set, span);
+            self.inner_once(&mut child, context, &within, inner, (&added, appends), &set, span);
         }
     }
 
@@ -123,8 +123,8 @@ impl Walker<'_> {
     fn inner_once(
         &mut self,
         child: &mut State,
-        frame: &Frame,
-        within: &Frame,
+        context: &Context,
+        within: &Context,
         inner: &InnerCommand,
         (added, appends): (&[Value], bool),
         set: &[(String, Value)],
@@ -170,7 +170,7 @@ impl Walker<'_> {
                 let mut positional = inner.positional.iter().map(|operand| operand.value.clone());
                 child.zero = positional.next().unwrap_or_else(|| Value::text("sh"));
                 child.positional = Rc::new(positional.collect());
-                within.spans = self.spans_of(frame, *at, &line);
+                within.spans = self.spans_of(context, *at, &line);
                 within.dialect = Dialect::Bash;
                 self.read_value(&mut child, &within, &line, *at);
                 self.end_of_shell(&mut child);
@@ -205,7 +205,7 @@ impl Walker<'_> {
     fn listed(
         &mut self,
         child: &mut State,
-        frame: &Frame,
+        context: &Context,
         reading: &Reading,
         inner: &InnerCommand,
         span: Span,
@@ -230,20 +230,20 @@ impl Walker<'_> {
         let positional = inner.positional.iter().map(|operand| operand.value.clone()).collect();
         child.positional = Rc::new(positional);
         child.streams.stdin = Stream::Nothing;
-        let frame = frame.elsewhere(span);
+        let context = context.elsewhere(span);
         for value in values {
             if command.is_empty() {
-                self.read_value(&mut child.fork(), &frame, &value, span);
+                self.read_value(&mut child.fork(), &context, &value, span);
                 continue;
             }
             // A shell reads the words again, unless an option quotes them; it is taken both ways.
             let text = substituted(&line, &value);
             let both = quoted != line;
-            if !both || text.known().is_none_or(|text| syntax::parse(text.as_bytes(), frame.dialect).is_ok()) {
-                self.read_value(&mut child.fork(), &frame, &text, span);
+            if !both || text.known().is_none_or(|text| syntax::parse(text.as_bytes(), context.dialect).is_ok()) {
+                self.read_value(&mut child.fork(), &context, &text, span);
             }
             if both && !one_line {
-                self.read_value(&mut child.fork(), &frame, &substituted(&quoted, &value), span);
+                self.read_value(&mut child.fork(), &context, &substituted(&quoted, &value), span);
             }
         }
         true

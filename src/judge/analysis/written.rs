@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::{Arg, Derived, Reading};
-use super::enclosing::Frame;
+use super::enclosing::Context;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -42,7 +42,14 @@ fn replacements(act: &Act) -> String {
 impl Walker<'_> {
     /// Remembers what a program wrote to the files that it names.
     #[inline(never)]
-    pub fn written_by(&mut self, state: &State, frame: &Frame, derived: &Derived, reading: &Reading, parent: usize) {
+    pub fn written_by(
+        &mut self,
+        state: &State,
+        context: &Context,
+        derived: &Derived,
+        reading: &Reading,
+        parent: usize,
+    ) {
         if reading.compiles {
             return;
         }
@@ -101,7 +108,7 @@ impl Walker<'_> {
                     Some(text) => text,
                     None => {
                         for target in &derived.on {
-                            self.copied(state, frame, source, &target.value);
+                            self.copied(state, context, source, &target.value);
                         }
                         return;
                     }
@@ -110,10 +117,10 @@ impl Walker<'_> {
             // Several go into a directory.
             sources if files_are_copied && sources.iter().any(|source| self.content_of(state, source).is_none()) => {
                 for target in &derived.on {
-                    let mut frame = frame.clone();
+                    let mut context = context.clone();
                     for source in sources {
-                        self.copied(state, &frame, source, &target.value);
-                        frame.conditional = true;
+                        self.copied(state, &context, source, &target.value);
+                        context.conditional = true;
                     }
                 }
                 return;
@@ -130,7 +137,7 @@ impl Walker<'_> {
             for target in &derived.on {
                 let word = |text: &str| Arg::word(Value::text(text), target.span);
                 let words = [word("-s"), word("0"), Arg::of(target)];
-                self.stands_for(state, frame, ":", "truncate", &words, target.span);
+                self.stands_for(state, context, ":", "truncate", &words, target.span);
             }
         }
         // Into a directory it goes by its own name.
@@ -147,7 +154,7 @@ impl Walker<'_> {
                 place.push_text(name);
             }
             if let Some(key) = self.file_key(state, &place) {
-                let sink = self.file_sink(frame, key, derived.effect == Effect::Append);
+                let sink = self.file_sink(context, key, derived.effect == Effect::Append);
                 if let Some(sink) = self.sinks.get_mut(sink) {
                     sink.write(&text, taint, false);
                     sink.older |= edits.is_some();

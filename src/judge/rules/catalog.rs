@@ -5,7 +5,7 @@
 //! expression is compiled when it is first needed, and both are then kept. A catalog of ten times the
 //! size answers as fast.
 //!
-//! The files of machine, user and project come in as text. Of those only the outline is taken at first: a file is
+//! The files of machine, user and project come in as text. Of those only the index is taken at first: a file is
 //! read, whole, as soon as a name comes up that it speaks of, and every answer is then the same as if it had been read
 //! at once. Whether a file is right that never came up is not known until [`Catalog::problems`] is asked.
 //!
@@ -54,7 +54,7 @@ pub type At = (usize, usize);
 /// All layers together. Later layers add to earlier ones.
 #[derive(Debug)]
 pub struct Catalog {
-    shelves: Vec<LayerFile>,
+    layer_files: Vec<LayerFile>,
     /// Which description a name leads to. Globs are tried once for each name.
     described: Known<Option<At>>,
     /// The rules for a verb key.
@@ -67,8 +67,13 @@ impl Catalog {
     #[must_use]
     pub fn builtin() -> Self {
         let packed = Packed::new(Cow::Borrowed(BUILTIN), Vec::new());
-        let shelf = LayerFile { layer: Layer::Builtin, file: None, outline: None, read: OnceCell::from(Ok(packed)) };
-        Self { shelves: vec![shelf], described: RefCell::default(), keyed: RefCell::default(), words: OnceCell::new() }
+        let layer_file = LayerFile { layer: Layer::Builtin, file: None, index: None, read: OnceCell::from(Ok(packed)) };
+        Self {
+            layer_files: vec![layer_file],
+            described: RefCell::default(),
+            keyed: RefCell::default(),
+            words: OnceCell::new(),
+        }
     }
 
     /// The built-in files and these, which come in the order of their layers. A file with a problem is left out whole
@@ -84,8 +89,8 @@ impl Catalog {
     /// Takes one more file in, of the layer of the last one or a later one. It is read when something comes up that it
     /// may speak of.
     pub fn add(&mut self, file: PatternFile) {
-        let outline = Index::of(&file.text);
-        self.shelves.push(LayerFile { layer: file.layer, outline, file: Some(file), read: OnceCell::new() });
+        let index = Index::of(&file.text);
+        self.layer_files.push(LayerFile { layer: file.layer, index, file: Some(file), read: OnceCell::new() });
         self.described.borrow_mut().clear();
         self.keyed.borrow_mut().clear();
     }
@@ -94,38 +99,38 @@ impl Catalog {
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         self.all().for_each(drop);
-        let broken = self.shelves.iter().filter_map(|shelf| shelf.read.get()?.as_ref().err());
+        let broken = self.layer_files.iter().filter_map(|layer_file| layer_file.read.get()?.as_ref().err());
         broken.flatten().cloned().collect()
     }
 
     /// A layer's file, read now if it was not.
     fn read(&self, at: usize) -> Option<&Packed> {
-        let shelf = self.shelves.get(at)?;
+        let layer_file = self.layer_files.get(at)?;
         let read = || {
             // Only what is built in has no file, and it is read already.
-            let file = shelf.file.as_ref().ok_or_else(Vec::new)?;
-            let beneath = Beneath { catalog: self, layer: shelf.layer, below: at };
+            let file = layer_file.file.as_ref().ok_or_else(Vec::new)?;
+            let beneath = Beneath { catalog: self, layer: layer_file.layer, below: at };
             let mut contents = source::read(&file.path, &file.text, &beneath)?;
             let examples = std::mem::take(&mut contents.examples);
             let bytes = pack(&contents).map_err(|error| vec![Problem::whole_file(&file.path, &error.to_string())])?;
             Ok(Packed::new(Cow::Owned(bytes), examples))
         };
-        shelf.read.get_or_init(read).as_ref().ok()
+        layer_file.read.get_or_init(read).as_ref().ok()
     }
 
-    /// All files, read, with their shelves.
+    /// All files, read, with their layer_files.
     fn all(&self) -> impl Iterator<Item = (usize, &Packed)> {
-        (0..self.shelves.len()).filter_map(|at| Some((at, self.read(at)?)))
+        (0..self.layer_files.len()).filter_map(|at| Some((at, self.read(at)?)))
     }
 
     /// The files that lists, globs and `*` rules may stand in, read. One that is not read by now has none of them.
     fn open(&self) -> impl DoubleEndedIterator<Item = (usize, &Packed)> {
-        self.open_below(self.shelves.len())
+        self.open_below(self.layer_files.len())
     }
 
     fn open_below(&self, below: usize) -> impl DoubleEndedIterator<Item = (usize, &Packed)> {
-        (0..below).filter_map(|at| match self.shelves.get(at)?.outline {
-            Some(_) => Some((at, self.shelves.get(at)?.packed()?)),
+        (0..below).filter_map(|at| match self.layer_files.get(at)?.index {
+            Some(_) => Some((at, self.layer_files.get(at)?.packed()?)),
             None => Some((at, self.read(at)?)),
         })
     }
@@ -133,13 +138,13 @@ impl Catalog {
     /// Reads the files below this layer that speak of `name`, under any of its spellings.
     fn bring(&self, name: &str, below: usize) {
         for at in 1..below {
-            let Some(shelf) = self.shelves.get(at) else { continue };
-            if shelf.read.get().is_some() {
+            let Some(layer_file) = self.layer_files.get(at) else { continue };
+            if layer_file.read.get().is_some() {
                 continue;
             }
             let program = self.find_program(name, at).and_then(|place| self.at(place));
             let same = program.iter().flat_map(|(_, program)| program.spellings(name));
-            if shelf.may_speak_of(std::iter::once(name).chain(same)) {
+            if layer_file.may_speak_of(std::iter::once(name).chain(same)) {
                 let _ = self.read(at);
             }
         }
@@ -154,8 +159,8 @@ impl Catalog {
     fn described(&self, name: &str) -> Option<(Layer, &Program)> {
         let known = self.described.borrow().get(name).copied();
         let place = known.unwrap_or_else(|| {
-            self.bring(name, self.shelves.len());
-            let place = self.find_program(name, self.shelves.len());
+            self.bring(name, self.layer_files.len());
+            let place = self.find_program(name, self.layer_files.len());
             keep(&self.described, name, place);
             place
         });
@@ -163,8 +168,8 @@ impl Catalog {
     }
 
     fn at(&self, (at, number): At) -> Option<(Layer, &Program)> {
-        let shelf = self.shelves.get(at)?;
-        Some((shelf.layer, shelf.packed()?.program(number)?))
+        let layer_file = self.layer_files.get(at)?;
+        Some((layer_file.layer, layer_file.packed()?.program(number)?))
     }
 
     /// Where the program of this name is described among the files below a layer that are read.
@@ -184,7 +189,7 @@ impl Catalog {
     fn decoded(&self, places: Rc<[At]>, may: impl Fn(&At) -> bool) -> impl Iterator<Item = &Rule> {
         (0..places.len()).filter_map(move |place| {
             let (at, number) = *places.get(place).filter(|place| may(place))?;
-            self.shelves.get(at)?.packed()?.rule(number)
+            self.layer_files.get(at)?.packed()?.rule(number)
         })
     }
 
@@ -192,7 +197,7 @@ impl Catalog {
     fn places<'a>(&'a self, key: &'a str) -> Rc<[At]> {
         let known = self.keyed.borrow().get(key).cloned();
         known.unwrap_or_else(|| {
-            self.bring(key, self.shelves.len());
+            self.bring(key, self.layer_files.len());
             let of = |(at, packed): (usize, &'a Packed)| packed.blob.rules_for(key).map(move |number| (at, number));
             let places: Rc<[_]> = self.open().flat_map(of).collect();
             keep(&self.keyed, key, places.clone());
@@ -209,7 +214,7 @@ impl Catalog {
         sub: Option<&'a str>,
     ) -> impl Iterator<Item = &'a Rule> + 'a {
         let may = move |(at, number): &At| {
-            let packed = self.shelves.get(*at).and_then(LayerFile::packed);
+            let packed = self.layer_files.get(*at).and_then(LayerFile::packed);
             packed.is_none_or(|packed| packed.blob.may_match(*number, have, sub))
         };
         self.decoded(self.places(key), may)
@@ -221,7 +226,7 @@ impl Catalog {
             file.blob.any_rules(have).map(move |number| (at, number))
         }
         let may = |(at, number): &At| {
-            let packed = self.shelves.get(*at).and_then(LayerFile::packed);
+            let packed = self.layer_files.get(*at).and_then(LayerFile::packed);
             packed.and_then(|packed| packed.rule(*number)).is_some_and(&may)
         };
         self.open().flat_map(|file| of(file, have)).filter(may).collect()
@@ -240,7 +245,7 @@ impl Catalog {
     /// Every entry for a tool, layer by layer.
     pub fn tools(&self) -> impl Iterator<Item = (Layer, &Tool)> + '_ {
         self.all().flat_map(|(at, file)| {
-            let layer = self.shelves.get(at).map_or(Layer::Project, |shelf| shelf.layer);
+            let layer = self.layer_files.get(at).map_or(Layer::Project, |layer_file| layer_file.layer);
             file.tools().map(move |tool| (layer, tool))
         })
     }
@@ -251,7 +256,7 @@ impl Catalog {
         names: impl Iterator<Item = &'n str> + Clone,
     ) -> impl Iterator<Item = (Layer, &'a Tool)> {
         self.all().flat_map(move |(at, file)| {
-            let layer = self.shelves.get(at).map_or(Layer::Project, |shelf| shelf.layer);
+            let layer = self.layer_files.get(at).map_or(Layer::Project, |layer_file| layer_file.layer);
             let numbers = file.blob.tools_named(names.clone());
             numbers.into_iter().filter_map(move |number| Some((layer, file.tool(number)?)))
         })
@@ -261,7 +266,11 @@ impl Catalog {
     #[must_use]
     pub fn support(&self) -> Vec<Support> {
         // The build script reads back what it packs; where the bytes are damaged, these are asked about like any other.
-        self.shelves.first().and_then(LayerFile::packed).and_then(|file| file.blob.support().ok()).unwrap_or_default()
+        self.layer_files
+            .first()
+            .and_then(LayerFile::packed)
+            .and_then(|file| file.blob.support().ok())
+            .unwrap_or_default()
     }
 
     /// The words that tools are guessed at by.
@@ -280,14 +289,14 @@ impl Catalog {
     /// Where the rule of this id comes from: the layer, and the file if it is not built in.
     #[must_use]
     pub fn origin(&self, id: &str) -> Option<(Layer, Option<&str>)> {
-        self.origin_below(id, self.shelves.len())
+        self.origin_below(id, self.layer_files.len())
     }
 
     fn origin_below(&self, id: &str, below: usize) -> Option<(Layer, Option<&str>)> {
         let has = |file: &Packed| file.blob.rule_named(id).is_some() || file.tools().any(|tool| tool.id == id);
         let at = (0..below).find(|at| self.read(*at).is_some_and(has))?;
-        let shelf = self.shelves.get(at)?;
-        Some((shelf.layer, shelf.file.as_ref().map(|file| file.path.as_str())))
+        let layer_file = self.layer_files.get(at)?;
+        Some((layer_file.layer, layer_file.file.as_ref().map(|file| file.path.as_str())))
     }
 
     /// Every rule, layer by layer.

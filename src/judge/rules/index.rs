@@ -1,10 +1,10 @@
 //! What a pattern file speaks of, seen at a glance: the names that its programs and rules are found by.
 //!
-//! A user's files are read anew at every start, and most of them say nothing of the command at hand. The outline is
+//! A user's files are read anew at every start, and most of them say nothing of the command at hand. The index is
 //! worth a small part of reading a file, and tells whether the file has to be read at all.
 //!
 //! It names too much rather than too little: where a file is written in a way that this module does not surely
-//! understand, or speaks of more than named programs and effects, there is no outline, and the file is read. What may
+//! understand, or speaks of more than named programs and effects, there is no index, and the file is read. What may
 //! not enter: judging whether a file is right. That is found out when it is read.
 
 use std::collections::HashSet;
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_concerns_every_command_or_is_written_in_an_unusual_way_gives_no_outline() {
+    fn what_concerns_every_command_or_is_written_in_an_unusual_way_gives_no_index() {
         for body in [
             "[[paths]]\nclass = 'secret'\nglobs = ['x']\n",
             "[[hosts]]\nclass = 'known'\nnames = ['x']\n",
@@ -331,8 +331,8 @@ mod tests {
                 text.push_str(&format!("[[{table}]]\nreason = {value}\n{key} = {program}\nextra = {value}\n"));
             }
             let table: Option<toml::Table> = toml::from_str(&text).ok();
-            let outline = Index::of(&text);
-            if let (Some(table), Some(outline)) = (table, outline) {
+            let index = Index::of(&text);
+            if let (Some(table), Some(index)) = (table, index) {
                 for (list, key) in [("rule", "program"), ("program", "name")] {
                     for entry in table.get(list).and_then(|list| list.as_array()).into_iter().flatten() {
                         let named = &entry[key];
@@ -340,7 +340,7 @@ mod tests {
                             Some(names) => names.iter().filter_map(|name| name.as_str()).collect(),
                             None => named.as_str().into_iter().collect(),
                         };
-                        prop_assert!(!names.is_empty() && names.iter().all(|name| outline.has(name)), "{text}");
+                        prop_assert!(!names.is_empty() && names.iter().all(|name| index.has(name)), "{text}");
                     }
                 }
             }
@@ -355,21 +355,21 @@ mod tests {
     #[test]
     fn the_built_in_files_lose_no_name() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../patterns");
-        let (mut outlined, mut all) = (0, 0);
+        let (mut indexed, mut all) = (0, 0);
         for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             let Some("toml") = file.extension().and_then(|end| end.to_str()) else { continue };
             let text = std::fs::read_to_string(&file).unwrap();
             all += 1;
-            let (Some(outline), Ok(contents)) = (Index::of(&text), read("x", &text, &Nothing)) else { continue };
-            outlined += 1;
+            let (Some(index), Ok(contents)) = (Index::of(&text), read("x", &text, &Nothing)) else { continue };
+            indexed += 1;
             let verbs = contents.rules.iter().flat_map(|rule| &rule.when.verbs);
             let names = contents.programs.iter().flat_map(|program| &program.names);
             // A rule's other spellings are found by way of the program's description.
-            assert!(names.clone().all(|name| outline.has(name)), "{file:?}");
+            assert!(names.clone().all(|name| index.has(name)), "{file:?}");
             for verb in verbs.filter(|verb| !names.clone().any(|name| name == *verb)) {
-                assert!(outline.has(verb), "{file:?}: {verb}");
+                assert!(index.has(verb), "{file:?}: {verb}");
             }
         }
-        assert!(outlined * 3 > all, "only {outlined} of {all} files have an outline");
+        assert!(indexed * 3 > all, "only {indexed} of {all} files have an index");
     }
 }

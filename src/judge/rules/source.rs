@@ -134,6 +134,10 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
         for console in &shape.consoles {
             programs::add_consoles(console, &mut vocabulary, &mut contents.programs);
         }
+        for reads in &shape.reads {
+            let added = programs::add_reads(*place, reads, &mut vocabulary, &mut contents.programs);
+            problems.extend(added.err());
+        }
     }
     let mut ids = HashMap::new();
     for (place, shape) in &shapes {

@@ -95,7 +95,7 @@ impl Queue {
     ///
     /// # Errors
     /// The directory cannot be made.
-    pub fn bell(&self, id: &str) -> Result<PathBuf, StoreError> {
+    pub fn wakeup_path(&self, id: &str) -> Result<PathBuf, StoreError> {
         let folder = self.paths.folder().join("queue");
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         made.map_err(|error| StoreError::from_io(&folder, error))?;
@@ -197,18 +197,18 @@ impl Queue {
                 ])?;
             Ok(Filed::Waits { id, twins })
         })
-        .inspect(|_| self.take_down_bells())
+        .inspect(|_| self.remove_wakeups())
     }
 
     /// Removes what those left who were killed while they waited.
-    fn take_down_bells(&self) {
-        let Ok(bells) = std::fs::read_dir(self.paths.folder().join("queue")) else { return };
-        for bell in bells.flatten() {
-            let id = bell.file_name();
+    fn remove_wakeups(&self) {
+        let Ok(wakeups) = std::fs::read_dir(self.paths.folder().join("queue")) else { return };
+        for wakeup in wakeups.flatten() {
+            let id = wakeup.file_name();
             let open =
                 id.to_str().map(|id| self.find(id).is_ok_and(|found| found.is_some_and(|one| one.state.is_open())));
             if open == Some(false) {
-                let _ = std::fs::remove_file(bell.path());
+                let _ = std::fs::remove_file(wakeup.path());
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::queue::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, person, req
 const TWO: &str = "[approvals]\ntier_3 = 2\n";
 
 /// A home with this configuration, and approvers with an SSH key each.
-fn house(config: &str, approvers: &[&str]) -> Home {
+fn home_with(config: &str, approvers: &[&str]) -> Home {
     let home = home();
     let own = home.path("home/.config/guard");
     fs::create_dir_all(&own).unwrap();
@@ -74,7 +74,7 @@ fn says(screen: &str, words: &str) {
 
 #[test]
 fn two_sign_and_the_record_names_both() {
-    let home = house(TWO, &["ada", "bob"]);
+    let home = home_with(TWO, &["ada", "bob"]);
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
     says(&home.prints(&["pending"], 0), "2 approvers wanted; in");
@@ -101,7 +101,7 @@ fn two_sign_and_the_record_names_both() {
 
 #[test]
 fn nobody_counts_twice_under_one_name_or_two() {
-    let home = house(TWO, &["ada", "bob", "cyd"]);
+    let home = home_with(TWO, &["ada", "bob", "cyd"]);
     // Eve's file holds Ada's key.
     write(
         &home,
@@ -143,7 +143,7 @@ fn given(home: &Home, id: &str) -> i64 {
 
 #[test]
 fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
-    let home = house(TWO, &["ada", "bob"]);
+    let home = home_with(TWO, &["ada", "bob"]);
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
     approve(&home, &id, Some("ada"));
@@ -183,7 +183,7 @@ fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
 
 #[test]
 fn one_no_ends_it_and_so_does_the_time() {
-    let home = house(TWO, &["ada", "bob"]);
+    let home = home_with(TWO, &["ada", "bob"]);
     let asker = Asker::new(&home, &FLAGGED);
     approve(&home, &asker.id, Some("ada"));
     person(&home, &["deny", &asker.id, "--reason", "not today"]).wait_exit();
@@ -208,7 +208,7 @@ fn one_no_ends_it_and_so_does_the_time() {
 
 #[test]
 fn one_signs_on_the_card_and_the_other_from_elsewhere() {
-    let home = house(TWO, &["ada", "bob"]);
+    let home = home_with(TWO, &["ada", "bob"]);
     let at_home = |arguments: &[&str]| {
         let mut command = home.guard(arguments);
         command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("GUARD_WAIT", "60");
@@ -257,7 +257,7 @@ fn one_signs_on_the_card_and_the_other_from_elsewhere() {
 
 #[test]
 fn where_too_few_are_enrolled_nobody_is_asked_and_all_say_why() {
-    let home = house(TWO, &["ada"]);
+    let home = home_with(TWO, &["ada"]);
     let why = "2 different approvers are needed, but only 1 is enrolled";
     let output = shell(&home, &[&["--"], &FLAGGED[..]].concat()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -282,7 +282,7 @@ fn where_too_few_are_enrolled_nobody_is_asked_and_all_say_why() {
 
 #[test]
 fn no_grant_no_mode_no_trust_and_no_prompt_of_an_agent_lets_it_run() {
-    let home = house("", &[]);
+    let home = home_with("", &[]);
     let mut terminal = person(&home, &["allow", "add", "git push --force origin main", "--always"]);
     terminal.wait_for("Add this grant? [y/N]");
     terminal.send("y\r");
@@ -327,7 +327,7 @@ fn no_grant_no_mode_no_trust_and_no_prompt_of_an_agent_lets_it_run() {
 
 #[test]
 fn a_rule_wants_two_where_its_tier_wants_one() {
-    let home = house("", &["ada", "bob"]);
+    let home = home_with("", &["ada", "bob"]);
     let patterns = home.path("home/.config/guard/patterns");
     fs::create_dir_all(&patterns).unwrap();
     let rule = "family = 'own'\nabout = 'What two decide.'\n[[rule]]\nid = 'own.install'\ntier = 2\nreversibility = 'hard'\n\
@@ -370,7 +370,7 @@ fn a_rule_wants_two_where_its_tier_wants_one() {
 
 #[test]
 fn who_may_enrol_alone_could_be_both_so_two_vouch() {
-    let home = house(TWO, &["ada", "bob"]);
+    let home = home_with(TWO, &["ada", "bob"]);
     enrol(&home, "cyd");
     let file = folder(&home).join("cyd.toml");
     fs::remove_file(&file).unwrap();
@@ -395,7 +395,7 @@ fn who_may_enrol_alone_could_be_both_so_two_vouch() {
 
 #[test]
 fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
-    let home = house(TWO, &["ada", "bob"]);
+    let home = home_with(TWO, &["ada", "bob"]);
     for _ in 0..3 {
         let before = home.ran();
         let asker = Asker::new(&home, &FLAGGED);
@@ -450,7 +450,7 @@ fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
 
 #[test]
 fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_none() {
-    let home = house(TWO, &["ada", "bob"]);
+    let home = home_with(TWO, &["ada", "bob"]);
     // The approver, at any moment of signing.
     for delay in [0, 5, 15, 40] {
         let asker = Asker::new(&home, &FLAGGED);
@@ -494,7 +494,7 @@ fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_non
 
 #[test]
 fn filed_without_waiting_it_keeps_the_first_approval_until_the_second() {
-    let home = house(TWO, &["ada", "bob"]);
+    let home = home_with(TWO, &["ada", "bob"]);
     let file = || {
         let output = shell(&home, &[&["--no-wait", "--"], &FLAGGED[..]].concat()).output().unwrap();
         assert_eq!(output.status.code(), Some(75), "{}", String::from_utf8_lossy(&output.stderr));
@@ -515,7 +515,7 @@ fn filed_without_waiting_it_keeps_the_first_approval_until_the_second() {
 
 #[test]
 fn of_tier_4_each_of_the_two_types_a_word() {
-    let home = house("approvals.tier_4 = 2\n", &["ada", "bob"]);
+    let home = home_with("approvals.tier_4 = 2\n", &["ada", "bob"]);
     let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
     for who in [Some("ada"), None] {
         let mut terminal = person(&home, &["approve", &asker.id]);
@@ -538,7 +538,7 @@ fn of_tier_4_each_of_the_two_types_a_word() {
 
 #[test]
 fn the_review_shows_who_signed_and_takes_the_second() {
-    let home = house(TWO, &["ada", "bob"]);
+    let home = home_with(TWO, &["ada", "bob"]);
     let asker = Asker::new(&home, &FLAGGED);
     let mut command = home.guard(&["review"]);
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");

@@ -93,11 +93,11 @@ fn without_its_bell_an_answer_comes_later_and_comes() {
         },
     ] {
         let asker = Asker::new(&home, &FLAGGED);
-        let bell = home.data().join("queue").join(&asker.id);
-        while !bell.exists() {
+        let wakeup = home.data().join("queue").join(&asker.id);
+        while !wakeup.exists() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        spoil(&bell);
+        spoil(&wakeup);
         let before = home.ran();
         approve(&home, &asker.id);
         asker.ran();
@@ -109,11 +109,11 @@ fn without_its_bell_an_answer_comes_later_and_comes() {
 fn a_bell_that_rings_without_end_says_nothing() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
-    let bell = home.data().join("queue").join(&asker.id);
-    while !bell.exists() {
+    let wakeup = home.data().join("queue").join(&asker.id);
+    while !wakeup.exists() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let mut pipe = std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&bell).unwrap();
+    let mut pipe = std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&wakeup).unwrap();
     for _ in 0..500 {
         let _ = pipe.write(&[1; 512]);
         std::thread::sleep(Duration::from_millis(1));

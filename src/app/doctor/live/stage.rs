@@ -123,7 +123,7 @@ impl Stage {
             .replace("@PATH@", self.caller.env.get("PATH").unwrap_or_default())
     }
 
-    /// Wires guard in as `guard install` does; what opens its shell's door is added to the variables.
+    /// Wires guard in as `guard install` does; what opens its shell's entry point is added to the variables.
     ///
     /// # Errors
     /// What stands in its files is not understood, or they cannot be written.
@@ -136,7 +136,7 @@ impl Stage {
             && let Some(host) = host
         {
             let places = Places::of(&self.caller).map_err(io::Error::other)?.served_by(&self.guard);
-            let wirer = Wirer { places, keeper: Backups::new(&data), uninstall: false, project: false };
+            let wirer = Wirer { places, backups: Backups::new(&data), uninstall: false, project: false };
             let planned = wirer.planned(host, version).map_err(io::Error::other)?;
             return wirer.carry_out(&planned).map_err(io::Error::other);
         }

@@ -30,7 +30,7 @@ const MAX_NAME: usize = 100;
 impl Connection<'_> {
     /// That the speaker is one who may ask this: the gateway's account its own questions, everybody else all others.
     pub(super) fn may_ask(&self, ask: &Ask) -> Or<()> {
-        let is_gateway = self.house.gateway == Some(self.uid());
+        let is_gateway = self.server.gateway == Some(self.uid());
         let why = match ask {
             Ask::Gateway(_) if is_gateway => return Ok(()),
             Ask::Gateway(_) => {
@@ -42,7 +42,7 @@ impl Connection<'_> {
             _ => return Ok(()),
         };
         if matches!(ask, Ask::Gateway(_) | Ask::Answer(_) | Ask::Grant { .. } | Ask::Resume { .. }) {
-            self.house.spend(self.uid(), why.len())?;
+            self.server.spend(self.uid(), why.len())?;
             self.attempt(&why);
         }
         Err(why)
@@ -100,7 +100,7 @@ impl Connection<'_> {
                 return Ok(Outcome::NotOffered { why });
             }
             let Some(whole) = &whole else { return Ok(Outcome::Settled(Box::new(pending))) };
-            let enrolled = self.house.enrolled();
+            let enrolled = self.server.enrolled();
             let tier = scope.signed_as(pending.tier);
             match &signed {
                 Some(signed) => {
@@ -122,7 +122,7 @@ impl Connection<'_> {
                      for longer";
                 return Ok(Outcome::NotOffered { why: why.to_owned() });
             }
-            let most = self.house.service.gateway_unsigned_tier;
+            let most = self.server.service.gateway_unsigned_tier;
             if signer.is_empty() && pending.tier.number() > most {
                 let why = format!(
                     "without a signature the gateway can approve at most tier {most} \
@@ -147,7 +147,7 @@ impl Connection<'_> {
             scope,
         };
         let outcome = told(queue.answer(self.store()?, &shown, &answer, Timestamp::now()))?;
-        self.house.ring(&pending.id);
+        self.server.ring(&pending.id);
         Ok(outcome)
     }
 

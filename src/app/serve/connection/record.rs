@@ -129,12 +129,12 @@ impl Connection<'_> {
     }
 
     pub(super) fn deliver(&self, store: &Store, row: Option<i64>) {
-        deliver::from(store, self.house.paths.folder(), &self.house.policy.export_to, row);
+        deliver::from(store, self.server.paths.folder(), &self.server.policy.export_to, row);
     }
 
     pub(super) fn keep_to_policy(&self, store: &Store) {
-        let kept = Retention { days: self.house.policy.retention_days, mib: self.house.policy.retention_mib };
-        let _ = store.keep_to_policy(kept, &self.house.service.account, Timestamp::now());
+        let kept = Retention { days: self.server.policy.retention_days, mib: self.server.policy.retention_mib };
+        let _ = store.keep_to_policy(kept, &self.server.service.account, Timestamp::now());
     }
 
     pub(super) fn is_handed(&self, handed: &(Text, Text), root: &str, tier: Tier) -> Or<bool> {
@@ -167,7 +167,7 @@ impl Connection<'_> {
             Some(at) => self.offered.swap_remove(at).2,
             None => {
                 self.person("give grants")?;
-                if own && !self.house.service.own_requests {
+                if own && !self.server.service.own_requests {
                     return Err("an account cannot add grants for itself".to_owned());
                 }
                 self.user().to_owned()
@@ -180,7 +180,7 @@ impl Connection<'_> {
     pub(super) fn resume(&self, root: &str, session: &str, why: &str) -> Or<i64> {
         self.person("resume a session")?;
         let own = root.split_once('@').is_some_and(|(uid, _)| uid == self.uid().to_string());
-        if root == self.peer.caller.session.root || (own && !self.house.service.own_requests) {
+        if root == self.peer.caller.session.root || (own && !self.server.service.own_requests) {
             return Err("an account cannot resume its own sessions".to_owned());
         }
         told(self.store()?.resume(root, session, self.user(), why, Timestamp::now()))

@@ -31,7 +31,7 @@ impl Connection<'_> {
         let mine: Vec<Pending> = told(queue.list(now))?.into_iter().filter(|one| one.user == self.user()).collect();
         let alive = |one: &&Pending| one.waiter.as_deref().is_none_or(Caller::lives);
         let waiting = mine.iter().filter(|one| one.state == State::Waiting).filter(alive).count();
-        let most = self.house.policy.queue_pending;
+        let most = self.server.policy.queue_pending;
         if waiting >= usize::try_from(most).unwrap_or(usize::MAX) {
             return Ok(Filed::Crowded { waiting: u32::try_from(waiting).unwrap_or(u32::MAX) });
         }
@@ -60,7 +60,7 @@ impl Connection<'_> {
             above: peer.above(),
             expires: new.expires.clamp(now, last),
             most,
-            approvals: new.approvals.max(self.house.policy.approvals.wanted(&risk)),
+            approvals: new.approvals.max(self.server.policy.approvals.wanted(&risk)),
             decision: new.decision || risk.is_decision(),
             plea: &new.plea,
             opinion: new.opinion.as_ref(),
@@ -71,7 +71,7 @@ impl Connection<'_> {
         if let (Filed::Waits { id, .. }, true) = (&filed, new.waits) {
             self.filed.push(id.clone());
         }
-        self.house.ring(ALL);
+        self.server.ring(ALL);
         Ok(filed)
     }
 
@@ -97,7 +97,7 @@ impl Connection<'_> {
         }
         // Whoever waits asks again at every byte, and is not told of its own question.
         if !matches!(found, Found::Waiting | Found::Late) {
-            self.house.ring(ALL);
+            self.server.ring(ALL);
         }
         Ok(found)
     }
@@ -108,14 +108,14 @@ impl Connection<'_> {
             return Err(format!("another process already waits for {id}"));
         }
         let given_up = told(self.queue()?.give_up(id))?;
-        self.house.ring(id);
+        self.server.ring(id);
         Ok(given_up)
     }
 
     pub(super) fn void(&self, id: &str, what: &str) -> Or<bool> {
         self.own(id)?;
         let voided = told(self.queue()?.void(id, what))?;
-        self.house.ring(id);
+        self.server.ring(id);
         Ok(voided)
     }
 
@@ -125,7 +125,7 @@ impl Connection<'_> {
     }
 
     pub(super) fn sees(&self, one: &Pending) -> bool {
-        one.user == self.user() || self.house.service.approves(self.user())
+        one.user == self.user() || self.server.service.approves(self.user())
     }
 
     /// A request that the speaker may see.
@@ -161,14 +161,14 @@ impl Connection<'_> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let key = NEXT.fetch_add(1, Ordering::Relaxed);
         match lines.stream().try_clone() {
-            Ok(stream) => self.house.remember(id, key, stream),
+            Ok(stream) => self.server.remember(id, key, stream),
             Err(error) => return drop(lines.send(reply::<()>(Err(error.to_string())))),
         }
         if lines.send(reply(Ok(()))).is_ok() {
             // Nothing is said here any more: whatever comes ends it.
             let _ = lines.receive(None);
         }
-        self.house.forget(id, key);
+        self.server.forget(id, key);
     }
 
     /// The process at the other end is gone, and what it waited for is waited for no more.
@@ -179,13 +179,13 @@ impl Connection<'_> {
             && let Ok(queue) = self.queue()
         {
             let _ = queue.give_up(id);
-            self.house.ring(ALL);
+            self.server.ring(ALL);
         }
     }
 
     /// That the speaker is one of those who may answer, and a person.
     pub(super) fn approver(&self, what: &str) -> Or<()> {
-        if self.house.service.approves(self.user()) {
+        if self.server.service.approves(self.user()) {
             return Ok(());
         }
         Err(format!("{} may not {what}; only the approvers in /etc/guard/config.toml may", self.user()))
@@ -197,7 +197,7 @@ impl Connection<'_> {
         if let Some(why) = self.peer.why_no_person() {
             return Err(why);
         }
-        if pending.user == self.user() && !self.house.service.own_requests {
+        if pending.user == self.user() && !self.server.service.own_requests {
             return Err("an account cannot answer its own request; another approver must answer".to_owned());
         }
         if pending.root == self.peer.caller.session.root {
@@ -226,7 +226,7 @@ impl Connection<'_> {
         let approvals = given.approvals.max(pending.approvals);
         let mut signer = Vec::new();
         if let Some((digest, bindings)) = &given.yes {
-            let enrolled = self.house.enrolled();
+            let enrolled = self.server.enrolled();
             let tier = given.scope.signed_as(pending.tier);
             if sign::is_wanted(&enrolled, tier, approvals) {
                 let Some(whole) = told(self.queue()?.whole(&pending.id))? else { return Ok(Outcome::Unknown) };
@@ -248,7 +248,7 @@ impl Connection<'_> {
             scope: given.scope,
         };
         let outcome = told(self.queue()?.answer(self.store()?, &shown, &answer, Timestamp::now()))?;
-        self.house.ring(&pending.id);
+        self.server.ring(&pending.id);
         Ok(outcome)
     }
 

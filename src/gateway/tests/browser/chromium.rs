@@ -181,7 +181,7 @@ impl Browser {
         let remedy = "npm install --prefix target/axe axe-core@4.14.1";
         let script = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("axe-core: {error}: {remedy}"));
         self.run(&format!("void (window.axe || (() => {{ {script} }})())"));
-        self.settle();
+        self.wait_quiet();
         let found = self.run(
             "axe.run({ resultTypes: ['violations'] }).then((all) => all.violations.map((one) =>              one.id + ': ' + one.help + ' ' + one.nodes.map((node) => node.html + ' ' + node.failureSummary).join('; ')))",
         );
@@ -206,14 +206,14 @@ impl Browser {
     }
 
     /// Waits until nothing moves: an animation that runs has colours that nobody sees for long.
-    fn settle(&mut self) {
+    fn wait_quiet(&mut self) {
         self.run("Promise.all(document.getAnimations().map((one) => one.finished)).then(() => true)");
     }
 
     /// Keeps a picture in the directory that `GUARD_PICTURES` names.
     pub fn picture(&mut self, name: &str) {
         let Some(folder) = std::env::var_os("GUARD_PICTURES") else { return };
-        self.settle();
+        self.wait_quiet();
         let data = self.call("Page.captureScreenshot", json!({ "format": "png" }))["data"].clone();
         let bytes = <base64ct::Base64 as base64ct::Encoding>::decode_vec(data.as_str().unwrap()).unwrap();
         std::fs::write(std::path::Path::new(&folder).join(format!("{name}.png")), bytes).unwrap();

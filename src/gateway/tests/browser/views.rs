@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::chromium::Browser;
 use super::{MEDIUM, logged_in};
-use crate::house::House;
+use crate::test_gateway::TestGateway;
 
 /// Opens a view and waits for something in it.
 #[track_caller]
@@ -17,8 +17,8 @@ fn visit(page: &mut Browser, view: &str, until: &str) {
 
 /// A command that somebody refuses on the page, with these words.
 #[track_caller]
-fn refuse(house: &House, page: &mut Browser, command: &str, words: &str) {
-    let mut agent = house.agent(command);
+fn refuse(gateway: &TestGateway, page: &mut Browser, command: &str, words: &str) {
+    let mut agent = gateway.agent(command);
     page.until("document.querySelectorAll('article').length === 1");
     page.run(&format!("document.querySelector('article input:not([type=checkbox])').value = {}", json!(words)));
     page.run("document.querySelector('article [data-do=deny]').click()");
@@ -28,14 +28,14 @@ fn refuse(house: &House, page: &mut Browser, command: &str, words: &str) {
 
 #[test]
 fn axe_finds_nothing_in_any_view_by_day_and_by_night() {
-    let house = House::new("");
-    let mut page = Browser::open(&format!("http://127.0.0.1:{}/", house.port));
+    let gateway = TestGateway::new("");
+    let mut page = Browser::open(&format!("http://127.0.0.1:{}/", gateway.port));
     page.until("document.querySelector('#login') && !document.querySelector('#login').hidden");
     assert_eq!(page.axe(), Vec::<String>::new(), "login");
     drop(page);
-    let mut page = logged_in(&house);
-    refuse(&house, &mut page, MEDIUM, "use a branch");
-    let mut agents = [house.agent(MEDIUM), house.agent("git push --force origin main")];
+    let mut page = logged_in(&gateway);
+    refuse(&gateway, &mut page, MEDIUM, "use a branch");
+    let mut agents = [gateway.agent(MEDIUM), gateway.agent("git push --force origin main")];
     page.until("document.querySelectorAll('#cards article').length === 2");
     page.run("document.querySelector('article input[type=checkbox]').click()");
     for scheme in ["light", "dark"] {
@@ -68,9 +68,9 @@ fn axe_finds_nothing_in_any_view_by_day_and_by_night() {
 
 #[test]
 fn one_request_tells_its_whole_story() {
-    let house = House::new("");
-    let mut page = logged_in(&house);
-    refuse(&house, &mut page, MEDIUM, "show me first");
+    let gateway = TestGateway::new("");
+    let mut page = logged_in(&gateway);
+    refuse(&gateway, &mut page, MEDIUM, "show me first");
     visit(&mut page, "history", "document.querySelectorAll('.past').length === 1");
     page.run("document.querySelector('.past button').click()");
     page.until("document.querySelectorAll('.happened li').length >= 3");
@@ -84,7 +84,7 @@ fn one_request_tells_its_whole_story() {
     page.run("[...document.querySelectorAll('#story button')].pop().click()");
     page.until("!document.querySelector('#history').hidden");
     // What ran and was never asked about stands in the record alone.
-    assert!(house.agent("echo harmless-words").wait().unwrap().success());
+    assert!(gateway.agent("echo harmless-words").wait().unwrap().success());
     page.run("document.querySelector('#everything').click()");
     page.run("document.querySelector('#words').value = 'words harmless'; document.querySelector('#words').dispatchEvent(new Event('input'))");
     page.until("document.querySelectorAll('.past').length === 1 && document.querySelector('.past').innerText.includes('harmless-words')");
@@ -93,10 +93,10 @@ fn one_request_tells_its_whole_story() {
 
 #[test]
 fn a_link_of_a_message_leads_to_its_request() {
-    let house = House::new("");
-    let mut page = logged_in(&house);
-    let mut agent = house.agent(MEDIUM);
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    let gateway = TestGateway::new("");
+    let mut page = logged_in(&gateway);
+    let mut agent = gateway.agent(MEDIUM);
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
     page.until("document.querySelectorAll('article').length === 1");
     page.run(&format!("location.hash = '{id}'"));
     page.until(&format!("document.activeElement.id === 'card-{id}'"));
@@ -110,11 +110,11 @@ fn a_link_of_a_message_leads_to_its_request() {
 
 #[test]
 fn keys_answer_on_a_card_and_nowhere_else() {
-    let house = House::new("");
-    let mut page = logged_in(&house);
-    let mut first = house.agent(MEDIUM);
+    let gateway = TestGateway::new("");
+    let mut page = logged_in(&gateway);
+    let mut first = gateway.agent(MEDIUM);
     page.until("document.querySelectorAll('article').length === 1");
-    let mut second = house.agent("npm install right-pad-of-somebody");
+    let mut second = gateway.agent("npm install right-pad-of-somebody");
     page.until("document.querySelectorAll('article').length === 2");
     page.press("a");
     page.press("j");
@@ -142,13 +142,13 @@ fn keys_answer_on_a_card_and_nowhere_else() {
 
 #[test]
 fn a_session_is_resumed_and_then_trusted_at_the_page() {
-    let house = House::new("");
-    let mut page = logged_in(&house);
+    let gateway = TestGateway::new("");
+    let mut page = logged_in(&gateway);
     for _ in 0..3 {
-        refuse(&house, &mut page, MEDIUM, "no");
+        refuse(&gateway, &mut page, MEDIUM, "no");
     }
     // It is stopped: nobody is asked any more.
-    assert_eq!(house.agent(MEDIUM).wait().unwrap().code(), Some(126));
+    assert_eq!(gateway.agent(MEDIUM).wait().unwrap().code(), Some(126));
     visit(&mut page, "sessions", "document.querySelector('[data-do=resume]')");
     page.picture("sessions");
     page.run("document.querySelector('[data-do=resume]').click()");
@@ -161,14 +161,14 @@ fn a_session_is_resumed_and_then_trusted_at_the_page() {
     page.run("document.querySelector('[data-do=trust]').click()");
     page.until("document.querySelector('#sessions').textContent.includes('trusted by grant')");
     // A rule that was denied in the session is asked about as before; another is not.
-    assert!(house.agent("chmod 777 .").wait().unwrap().success());
+    assert!(gateway.agent("chmod 777 .").wait().unwrap().success());
 }
 
 #[test]
 fn a_notice_that_is_pushed_is_shown() {
-    let house = House::new("");
-    let mut page = logged_in(&house);
-    let origin = format!("http://localhost:{}", house.port);
+    let gateway = TestGateway::new("");
+    let mut page = logged_in(&gateway);
+    let origin = format!("http://localhost:{}", gateway.port);
     page.call("Browser.grantPermissions", json!({ "origin": origin, "permissions": ["notifications"] }));
     page.until("navigator.serviceWorker.controller !== null");
     page.call("ServiceWorker.enable", json!({}));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::Server;
 use super::telegram::Bot;
-use crate::house::until;
+use crate::test_gateway::until;
 
 /// The message that a messenger was given for a card, as text and as the texts and addresses of its buttons.
 fn sent(kind: &str, card: &Card) -> (String, Vec<(String, Option<String>)>) {
@@ -90,11 +90,11 @@ fn a_card_that_is_cut_or_signed_offers_the_page_and_a_yes_only_beside_it() {
 #[test]
 fn the_end_of_a_long_command_is_on_its_card_with_the_digest_that_lists_show() {
     let bot = Bot::new();
-    let house = bot.house();
-    let mut agent = house.agent(&format!("npm install {} package-of-the-end", "left-pad-of-somebody ".repeat(250)));
+    let gateway = bot.gateway();
+    let mut agent = gateway.agent(&format!("npm install {} package-of-the-end", "left-pad-of-somebody ".repeat(250)));
     until(|| bot.cards().len() == 1);
     let text = bot.cards()[0].body["text"].as_str().unwrap().to_owned();
-    let waiting = house.waiting();
+    let waiting = gateway.waiting();
     assert!(text.contains("npm install left-pad") && text.contains("package-of-the-end"), "{text}");
     assert!(text.contains(&format!("digest {}", waiting["short_digest"].as_str().unwrap())), "{text}");
     assert!(text.contains("All of it: guard review."), "{text}");

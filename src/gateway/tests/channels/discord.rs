@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{Asked, Server};
 use super::socket::{Heard, Reply, SocketServer, Step};
-use crate::house::{House, until};
+use crate::test_gateway::{TestGateway, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
 const CHAT: &str = "900";
@@ -56,12 +56,12 @@ impl Bot {
         Self { server: Server::new(answer), begun: Mutex::new(begun), socket }
     }
 
-    pub fn house(&self, more: &str) -> House {
+    pub fn gateway(&self, more: &str) -> TestGateway {
         use std::os::unix::fs::PermissionsExt as _;
         let secret = tempfile::tempdir().unwrap().keep().join("token");
         std::fs::write(&secret, "abc\n").unwrap();
         std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
-        House::new(&format!(
+        TestGateway::new(&format!(
             "[[channel]]\nname = \"dc\"\nkind = \"discord\"\nurl = \"{}\"\nchat = \"{CHAT}\"\n{more}\n\
              token = {{ file = \"{}\" }}\napprovers = {{ ada = \"{ADA}\" }}\n",
             self.server.url(),
@@ -112,10 +112,10 @@ impl Bot {
 #[test]
 fn a_button_answers_and_a_stranger_does_not() {
     let bot = Bot::new(45_000);
-    let house = bot.house("");
+    let gateway = bot.gateway("");
     let begun = bot.begun();
     assert_eq!((&begun["op"], &begun["d"]["intents"]), (&json!(2), &json!((1 << 10) | (1 << 13))), "{begun}");
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     let card = bot.cards().pop().unwrap();
     assert_eq!(card.body["allowed_mentions"], json!({ "parse": [] }));
@@ -139,9 +139,9 @@ fn mark(seq: u64, user: &str, (chat, message): (&str, &str), emoji: &Value) -> S
 #[test]
 fn a_mark_on_the_card_answers_and_a_mark_on_anything_else_does_not() {
     let bot = Bot::new(45_000);
-    let house = bot.house("");
+    let gateway = bot.gateway("");
     assert_eq!(bot.begun()["op"], 2);
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     bot.button("a");
     let (check, cross) = (json!({ "id": null, "name": "\u{2705}" }), json!({ "id": null, "name": "\u{274C}" }));
     let own = json!({ "id": "41771983429993937", "name": "\u{2705}" });
@@ -196,9 +196,9 @@ fn a_mark_on_the_card_answers_and_a_mark_on_anything_else_does_not() {
 #[test]
 fn where_a_yes_must_be_signed_a_mark_is_none() {
     let bot = Bot::new(45_000);
-    let house = bot.house("");
+    let gateway = bot.gateway("");
     assert_eq!(bot.begun()["op"], 2);
-    let mut agent = house.agent("git push --force origin main");
+    let mut agent = gateway.agent("git push --force origin main");
     bot.button("d");
     let said = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
     until(|| {
@@ -217,9 +217,9 @@ fn where_a_yes_must_be_signed_a_mark_is_none() {
 #[test]
 fn a_cross_on_the_card_is_a_no() {
     let bot = Bot::new(45_000);
-    let house = bot.house("");
+    let gateway = bot.gateway("");
     assert_eq!(bot.begun()["op"], 2);
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     bot.button("a");
     let mut ended = None;
     until(|| {
@@ -234,9 +234,9 @@ fn a_cross_on_the_card_is_a_no() {
 #[test]
 fn a_connection_that_breaks_off_is_taken_up_where_it_was() {
     let bot = Bot::new(45_000);
-    let house = bot.house("");
+    let gateway = bot.gateway("");
     assert_eq!(bot.begun()["op"], 2);
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     let no = bot.button("d");
     bot.socket.act(&Step::Send(json!({ "op": 0, "t": "SOMETHING_NEW", "s": 4, "d": {} }).to_string()));
     bot.socket.act(&Step::Drop);
@@ -258,7 +258,7 @@ fn a_connection_that_breaks_off_is_taken_up_where_it_was() {
 #[test]
 fn a_connection_that_is_open_on_one_side_alone_is_given_up() {
     let bot = Bot::new(200);
-    let _house = bot.house("");
+    let _gateway = bot.gateway("");
     assert_eq!(bot.begun()["op"], 2);
     bot.socket.act(&Step::Deafen);
     assert_eq!(bot.begun()["op"], 6);
@@ -267,10 +267,10 @@ fn a_connection_that_is_open_on_one_side_alone_is_given_up() {
 #[test]
 fn what_is_typed_counts_where_the_configuration_says_so() {
     let bot = Bot::new(45_000);
-    let house = bot.house("commands = true");
+    let gateway = bot.gateway("commands = true");
     assert_eq!(bot.begun()["d"]["intents"], (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13) | (1 << 15));
-    let mut agent = house.agent(MEDIUM);
-    let request = house.waiting()["id"].as_str().unwrap().to_owned();
+    let mut agent = gateway.agent(MEDIUM);
+    let request = gateway.waiting()["id"].as_str().unwrap().to_owned();
     let message = |seq: u64, user: &str| {
         json!({ "op": 0, "t": "MESSAGE_CREATE", "s": seq, "d": {
             "author": { "id": user }, "channel_id": CHAT, "content": format!("!deny {request} not now"),
@@ -287,9 +287,9 @@ fn what_is_typed_counts_where_the_configuration_says_so() {
 #[test]
 fn a_mark_says_yes_only_to_what_the_message_shows_whole() {
     let bot = Bot::new(45_000);
-    let house = bot.house("");
+    let gateway = bot.gateway("");
     assert_eq!(bot.begun()["op"], 2);
-    let mut agent = house.agent(&format!("npm install {} package-of-the-end", "left-pad-of-somebody ".repeat(90)));
+    let mut agent = gateway.agent(&format!("npm install {} package-of-the-end", "left-pad-of-somebody ".repeat(90)));
     until(|| bot.cards().len() == 1);
     assert!(!bot.cards()[0].text.contains("Approve"), "{}", bot.cards()[0].text);
     let said = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
@@ -298,40 +298,40 @@ fn a_mark_says_yes_only_to_what_the_message_shows_whole() {
         std::thread::sleep(Duration::from_millis(100));
         said().iter().any(|asked| asked.text.contains("a part of the command is left out"))
     });
-    assert_eq!(house.waiting()["status"], "pending");
+    assert_eq!(gateway.waiting()["status"], "pending");
     assert_eq!(bot.press(3, ADA, &bot.button("d")), "denied");
     assert_eq!(agent.wait().unwrap().code(), Some(126));
-    assert_eq!(house.ran(), 0);
+    assert_eq!(gateway.ran(), 0);
 }
 
 #[test]
 fn a_press_counts_though_its_interaction_has_expired() {
     let bot = Bot::new(45_000);
-    let house = bot.house("");
+    let gateway = bot.gateway("");
     assert_eq!(bot.begun()["op"], 2);
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     // Discord has waited too long for the word to whoever pressed, and takes none any more.
     bot.server.fail("/callback", 404, r#"{"message":"Unknown interaction","code":10062}"#);
     bot.press(2, ADA, &yes);
     assert!(agent.wait().unwrap().success());
-    assert_eq!(house.ran(), 1);
+    assert_eq!(gateway.ran(), 1);
     until(|| bot.server.asked("/messages/71").iter().any(|asked| asked.method == "PATCH"));
     // The next press is heard and answered as before, on the same connection.
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     until(|| bot.cards().len() == 2);
     assert_eq!(bot.press(3, ADA, &bot.button("d")), "denied");
     assert_eq!(agent.wait().unwrap().code(), Some(126));
-    let status = house.get("/v1/status", &house.person);
+    let status = gateway.get("/v1/status", &gateway.person);
     assert_eq!(status.body["channels"]["dc"]["state"], "up", "{}", status.text);
 }
 
 #[test]
 fn what_is_no_event_is_passed_over() {
     let bot = Bot::new(45_000);
-    let house = bot.house("commands = true");
+    let gateway = bot.gateway("commands = true");
     assert_eq!(bot.begun()["op"], 2);
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     for text in [
         "{ this is no JSON",

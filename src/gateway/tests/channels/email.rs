@@ -10,7 +10,7 @@ use serde_json::json;
 use super::server::Server;
 use crate::browser::MEDIUM;
 use crate::browser::chromium::Browser;
-use crate::house::House;
+use crate::test_gateway::TestGateway;
 
 /// A server of mail, as long as this is there.
 #[derive(Clone, Default)]
@@ -32,14 +32,14 @@ impl Mail {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = shared.clone();
-                std::thread::spawn(move || shared.talk(&stream));
+                std::thread::spawn(move || shared.serve_connection(&stream));
             }
         });
         mail
     }
 
     /// Speaks to one client until it goes, or is cut off.
-    fn talk(&self, mut stream: &TcpStream) -> Option<()> {
+    fn serve_connection(&self, mut stream: &TcpStream) -> Option<()> {
         let mut lines = BufReader::new(stream.try_clone().ok()?).lines().map_while(Result::ok);
         stream.write_all(b"220 here\r\n").ok()?;
         while let Some(line) = lines.next() {
@@ -98,17 +98,17 @@ fn link(text: &str) -> String {
 #[test]
 fn the_link_of_a_mail_answers_one_request_once() {
     let mail = Mail::new();
-    let house = House::new(&mail.config(""));
-    let mut agent = house.agent(MEDIUM);
-    house.until(|| mail.came().len() == 1);
+    let gateway = TestGateway::new(&mail.config(""));
+    let mut agent = gateway.agent(MEDIUM);
+    gateway.until(|| mail.came().len() == 1);
     let text = mail.came().remove(0);
     for part in ["To: ada@example.org", "Auto-Submitted: auto-generated", MEDIUM, "tier 2"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let mut other = house.agent("npm install right-pad-of-somebody");
-    house.until(|| mail.came().len() == 2);
+    let mut other = gateway.agent("npm install right-pad-of-somebody");
+    gateway.until(|| mail.came().len() == 2);
     let code = link(&text);
-    let mut page = Browser::open(&format!("http://localhost:{}/#mail={code}", house.port));
+    let mut page = Browser::open(&format!("http://localhost:{}/#mail={code}", gateway.port));
     // The page shows this one, and nothing of the other.
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelector('article pre').textContent"), json!(MEDIUM));
@@ -117,7 +117,7 @@ fn the_link_of_a_mail_answers_one_request_once() {
         let status = page.run(&format!("fetch('/v1/{path}').then((answer) => answer.status)"));
         assert_eq!(status, 403, "{path}");
     }
-    let list = house.get("/v1/requests?status=pending", &house.person);
+    let list = gateway.get("/v1/requests?status=pending", &gateway.person);
     let all = list.body["requests"].as_array().unwrap();
     let foreign = all.iter().find(|one| one["command"] != MEDIUM).unwrap()["action_id"].as_str().unwrap().to_owned();
     for (method, path) in
@@ -129,18 +129,18 @@ fn the_link_of_a_mail_answers_one_request_once() {
         assert_eq!(told, 404, "{method} {path}");
     }
     let again = json!({ "secret": code }).to_string();
-    assert_eq!(house.send("POST", "/v1/login", &["X-Guard: 1"], &again).status, 409, "the link was used");
+    assert_eq!(gateway.send("POST", "/v1/login", &["X-Guard: 1"], &again).status, 409, "the link was used");
     page.run("document.querySelector('[data-do=approve]').click()");
     assert!(agent.wait().unwrap().success());
-    let past = house.get("/v1/requests?status=approved", &house.person);
+    let past = gateway.get("/v1/requests?status=approved", &gateway.person);
     assert_eq!(past.body["requests"][0]["decided_by"], "ada (mail)", "{}", past.text);
     // What has ended is not answered by its link.
-    house.post(&format!("/v1/requests/{foreign}/deny"), &house.person, &json!({}));
+    gateway.post(&format!("/v1/requests/{foreign}/deny"), &gateway.person, &json!({}));
     other.wait().unwrap();
     let late = json!({ "secret": link(&mail.came()[1]) }).to_string();
-    let late = house.send("POST", "/v1/login", &["X-Guard: 1"], &late);
+    let late = gateway.send("POST", "/v1/login", &["X-Guard: 1"], &late);
     assert!(late.status == 409 && late.text.contains("denied by ada"), "{}", late.text);
-    assert_eq!(house.send("POST", "/v1/login", &["X-Guard: 1"], "{\"secret\":\"made up\"}").status, 401);
+    assert_eq!(gateway.send("POST", "/v1/login", &["X-Guard: 1"], "{\"secret\":\"made up\"}").status, 401);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_server_that_fails_is_named_and_the_next_channel_is_asked() {
     let (mail, taken) = (Mail::new(), Server::new(|_| Some((200, "{\"id\":\"1\"}".to_owned()))));
     let more = "[[route]]\nchannels = [\"mail\", \"phone\"]\n";
     let phone = format!("\n[[channel]]\nname = \"phone\"\nkind = \"ntfy\"\nurl = \"{}/topic\"\n", taken.url());
-    let house = House::new(&format!("{}{phone}", mail.config(more)));
+    let gateway = TestGateway::new(&format!("{}{phone}", mail.config(more)));
     let faults = [
         ("MAIL", "451 not now", "not now"),
         ("RCPT", "550 no such box", "no such box"),
@@ -157,11 +157,11 @@ fn a_server_that_fails_is_named_and_the_next_channel_is_asked() {
     for (at, (word, answer, told)) in faults.into_iter().enumerate() {
         mail.fail(word, answer);
         let command = format!("npm install pad-{at}-of-somebody");
-        let mut agent = house.agent(&command);
-        let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+        let mut agent = gateway.agent(&command);
+        let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
         let mut why = String::new();
-        house.until(|| {
-            let story = house.get(&format!("/v1/requests/{id}/story"), &house.person);
+        gateway.until(|| {
+            let story = gateway.get(&format!("/v1/requests/{id}/story"), &gateway.person);
             let events = story.body["events"].as_array().unwrap();
             let refused = events.iter().find(|event| event["type"] == "request.refused");
             refused.is_some_and(|event| {
@@ -170,8 +170,8 @@ fn a_server_that_fails_is_named_and_the_next_channel_is_asked() {
             })
         });
         assert!(why.contains(told), "{word}: {why}");
-        house.until(|| taken.asked("/").iter().any(|asked| asked.text.contains(&command)));
-        house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+        gateway.until(|| taken.asked("/").iter().any(|asked| asked.text.contains(&command)));
+        gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
         agent.wait().unwrap();
     }
     assert_eq!(mail.came(), Vec::<String>::new());
@@ -186,12 +186,12 @@ fn a_password_is_given_to_the_server_and_to_nobody_else() {
     std::fs::write(&file, "swordfish\n").unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     let login = format!("user = \"guard\"\npassword = {{ file = \"{}\" }}\n", file.display());
-    let house = House::new(&format!("{}{login}", mail.config("")));
+    let gateway = TestGateway::new(&format!("{}{login}", mail.config("")));
     mail.fail("AUTH", "535 wrong");
-    let tested = house.gateway(&["channel", "test", "mail"]).output().unwrap();
+    let tested = gateway.command(&["channel", "test", "mail"]).output().unwrap();
     let said = String::from_utf8_lossy(&tested.stderr).into_owned();
     assert!(!tested.status.success() && said.contains("wrong") && !said.contains("swordfish"), "{said}");
-    let tested = house.gateway(&["channel", "test", "mail"]).output().unwrap();
+    let tested = gateway.command(&["channel", "test", "mail"]).output().unwrap();
     assert!(tested.status.success(), "{}", String::from_utf8_lossy(&tested.stderr));
     let wanted = <base64ct::Base64 as base64ct::Encoding>::encode_string(b"\0guard\0swordfish");
     assert!(mail.logins.lock().unwrap().iter().any(|line| line.contains(&wanted)));

@@ -5,16 +5,16 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::server::{Asked, Server};
-use crate::house::{House, until};
+use crate::test_gateway::{TestGateway, until};
 
 /// Reads as markup where it is taken for such.
 const COMMAND: &str = "npm install '[left](https://example.org)-pad*of*somebody'";
 
-/// A house whose channels are these programs with these arguments.
-fn house(server: &Server, programs: &[(&str, &[&str])]) -> House {
-    let mut house = House::new("");
+/// A gateway whose channels are these programs with these arguments.
+fn gateway(server: &Server, programs: &[(&str, &[&str])]) -> TestGateway {
+    let mut gateway = TestGateway::new("");
     for (name, text) in [("token", "t0ken"), ("hook", &*format!("{}/teams?sig=x", server.url()))] {
-        let path = house.path(name);
+        let path = gateway.path(name);
         std::fs::write(&path, format!("{text}\n")).unwrap();
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     }
@@ -25,7 +25,7 @@ fn house(server: &Server, programs: &[(&str, &[&str])]) -> House {
         // -B leaves nothing beside the program.
         let mut command = vec!["/usr/bin/env".to_owned(), "python3".to_owned(), "-B".to_owned(), program];
         let given = |word: &&str| match word.strip_prefix('@') {
-            Some(file) => house.path(file).display().to_string(),
+            Some(file) => gateway.path(file).display().to_string(),
             None => word.replace("SERVER", &server.url()),
         };
         command.extend(arguments.iter().map(given));
@@ -34,10 +34,10 @@ fn house(server: &Server, programs: &[(&str, &[&str])]) -> House {
     text.push_str("[[route]]\nbroadcast = true\n");
     let names: Vec<&str> = programs.iter().map(|(name, _)| *name).collect();
     text.push_str(&format!("channels = {}\n", json!(names)));
-    house.write_config(&text);
-    assert!(house.end("-TERM").success());
-    house.start();
-    house
+    gateway.write_config(&text);
+    assert!(gateway.end("-TERM").success());
+    gateway.start();
+    gateway
 }
 
 /// That this is the card's text, with what a person needs.
@@ -51,7 +51,7 @@ fn is_card(text: &str) {
 #[test]
 fn each_example_tells_of_a_request_and_of_its_end() {
     let server = Server::new(|_| Some((200, json!({}).to_string())));
-    let house = house(
+    let gateway = gateway(
         &server,
         &[
             ("matrix", &["SERVER", "!room:guard.test", "@token"]),
@@ -60,12 +60,12 @@ fn each_example_tells_of_a_request_and_of_its_end() {
             ("teams", &["@hook"]),
         ],
     );
-    house.stand_in("signal-cli", "{ echo \"$*\"; cat; echo; } >> \"$HOME/signal\"");
-    let mut agent = house.agent(COMMAND);
+    gateway.stand_in("signal-cli", "{ echo \"$*\"; cat; echo; } >> \"$HOME/signal\"");
+    let mut agent = gateway.agent(COMMAND);
     let posted = |wanted: &str| -> Vec<Asked> {
         server.asked("").into_iter().filter(|asked| asked.path.contains(wanted)).collect()
     };
-    let signal = || std::fs::read_to_string(house.path("home/signal")).unwrap_or_default();
+    let signal = || std::fs::read_to_string(gateway.path("home/signal")).unwrap_or_default();
     let places =
         ["/_matrix/client/v3/rooms/%21room%3Aguard.test/send/m.room.message/", "/v21.0/123/messages", "/teams"];
     until(|| places.iter().all(|place| posted(place).len() == 1) && signal().contains("https://guard.test/#"));
@@ -81,8 +81,8 @@ fn each_example_tells_of_a_request_and_of_its_end() {
     assert!(text(&card["actions"][0]["url"]).starts_with("https://guard.test/#"));
     is_card(&signal());
     assert!(signal().starts_with("-a +15550100 send --message-from-stdin +15550101\n"), "{}", signal());
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({})).status, 200);
     agent.wait().unwrap();
     let ended = |asked: &Asked| asked.text.contains("denied by ada");
     until(|| places.iter().all(|place| posted(place).iter().any(ended)) && signal().contains("denied by ada"));
@@ -92,10 +92,10 @@ fn each_example_tells_of_a_request_and_of_its_end() {
 fn an_example_whose_message_is_not_taken_says_so() {
     let server = Server::new(|_| Some((200, json!({}).to_string())));
     server.fail("/messages", 401, "{}");
-    let house = house(&server, &[("whatsapp", &["SERVER/v21.0/123/messages", "15550101", "@token"])]);
-    let mut agent = house.agent(COMMAND);
-    until(|| house.get("/v1/status", &house.person).body["channels"]["whatsapp"]["state"] == "down");
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
+    let gateway = gateway(&server, &[("whatsapp", &["SERVER/v21.0/123/messages", "15550101", "@token"])]);
+    let mut agent = gateway.agent(COMMAND);
+    until(|| gateway.get("/v1/status", &gateway.person).body["channels"]["whatsapp"]["state"] == "down");
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({})).status, 200);
     agent.wait().unwrap();
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::server::{Asked, Server};
 use super::socket::{Heard, Reply, SocketServer, Step};
-use crate::house::House;
+use crate::test_gateway::TestGateway;
 use crate::waiting;
 
 const REQUESTS: usize = 1000;
@@ -194,8 +194,8 @@ fn eventually(is_so: impl Fn() -> bool) {
     }
 }
 
-fn secret(house: &House, name: &str, text: &str) -> String {
-    let path = house.path(name);
+fn secret(gateway: &TestGateway, name: &str, text: &str) -> String {
+    let path = gateway.path(name);
     let mut file = std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(&path).unwrap();
     file.write_all(text.as_bytes()).unwrap();
     format!("{{ file = \"{}\" }}", path.display())
@@ -213,23 +213,23 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
     let (tg, dc, sl, nt, wh) = <(Counts, Counts, Counts, Counts, Counts)>::default();
     let ((telegram, updates), (discord, presses), (slack, taps)) = (telegram(&tg), discord(&dc), slack(&sl));
     let (ntfy, hook) = (listener(&nt), listener(&wh));
-    let mut house = House::new("");
-    house.write_config(&format!(
+    let mut gateway = TestGateway::new("");
+    gateway.write_config(&format!(
         "[[route]]\nbroadcast = true\nchannels = [\"tg\", \"dc\", \"sl\", \"nt\", \"wh\"]\n\
          [[channel]]\nname = \"tg\"\nkind = \"telegram\"\nurl = \"{}\"\nchat = 500\ntoken = {}\napprovers = {{ t1 = 1, t2 = 2 }}\n\
          [[channel]]\nname = \"dc\"\nkind = \"discord\"\nurl = \"{}\"\nchat = \"900\"\ntoken = {}\napprovers = {{ d1 = \"1\", d2 = \"2\" }}\n\
          [[channel]]\nname = \"sl\"\nkind = \"slack\"\nurl = \"{}\"\nchat = \"C1\"\ntoken = {}\napp_token = {}\napprovers = {{ s1 = \"U1\", s2 = \"U2\" }}\n\
          [[channel]]\nname = \"nt\"\nkind = \"ntfy\"\nurl = \"{}/topic\"\n\
          [[channel]]\nname = \"wh\"\nkind = \"webhook\"\nurl = \"{}/hook\"\nsecret = {}\n",
-        telegram.url(), secret(&house, "tg", "123:abc\n"),
-        discord.url(), secret(&house, "dc", "abc\n"),
-        slack.url(), secret(&house, "bot", "xoxb-1\n"), secret(&house, "app", "xapp-1\n"),
-        ntfy.url(), hook.url(), secret(&house, "wh", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
+        telegram.url(), secret(&gateway, "tg", "123:abc\n"),
+        discord.url(), secret(&gateway, "dc", "abc\n"),
+        slack.url(), secret(&gateway, "bot", "xoxb-1\n"), secret(&gateway, "app", "xapp-1\n"),
+        ntfy.url(), hook.url(), secret(&gateway, "wh", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
     ));
-    let tokens = [house.token("a1", "read,decide"), house.token("a2", "read,decide")];
-    house.end("-TERM");
-    house.start();
-    let queue = Queue::open(&Paths::new(house.path("home/.local/share/guard"))).unwrap();
+    let tokens = [gateway.token("a1", "read,decide"), gateway.token("a2", "read,decide")];
+    gateway.end("-TERM");
+    gateway.start();
+    let queue = Queue::open(&Paths::new(gateway.path("home/.local/share/guard"))).unwrap();
     for at in 0..REQUESTS {
         assert!(matches!(waiting::file(&queue, at, at), Filed::Waits { .. }));
     }
@@ -237,7 +237,7 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
     let next = || number.fetch_add(1, Ordering::Relaxed);
     thread::scope(|scope| {
         for person in [1, 2] {
-            let (tg, dc, sl, house, done) = (&tg, &dc, &sl, &house, &done);
+            let (tg, dc, sl, gateway, done) = (&tg, &dc, &sl, &gateway, &done);
             let (updates, presses, taps, token) = (&updates, &presses, &taps, &tokens[person - 1]);
             scope.spawn(move || {
                 tg.press_all(person == 1, done, |data| {
@@ -266,7 +266,7 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
                     taps.act(&Step::Send(event.to_string()));
                 });
             });
-            scope.spawn(move || answer_all(house, token, person == 1, done));
+            scope.spawn(move || answer_all(gateway, token, person == 1, done));
         }
         let waits = |queue: &Queue| queue.list(Timestamp::now()).unwrap().iter().any(|one| one.state == State::Waiting);
         let begun = Instant::now();
@@ -289,7 +289,7 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
         let by = one.decided_by.unwrap();
         *deciders.entry(by.split(' ').next().unwrap().to_owned()).or_default() += 1;
     }
-    let record = rusqlite::Connection::open(house.path("home/.local/share/guard/guard.db")).unwrap();
+    let record = rusqlite::Connection::open(gateway.path("home/.local/share/guard/guard.db")).unwrap();
     let rows: i64 =
         record.query_row("SELECT count(*) FROM record WHERE kind = 'answered'", [], |row| row.get(0)).unwrap();
     assert_eq!(usize::try_from(rows), Ok(REQUESTS), "each is decided once");
@@ -300,20 +300,20 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
         eventually(|| counts.closed.load(Ordering::Relaxed) == cards);
     }
     assert!([&nt, &wh].iter().all(|counts| counts.told.load(Ordering::Relaxed) > 0));
-    let most = peak(house.pid());
+    let most = peak(gateway.pid());
     eprintln!("decided by {deciders:?}; the gateway held {most} KiB at most");
     assert!(most < MOST_KIB, "{most} KiB");
 }
 
 /// Answers over the API whatever waits, until nothing does.
-fn answer_all(house: &House, token: &str, yes: bool, done: &AtomicBool) {
+fn answer_all(gateway: &TestGateway, token: &str, yes: bool, done: &AtomicBool) {
     let verb = if yes { "approve" } else { "deny" };
     while !done.load(Ordering::Relaxed) {
-        let page = house.get("/v1/requests?status=pending", token);
+        let page = gateway.get("/v1/requests?status=pending", token);
         let Some(requests) = page.body["requests"].as_array() else { panic!("{}", page.text) };
         for request in requests {
             let id = request["action_id"].as_str().unwrap();
-            let answer = house.post(&format!("/v1/requests/{id}/{verb}"), token, &json!({}));
+            let answer = gateway.post(&format!("/v1/requests/{id}/{verb}"), token, &json!({}));
             assert!(matches!(answer.status, 200 | 409 | 410 | 429), "{}", answer.text);
             // A person takes a moment too, and the messengers' servers run in this process.
             thread::sleep(Duration::from_millis(20));

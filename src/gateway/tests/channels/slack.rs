@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::server::{Asked, Server};
 use super::socket::{Heard, Reply, SocketServer, Step};
-use crate::house::{House, until};
+use crate::test_gateway::{TestGateway, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
 const CHAT: &str = "C024BE91L";
@@ -50,7 +50,7 @@ impl Bot {
         Self { server: Server::new(answer), socket, said }
     }
 
-    pub fn house(&self) -> House {
+    pub fn gateway(&self) -> TestGateway {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap().keep();
         for (name, text) in [("bot", "xoxb-1\n"), ("app", "xapp-1\n")] {
@@ -58,7 +58,7 @@ impl Bot {
             std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(0o600)).unwrap();
         }
         let (url, folder) = (self.server.url(), folder.display());
-        House::new(&format!(
+        TestGateway::new(&format!(
             "[[channel]]\nname = \"sl\"\nkind = \"slack\"\nurl = \"{url}\"\nchat = \"{CHAT}\"\n\
              token = {{ file = \"{folder}/bot\" }}\napp_token = {{ file = \"{folder}/app\" }}\n\
              approvers = {{ ada = \"{ADA}\" }}\n"
@@ -112,12 +112,12 @@ impl Bot {
 #[test]
 fn a_tap_in_slack_lets_it_run_and_the_message_says_so() {
     let bot = Bot::new();
-    let house = bot.house();
-    let mut agent = house.agent(MEDIUM);
+    let gateway = bot.gateway();
+    let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     assert_eq!(bot.press("e1", ADA, &yes), "approved");
     assert!(agent.wait().unwrap().success());
-    assert_eq!(house.ran(), 1);
+    assert_eq!(gateway.ran(), 1);
     until(|| !bot.server.asked("/chat.update").is_empty());
     let update = bot.server.asked("/chat.update").pop().unwrap();
     assert!(
@@ -128,20 +128,20 @@ fn a_tap_in_slack_lets_it_run_and_the_message_says_so() {
     // The same press again, late: it says who decided, and nothing else happens.
     let again = bot.press("e1", ADA, &yes);
     assert!(again.contains("approved"), "{again}");
-    assert_eq!(house.ran(), 1);
+    assert_eq!(gateway.ran(), 1);
 }
 
 #[test]
 fn strangers_and_made_up_buttons_answer_nothing_and_a_lost_connection_is_opened_anew() {
     let bot = Bot::new();
-    let house = bot.house();
-    let mut agent = house.agent(MEDIUM);
+    let gateway = bot.gateway();
+    let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     assert!(bot.press("e1", "UEVE", &yes).contains("not one of the approvers"));
     assert!(bot.press("e2", ADA, "a:made-up").contains("none of guard"));
     assert!(bot.press("e3", ADA, "nonsense").contains("none of guard"));
-    assert_eq!(house.ran(), 0);
-    let log = house.program(crate::house::guard()).args(["log"]).output().unwrap();
+    assert_eq!(gateway.ran(), 0);
+    let log = gateway.program(crate::test_gateway::guard()).args(["log"]).output().unwrap();
     assert!(!log.stdout.is_empty());
     let before = bot.connections();
     bot.tell(Some(json!({ "type": "disconnect", "reason": "refresh_requested" })));
@@ -158,13 +158,13 @@ fn strangers_and_made_up_buttons_answer_nothing_and_a_lost_connection_is_opened_
 fn a_channel_that_wants_to_be_left_alone_is_passed_over() {
     let bot = Bot::new();
     bot.server.fail("/chat.postMessage", 429, "{\"ok\":false,\"error\":\"ratelimited\"}");
-    let house = bot.house();
-    let mut agent = house.agent(MEDIUM);
+    let gateway = bot.gateway();
+    let mut agent = gateway.agent(MEDIUM);
     until(|| {
-        let status = house.get("/v1/status", &house.person);
+        let status = gateway.get("/v1/status", &gateway.person);
         status.body["channels"]["sl"]["why"].as_str().is_some_and(|why| why.contains("again in"))
     });
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
 }

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::house::until;
+use crate::test_gateway::until;
 
 /// What happened on a connection.
 pub enum Heard {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::server::{Asked, Server};
-use crate::house::{House, until};
+use crate::test_gateway::{TestGateway, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
 
@@ -54,17 +54,17 @@ impl Bot {
         Self { server: Server::new(answer), updates }
     }
 
-    pub fn house(&self) -> House {
-        self.house_with("")
+    pub fn gateway(&self) -> TestGateway {
+        self.gateway_with("")
     }
 
-    fn house_with(&self, more: &str) -> House {
+    fn gateway_with(&self, more: &str) -> TestGateway {
         let folder = tempfile::tempdir().unwrap().keep();
         let secret = folder.join("token");
         std::fs::write(&secret, "123:abc\n").unwrap();
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
-        House::new(&format!(
+        TestGateway::new(&format!(
             "{more}\n[[channel]]\nname = \"tg\"\nkind = \"telegram\"\nurl = \"{}\"\nchat = {CHAT}\n\
              token = {{ file = \"{}\" }}\napprovers = {{ ada = {ADA} }}\n",
             self.server.url(),
@@ -118,8 +118,8 @@ impl Bot {
 #[test]
 fn a_button_answers_once_and_the_message_says_how_it_ended() {
     let bot = Bot::new();
-    let house = bot.house();
-    let agent = house.agent(MEDIUM);
+    let gateway = bot.gateway();
+    let agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     assert!(yes.len() <= 64, "{yes}");
     let card = bot.cards().pop().unwrap();
@@ -127,7 +127,7 @@ fn a_button_answers_once_and_the_message_says_how_it_ended() {
     assert!(card.body["text"].as_str().unwrap().contains(&format!("<pre>{MEDIUM}</pre>")), "{}", card.text);
     assert_eq!(bot.press(ADA, CHAT, &yes), "approved");
     assert!(agent.wait_with_output().unwrap().status.success());
-    assert_eq!(house.ran(), 1);
+    assert_eq!(gateway.ran(), 1);
     until(|| !bot.server.asked("/editMessageText").is_empty());
     let edit = bot.server.asked("/editMessageText").pop().unwrap();
     let text = edit.body["text"].as_str().unwrap();
@@ -137,7 +137,7 @@ fn a_button_answers_once_and_the_message_says_how_it_ended() {
     assert!(bot.press(ADA, CHAT, &yes).contains("approved"));
     let told = bot.press(ADA, CHAT, &yes.replacen('a', "d", 1));
     assert!(told.contains("approved") && told.contains("ada"), "{told}");
-    let record = rusqlite::Connection::open(house.path("home/.local/share/guard/guard.db")).unwrap();
+    let record = rusqlite::Connection::open(gateway.path("home/.local/share/guard/guard.db")).unwrap();
     let count = |kind: &str| -> i64 {
         record.query_row("SELECT count(*) FROM record WHERE kind = ?1", [kind], |row| row.get(0)).unwrap()
     };
@@ -147,8 +147,8 @@ fn a_button_answers_once_and_the_message_says_how_it_ended() {
 #[test]
 fn a_stranger_is_refused_told_and_in_the_record() {
     let bot = Bot::new();
-    let house = bot.house();
-    let mut agent = house.agent(MEDIUM);
+    let gateway = bot.gateway();
+    let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     for (from, chat) in [(8, CHAT), (ADA, CHAT + 1)] {
         assert!(bot.press(from, chat, &yes).contains("not one of the approvers"));
@@ -156,7 +156,7 @@ fn a_stranger_is_refused_told_and_in_the_record() {
     assert_eq!(bot.press(ADA, CHAT, "a:aaaaaaaaaaaaaaaaaaaaaaaaaa"), "this is not a button of guard");
     assert_eq!(bot.press(ADA, CHAT, "nonsense"), "this is not a button of guard");
     assert!(agent.try_wait().unwrap().is_none(), "it still waits");
-    let log = house.program(crate::house::guard()).args(["log", "--json"]).output().unwrap();
+    let log = gateway.program(crate::test_gateway::guard()).args(["log", "--json"]).output().unwrap();
     let log = String::from_utf8_lossy(&log.stdout).into_owned();
     assert_eq!(log.matches("a stranger on tg").count(), 2, "{log}");
     // A no with the words of a button, which the agent reads.
@@ -170,10 +170,10 @@ fn a_stranger_is_refused_told_and_in_the_record() {
 #[test]
 fn what_is_typed_counts_as_much_as_a_button() {
     let bot = Bot::new();
-    let house = bot.house();
-    let agent = house.agent(MEDIUM);
+    let gateway = bot.gateway();
+    let agent = gateway.agent(MEDIUM);
     bot.button("a");
-    let request = house.waiting()["id"].as_str().unwrap().to_owned();
+    let request = gateway.waiting()["id"].as_str().unwrap().to_owned();
     bot.updates.lock().unwrap().push(json!({ "update_id": 1000, "message": {
         "from": { "id": ADA }, "chat": { "id": CHAT }, "text": format!("/deny {} not on a Friday", request.to_uppercase()),
     }}));
@@ -185,8 +185,8 @@ fn what_is_typed_counts_as_much_as_a_button() {
 #[test]
 fn what_wants_more_than_a_button_offers_no_yes() {
     let bot = Bot::new();
-    let house = bot.house();
-    let mut agent = house.agent("git push --force origin main");
+    let gateway = bot.gateway();
+    let mut agent = gateway.agent("git push --force origin main");
     let no = bot.button("d");
     let card = bot.cards().pop().unwrap();
     assert!(!card.text.contains("\"a:"), "{}", card.text);
@@ -197,7 +197,7 @@ fn what_wants_more_than_a_button_offers_no_yes() {
     assert!(agent.try_wait().unwrap().is_none());
     assert_eq!(bot.press(ADA, CHAT, &no), "denied");
     assert_eq!(agent.wait().unwrap().code(), Some(126));
-    assert_eq!(house.ran(), 0);
+    assert_eq!(gateway.ran(), 0);
 }
 
 #[test]
@@ -209,13 +209,13 @@ fn faults_of_the_server_lose_nothing() {
         "{\"ok\":false,\"error_code\":429,\"description\":\"Too Many Requests\",\"parameters\":{\"retry_after\":1}}",
     );
     bot.server.fail("/getUpdates", 200, "{ this is no JSON");
-    let house = bot.house();
+    let gateway = bot.gateway();
     bot.server.fail(
         "/getUpdates",
         409,
         "{\"ok\":false,\"description\":\"Conflict: terminated by other getUpdates request\"}",
     );
-    let agent = house.agent(MEDIUM);
+    let agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     assert_eq!(bot.press(ADA, CHAT, &yes), "approved");
     assert!(agent.wait_with_output().unwrap().status.success());
@@ -225,15 +225,15 @@ fn faults_of_the_server_lose_nothing() {
 fn a_channel_that_hears_nothing_is_down_though_its_messages_arrive() {
     let bot = Bot::new();
     bot.server.fail("/getUpdates", 429, "{\"ok\":false,\"parameters\":{\"retry_after\":60}}");
-    let house = bot.house();
-    let how = || house.get("/v1/status", &house.person).body["channels"]["tg"].clone();
+    let gateway = bot.gateway();
+    let how = || gateway.get("/v1/status", &gateway.person).body["channels"]["tg"].clone();
     until(|| how()["state"] == "down");
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     bot.button("a");
-    taken(&house);
+    taken(&gateway);
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(how(), json!({ "state": "down", "why": "too many messages; try again in 60 s" }));
-    end(&house);
+    end(&gateway);
     agent.wait().unwrap();
 }
 
@@ -241,32 +241,32 @@ fn a_channel_that_hears_nothing_is_down_though_its_messages_arrive() {
 fn a_channel_that_takes_no_message_is_down_though_it_hears_until_it_takes_one() {
     let bot = Bot::new();
     bot.server.fail("/sendMessage", 403, "{\"ok\":false,\"description\":\"bot was blocked\"}");
-    let house = bot.house();
-    let how = || house.get("/v1/status", &house.person).body["channels"]["tg"].clone();
+    let gateway = bot.gateway();
+    let how = || gateway.get("/v1/status", &gateway.person).body["channels"]["tg"].clone();
     until(|| how()["state"] == "up");
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     until(|| how()["state"] == "down");
     let polls = bot.server.asked("/getUpdates").len();
     until(|| bot.server.asked("/getUpdates").len() > polls + 1);
     assert_eq!(how()["why"], "the last message was rejected: sendMessage: 403: bot was blocked");
-    end(&house);
+    end(&gateway);
     agent.wait().unwrap();
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     until(|| how()["state"] == "up");
-    end(&house);
+    end(&gateway);
     agent.wait().unwrap();
 }
 
 /// Says no to the only request that waits.
-fn end(house: &House) {
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
+fn end(gateway: &TestGateway) {
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({})).status, 200);
 }
 
 /// Waits until the gateway knows that a card was taken.
-fn taken(house: &House) {
+fn taken(gateway: &TestGateway) {
     until(|| {
-        let base = house.path("home/.local/share/guard/gateway.db");
+        let base = gateway.path("home/.local/share/guard/gateway.db");
         let base = guard_gateway::backend::base::Base::open(&base).unwrap();
         base.offers(None).unwrap().iter().any(|offer| offer.message.is_some())
     });
@@ -275,19 +275,19 @@ fn taken(house: &House) {
 #[test]
 fn a_token_may_lie_in_the_keyring_of_the_account() {
     let bot = Bot::new();
-    let mut house = bot.house();
-    let text = std::fs::read_to_string(house.path("home/.config/guard/gateway.toml")).unwrap();
+    let mut gateway = bot.gateway();
+    let text = std::fs::read_to_string(gateway.path("home/.config/guard/gateway.toml")).unwrap();
     let (front, back) = text.split_once("token = { file = ").unwrap();
     let (_, back) = back.split_once('}').unwrap();
-    house.write_config(&format!("{front}token = {{ keyring = \"bot\" }}{back}"));
-    assert!(house.end("-TERM").success());
-    house.start();
-    let how = house.get("/v1/status", &house.person).body["channels"]["tg"].clone();
+    gateway.write_config(&format!("{front}token = {{ keyring = \"bot\" }}{back}"));
+    assert!(gateway.end("-TERM").success());
+    gateway.start();
+    let how = gateway.get("/v1/status", &gateway.person).body["channels"]["tg"].clone();
     assert!(how["why"].as_str().unwrap().contains("no keyring has the secret bot"), "{how}");
-    house.stand_in("secret-tool", "[ \"$*\" = 'lookup service guard account bot' ] && echo 123:abc");
-    assert!(house.end("-TERM").success());
-    house.start();
-    let agent = house.agent(MEDIUM);
+    gateway.stand_in("secret-tool", "[ \"$*\" = 'lookup service guard account bot' ] && echo 123:abc");
+    assert!(gateway.end("-TERM").success());
+    gateway.start();
+    let agent = gateway.agent(MEDIUM);
     assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "approved");
     assert!(agent.wait_with_output().unwrap().status.success());
 }
@@ -295,12 +295,12 @@ fn a_token_may_lie_in_the_keyring_of_the_account() {
 #[test]
 fn a_card_that_was_taken_is_not_sent_again_after_a_kill_and_its_button_still_holds() {
     let bot = Bot::new();
-    let mut house = bot.house();
-    let agent = house.agent(MEDIUM);
+    let mut gateway = bot.gateway();
+    let agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
-    taken(&house);
-    house.kill();
-    house.start();
+    taken(&gateway);
+    gateway.kill();
+    gateway.start();
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(bot.cards().len(), 1);
     assert_eq!(bot.press(ADA, CHAT, &yes), "approved");
@@ -311,13 +311,13 @@ fn a_card_that_was_taken_is_not_sent_again_after_a_kill_and_its_button_still_hol
 fn when_a_channel_takes_nothing_the_next_one_is_asked() {
     let (deaf, bot) = (Bot::new(), Bot::new());
     deaf.server.fail("/sendMessage", 429, "{\"ok\":false,\"parameters\":{\"retry_after\":30}}");
-    let mut house = deaf.house();
-    let text = std::fs::read_to_string(house.path("home/.config/guard/gateway.toml")).unwrap();
+    let mut gateway = deaf.gateway();
+    let text = std::fs::read_to_string(gateway.path("home/.config/guard/gateway.toml")).unwrap();
     let second = text.replace("\"tg\"", "\"tg2\"").replace(&deaf.server.url(), &bot.server.url());
-    house.write_config(&format!("{text}{second}"));
-    assert!(house.end("-TERM").success());
-    house.start();
-    let agent = house.agent(MEDIUM);
+    gateway.write_config(&format!("{text}{second}"));
+    assert!(gateway.end("-TERM").success());
+    gateway.start();
+    let agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     assert_eq!(bot.press(ADA, CHAT, &yes), "approved");
     assert!(agent.wait_with_output().unwrap().status.success());
@@ -327,8 +327,8 @@ fn when_a_channel_takes_nothing_the_next_one_is_asked() {
 #[test]
 fn the_text_of_a_command_writes_nothing_of_the_card() {
     let bot = Bot::new();
-    let house = bot.house();
-    let mut agent = house.agent("npm install left-pad-of-somebody '</pre><b>harmless</b>&\u{202e}'");
+    let gateway = bot.gateway();
+    let mut agent = gateway.agent("npm install left-pad-of-somebody '</pre><b>harmless</b>&\u{202e}'");
     let no = bot.button("d");
     let card = bot.cards().pop().unwrap();
     let text = card.body["text"].as_str().unwrap();
@@ -340,8 +340,8 @@ fn the_text_of_a_command_writes_nothing_of_the_card() {
 #[test]
 fn a_message_that_could_not_be_changed_is_changed_once_the_messenger_is_back() {
     let bot = Bot::new();
-    let house = bot.house();
-    let mut agent = house.agent(MEDIUM);
+    let gateway = bot.gateway();
+    let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     for status in [500, 502] {
         bot.server.fail("/editMessageText", status, "");
@@ -353,13 +353,13 @@ fn a_message_that_could_not_be_changed_is_changed_once_the_messenger_is_back() {
     assert!(edits.iter().all(|edit| edit.body["message_id"] == edits[0].body["message_id"]));
     assert!(edits[2].text.contains("approved") && edits[2].body["reply_markup"]["inline_keyboard"] == json!([]));
     // What the messenger refuses for good is not tried again.
-    let mut agent = house.agent(&format!("{MEDIUM}-else"));
+    let mut agent = gateway.agent(&format!("{MEDIUM}-else"));
     until(|| bot.cards().len() == 2);
     bot.server.fail("/editMessageText", 400, r#"{"ok":false,"description":"Bad Request: message to edit not found"}"#);
     assert_eq!(bot.press(ADA, CHAT, &bot.button("d")), "denied");
     agent.wait().unwrap();
     until(|| bot.server.asked("/editMessageText").len() == 4);
-    let mut agent = house.agent(&format!("{MEDIUM}-third"));
+    let mut agent = gateway.agent(&format!("{MEDIUM}-third"));
     until(|| bot.cards().len() == 3);
     assert_eq!(bot.press(ADA, CHAT, &bot.button("d")), "denied");
     agent.wait().unwrap();

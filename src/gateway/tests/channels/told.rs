@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::server::Server;
-use crate::house::{House, until};
+use crate::test_gateway::{TestGateway, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
 
-fn secret(house: &House, text: &str) -> String {
+fn secret(gateway: &TestGateway, text: &str) -> String {
     use std::os::unix::fs::PermissionsExt as _;
-    let path = house.path("secret");
+    let path = gateway.path("secret");
     std::fs::write(&path, text).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     path.display().to_string()
@@ -19,15 +19,15 @@ fn secret(house: &House, text: &str) -> String {
 fn a_webhook_is_signed_tried_again_and_told_the_end() {
     let server = Server::new(|_| Some((204, String::new())));
     server.fail("/hook", 500, "");
-    let mut house = House::new("");
-    let file = secret(&house, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
-    house.write_config(&format!(
+    let mut gateway = TestGateway::new("");
+    let file = secret(&gateway, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    gateway.write_config(&format!(
         "[[channel]]\nname = \"hook\"\nkind = \"webhook\"\nurl = \"{}/hook\"\nsecret = {{ file = \"{file}\" }}\n",
         server.url()
     ));
-    house.end("-TERM");
-    house.start();
-    let mut agent = house.agent(MEDIUM);
+    gateway.end("-TERM");
+    gateway.start();
+    let mut agent = gateway.agent(MEDIUM);
     until(|| server.asked("/hook").len() >= 2);
     let [first, second] = [0, 1].map(|at| server.asked("/hook")[at].clone());
     let header = |asked: &super::server::Asked, name: &str| {
@@ -40,8 +40,8 @@ fn a_webhook_is_signed_tried_again_and_told_the_end() {
     let wanted = guard_gateway::channel::webhook::sign(&key, &id, &at, &second.text);
     assert_eq!(header(&second, "webhook-signature:"), wanted);
     assert_eq!(second.body["data"]["command"], MEDIUM);
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
     until(|| server.asked("/hook").iter().any(|asked| asked.body["type"] == "request.ended"));
 }
@@ -49,41 +49,41 @@ fn a_webhook_is_signed_tried_again_and_told_the_end() {
 #[test]
 fn ntfy_tells_where_to_answer() {
     let server = Server::new(|_| Some((200, json!({ "id": "x1", "event": "message" }).to_string())));
-    let house = House::new(&format!(
+    let gateway = TestGateway::new(&format!(
         "page = \"https://guard.test\"\n[[channel]]\nname = \"phone\"\nkind = \"ntfy\"\nurl = \"{}/guard-x7\"\n",
         server.url()
     ));
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     until(|| !server.asked("/").is_empty());
     let card = server.asked("/").remove(0);
     assert_eq!(card.body["topic"], "guard-x7");
     assert!(card.body["click"].as_str().unwrap().starts_with("https://guard.test/#"), "{}", card.text);
     assert!(card.body["actions"].is_null(), "whoever knows the topic could press it");
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
 }
 
 #[test]
 fn a_card_that_was_on_its_way_when_its_request_ended_is_told_the_end() {
-    let mut house = House::new("");
-    let (out, go) = (house.path("told"), house.path("go"));
+    let mut gateway = TestGateway::new("");
+    let (out, go) = (gateway.path("told"), gateway.path("go"));
     let program = format!(
         "cat >> '{0}'; i=0; while [ ! -e '{1}' ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done",
         out.display(),
         go.display()
     );
-    house.write_config(&format!(
+    gateway.write_config(&format!(
         "[[channel]]\nname = \"slow\"\nkind = \"program\"\ncommand = {}\n",
         json!(["/bin/sh", "-c", program])
     ));
-    assert!(house.end("-TERM").success());
-    house.start();
-    let mut agent = house.agent(MEDIUM);
+    assert!(gateway.end("-TERM").success());
+    gateway.start();
+    let mut agent = gateway.agent(MEDIUM);
     let told = |wanted: &str| std::fs::read_to_string(&out).unwrap_or_default().contains(wanted);
     until(|| told("request.filed"));
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({})).status, 200);
     // What the answer set off is over before the channel has taken the card.
     agent.wait().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
@@ -94,8 +94,8 @@ fn a_card_that_was_on_its_way_when_its_request_ended_is_told_the_end() {
 
 #[test]
 fn a_broadcast_goes_out_on_all_channels_at_once() {
-    let mut house = House::new("");
-    let (one, two) = (house.path("one"), house.path("two"));
+    let mut gateway = TestGateway::new("");
+    let (one, two) = (gateway.path("one"), gateway.path("two"));
     // Each takes the card only when the other one has it too.
     let program = |own: &std::path::Path, other: &std::path::Path| {
         let text = format!(
@@ -105,37 +105,37 @@ fn a_broadcast_goes_out_on_all_channels_at_once() {
         );
         json!(["/bin/sh", "-c", text])
     };
-    house.write_config(&format!(
+    gateway.write_config(&format!(
         "[[channel]]\nname = \"one\"\nkind = \"program\"\ncommand = {}\n\
          [[channel]]\nname = \"two\"\nkind = \"program\"\ncommand = {}\n\
          [[route]]\nbroadcast = true\nchannels = [\"one\", \"two\"]\n",
         program(&one, &two),
         program(&two, &one)
     ));
-    assert!(house.end("-TERM").success());
-    house.start();
-    let mut agent = house.agent(MEDIUM);
-    let state = |name: &str| house.get("/v1/status", &house.person).body["channels"][name]["state"].clone();
+    assert!(gateway.end("-TERM").success());
+    gateway.start();
+    let mut agent = gateway.agent(MEDIUM);
+    let state = |name: &str| gateway.get("/v1/status", &gateway.person).body["channels"][name]["state"].clone();
     until(|| ["one", "two"].iter().all(|name| !state(name).is_null()));
     assert_eq!(["one", "two"].map(state), [json!("up"), json!("up")]);
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
 }
 
 #[test]
 fn a_program_gets_the_card_and_one_notice_stands_for_a_flood() {
-    let mut house = House::new("");
-    let out = house.path("cards");
-    house.write_config(&format!(
+    let mut gateway = TestGateway::new("");
+    let out = gateway.path("cards");
+    gateway.write_config(&format!(
         "[[channel]]\nname = \"mine\"\nkind = \"program\"\ncommand = [\"/bin/sh\", \"-c\", \"cat >> '{}'\"]\n",
         out.display()
     ));
-    house.end("-TERM");
-    house.start();
+    gateway.end("-TERM");
+    gateway.start();
     let ids: Vec<String> = (0..6)
         .map(|at| {
-            let told = house.submit(&format!("{MEDIUM}-{at}"));
+            let told = gateway.submit(&format!("{MEDIUM}-{at}"));
             assert_eq!(told.status, 202, "{}", told.text);
             told.body["action_id"].as_str().unwrap().to_owned()
         })
@@ -146,7 +146,7 @@ fn a_program_gets_the_card_and_one_notice_stands_for_a_flood() {
     assert_eq!(lines().matches("request.filed").count(), 3, "{}", lines());
     assert_eq!(lines().matches("\"notice\"").count(), 1, "{}", lines());
     for id in ids {
-        assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
+        assert_eq!(gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({})).status, 200);
     }
 }
 
@@ -157,29 +157,29 @@ fn pushover_sounds_again_until_somebody_has_seen_what_is_urgent() {
         assert!(asked.text.contains("token=secret&user=secret"), "{}", asked.text);
         Some((200, told.to_string()))
     });
-    let mut house = House::new("");
-    let file = secret(&house, "secret");
-    house.write_config(&format!(
+    let mut gateway = TestGateway::new("");
+    let file = secret(&gateway, "secret");
+    gateway.write_config(&format!(
         "page = \"https://guard.test\"\n[[channel]]\nname = \"po\"\nkind = \"pushover\"\nurl = \"{}\"\n\
          token = {{ file = \"{file}\" }}\nuser = {{ file = \"{file}\" }}\n",
         server.url()
     ));
-    house.end("-TERM");
-    house.start();
+    gateway.end("-TERM");
+    gateway.start();
     server.fail("/messages.json", 500, "{\"status\":0,\"errors\":[\"down\"]}");
-    let mut agent = house.agent(MEDIUM);
+    let mut agent = gateway.agent(MEDIUM);
     until(|| server.asked("/messages.json").len() == 1);
     let plain = server.asked("/messages.json").remove(0);
     assert!(plain.text.contains("priority=0") && plain.text.contains("url=https%3A%2F%2Fguard.test"), "{}", plain.text);
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
-    let mut agent = house.agent("xdg-open tel:988");
+    let mut agent = gateway.agent("xdg-open tel:988");
     until(|| server.asked("/messages.json").len() == 2);
     let urgent = server.asked("/messages.json").remove(1);
     assert!(urgent.text.contains("priority=2&retry=30&expire=600"), "{}", urgent.text);
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
     until(|| server.asked("/rAbC1/cancel.json").len() == 1);
 }
@@ -191,54 +191,54 @@ fn an_sms_says_where_to_answer_and_nothing_more() {
         assert!(asked.head.contains("QUMxOnNlY3JldA=="), "{}", asked.head);
         Some((201, json!({ "sid": "SM1", "status": "queued" }).to_string()))
     });
-    let mut house = House::new("");
-    let file = secret(&house, "secret");
-    house.write_config(&format!(
+    let mut gateway = TestGateway::new("");
+    let file = secret(&gateway, "secret");
+    gateway.write_config(&format!(
         "[[channel]]\nname = \"sms\"\nkind = \"twilio\"\nurl = \"{}\"\naccount = \"AC1\"\n\
          token = {{ file = \"{file}\" }}\nfrom = \"+15550100\"\nto = [\"+15550101\", \"+15550102\"]\n",
         server.url()
     ));
-    house.end("-TERM");
-    house.start();
-    let mut agent = house.agent(MEDIUM);
+    gateway.end("-TERM");
+    gateway.start();
+    let mut agent = gateway.agent(MEDIUM);
     until(|| server.asked("/Accounts/AC1/Messages.json").len() == 2);
     let text = &server.asked("/Messages.json")[0].text;
     assert!(text.contains("To=%2B15550101&From=%2B15550100") && text.contains("guard+approve"), "{text}");
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
 }
 
 #[test]
 fn a_button_on_the_desktop_says_no_and_never_yes() {
-    let house = House::new("");
-    let script = house.path("notify");
+    let gateway = TestGateway::new("");
+    let script = gateway.path("notify");
     std::fs::write(
         &script,
         "#!/bin/sh\necho \"$*\" >> \"$0.said\"\nsleep 0.6\ncat \"$0.answer\"; echo >> \"$0.printed\"\nsleep 30\n",
     )
     .unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let answer = house.path("notify.answer");
+    let answer = gateway.path("notify.answer");
     std::fs::write(&answer, "a\n").unwrap();
-    let mut house = house;
-    house.write_config(&format!(
+    let mut gateway = gateway;
+    gateway.write_config(&format!(
         "[[channel]]\nname = \"desk\"\nkind = \"desktop\"\napprover = \"ada\"\ncommand = [\"/bin/sh\", \"{}\"]\n",
         script.display()
     ));
-    house.end("-TERM");
-    house.start();
-    let mut agent = house.agent(MEDIUM);
-    let said = || std::fs::read_to_string(house.path("notify.said")).unwrap_or_default();
+    gateway.end("-TERM");
+    gateway.start();
+    let mut agent = gateway.agent(MEDIUM);
+    let said = || std::fs::read_to_string(gateway.path("notify.said")).unwrap_or_default();
     until(|| said().contains(MEDIUM));
     assert!(said().contains("-A d=Deny") && !said().contains("Approve"), "{}", said());
     std::thread::sleep(std::time::Duration::from_millis(1200));
-    assert_eq!(house.ran(), 0, "a yes that is printed is none");
-    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
-    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    assert_eq!(gateway.ran(), 0, "a yes that is printed is none");
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
     std::fs::write(&answer, "d\n").unwrap();
-    let agent = house.agent(MEDIUM);
+    let agent = gateway.agent(MEDIUM);
     let output = agent.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(126), "{}", String::from_utf8_lossy(&output.stderr));
 }

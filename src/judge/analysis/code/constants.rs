@@ -203,7 +203,7 @@ impl Reader<'_> {
         let call = |callee: &str, path: &str| Some(Call::new(callee.to_owned(), vec![value(path)]));
         let last = callee.rsplit('.').next()?;
         if !matches!(last, "open" | "fopen" | "openSync" | "FileIO") {
-            return None;
+            return self.opens_by_its_mode(callee, arguments);
         }
         if callee == "os.open" {
             let flag = |flags: &[&str]| {
@@ -257,6 +257,27 @@ impl Reader<'_> {
         } else {
             None
         }
+    }
+
+    /// A call of any other name that is given a path and, behind it or by name, the way in which a file is opened to be
+    /// written: `ZipFile("x", "w")`, `FileHandler("x", mode="w")`, `input("x", inplace=True)`.
+    fn opens_by_its_mode(&self, callee: &str, arguments: &[Expression]) -> Option<Call> {
+        if self.language != "python" {
+            return None;
+        }
+        let setting = |names: &[&str]| {
+            let settings = arguments.iter().filter_map(|argument| argument.setting.as_ref());
+            settings.filter(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.as_str()).next()
+        };
+        let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
+        let path = text(0).or_else(|| setting(&["filename", "file", "name"]))?;
+        if setting(&["inplace"]) == Some("True") {
+            return Some(Call::new("open.write".to_owned(), vec![value(path)]));
+        }
+        // What is described says by itself what it takes.
+        let mode = setting(&["mode", "filemode"]).or_else(|| text(1)).filter(|_| !(self.world.knows)(callee));
+        let opened = mode.and_then(written_by_mode)?;
+        Some(Call::new(opened.to_owned(), vec![value(path)]))
     }
 
     /// A function that is named as an argument: the name and what it is called with.
@@ -364,4 +385,15 @@ fn hexadecimal(text: &str) -> String {
 fn decoded(bytes: Option<Vec<u8>>) -> String {
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     text.map_or_else(|| HOLE.to_string(), |text| reserved::taken_in(&text).into_owned())
+}
+/// What is done to a file that is opened in this way: `w`, `xb`, `w+`, `w:gz`, `a`.
+fn written_by_mode(mode: &str) -> Option<&'static str> {
+    let (letters, _) = mode.split_once([':', '|']).unwrap_or((mode, ""));
+    let mut letters = letters.chars();
+    let opened = match letters.next()? {
+        'w' | 'x' => "open.write",
+        'a' => "open.append",
+        _ => return None,
+    };
+    letters.all(|letter| "bt+".contains(letter)).then_some(opened)
 }

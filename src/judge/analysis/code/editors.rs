@@ -13,8 +13,16 @@ fn call(callee: &str, text: &str) -> Call {
 /// vi, ex and ed, and what else takes `!` for a command of the shell. Commands are one a line.
 pub fn ex(text: &str, home: &str) -> Vec<Call> {
     let mut calls = Vec::new();
+    let mut emptied = false;
     for line in text.lines() {
         ex_line(line, MAX_BARS, &mut calls);
+        let line = line.trim();
+        emptied |= deletes_all(line);
+        // What is saved now has no line any more.
+        if emptied && matches!(line.trim_end_matches('!'), "w" | "wq" | "x" | "W") {
+            calls.push(Call::new("empties".to_owned(), Vec::new()));
+            emptied = false;
+        }
     }
     for value in calls.iter_mut().filter(|call| call.callee != "exec").flat_map(|call| &mut call.args) {
         let rest = value
@@ -25,6 +33,14 @@ pub fn ex(text: &str, home: &str) -> Vec<Call> {
         }
     }
     calls
+}
+
+/// Whether a command deletes every line: `,d`, `%d`, `1,$d`, `g/^/d`.
+fn deletes_all(line: &str) -> bool {
+    let command = line.trim_start_matches(':');
+    let all = [",", "%", "1,$", "0,$", "g/^/", "g/.*/", "g/$/"];
+    let rest = all.iter().find_map(|range| command.strip_prefix(range));
+    rest.is_some_and(|rest| matches!(rest.trim(), "d" | "delete" | "d_" | "d _"))
 }
 
 fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {

@@ -179,21 +179,43 @@ impl Scanner<'_> {
             .chain(pattern.split("(??{").skip(1))
             .map(|rest| rest.split("})").next().unwrap_or_default().to_owned())
             .collect();
-        if matches!(kind, "s" | "tr" | "y") {
+        let changes = matches!(kind, "s" | "tr" | "y");
+        let mut keeps = !changes;
+        if changes {
             if !matches!(open, '{' | '(' | '[' | '<') {
                 self.at = self.at.saturating_sub(1);
             }
             let replacement = self.delimited().unwrap_or_default();
             let flags = self.word(|c| c.is_ascii_alphabetic());
+            keeps = flags.contains('r');
             code.extend(flags.contains('e').then_some(replacement));
         } else {
             self.word(|c| c.is_ascii_alphabetic());
         }
-        self.tokens.push(Token::Number("/".into()));
+        if keeps || !self.changes_a_variable() {
+            self.tokens.push(Token::Number("/".into()));
+        }
         for code in code {
             self.tokens.push(Token::Mark(';'));
             self.tokens.extend(nested(self.language, &code, self.depth + 1));
         }
+        true
+    }
+
+    /// A substitution: what the variable in front of it, or `$_`, holds is from here on what nobody knows. Whether it is
+    /// said now.
+    fn changes_a_variable(&mut self) -> bool {
+        let changed = [Token::Name("changed".into()), Token::Mark('('), Token::Mark(')')];
+        match self.tokens.as_slice() {
+            [.., Token::Name(name), Token::Mark('='), Token::Mark('~')] if name.starts_with('$') => {
+                self.tokens.pop();
+            }
+            [] | [.., Token::Line | Token::Mark(';' | '{' | '}' | '(' | '&' | '|')] => {
+                self.tokens.extend([Token::Name("$_".into()), Token::Mark('=')]);
+            }
+            _ => return false,
+        }
+        self.tokens.extend(changed);
         true
     }
 

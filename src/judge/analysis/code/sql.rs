@@ -342,7 +342,7 @@ fn files(tokens: &[Token]) -> Vec<Value> {
                 let option = option.or(READS.contains(&word).then_some("--from="));
                 all.extend(option.map(|option| value(&format!("{option}{file}"))));
             }
-            (Token::Mark('(' | ','), _) => {}
+            (Token::Mark('(' | ',' | '['), _) => {}
             (Token::Mark('='), Some(word)) if word.ends_with("_file") => {}
             _ => before = word(Some(token)),
         }

@@ -9,7 +9,7 @@ use super::scan::Token;
 use super::{Call, World};
 use crate::judge::analysis::act::Value;
 
-/// Functions of the C library by which foreign code runs programs or deletes.
+/// Functions of the C library by which embedded code runs programs or deletes.
 const LIBRARY: [&str; 12] = [
     "execl", "execv", "execve", "execvp", "kill", "popen", "remove", "rename", "rmdir", "system", "unlink", "unlinkat",
 ];

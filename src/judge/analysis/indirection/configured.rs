@@ -6,7 +6,7 @@
 
 use super::Ran;
 use crate::judge::analysis::act::Value;
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
@@ -23,7 +23,7 @@ const MAX_LINES: usize = 200;
 
 impl Walker<'_> {
     /// Walks the commands in what was written for a program of tasks to run.
-    pub(super) fn tasks_in_files(&mut self, state: &State, frame: &Frame, load: &Load, ran: Ran<'_>) {
+    pub(super) fn tasks_in_files(&mut self, state: &State, context: &Context, load: &Load, ran: Ran<'_>) {
         let Ran { name, reading, span, .. } = ran;
         let Some(dir) = Self::named_directory(state, reading, &DIRECTORIES) else { return };
         let words = reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
@@ -33,7 +33,7 @@ impl Walker<'_> {
                 let told = self.told(state, &Value::text(path.as_str()), span);
                 let Some(text) = told.and_then(|text| text.known_text()) else { continue };
                 let called = format!("{name} {} in {path}", tasks.join(" "));
-                let Some(inner) = self.definition(frame, name, called, span) else { continue };
+                let Some(inner) = self.definition(context, name, called, span) else { continue };
                 let mut there = state.child(&[]);
                 if there.cwd.as_deref() != Some(&dir) {
                     there.move_to(Some(dir.clone()));

@@ -3,7 +3,7 @@
 use super::Ran;
 use crate::judge::analysis::act::{Remote, RemoteKind};
 use crate::judge::analysis::arguments::{Arg, InnerCommand, InnerText, Reading};
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Added;
@@ -11,7 +11,7 @@ use crate::judge::rules::model::Added;
 impl Walker<'_> {
     /// `docker run --entrypoint PROGRAM IMAGE ARGUMENT…`
     #[inline(never)]
-    pub(super) fn entrypoint(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
+    pub(super) fn entrypoint(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
         let Ran { name, reading, args, span } = ran;
         let Some(flag) = reading.flags.iter().rev().find(|flag| flag.name == "--entrypoint") else { return };
         let Some(program) = flag.value.as_ref().filter(|program| !program.is_empty()) else { return };
@@ -30,6 +30,6 @@ impl Walker<'_> {
             replace: None,
         };
         let reading = Reading { inner: vec![inner], ..Reading::default() };
-        self.inner(state, frame, name, &reading, &[], span);
+        self.inner(state, context, name, &reading, &[], span);
     }
 }

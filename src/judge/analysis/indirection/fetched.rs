@@ -2,7 +2,7 @@
 
 use super::Ran;
 use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, UnknownReason, Value};
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::state::{Build as _, State, unknown};
@@ -129,7 +129,7 @@ const SOURCES: [(&str, &str); 51] = [
 impl Walker<'_> {
     /// Remembers what a program fetches where no effect says which files hold it.
     #[inline(never)]
-    pub(super) fn fetches(&mut self, state: &State, frame: &Frame, program: &Program, ran: Ran<'_>) {
+    pub(super) fn fetches(&mut self, state: &State, context: &Context, program: &Program, ran: Ran<'_>) {
         if program.fetches.is_empty() {
             return;
         }
@@ -176,30 +176,30 @@ impl Walker<'_> {
                         place.push_text("/");
                         place.push_text(&last_name(source).unwrap_or("*".to_owned()));
                     }
-                    self.fetched_to(state, frame, place);
+                    self.fetched_to(state, context, place);
                 }
             }
             FetchInto::Named => {
                 for (at, value) in rest.iter().enumerate() {
                     let named = (at > 0).then(|| (*value).clone());
                     for place in last_name(value).map(Value::text).into_iter().chain(named) {
-                        self.fetched_to(state, frame, place);
+                        self.fetched_to(state, context, place);
                     }
                 }
             }
             FetchInto::Unnamed => {
                 for value in rest {
-                    self.fetched_to(state, frame, value.clone());
+                    self.fetched_to(state, context, value.clone());
                 }
-                self.fetched_to(state, frame, Value::text(format!(".{UNNAMED}")));
+                self.fetched_to(state, context, Value::text(format!(".{UNNAMED}")));
             }
         }
     }
 
     /// Remembers that what lies at a place is fetched.
-    fn fetched_to(&mut self, state: &State, frame: &Frame, place: Value) {
+    fn fetched_to(&mut self, state: &State, context: &Context, place: Value) {
         let Some(key) = self.file_key(state, &place) else { return };
-        let sink = self.file_sink(frame, key, false);
+        let sink = self.file_sink(context, key, false);
         if let Some(sink) = self.sinks.get_mut(sink) {
             sink.write(&unknown(UnknownReason::CommandOutput, Taint::FETCHED), Taint::FETCHED, false);
         }
@@ -207,7 +207,7 @@ impl Walker<'_> {
 
     /// What a program runs of the project where it starts, as far as the line itself fetched or wrote it.
     #[inline(never)]
-    pub(super) fn project_code(&mut self, state: &State, frame: &Frame, program: &Program, ran: Ran<'_>) {
+    pub(super) fn project_code(&mut self, state: &State, context: &Context, program: &Program, ran: Ran<'_>) {
         let Ran { name, reading, args, span } = ran;
         if self.files.is_empty() {
             return;
@@ -271,7 +271,7 @@ impl Walker<'_> {
             let detail = "the command runs code that it downloads";
             // What a manager of packages installs is checked by it, for what that is worth.
             self.opaque(
-                if build.installs && own == 1 { OpaqueReason::FetchedCode } else { frame.fetched_code() },
+                if build.installs && own == 1 { OpaqueReason::FetchedCode } else { context.fetched_code() },
                 detail,
                 span,
             );
@@ -280,16 +280,16 @@ impl Walker<'_> {
         }
         for (language, call, text) in written.into_iter().filter(|(language, ..)| *language != "shell") {
             // What it runs may be code of the project in turn.
-            if frame.is_called(&call) {
+            if context.is_called(&call) {
                 continue;
             }
-            let mut inner = frame.perhaps();
+            let mut inner = context.perhaps();
             inner.called(&call);
-            self.foreign(state, &inner, None, language, &text, span);
+            self.embedded_code(state, &inner, None, language, &text, span);
         }
         for (language, origin) in copies {
             let origin = Operand { value: Value::text(origin), span };
-            self.foreign_file(state, &frame.perhaps(), language, &origin, span);
+            self.embedded_file(state, &context.perhaps(), language, &origin, span);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::Walker;
 use crate::judge::analysis::act::{Effect, Flag, Operand, Taint, Value};
 use crate::judge::analysis::arguments::{Arg, CodeFrom, CodeSource, Reading};
 use crate::judge::analysis::class::{PathClass, PathClasses};
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::paths::is_remote;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::streams::Stream;
@@ -101,7 +101,7 @@ impl Walker<'_> {
     pub fn raised(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         (name, path): (&str, Option<&str>),
         described: bool,
         span: Span,
@@ -114,7 +114,7 @@ impl Walker<'_> {
             (false, true) => return,
         };
         let what = Operand { value: Value::text(path.unwrap_or(name)), span };
-        self.stands_for(state, frame, name, program, &[Arg::of(&what)], span);
+        self.stands_for(state, context, name, program, &[Arg::of(&what)], span);
     }
 
     /// What a program is given that no effect of it speaks of: a secret, a file that runs when something starts, one of
@@ -124,7 +124,7 @@ impl Walker<'_> {
     pub fn touches(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         (name, described): (&str, Option<&Program>),
         reading: &Reading,
         args: &[Arg],
@@ -185,7 +185,7 @@ impl Walker<'_> {
         for (program, operands) in [("unknown:read", read), ("known:read", used), ("unknown:touch", touched)] {
             if !operands.is_empty() {
                 let args: Vec<Arg> = operands.iter().map(Arg::of).collect();
-                self.stands_for(state, frame, name, program, &args, span);
+                self.stands_for(state, context, name, program, &args, span);
             }
         }
         if described.is_none() {
@@ -201,12 +201,12 @@ impl Walker<'_> {
                 let place = is_remote(rest) && rest.split_once(':').is_some_and(|(host, _)| host.contains('@'));
                 if address || place {
                     let on = vec![Operand { value: arg.value.without_leading(from), span: arg.span }];
-                    self.effect(state, frame, Effect::Fetch, on, false, Some(id), span, Taint::default());
+                    self.effect(state, context, Effect::Fetch, on, false, Some(id), span, Taint::default());
                 }
             }
         }
         for operand in written {
-            self.effect(state, frame, Effect::Write, vec![operand], false, Some(id), span, Taint::default());
+            self.effect(state, context, Effect::Write, vec![operand], false, Some(id), span, Taint::default());
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::judge::analysis::act::{Value, Verb};
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::command::Lookup;
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::redirect::absolute;
@@ -22,7 +22,7 @@ impl Walker<'_> {
     pub(super) fn git_alias(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         program: Option<&Program>,
         reading: &Reading,
         args: &[Field],
@@ -49,7 +49,7 @@ impl Walker<'_> {
                 (text.clone(), Some(repository.root.clone()))
             }
         };
-        let Some(inner) = self.definition(frame, "git", format!("git alias {alias}"), span) else { return };
+        let Some(inner) = self.definition(context, "git", format!("git alias {alias}"), span) else { return };
         let mut child = state.child(env);
         if dir != child.cwd {
             child.move_to(dir);
@@ -136,20 +136,20 @@ impl Walker<'_> {
     pub(super) fn git_settings(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         args: &[Field],
         env: &[(String, Value)],
         span: Span,
     ) {
         const CALL: &str = "git settings of variables";
-        if frame.is_called(CALL) {
+        if context.is_called(CALL) {
             return;
         }
         let settings = self.configured(state, env);
         if settings.is_empty() {
             return;
         }
-        let mut inner = within(frame, "git").elsewhere(span);
+        let mut inner = within(context, "git").elsewhere(span);
         inner.called(CALL);
         let mut fields = vec![Field::text("git", span)];
         for (name, value) in settings {
@@ -161,9 +161,9 @@ impl Walker<'_> {
 
     /// A push to a remote that the line itself names the address of, or what goes there: judged by that.
     #[inline(never)]
-    pub(super) fn git_push(&mut self, state: &State, frame: &Frame, reading: &Reading, args: &[Field], span: Span) {
+    pub(super) fn git_push(&mut self, state: &State, context: &Context, reading: &Reading, args: &[Field], span: Span) {
         const CALL: &str = "git push by address";
-        if !reading.sub.iter().any(|sub| sub == "push") || frame.is_called(CALL) {
+        if !reading.sub.iter().any(|sub| sub == "push") || context.is_called(CALL) {
             return;
         }
         let named = reading.operands.first().and_then(|operand| operand.value.known_text());
@@ -196,7 +196,7 @@ impl Walker<'_> {
         if url.is_none() && refs.is_none() {
             return;
         }
-        let mut inner = within(frame, "git").elsewhere(span);
+        let mut inner = within(context, "git").elsewhere(span);
         inner.called(CALL);
         let mut fields = vec![Field::text("git", span)];
         fields.extend(args.iter().cloned());

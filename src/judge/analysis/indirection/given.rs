@@ -9,7 +9,7 @@ use super::fetched::language_of;
 use super::targets::shell_functions;
 use crate::judge::analysis::act::{OpaqueReason, Operand, Piece, UnknownReason, Value};
 use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::program::variable;
 use crate::judge::analysis::question::FileFacts;
@@ -32,35 +32,43 @@ impl Walker<'_> {
     pub(super) fn given(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         loads: &[Load],
         ran: Ran<'_>,
         env: &[(String, Value)],
     ) {
         // A program of several versions is described by a glob.
         let is_of = |load: &&Load| load.programs.iter().any(|name| name == ran.name || glob::text(name, ran.name));
+        // What only lists or checks runs none of what it finds by itself.
+        let listing = ran.reading.dry_run;
         for load in loads.iter().filter(is_of) {
             let has = |word: &String| ran.args.iter().any(|field| field.value.is(word));
             if !load.words.is_empty() && !load.words.iter().any(has) || load.unless.iter().any(has) {
                 continue;
             }
-            if load.stdin {
-                self.code_on_stdin(state, frame, &load.language, ran.span);
+            if load.stdin && !listing {
+                self.code_on_stdin(state, context, &load.language, ran.span);
             }
-            if let Some(module) = &load.module {
-                self.module(state, frame, load, module, ran);
+            if let Some(module) = load.module.as_ref().filter(|_| !listing) {
+                self.module(state, context, load, module, ran);
             }
-            if load.tasks != Tasks::None {
-                self.tasks_in_files(state, frame, load, ran);
+            if load.tasks != Tasks::None && !listing {
+                self.tasks_in_files(state, context, load, ran);
                 continue;
             }
-            let named = option_values(ran.args, &load.options);
+            let given: Vec<&Value> = ran.args.iter().map(|field| &field.value).collect();
+            let mut named = option_values(&given, &load.options);
+            for name in &load.within {
+                let more = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
+                let more: Vec<Value> = more.split_whitespace().map(Value::text).collect();
+                named.extend(option_values(&more.iter().collect::<Vec<_>>(), &load.options));
+            }
             if named.iter().any(|file| self.comes_in(state, file)) {
                 let detail = format!("{} loads code from a pipe", ran.name);
                 self.opaque(OpaqueReason::Script, detail, ran.span);
             }
             let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();
-            if load.operands {
+            if load.operands && !listing {
                 files.extend(self.operand_files(state, load, ran));
             }
             for name in &load.variables {
@@ -75,7 +83,7 @@ impl Walker<'_> {
                     files.extend(load.files.iter().map(file));
                 }
             }
-            if load.under.is_empty() {
+            if load.under.is_empty() && !listing {
                 files.extend(self.written_by_name(state, &load.files));
                 files.extend(self.found_by_name(state, &load.files));
             }
@@ -83,7 +91,7 @@ impl Walker<'_> {
                 files.retain(|file| self.is_of_session(state, file));
             }
             for file in files.into_iter().take(MAX_FILES) {
-                self.load(state, frame, load, &file, ran, env);
+                self.load(state, context, load, &file, ran, env);
             }
         }
     }
@@ -170,7 +178,15 @@ impl Walker<'_> {
         written.filter(is_named).map(|path| Value::text(path.as_str())).collect()
     }
 
-    fn load(&mut self, state: &State, frame: &Frame, load: &Load, file: &Value, ran: Ran<'_>, env: &[(String, Value)]) {
+    fn load(
+        &mut self,
+        state: &State,
+        context: &Context,
+        load: &Load,
+        file: &Value,
+        ran: Ran<'_>,
+        env: &[(String, Value)],
+    ) {
         // A module by its name.
         let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
         let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
@@ -198,9 +214,10 @@ impl Walker<'_> {
                     continue;
                 }
                 if load.lines.is_empty() {
-                    self.loaded_file(state, frame, &load.language, &path, ran, env);
+                    let said = format!("{} loads {}", ran.name, path.rough());
+                    self.loaded_file(state, context, &load.language, &path, said, ran, env);
                 } else {
-                    self.settings(state, frame, ran.name, &path, &load.lines, ran.span);
+                    self.settings(state, context, ran.name, &path, &load.lines, ran.span);
                 }
                 return;
             }
@@ -208,7 +225,7 @@ impl Walker<'_> {
     }
 
     /// Whether the line wrote a file, or it lies there.
-    fn is_there(&self, state: &State, file: &Value) -> bool {
+    pub(super) fn is_there(&self, state: &State, file: &Value) -> bool {
         let written = self.file_key(state, file).is_some_and(|key| self.files.contains_key(&key));
         if written || self.behind(state, file).is_some() {
             return true;
@@ -218,13 +235,15 @@ impl Walker<'_> {
         self.is_fetched(&path) || self.is_unpacked(&path) || there()
     }
 
-    /// Reads a file that is loaded as what it is.
-    fn loaded_file(
+    /// Reads a file that is loaded as what it is; `said` is what a person is told of how it comes to run.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn loaded_file(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         language: &str,
         file: &Value,
+        said: String,
         ran: Ran<'_>,
         env: &[(String, Value)],
     ) {
@@ -233,11 +252,11 @@ impl Walker<'_> {
         let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
         let behind = self.behind(state, file).map(|(value, _)| value);
         let file = behind.as_ref().unwrap_or(file);
-        let Some(inner) = self.definition(frame, name, format!("{name} loads {rough}"), span) else { return };
+        let Some(inner) = self.definition(context, name, said, span) else { return };
         match language {
             "shell" => {
                 let mut child = state.child(env);
-                let inside = Frame { dialect: dialect(name, name), ..inner };
+                let inside = Context { dialect: dialect(name, name), ..inner };
                 self.script_file(&mut child, &inside, &Operand { value: file.clone(), span }, span, None);
             }
             "tasks" => {
@@ -256,18 +275,18 @@ impl Walker<'_> {
                 let shells = shell_functions(&text).into_iter().map(str::to_owned);
                 self.tasks(state, &inner, &recipes.chain(shells).collect::<Vec<_>>());
             }
-            _ => self.code_named(state, &within(frame, name), language, file, &[""], span),
+            _ => self.code_named(state, &within(context, name), language, file, &[""], span),
         }
     }
 
     /// Walks the lines of settings that are commands.
-    pub(super) fn tasks(&mut self, state: &State, frame: &Frame, lines: &[String]) {
+    pub(super) fn tasks(&mut self, state: &State, context: &Context, lines: &[String]) {
         for line in lines {
             let first = line.split_whitespace().next().unwrap_or_default();
             let program = first.rsplit('/').next().unwrap_or_default();
             let is_program = self.catalog.program(program).is_some() || first.starts_with("./");
             if is_program && syntax::parse(line.as_bytes(), Dialect::Sh).is_ok() {
-                self.text(&mut state.child(&[]), &frame.perhaps(), line);
+                self.text(&mut state.child(&[]), &context.perhaps(), line);
             }
         }
     }
@@ -303,19 +322,19 @@ fn listed(value: Value) -> Vec<Value> {
 }
 
 /// The values of options of these names, in each way that they are written.
-fn option_values(args: &[Field], options: &[String]) -> Vec<Value> {
+fn option_values(args: &[&Value], options: &[String]) -> Vec<Value> {
     let mut values = Vec::new();
-    for (at, field) in args.iter().enumerate() {
-        let text = field.value.leading();
+    for (at, arg) in args.iter().enumerate() {
+        let text = arg.leading();
         for option in options {
             let Some(rest) = text.strip_prefix(option.as_str()) else { continue };
-            let whole = rest.is_empty() && field.value.known().is_some();
+            let whole = rest.is_empty() && arg.known().is_some();
             let value = match rest.strip_prefix('=') {
-                _ if whole => args.get(at + 1).map(|next| next.value.clone()),
-                Some(_) => Some(field.value.without_leading(option.len() + 1)),
+                _ if whole => args.get(at + 1).map(|next| (*next).clone()),
+                Some(_) => Some(arg.without_leading(option.len() + 1)),
                 // `-Cdir`, `-javaagent:file`
                 None if option.len() == 2 && !option.starts_with("--") || option.ends_with(':') => {
-                    Some(field.value.without_leading(option.len()))
+                    Some(arg.without_leading(option.len()))
                 }
                 None => None,
             };

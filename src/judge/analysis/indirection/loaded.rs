@@ -4,7 +4,7 @@
 use super::Ran;
 use crate::judge::analysis::act::{Operand, Taint, Value};
 use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::marked::Marked;
 use crate::judge::analysis::question::FileFacts;
@@ -20,7 +20,7 @@ const MAX_SETTINGS: usize = 256;
 
 impl Walker<'_> {
     /// A module that is run by its name (`python3 -m unittest`).
-    pub(super) fn module(&mut self, state: &State, frame: &Frame, load: &Load, module: &Module, ran: Ran<'_>) {
+    pub(super) fn module(&mut self, state: &State, context: &Context, load: &Load, module: &Module, ran: Ran<'_>) {
         let Ran { args, span, .. } = ran;
         let (option, language) = (module.option.as_str(), load.language.as_str());
         let known: Vec<Option<String>> = args.iter().map(|field| field.value.known_text()).collect();
@@ -33,7 +33,7 @@ impl Walker<'_> {
         let Some(name) = attached.or_else(|| known.get(at + 1)?.as_deref()) else { return };
         let is_among = |names: &[String]| names.iter().any(|known| known == name);
         if is_among(&module.stdin) {
-            self.code_on_stdin(state, frame, language, span);
+            self.code_on_stdin(state, context, language, span);
             return;
         }
         let rest = args.get(behind..).unwrap_or_default();
@@ -42,7 +42,7 @@ impl Walker<'_> {
             // Options may have values; a script is known by its name.
             let is_script = |field: &&Field| field.value.rough().ends_with(&module.script);
             if let Some(script) = rest.iter().find(is_script) {
-                self.code_named(state, frame, language, &script.value, &[""], span);
+                self.code_named(state, context, language, &script.value, &[""], span);
                 return;
             }
             named = rest.iter().find(|field| !field.value.leading().starts_with('-')).map(|field| field.value.clone());
@@ -50,14 +50,14 @@ impl Walker<'_> {
         let name = named.unwrap_or_else(|| Value::text(name));
         let Some(name) = name.known_text().filter(|name| self.catalog.program(name).is_none()) else { return };
         let path = Value::text(name.replace('.', "/"));
-        self.code_named(state, frame, language, &path, &load.endings, span);
+        self.code_named(state, context, language, &path, &load.endings, span);
     }
 
     /// Code in a file, by a name that may leave its end out.
     pub(super) fn code_named(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         language: &str,
         name: &Value,
         ends: &[impl AsRef<str>],
@@ -67,7 +67,7 @@ impl Walker<'_> {
             let mut file = name.clone();
             file.push_text(end.as_ref());
             if let Some(text) = self.content_of(state, &file) {
-                self.code_text(state, frame, language, &text, span);
+                self.code_text(state, context, language, &text, span);
                 return;
             }
             let path = file.known().and_then(|path| absolute(state, &path));
@@ -77,42 +77,42 @@ impl Walker<'_> {
             let there =
                 || path.as_deref().is_some_and(|path| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. })));
             if made || there() {
-                self.code_file(state, frame, language, &Operand { value: file, span }, span);
+                self.code_file(state, context, language, &Operand { value: file, span }, span);
                 return;
             }
         }
     }
 
     /// Code that comes in on standard input, where anything does.
-    pub(super) fn code_on_stdin(&mut self, state: &State, frame: &Frame, language: &str, span: Span) {
+    pub(super) fn code_on_stdin(&mut self, state: &State, context: &Context, language: &str, span: Span) {
         match &state.streams.stdin {
             Stream::Inherited | Stream::Nothing => {}
             Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
                 let operand = Operand::clone(operand);
-                self.code_file(state, frame, language, &operand, span);
+                self.code_file(state, context, language, &operand, span);
             }
             _ => {
                 let text = self.stdin_of(state).0;
-                self.code_text(state, frame, language, &text, span);
+                self.code_text(state, context, language, &text, span);
             }
         }
     }
 
-    fn code_text(&mut self, state: &State, frame: &Frame, language: &str, text: &Value, span: Span) {
+    fn code_text(&mut self, state: &State, context: &Context, language: &str, text: &Value, span: Span) {
         let taint = text.taint();
         if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
             let detail = format!("the command runs {language} code that it downloads or decodes");
-            self.opaque(frame.fetched_code(), detail, span);
+            self.opaque(context.fetched_code(), detail, span);
             return;
         }
-        self.foreign(state, frame, None, language, text, span);
+        self.embedded_code(state, context, None, language, text, span);
     }
 
     /// A file of settings by whose lines the program runs commands.
     pub(super) fn settings(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         file: &Value,
         lines: &[SettingLine],
@@ -121,7 +121,7 @@ impl Walker<'_> {
         let Some(told) = self.told(state, file, span) else { return };
         let text = Marked::new(&told);
         let called = format!("settings {}", file.rough());
-        let Some(inner) = self.definition(frame, name, called, span) else { return };
+        let Some(inner) = self.definition(context, name, called, span) else { return };
         let inner = within(&inner, name);
         let given = text.text().lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         for command in given.take(MAX_SETTINGS).filter_map(|line| command_in(line, lines)) {

@@ -3,7 +3,7 @@
 use super::Ran;
 use crate::judge::analysis::act::{UnknownReason, Value};
 use crate::judge::analysis::arguments::Arg;
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::redirect::absolute;
@@ -15,10 +15,10 @@ use crate::judge::rules::model::OperandList;
 impl Walker<'_> {
     /// Walks a program with the operands that a file lists.
     #[inline(never)]
-    pub(super) fn operands_in_files(&mut self, state: &State, frame: &Frame, list: &OperandList, ran: Ran<'_>) {
+    pub(super) fn operands_in_files(&mut self, state: &State, context: &Context, list: &OperandList, ran: Ran<'_>) {
         let Ran { name, reading, args, span } = ran;
         let Some(flag) = reading.flags.iter().find(|flag| flag.name == list.option) else { return };
-        let Some(inner) = self.definition(frame, name, format!("operands of {name}"), span) else { return };
+        let Some(inner) = self.definition(context, name, format!("operands of {name}"), span) else { return };
         let names = match flag.value.as_ref().filter(|file| !file.is("-")) {
             Some(file) => self.names_in(state, file),
             None => search_results::listed(&self.stdin_of(state).0),

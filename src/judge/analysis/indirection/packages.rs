@@ -3,7 +3,7 @@
 use crate::judge::analysis::act::{Taint, Value};
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::marked::Marked;
@@ -30,7 +30,7 @@ impl Walker<'_> {
     pub(super) fn package_script(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         program: Option<&Program>,
         reading: &Reading,
@@ -71,7 +71,7 @@ impl Walker<'_> {
         if self.goes_on(state, &path)
             && let Some(put_in) = self.content_of(state, &path)
         {
-            let inner = within(&frame.perhaps(), name).elsewhere(span);
+            let inner = within(&context.perhaps(), name).elsewhere(span);
             self.read_value(&mut state.child(&[]), &inner, &put_in, span);
         }
         for script in scripts {
@@ -82,7 +82,7 @@ impl Walker<'_> {
                 let put_in = manifests.is_empty() || self.goes_on(state, &path);
                 let set = || put_in.then(|| scripts_in(told.text(), &name_of)).flatten();
                 let Some(text) = set().or_else(|| manifests.iter().rev().find_map(said)) else { continue };
-                let Some(inner) = self.definition(frame, name, format!("{name} script {name_of} in {dir}"), span)
+                let Some(inner) = self.definition(context, name, format!("{name} script {name_of} in {dir}"), span)
                 else {
                     continue;
                 };
@@ -105,7 +105,7 @@ impl Walker<'_> {
 
     /// `npm pkg set scripts.X=COMMAND`: what the manifest says from here on.
     #[inline(never)]
-    pub(super) fn package_set(&mut self, state: &State, frame: &Frame, args: &[Field], reading: &Reading) {
+    pub(super) fn package_set(&mut self, state: &State, context: &Context, args: &[Field], reading: &Reading) {
         let words: Vec<String> = args.iter().filter_map(|field| field.value.known_text()).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
         let set: Vec<(&str, &str)> = match words.as_slice() {
@@ -118,7 +118,7 @@ impl Walker<'_> {
         let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
         let path = Value::text(format!("{}/package.json", dir.trim_end_matches('/')));
         let Some(key) = self.file_key(state, &path).filter(|_| !set.is_empty()) else { return };
-        let sink = self.file_sink(frame, key, true);
+        let sink = self.file_sink(context, key, true);
         for (name, line) in set {
             let manifest = serde_json::json!({ "scripts": { name: line } });
             if let Some(sink) = self.sinks.get_mut(sink) {
@@ -133,7 +133,7 @@ impl Walker<'_> {
     pub(super) fn package_program(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         program: Option<&Program>,
         reading: &Reading,
@@ -151,7 +151,7 @@ impl Walker<'_> {
         let Some(word) = word.filter(is_program) else { return };
         let Some(at) = args.iter().position(|field| field.value.is(&word)) else { return };
         let rest = args.iter().skip(at + 1).map(Field::arg);
-        self.stands_for(state, frame, name, &word, &rest.collect::<Vec<_>>(), span);
+        self.stands_for(state, context, name, &word, &rest.collect::<Vec<_>>(), span);
     }
 }
 

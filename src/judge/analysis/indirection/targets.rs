@@ -3,7 +3,7 @@
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::marked::Marked;
 use crate::judge::analysis::recipes::{Kind, Recipes};
 use crate::judge::analysis::state::{Build as _, State};
@@ -18,7 +18,7 @@ impl Walker<'_> {
     pub(super) fn recipe(
         &mut self,
         state: &State,
-        frame: &Frame,
+        context: &Context,
         name: &str,
         kind: Kind,
         reading: &Reading,
@@ -50,7 +50,7 @@ impl Walker<'_> {
             if self.goes_on(&there, file)
                 && let Some(put_in) = self.content_of(&there, file)
             {
-                let inner = within(&frame.perhaps(), name).elsewhere(span);
+                let inner = within(&context.perhaps(), name).elsewhere(span);
                 self.read_value(&mut there.child(&[]), &inner, &put_in, span);
             }
         }
@@ -75,7 +75,7 @@ impl Walker<'_> {
         if let Some((_, shell)) = given.iter().find(|(name, _)| kind == Kind::Make && name == "SHELL") {
             let program = shell.rsplit('/').next().unwrap_or_default();
             if !self.is_shell_name(program) {
-                let inner = within(frame, name).elsewhere(span);
+                let inner = within(context, name).elsewhere(span);
                 self.text(&mut state.child(&[]), &inner, shell);
             }
         }
@@ -90,7 +90,7 @@ impl Walker<'_> {
             targets.truncate(1);
         }
         let called = format!("{name} {} in {}", targets.join(" "), dir.as_deref().unwrap_or("?"));
-        let Some(inner) = self.definition(frame, name, called, span) else { return };
+        let Some(inner) = self.definition(context, name, called, span) else { return };
         if kind == Kind::Make {
             for command in shell_functions(text.text()) {
                 self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);

@@ -5,7 +5,7 @@
 
 use crate::judge::analysis::act::{Act, Effect, Piece, Taint, UnknownReason, Value};
 use crate::judge::analysis::arguments::Reading;
-use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::question::{FileFacts, PathKind};
 use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::state::{Build as _, State, unknown};
@@ -30,7 +30,7 @@ pub(in crate::judge::analysis) fn is_unread(text: &Value) -> bool {
 impl Walker<'_> {
     /// Remembers what a program takes out of archives, or makes by a patch.
     #[inline(never)]
-    pub(super) fn unpacks(&mut self, state: &State, frame: &Frame, program: &Program, ran: Ran<'_>) {
+    pub(super) fn unpacks(&mut self, state: &State, context: &Context, program: &Program, ran: Ran<'_>) {
         let Ran { name, reading, .. } = ran;
         let fits = |unpack: &&Unpack| {
             unpack.programs.iter().any(|known| known == name)
@@ -40,27 +40,27 @@ impl Walker<'_> {
         };
         for unpack in program.unpacks.iter().filter(fits) {
             match unpack.kind {
-                Packed::Patch => self.patched(state, frame, unpack.strip, reading),
-                Packed::File => self.decompressed(state, frame, reading),
-                Packed::Archive => self.extracted(state, frame, reading),
+                Packed::Patch => self.patched(state, context, unpack.strip, reading),
+                Packed::File => self.decompressed(state, context, reading),
+                Packed::Archive => self.extracted(state, context, reading),
             }
         }
     }
 
     /// Remembers the files that stand in place of compressed ones.
-    fn decompressed(&mut self, state: &State, frame: &Frame, reading: &Reading) {
+    fn decompressed(&mut self, state: &State, context: &Context, reading: &Reading) {
         for operand in &reading.operands {
             let Some(path) = operand.value.known_text() else { continue };
             let plain = PACKED.iter().find_map(|end| path.strip_suffix(end)).unwrap_or(&path);
             let key = self.file_key(state, &operand.value);
             let fetched = key.is_some_and(|key| self.is_fetched(&key));
             let taint = if fetched { Taint::FETCHED } else { Taint::default() };
-            self.unread(state, frame, &Value::text(plain), taint);
+            self.unread(state, context, &Value::text(plain), taint);
         }
     }
 
     /// Remembers that what a program writes with everything in it came out of an archive.
-    fn extracted(&mut self, state: &State, frame: &Frame, reading: &Reading) {
+    fn extracted(&mut self, state: &State, context: &Context, reading: &Reading) {
         if self.packs_itself(state, reading) {
             return;
         }
@@ -68,7 +68,7 @@ impl Walker<'_> {
         for on in trees.flat_map(|derived| &derived.on) {
             let mut inside = on.value.clone();
             inside.push_text(UNNAMED);
-            self.unread(state, frame, &inside, Taint::default());
+            self.unread(state, context, &inside, Taint::default());
         }
     }
 
@@ -109,10 +109,10 @@ impl Walker<'_> {
     }
 
     /// Remembers that what lies at a place came out of an archive.
-    fn unread(&mut self, state: &State, frame: &Frame, place: &Value, taint: Taint) {
+    fn unread(&mut self, state: &State, context: &Context, place: &Value, taint: Taint) {
         let Some(key) = self.file_key(state, place) else { return };
         // What is fetched stays so.
-        let beside = Frame { conditional: frame.conditional || key.ends_with(UNNAMED), ..frame.clone() };
+        let beside = Context { conditional: context.conditional || key.ends_with(UNNAMED), ..context.clone() };
         let sink = self.file_sink(&beside, key, false);
         if let Some(sink) = self.sinks.get_mut(sink) {
             sink.write(&unknown(UNREAD, taint), taint, false);
@@ -161,7 +161,7 @@ impl Walker<'_> {
 
     /// What a patch makes of the files that it names.
     #[inline(never)]
-    fn patched(&mut self, state: &State, frame: &Frame, strip: Option<u32>, reading: &Reading) {
+    fn patched(&mut self, state: &State, context: &Context, strip: Option<u32>, reading: &Reading) {
         let value = |names: &[&str]| {
             let flag = reading.flags.iter().rev().find(|flag| names.contains(&flag.name.as_str()));
             flag.and_then(|flag| flag.value.clone())
@@ -196,20 +196,20 @@ impl Walker<'_> {
             let Some(known) = text.known() else {
                 let fetched = text.taint().has(Taint::FETCHED);
                 let place = if fetched { "." } else { "./*" };
-                self.unread(&there, frame, &Value::text(place), text.taint());
+                self.unread(&there, context, &Value::text(place), text.taint());
                 continue;
             };
             if reading.flags.iter().any(|flag| flag.name == "-R") {
                 continue;
             }
             for change in patch::changes(&known, strip) {
-                self.change(&there, frame, &change);
+                self.change(&there, context, &change);
             }
         }
     }
 
     /// What a file says after a change by a patch. Source code that is changed is the project's own.
-    fn change(&mut self, state: &State, frame: &Frame, change: &patch::Change) {
+    fn change(&mut self, state: &State, context: &Context, change: &patch::Change) {
         let place = Value::text(change.path.as_str());
         let Some(path) = absolute(state, &change.path) else { return };
         let old = match self.content_of(state, &place).and_then(|text| text.known_text()) {
@@ -223,7 +223,7 @@ impl Walker<'_> {
             },
         };
         let text = Value::text(change.apply(&old));
-        let sink = self.file_sink(frame, path, false);
+        let sink = self.file_sink(context, path, false);
         if let Some(sink) = self.sinks.get_mut(sink) {
             sink.write(&text, Taint::default(), false);
         }

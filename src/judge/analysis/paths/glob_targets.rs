@@ -7,10 +7,10 @@ use super::normal::{Component, NormalPath, Start};
 use crate::judge::rules::glob;
 
 /// How many letters a name must begin with to aim at another.
-const AIMED: usize = 2;
+const LEAST_LETTERS: usize = 2;
 
 /// A path with a live glob, with what tells at once that it does not aim at most of what is listed.
-pub(super) struct Aim<'a> {
+pub(super) struct GlobTarget<'a> {
     path: &'a NormalPath,
     homes: &'a [&'a str],
     /// How it lies below each home that it may lie in.
@@ -18,7 +18,7 @@ pub(super) struct Aim<'a> {
     /// How it lies below the root, where it begins there.
     at_root: Option<Below>,
     /// The letters that its last name begins with, if enough of them are written out.
-    begins: Option<[u8; AIMED]>,
+    begins: Option<[u8; LEAST_LETTERS]>,
 }
 
 /// What is seen at once of the names below a directory.
@@ -56,7 +56,7 @@ impl Below {
     }
 }
 
-impl<'a> Aim<'a> {
+impl<'a> GlobTarget<'a> {
     pub(super) fn new(path: &'a NormalPath, homes: &'a [&'a str]) -> Self {
         let names: Vec<&Component> = path.components.iter().collect();
         let at_home = below_homes(&names, homes).map(|names| Below::of(names, path.everything)).collect();
@@ -68,7 +68,7 @@ impl<'a> Aim<'a> {
 
     /// Whether it aims at what a listed glob covers.
     pub(super) fn at(&self, listed: &str) -> bool {
-        self.may_be_at(listed) && aims_at(listed, self.path, self.homes)
+        self.may_be_at(listed) && targets(listed, self.path, self.homes)
     }
 
     fn may_be_at(&self, listed: &str) -> bool {
@@ -83,7 +83,7 @@ impl<'a> Aim<'a> {
             return false;
         }
         let name = listed.rsplit('/').next().unwrap_or(listed);
-        match (name.as_bytes().first_chunk::<AIMED>(), self.begins) {
+        match (name.as_bytes().first_chunk::<LEAST_LETTERS>(), self.begins) {
             (Some(first), Some(begins)) => first.contains(&b'\\') || *first == begins,
             _ => false,
         }
@@ -91,7 +91,7 @@ impl<'a> Aim<'a> {
 }
 
 /// Whether a live glob aims at what a glob of a path list covers.
-fn aims_at(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
+fn targets(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
     // Of a place that is not known, only names that mean the same everywhere can be aimed at.
     if (path.start != Start::Root || path.dynamic) && listed.contains('/') {
         return false;
@@ -165,14 +165,17 @@ fn lies_below(listed: &str, names: &[&Component]) -> bool {
 fn is_narrow(component: &Component) -> bool {
     let Some(pattern) = component.glob.as_deref().filter(|pattern| !pattern.contains('*')) else { return false };
     let elements = elements(pattern);
-    elements.iter().filter(|element| matches!(element, Element::Letter(letter) if *letter != '.')).count() >= AIMED
+    elements.iter().filter(|element| matches!(element, Element::Letter(letter) if *letter != '.')).count()
+        >= LEAST_LETTERS
 }
 
 /// Whether a listed name and a name of the path begin with the same letters, enough of them.
 fn begins_alike(listed: &str, component: &Component) -> bool {
     let Some(pattern) = &component.glob else { return false };
     let (listed, live) = (literal_start(listed), literal_start(pattern));
-    listed.len() >= AIMED && live.len() >= AIMED && (listed.starts_with(&live) || live.starts_with(&listed))
+    listed.len() >= LEAST_LETTERS
+        && live.len() >= LEAST_LETTERS
+        && (listed.starts_with(&live) || live.starts_with(&listed))
 }
 
 fn literal_start(pattern: &str) -> String {
@@ -327,7 +330,7 @@ mod tests {
             ("~/.config/fish/**", "~/.config/fi*/config.fish"),
             ("**/credentials.json", "cred*"),
         ] {
-            assert!(aims_at(listed, &path(text), &homes), "{text} aims at {listed}");
+            assert!(targets(listed, &path(text), &homes), "{text} aims at {listed}");
         }
     }
 
@@ -347,7 +350,7 @@ mod tests {
             ("~/.claude/**", "~/.*/x"),
             ("/etc/ssl/private/**", "/etc/*/*/x"),
         ] {
-            assert!(!aims_at(listed, &path(text), &homes), "{text} does not aim at {listed}");
+            assert!(!targets(listed, &path(text), &homes), "{text} does not aim at {listed}");
         }
     }
 }

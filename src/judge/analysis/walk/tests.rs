@@ -150,7 +150,7 @@ fn fork_bombs_are_seen() {
 
 #[test]
 fn no_nesting_overflows_a_small_stack() {
-    // Unoptimised frames are larger.
+    // Unoptimised contexts are larger.
     let bytes = if cfg!(debug_assertions) { 1024 } else { 256 } * 1024;
     let depth = 95;
     let nest = |open: &str, close: &str| format!("{}rm x{}", open.repeat(depth), close.repeat(depth));

@@ -89,7 +89,7 @@ pub(super) struct LayerFile {
     /// `None` for what is built in.
     pub(super) file: Option<PatternFile>,
     /// What the file speaks of; `None` when it has to be read to know.
-    pub(super) outline: Option<Index>,
+    pub(super) index: Option<Index>,
     /// The file, read, or what is wrong with it: it is then left out whole.
     pub(super) read: OnceCell<Result<Packed, Vec<Problem>>>,
 }
@@ -102,7 +102,7 @@ impl LayerFile {
 
     /// Whether it has to be read to know what it says of these names.
     pub(super) fn may_speak_of<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> bool {
-        self.read.get().is_none() && self.outline.as_ref().is_none_or(|outline| names.any(|name| outline.has(name)))
+        self.read.get().is_none() && self.index.as_ref().is_none_or(|index| names.any(|name| index.has(name)))
     }
 }
 

@@ -236,26 +236,48 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
     missing && (untouched(view, path) || made_since())
 }
 
+/// The files in a directory of the project that a pattern, or each turn of a loop over names, stands for.
+pub(super) fn files_matched<'v>(view: &'v View<'_>, path: &NormalPath) -> impl Iterator<Item = &'v str> {
+    let plain = NormalPath { found: false, dynamic: path.dynamic && !path.found, ..path.clone() };
+    // `dir/*` is told as all that is in it.
+    let found = if path.everything && !plain.dynamic && !path.slash {
+        lying_in(view, &NormalPath { everything: false, globbed: false, ..plain }, |_| true)
+    } else {
+        matched(view, &plain)
+    };
+    let files = found.unwrap_or_default().into_iter().filter(|(_, stat)| stat.kind == Kind::File);
+    files.take(MAX_MATCHED).map(|(path, _)| path.as_str())
+}
+
 /// What lies in a directory of the project under names that a pattern stands for: with its kind and times.
 fn matched<'v>(view: &'v View<'_>, path: &NormalPath) -> Option<Vec<&'v (String, Stat)>> {
-    let (context, (last, above)) = (view.context, path.components.split_last()?);
-    let plain = above.iter().all(|component| component.glob.is_none() && !component.unknown);
-    let marked = path.dynamic || path.found || path.everything || path.slash || last.unknown;
-    if !plain || marked || path.start != Start::Root {
+    let (last, above) = path.components.split_last()?;
+    if path.dynamic || path.found || path.everything || path.slash || last.unknown {
         return None;
     }
     let dir = NormalPath { components: above.to_vec(), globbed: false, ..path.clone() };
-    let text = dir.text();
-    if !dir.relation(&context.placer.project(context.inquiry)?).within() {
+    lying_in(view, &dir, |name| last.may_be(name))
+}
+
+/// What lies in a directory of the project, of these names: with its kind and times.
+fn lying_in<'v>(
+    view: &'v View<'_>,
+    dir: &NormalPath,
+    is_meant: impl Fn(&str) -> bool,
+) -> Option<Vec<&'v (String, Stat)>> {
+    let context = view.context;
+    let plain = dir.components.iter().all(|component| component.glob.is_none() && !component.unknown);
+    if !plain || dir.start != Start::Root || !dir.relation(&context.placer.project(context.inquiry)?).within() {
         return None;
     }
+    let text = dir.text();
     let (facts, look) = (context.inquiry.path(&text), context.inquiry.look(&text));
     let below = look?.below.as_ref().filter(|_| facts.is_some_and(|facts| facts.canonical == text))?;
     let front = format!("{}/", text.trim_end_matches('/'));
     let is_match = |(path, _): &&(String, Stat)| {
-        path.strip_prefix(&front).is_some_and(|name| !name.contains('/') && last.may_be(name))
+        path.strip_prefix(&front).is_some_and(|name| !name.contains('/') && is_meant(name))
     };
-    view.context.spend(below.len() as u64 / 4);
+    context.spend(below.len() as u64 / 4);
     Some(below.iter().filter(is_match).collect())
 }
 

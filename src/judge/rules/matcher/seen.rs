@@ -163,15 +163,20 @@ impl<'a> Seen<'a> {
         text.split(',').filter(begins).any(|requirement| !is_known(requirement)) || text.is_empty()
     }
 
-    /// Whether nobody else keeps what the file holds.
+    /// Whether nobody else keeps what the file holds, or one of the files that a pattern stands for.
     fn is_only_copy(&self, view: &View<'_>) -> bool {
+        let Some(path) = self.path(view).filter(|_| view.act.remote.is_none()) else { return false };
+        match lowering::place(path).filter(|_| !path.everything) {
+            Some(text) => self.is_kept_nowhere(&text, view),
+            None => lowering::files_matched(view, path).any(|text| self.is_kept_nowhere(text, view)),
+        }
+    }
+
+    fn is_kept_nowhere(&self, text: &str, view: &View<'_>) -> bool {
         let (context, act) = (view.context, view.act);
-        let Some(text) = self.path(view).filter(|_| act.remote.is_none()).and_then(lowering::place) else {
-            return false;
-        };
         let inquiry = context.inquiry;
         // Most of what is written is not there yet: git is asked about what is, wherever a link leads.
-        let Some(facts) = inquiry.path(&text).filter(|facts| facts.kind == PathKind::File && facts.bytes > 0) else {
+        let Some(facts) = inquiry.path(text).filter(|facts| facts.kind == PathKind::File && facts.bytes > 0) else {
             return false;
         };
         let outside = || {

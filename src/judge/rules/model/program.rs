@@ -83,6 +83,8 @@ pub struct Program {
     pub builds: Vec<Build>,
     /// When it waits at a terminal for something to run.
     pub consoles: Vec<Console>,
+    /// It reads, checks, formats or carries the code that it is given, and runs none of it (a linter, an editor).
+    pub runs_nothing: bool,
     /// What else it runs that stands in files or settings of its own.
     pub follows: Vec<Follow>,
     /// How it is given operands in a file.
@@ -481,6 +483,8 @@ pub enum Printed {
     Directory,
     /// Where the program lies that its last argument names (`which`).
     Program,
+    /// The whole path to which its last argument leads (`realpath`).
+    Path,
     /// The files that it is given, by the names that they are given by (`ls`).
     Names,
 }

@@ -13,6 +13,8 @@ pub struct Load {
     pub language: String,
     /// The values of these options name such a file.
     pub options: Vec<String>,
+    /// Variables that hold more arguments, `options` among them.
+    pub within: Vec<String>,
     /// The operands do, those with one of `endings`.
     pub operands: bool,
     /// The values of these variables do, parted as paths and lists are.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::body::Body;
-use super::shape::{BuildShape, FetchShape, LoadShape, ProgramShape, TreeShape, UnpackShape, WorksInShape};
+use super::shape::{BuildShape, FetchShape, LoadShape, ProgramShape, ReadsShape, TreeShape, UnpackShape, WorksInShape};
 use super::spelling::{all_spellings, expand_braces};
 use super::{Place, Vocabulary, values};
 use crate::judge::document::At;
@@ -279,6 +279,25 @@ pub fn add_consoles(given: &At<Console>, vocabulary: &mut Vocabulary<'_>, progra
     add(&console.programs, console, |program| &mut program.consoles, vocabulary, programs);
 }
 
+/// Adds to the descriptions of programs that they run nothing of the code that they are given.
+pub fn add_reads(
+    place: Place<'_>,
+    given: &At<ReadsShape>,
+    vocabulary: &mut Vocabulary<'_>,
+    programs: &mut Vec<Program>,
+) -> Result<(), Problem> {
+    if !vocabulary.known.may_loosen() {
+        let what = "a project's pattern file may only tighten, and this loosens";
+        return Err(place.problem(&given.span(), "reads", what, "leave it out"));
+    }
+    for name in given.get_ref().program.get_ref() {
+        if let Some(program) = own(name, vocabulary, programs) {
+            program.runs_nothing = true;
+        }
+    }
+    Ok(())
+}
+
 /// Adds what programs load to their descriptions; one that nothing describes gets one that says no more.
 pub fn add_loads(
     place: Place<'_>,
@@ -293,6 +312,7 @@ pub fn add_loads(
         programs: shape.program.get_ref().clone(),
         language: shape.language.clone().unwrap_or_default(),
         options: plain(&shape.options),
+        within: shape.within.clone(),
         operands: shape.operands,
         variables: shape.variables.clone(),
         under: shape.under.clone(),

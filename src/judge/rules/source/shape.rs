@@ -26,6 +26,7 @@ pub struct File {
     pub unpacks: Vec<At<UnpackShape>>,
     pub builds: Vec<At<BuildShape>>,
     pub consoles: Vec<At<Console>>,
+    pub reads: Vec<At<ReadsShape>>,
     pub rule: Vec<At<RuleShape>>,
     pub tool: Vec<At<ToolShape>>,
     pub paths: Vec<At<PathsShape>>,
@@ -45,6 +46,7 @@ impl File {
             unpacks: from.tables("unpacks", UnpackShape::read),
             builds: from.tables("builds", BuildShape::read),
             consoles: from.tables("consoles", console),
+            reads: from.tables("reads", ReadsShape::read),
             rule: from.tables("rule", RuleShape::read),
             tool: from.tables("tool", ToolShape::read),
             paths: from.tables("paths", PathsShape::read),
@@ -74,6 +76,7 @@ pub struct LoadShape {
     pub program: At<Vec<String>>,
     pub language: Option<String>,
     pub options: Vec<At<String>>,
+    pub within: Vec<String>,
     pub operands: bool,
     pub variables: Vec<String>,
     pub under: Vec<String>,
@@ -115,6 +118,7 @@ impl LoadShape {
             program: from.need("program", Fields::one_or_many),
             language: from.line("language"),
             options: from.texts("options"),
+            within: from.lines("within"),
             operands: from.flag("operands"),
             variables: from.lines("variables"),
             under: from.lines("under"),
@@ -197,6 +201,18 @@ impl BuildShape {
             named: from.flag("named"),
             installs: from.flag("installs"),
         }
+    }
+}
+
+/// `[[reads]]`
+#[derive(Debug)]
+pub struct ReadsShape {
+    pub program: At<Vec<String>>,
+}
+
+impl ReadsShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { program: from.need("program", Fields::one_or_many) }
     }
 }
 

@@ -184,3 +184,62 @@ fn all_makefiles_that_are_given_are_read() {
     assert!(harms("make -f a.mk -f b.mk all", files));
     assert!(!harms("make -f a.mk x", files));
 }
+
+#[test]
+fn a_script_that_a_program_is_handed_may_run() {
+    let files = [("x.py", HARM), ("x.sh", "rm harm\n"), ("x", "#!/bin/sh\nrm harm\n"), ("kept/x.sh", "rm harm\n")];
+    for command in [
+        "thing ./x.sh",
+        "thing x.py",
+        "thing --with=x.py",
+        "thing --plugin=name=./x.sh",
+        "thing -o 'run=./x.sh y'",
+        "thing -r ./x",
+        "THING_WRAPPER=./x.sh thing",
+        "cp x.sh kept/y.sh; thing kept/y.sh",
+        "echo 'rm harm' > new.sh; thing new.sh",
+    ] {
+        assert!(harms(command, &files), "{command}");
+    }
+    for command in [
+        "thing kept/x.sh",
+        "thing other.sh",
+        "shellcheck ./x.sh",
+        "cat x.sh",
+        "grep rm ./x.sh x.py",
+        "git add x.sh x.py",
+        "cp x.sh y.sh",
+        "THING_WRAPPER=./x.sh cat y",
+        "python3 -m py_compile x.py",
+    ] {
+        assert!(!harms(command, &files), "{command}");
+    }
+}
+
+#[test]
+fn what_is_copied_into_a_directory_lies_there_under_its_own_name() {
+    let files = [("far/conftest.py", HARM), ("far/build.rs", "fn main() { Command::new(\"rm\").arg(\"harm\"); }")];
+    for command in
+        ["cp far/conftest.py . && pytest", "mv far/conftest.py ./ && pytest", "cp far/build.rs . && cargo build"]
+    {
+        assert!(harms(command, &files), "{command}");
+    }
+    assert!(!harms("cp far/conftest.py ../away/ && pytest", &files));
+}
+
+#[test]
+fn what_a_program_is_told_to_load_is_loaded_before_it_lists_anything() {
+    assert!(harms("rake -r ./x.rb -T", &[("x.rb", "system('rm harm')")]));
+    assert!(harms(
+        "NODE_OPTIONS='--require ./x.js' npm --version",
+        &[("x.js", "require('child_process').execSync('rm harm')")]
+    ));
+}
+
+#[test]
+fn options_in_a_variable_are_options() {
+    let files = [("plug.py", HARM)];
+    assert!(harms("PYTEST_ADDOPTS='-q -p plug' pytest", &files));
+    assert!(harms("export PYTEST_ADDOPTS='-p plug'; python3 -m pytest", &files));
+    assert!(!harms("PYTEST_ADDOPTS=-q pytest", &files));
+}

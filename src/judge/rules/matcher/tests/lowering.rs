@@ -441,3 +441,31 @@ fn a_rule_for_writing_finds_edits_too() {
     let edits = catalog(&[("one", "program = \":edit\"")]);
     assert!(found_with(&edits, &line(writing()), &Answers::none()).is_empty());
 }
+
+#[test]
+fn a_pattern_is_the_only_copy_where_one_of_its_files_is() {
+    let rule = "program = \":overwrite\"\noperand = { only_copy = true }";
+    let file = |name: &str| format!("{CWD}/sub/{name}");
+    let stat = |kind| Stat { kind, born: None, changed: 0 };
+    let dir = format!("{CWD}/sub");
+    let found = |operand: &str, git: GitFacts, kind: Kind| {
+        let answers = Answers::none();
+        answers.insert(Question::Path(dir.clone()), path_answer(PathKind::Directory, &dir, false));
+        let below = Some(vec![(file("a.txt"), stat(kind)), (file("b.rs"), stat(Kind::File))]);
+        answers.insert(Question::Look(dir.clone()), Answer::Look(Some(Look { stat: stat(Kind::Directory), below })));
+        for name in ["a.txt", "b.rs"] {
+            let facts = PathFacts { kind: PathKind::File, canonical: file(name), symlink: false, bytes: 3 };
+            answers.insert(Question::Path(file(name)), Answer::Path(facts));
+            let git = if name == "a.txt" { git.clone() } else { clean() };
+            answers.insert(Question::Git(file(name)), Answer::Git(git));
+        }
+        let act = effect(Effect::Write, &[operand]);
+        !found_with(&catalog(&[("one", rule)]), &line(vec![act]), &answers).is_empty()
+    };
+    let dirty = GitFacts { clean: false, ..clean() };
+    assert!(found("sub/*", dirty.clone(), Kind::File));
+    assert!(found("sub/*.txt", dirty.clone(), Kind::File));
+    assert!(!found("sub/*.rs", dirty.clone(), Kind::File), "another of its files");
+    assert!(!found("sub/*", clean(), Kind::File), "git has them all");
+    assert!(!found("sub/*", dirty, Kind::Directory), "no file");
+}

@@ -1,6 +1,6 @@
 //! What an opinion comes to for one command: it runs, it is refused, or a person is asked and sees the opinion.
 //!
-//! Every door through which a command comes asks here before it asks a person. What may not enter: how the person is asked.
+//! Every entry point through which a command comes asks here before it asks a person. What may not enter: how the person is asked.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub struct Review<'a> {
 
 /// How a command is settled without a person.
 #[derive(Debug)]
-pub enum Settles {
+pub enum Advice {
     Runs(Box<Approved>),
     Refused(Refusal),
     /// By nobody yet.
@@ -55,7 +55,7 @@ impl<'a> Review<'a> {
 
     /// Waits for it, and says what it comes to.
     #[must_use]
-    pub fn settle(&mut self) -> Settles {
+    pub fn advice(&mut self) -> Advice {
         if let Some(consult) = self.consult.take() {
             self.opinion = Some(self.marked(consult.wait()));
         }
@@ -64,9 +64,9 @@ impl<'a> Review<'a> {
 
     /// Looks whether it is quick; what it comes to by then.
     #[must_use]
-    pub fn quickly(&mut self) -> Settles {
+    pub fn quickly(&mut self) -> Advice {
         let Some(consult) = &mut self.consult else { return self.outcome() };
-        let Some(opinion) = consult.look(GRACE) else { return Settles::Open };
+        let Some(opinion) = consult.look(GRACE) else { return Advice::Open };
         self.consult = None;
         self.opinion = Some(self.marked(opinion));
         self.outcome()
@@ -74,17 +74,17 @@ impl<'a> Review<'a> {
 
     /// What the opinion that is there comes to. A yes is held against what would run now.
     #[must_use]
-    pub fn outcome(&self) -> Settles {
-        let Some(opinion) = &self.opinion else { return Settles::Open };
+    pub fn outcome(&self) -> Advice {
+        let Some(opinion) = &self.opinion else { return Advice::Open };
         match self.gate(opinion) {
-            Outcome::Ask => Settles::Open,
-            Outcome::Refuse(refusal) => Settles::Refused(refusal),
+            Outcome::Ask => Advice::Open,
+            Outcome::Refuse(refusal) => Advice::Refused(refusal),
             Outcome::Run(_) => {
                 let fresh = self.engine.judge_again(self.invocation);
                 let (shown, policy) = (self.judgment, self.engine.policy());
                 match Approved::by_reviewer(self.invocation.clone(), shown, &fresh, policy, opinion) {
-                    Ok(approved) => Settles::Runs(Box::new(approved)),
-                    Err(refusal) => Settles::Refused(refusal),
+                    Ok(approved) => Advice::Runs(Box::new(approved)),
+                    Err(refusal) => Advice::Refused(refusal),
                 }
             }
         }

@@ -27,9 +27,9 @@ pub fn guard() -> &'static Path {
 }
 
 /// A home, a directory to work in, and a gateway.
-pub struct House {
+pub struct TestGateway {
     folder: tempfile::TempDir,
-    gateway: Option<Child>,
+    child: Option<Child>,
     pub port: u16,
     /// Of a token with all scopes but submit.
     pub person: String,
@@ -46,21 +46,21 @@ pub struct Answer {
     pub text: String,
 }
 
-impl House {
+impl TestGateway {
     /// With this in `gateway.toml`.
     pub fn new(config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["home/.config/guard", "work", "bin"] {
             std::fs::create_dir_all(folder.path().join(name)).unwrap();
         }
-        let mut house = Self { folder, gateway: None, port: 0, person: String::new(), client: String::new() };
-        house.write_config(config);
-        house.stand_in("npm", "echo ran >> \"$HOME/ran\"");
-        house.stand_in("git", "echo ran >> \"$HOME/ran\"");
-        house.person = house.token("ada", "read,decide");
-        house.client = house.token("ci", "submit");
-        house.start();
-        house
+        let mut gateway = Self { folder, child: None, port: 0, person: String::new(), client: String::new() };
+        gateway.write_config(config);
+        gateway.stand_in("npm", "echo ran >> \"$HOME/ran\"");
+        gateway.stand_in("git", "echo ran >> \"$HOME/ran\"");
+        gateway.person = gateway.token("ada", "read,decide");
+        gateway.client = gateway.token("ci", "submit");
+        gateway.start();
+        gateway
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -89,7 +89,7 @@ impl House {
         command
     }
 
-    pub fn gateway(&self, words: &[&str]) -> Command {
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = self.program(Path::new(env!("CARGO_BIN_EXE_guard-gateway")));
         guard();
         command.args(words);
@@ -121,7 +121,7 @@ impl House {
 
     /// Starts the gateway, and waits until it listens.
     pub fn start(&mut self) {
-        let mut command = self.gateway(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
@@ -130,24 +130,24 @@ impl House {
         self.port = port.unwrap_or_else(|| panic!("no port: {line}"));
         // What it prints later must have somewhere to go.
         std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
-        self.gateway = Some(child);
+        self.child = Some(child);
         self.until(|| self.get("/readyz", "").status == 200);
     }
 
     /// Ends the gateway as nothing can be caught.
     pub fn kill(&mut self) {
-        let mut child = self.gateway.take().unwrap();
+        let mut child = self.child.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
     }
 
     pub fn pid(&self) -> u32 {
-        self.gateway.as_ref().unwrap().id()
+        self.child.as_ref().unwrap().id()
     }
 
     /// Ends it by a signal; how it ended.
     pub fn end(&mut self, signal: &str) -> std::process::ExitStatus {
-        let mut child = self.gateway.take().unwrap();
+        let mut child = self.child.take().unwrap();
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         assert!(sent.success());
         child.wait().unwrap()
@@ -204,9 +204,9 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for TestGateway {
     fn drop(&mut self) {
-        if let Some(mut child) = self.gateway.take() {
+        if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -33,7 +33,7 @@ pub async fn post(socket: &Path, path: &str, body: &Value, patience: Duration) -
 }
 
 async fn send(socket: &Path, head: &str, body: &str, patience: Duration) -> Result<Value, String> {
-    let talk = async {
+    let exchange = async {
         let mut stream = tokio::net::UnixStream::connect(socket).await?;
         let request = format!("{head}Host: localhost\r\nConnection: close\r\n\r\n{body}");
         stream.write_all(request.as_bytes()).await?;
@@ -41,7 +41,7 @@ async fn send(socket: &Path, head: &str, body: &str, patience: Duration) -> Resu
         stream.take(LONGEST).read_to_string(&mut answer).await?;
         Ok::<_, std::io::Error>(answer)
     };
-    let answer = tokio::time::timeout(patience, talk).await.map_err(|_| "no answer in time".to_owned())?;
+    let answer = tokio::time::timeout(patience, exchange).await.map_err(|_| "no answer in time".to_owned())?;
     let answer = answer.map_err(|error| error.to_string())?;
     let (head, body) = answer.split_once("\r\n\r\n").ok_or("invalid answer")?;
     let value: Value = serde_json::from_str(body.trim()).unwrap_or_default();
