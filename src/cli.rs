@@ -68,9 +68,8 @@ PAGER is the pager of guard log on a terminal (default: less); VISUAL or EDITOR 
 /// Understands each command before it runs, asks a person when it should, and records every decision.
 #[derive(Debug, Parser)]
 #[command(name = "guard", version, after_help = AFTER_HELP, arg_required_else_help = false)]
-#[command(override_usage = "guard [--yes] [--no-wait] -- PROGRAM [ARGUMENT]...\n       \
-                            guard [--yes] [--no-wait] [SHELL OPTION]... -c 'COMMANDS' [ARGUMENT]...\n       \
-                            guard COMMAND")]
+#[command(override_usage = "guard [--yes] [--no-wait] -- PROGRAM [ARGUMENT]...\n       guard [--yes] [--no-wait] \
+                            [SHELL OPTION]... -c 'COMMANDS' [ARGUMENT]...\n       guard COMMAND")]
 pub struct Cli {
     /// Approve in advance, up to tier 3 and only from your own terminal
     #[arg(long)]
@@ -315,8 +314,7 @@ fn is_program(name: &str) -> bool {
 fn missing_verb() -> clap::Error {
     Cli::command().error(
         clap::error::ErrorKind::MissingSubcommand,
-        "nothing to do: give -- PROGRAM, -c 'COMMANDS' or a \
-                                                           command of guard",
+        "nothing to do: give -- PROGRAM, -c 'COMMANDS' or a command of guard",
     )
 }
 

@@ -332,8 +332,8 @@ pub(super) fn examples(shape: &str, folder: &str) -> String {
             format!("  {}\n", visible::text(&format!("{name} {{{}}}", all.join(", "))))
         };
         return format!(
-            "It would allow, with any values:\n{}It would still ask about paths elsewhere, and about \
-             further inputs:\n{}",
+            "It would allow, with any values:\n{}It would still ask about paths elsewhere, and about further \
+             inputs:\n{}",
             call(&[]),
             call(&["another"])
         );

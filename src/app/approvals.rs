@@ -194,7 +194,7 @@ impl Approvals {
             Reply::Once => self.allow(one, scope, None, report),
             Reply::Overruled { words } => self.allow(one, AnswerScope::Once, Some(&words), report),
             Reply::Settled => {
-                report.no(one.id(), "not approved: not approved: already answered elsewhere");
+                report.no(one.id(), "not approved: already answered elsewhere");
                 Ok(())
             }
             Reply::Session => {
@@ -319,19 +319,13 @@ impl Approvals {
                 let so_far = approvals(wanted, &by).unwrap_or_default();
                 report.yes(id, &format!("{so_far}: {command}"));
             }
-            Outcome::SignedAlready { by } => report.no(
-                id,
-                &format!(
-                    "{by} has already signed; another approver must \
-             sign"
-                ),
-            ),
+            Outcome::SignedAlready { by } => {
+                report.no(id, &format!("{by} has already signed; another approver must sign"))
+            }
             Outcome::Copied { by } => report.no(id, &format!("refused: the passkey of {by} may have been copied")),
-            Outcome::Unsigned => report.no(
-                id,
-                "not approved: several approvers are needed, and this approval is not \
-                                                signed",
-            ),
+            Outcome::Unsigned => {
+                report.no(id, "not approved: several approvers are needed, and this approval is not signed")
+            }
             Outcome::Settled(pending) => report.no(id, &settled(&pending)),
             Outcome::Wordless => report.no(id, "the reviewer denied it; give a reason to approve it anyway"),
             Outcome::NotOffered { why } => report.no(id, &format!("not approved: {why}")),

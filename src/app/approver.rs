@@ -287,8 +287,7 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
     if !enrolled.is_any() {
         lines.push(Line::of(
             Style::Plain,
-            "No approvers are enrolled, so approvals are not signed. To enrol one: \
-                                           guard approver add NAME",
+            "No approvers are enrolled, so approvals are not signed. To enrol one: guard approver add NAME",
         ));
     } else if enrolled.changeable {
         lines.push(Line::of(Style::Dim, how_to_move(enrolled)));
@@ -301,9 +300,8 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
 pub fn how_to_move(enrolled: &Enrolled) -> String {
     let folder = enrolled.folder.display();
     format!(
-        "This account, and every program that it runs, can change the approvers. To prevent that: \
-         sudo install -d -o root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {folder}/*.toml \
-         {MACHINE}/approvers/"
+        "This account, and every program that it runs, can change the approvers. To prevent that: sudo install -d -o \
+         root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {folder}/*.toml {MACHINE}/approvers/"
     )
 }
 

@@ -81,12 +81,10 @@ pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
         What::Check { json } => printed(*json, |engine, out| {
             let problems: Vec<_> = engine.broken().iter().cloned().chain(support(engine)).collect();
             let mut odd = approvals(engine);
-            odd.extend(notify::lacking(engine).map(|why| {
-                format!(
-                    "queue.notify: {why}; no notification is sent about \
-             waiting requests"
-                )
-            }));
+            odd.extend(
+                notify::lacking(engine)
+                    .map(|why| format!("queue.notify: {why}; no notification is sent about waiting requests")),
+            );
             check(engine.config(), &problems, &odd, *json, out)
         }),
     }
@@ -315,11 +313,7 @@ fn check(config: &Loaded, others: &[String], odd: &[String], as_json: bool, out:
         writeln!(out, "warning: {warning}")?;
     }
     if code != 0 {
-        writeln!(
-            out,
-            "Until this is fixed, thresholds are at most 1.01, grants are ignored and guard asks a \
-                       person."
-        )?;
+        writeln!(out, "Until this is fixed, thresholds are at most 1.01, grants are ignored and guard asks a person.")?;
     } else {
         let files = config.places.iter().filter(|place| place.found).count();
         let plural = |count: usize| if count == 1 { "" } else { "s" };

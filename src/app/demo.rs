@@ -220,13 +220,7 @@ fn git<const N: usize>(folder: &Path, arguments: [&str; N]) -> io::Result<()> {
         git.env("HOME", folder.with_file_name(HOME)).without_env(&["XDG_CONFIG_HOME"]).status()
     };
     let status = Tool::named("git").and_then(git).map_err(|error| {
-        io::Error::new(
-            error.kind(),
-            format!(
-                "cannot run git, which the scratch project needs: \
-         {error}"
-            ),
-        )
+        io::Error::new(error.kind(), format!("cannot run git, which the scratch project needs: {error}"))
     })?;
     if status.success() { Ok(()) } else { Err(io::Error::other("git could not create the scratch project")) }
 }

@@ -46,8 +46,7 @@ pub fn find() -> Result<PathBuf, String> {
         let beside = beside.map_or_else(|| "guard".to_owned(), |path| path.display().to_string());
         format!(
             "the gateway is not installed (searched {beside} and {}); install it with cargo install --path \
-             src/gateway. For the \
-             record of a machine, guard serve --system",
+             src/gateway. For the record of a machine, guard serve --system",
             PLACES.join(", ")
         )
     })

@@ -110,9 +110,7 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
     if agent != Some("mcp") {
         if args.client.is_some() {
             return Err(InstallError::Wrong(
-                "CLIENT is only valid with mcp, as in: guard install mcp \
-                                            CLIENT"
-                    .to_owned(),
+                "CLIENT is only valid with mcp, as in: guard install mcp CLIENT".to_owned(),
             ));
         }
         if let Some(agent) = agent.filter(|_| args.all) {
@@ -128,9 +126,7 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
     }
     if args.dir.is_some() {
         return Err(InstallError::Wrong(
-            "--dir is only valid with shims, as in: guard install shims --dir \
-                                        DIR"
-            .to_owned(),
+            "--dir is only valid with shims, as in: guard install shims --dir DIR".to_owned(),
         ));
     }
     if agent == Some("mcp") {
@@ -277,8 +273,7 @@ impl Session<'_> {
         writeln!(
             out,
             "{title} {version} runs commands that its hook refuses; {from} and later do not. So guard replaces its \
-             shell, and the hook \
-             is left out:"
+             shell, and the hook is left out:"
         )?;
         let made = shims.make(self.args.dry_run).map_err(InstallError::Wrong)?;
         for line in &made.changed {

@@ -252,8 +252,7 @@ impl Between {
                     self.answer(&message::error(
                         &Value::Null,
                         -32603,
-                        "guard: cannot start a thread to judge the \
-                     call",
+                        "guard: cannot start a thread to judge the call",
                     ));
                 }
             }

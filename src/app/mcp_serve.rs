@@ -33,9 +33,8 @@ const BATCH: usize = 20;
 
 /// What a model is told of the tools.
 const INSTRUCTIONS: &str = "Judge a command with check_command before you propose it. If guard would ask a person \
-                            about it, \
-                            request approval with submit_batch; a person answers elsewhere, and then the same \
-                            command or call runs.";
+                            about it, request approval with submit_batch; a person answers elsewhere, and then the \
+                            same command or call runs.";
 
 /// Errors of JSON-RPC.
 const UNREADABLE: i32 = -32700;
@@ -150,16 +149,14 @@ fn tools() -> Value {
         "tool": { "type": "string", "description": "The name of a tool, instead of a command" },
         "input": { "description": "The input of that tool" },
         "server": { "type": "string", "description": "The name of the tool's server" },
-        "cwd": { "type": "string", "description": "The working directory, as an absolute path (default: guard's \
-                                                   own)" },
+        "cwd": { "type": "string", "description": "The working directory, as an absolute path (default: guard's own)" },
         "reason": { "type": "string", "description": "The reason, shown to the person who is asked" },
     });
     let reads = json!({ "readOnlyHint": true, "openWorldHint": false });
     json!([
         { "name": "check_command", "title": "Judge a command", "annotations": reads,
           "description": "Says whether guard would allow a command or a tool call, ask a person, or refuse it, and \
-                          why, \
-            with a safer alternative if there is one. Runs nothing and asks nobody.",
+                          why, with a safer alternative if there is one. Runs nothing and asks nobody.",
           "inputSchema": { "type": "object", "properties": item, "additionalProperties": false } },
         { "name": "list_waiting", "title": "List pending requests", "annotations": reads,
           "description": "Lists the requests that wait for a person's answer, and approved requests that are not \
@@ -168,9 +165,8 @@ fn tools() -> Value {
         { "name": "submit_batch", "title": "Request approval for several commands",
           "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false },
           "description": "Requests a person's approval for several commands at once, each with a reason. Nothing \
-                          runs: \
-            when a request is approved, run the same command in the same directory, or make the same call. Commands \
-            that need no approval are reported as allowed.",
+                          runs: when a request is approved, run the same command in the same directory, or make the \
+                          same call. Commands that need no approval are reported as allowed.",
           "inputSchema": { "type": "object", "required": ["items"], "additionalProperties": false, "properties": {
             "items": { "type": "array", "minItems": 1, "maxItems": BATCH,
               "items": { "type": "object", "properties": item, "additionalProperties": false } } } } },

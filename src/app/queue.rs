@@ -461,8 +461,7 @@ impl Waiting<'_> {
         let name = approval.earlier_messages().into_iter().find_map(signer)?;
         Some(format!(
             "the signature of {name} is in the format of an earlier version of guard, which does not name the \
-             request and \
-             scope; run the command again"
+             request and scope; run the command again"
         ))
     }
 

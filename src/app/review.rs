@@ -340,11 +340,9 @@ impl<'a> Sitting<'a> {
                 continue;
             }
             match self.approvals.show(&one)? {
-                Ok(shown) if shown.tier() == Tier::Critical => report.no(
-                    &one.id,
-                    "tier 4 requests cannot be \
-                 approved in a batch",
-                ),
+                Ok(shown) if shown.tier() == Tier::Critical => {
+                    report.no(&one.id, "tier 4 requests cannot be approved in a batch")
+                }
                 Ok(shown) => chosen.push(shown),
                 Err(why) => report.no(&one.id, &why),
             }

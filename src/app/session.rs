@@ -113,12 +113,9 @@ fn show() -> Result<u8, Failure> {
     let mut out = Fitted::over(io::stdout().lock(), true);
     writeln!(out, "This session: {}", visible::text(&engine.caller.session.id))?;
     for one in sessions(&engine, SHOWN)?.iter().take(SHOWN) {
-        let edited = one.edited.map_or(String::new(), |row| {
-            format!(
-                "; row {row} of the record was changed after it was \
-                                                            written"
-            )
-        });
+        let edited = one
+            .edited
+            .map_or(String::new(), |row| format!("; row {row} of the record was changed after it was written"));
         let stopped = if one.stopped { "; stopped: guard session resume" } else { "" };
         let line = format!(
             "{}  {}  {} prompts in the last hour, {} denied in a row{edited}{stopped}",
@@ -151,8 +148,7 @@ fn trust(id: &str) -> Result<u8, Failure> {
     }
     let shown = format!(
         "In session {}, commands of tier 2 and below would run without asking until the session ends.\nGuard still \
-         asks about \
-         tier 3 and 4, production, shells and interpreters.\n",
+         asks about tier 3 and 4, production, shells and interpreters.\n",
         visible::text(&session)
     );
     if !confirm(&shown, "Trust this session?")? {

@@ -264,10 +264,7 @@ impl Case<'_> {
             Asked::No(refusal) | Asked::Killed { refusal, .. } => Err(refusal),
             Asked::Reviewed(_) => Err(Refusal::NoOne { why: "only a person can answer the agent's prompt".to_owned() }),
             Asked::Queued { request } => Err(Refusal::NoOne {
-                why: format!(
-                    "request {request} is queued, and the caller does not wait for the \
-                                                   answer"
-                ),
+                why: format!("request {request} is queued, and the caller does not wait for the answer"),
             }),
         }
     }

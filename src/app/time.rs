@@ -60,10 +60,7 @@ fn point(text: &str, now: &Zoned) -> Result<Timestamp, String> {
             .or_else(|_| text.parse::<DateTime>().and_then(here)),
     };
     found.map_err(|_| {
-        format!(
-            "invalid time {text:?}: expected 90m, 2h, 3d, 1w, today, yesterday, 2026-11-21 or \"2026-11-21 \
-                 14:30\""
-        )
+        format!("invalid time {text:?}: expected 90m, 2h, 3d, 1w, today, yesterday, 2026-11-21 or \"2026-11-21 14:30\"")
     })
 }
 

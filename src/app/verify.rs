@@ -54,9 +54,7 @@ fn kept_heads(text: &str) -> Result<KeptHeads, String> {
     if text == "-" || Path::new(text).is_file() {
         return Ok(KeptHeads::File(text.into()));
     }
-    Err("expected ROW:HASH, as guard verify printed it, or the name of a file with such \
-         heads in it"
-        .to_owned())
+    Err("expected ROW:HASH, as guard verify printed it, or the name of a file with such heads in it".to_owned())
 }
 
 impl KeptHeads {
@@ -248,11 +246,9 @@ fn print(args: &VerifyArgs, audit: &Audit, kept: Option<&Checked>) -> io::Result
                     out,
                     "{which}, row {row}, is not part of this chain: rows were removed at its end, or it was rebuilt."
                 )?,
-                Kept::Pruned if *all > 1 => writeln!(
-                    out,
-                    "All {all} heads that you kept are part of this chain or \
-                                                           were pruned."
-                )?,
+                Kept::Pruned if *all > 1 => {
+                    writeln!(out, "All {all} heads that you kept are part of this chain or were pruned.")?
+                }
                 Kept::Pruned => writeln!(out, "{which}, row {row}, was pruned; keep a newer one.")?,
             }
         }

@@ -35,8 +35,7 @@ pub fn no_verb(arguments: &[OsString], is_program: impl Fn(&str) -> bool) -> Str
         None => {
             return format!(
                 "unknown command {}, and no program of that name was found (guard --help lists the commands; guard \
-                 -- PROGRAM \
-                 runs one)",
+                 -- PROGRAM runs one)",
                 quote(first)
             );
         }

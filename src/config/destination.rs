@@ -56,8 +56,7 @@ impl Destination {
             }
             ("otlp+unix", path) => socket(path).map(Self::OtlpUnix),
             ("otlp+https" | "https" | "syslog+tls", _) => {
-                Err("guard does not support TLS here; send to a collector on this machine that forwards the \
-                     rows"
+                Err("guard does not support TLS here; send to a collector on this machine that forwards the rows"
                     .to_owned())
             }
             _ => Err(format!("expected {FORMS}")),

@@ -166,8 +166,7 @@ const GRANT_FIELDS: &[Field] = &[
     Field {
         name: "where",
         kind: "an absolute directory, or \"anywhere\"",
-        what: "The directory, including \
-     everything below it.",
+        what: "The directory, including everything below it.",
     },
     Field {
         name: "until",
@@ -182,8 +181,7 @@ const SERVICE_FIELDS: &[Field] = &[
     Field {
         name: "approvers",
         kind: "a list of names of accounts",
-        what: "The accounts that may answer requests and \
-     read the record.",
+        what: "The accounts that may answer requests and read the record.",
     },
     Field {
         name: "own_requests",
@@ -334,11 +332,9 @@ pub const KEYS: &[Entry] = &[
         "How many requests of one session may wait at the same time; further ones are refused."),
     row(Key::QueueNotify, "queue.notify", Kind::Argv, Lower,
         "A program, and its arguments, that is started for each new waiting request, without waiting for it. It gets \
-         on \
-         standard input the JSON object of guard pending --json, redacted; {summary} in an argument is replaced by \
-         one \
-         line. It is searched in the system's directories, or given by its path, and killed after 10 s. No shell is \
-         involved. In user or machine files; keep the program where agents cannot write."),
+         on standard input the JSON object of guard pending --json, redacted; {summary} in an argument is replaced by \
+         one line. It is searched in the system's directories, or given by its path, and killed after 10 s. No shell \
+         is involved. In user or machine files; keep the program where agents cannot write."),
     row(Key::ApprovalsMedium, "approvals.tier_2", APPROVERS, Higher,
         "How many different approvers must sign an approval of tier 2. From 2 on, guard always asks, and no grant, \
          mode, --yes, agent's own prompt or late answer replaces them. Later files can only raise it."),
@@ -360,8 +356,7 @@ pub const KEYS: &[Entry] = &[
         "What is recorded: all, or flagged (commands with a finding, or that did not run)."),
     row(Key::RetentionDays, "retention_days", Kind::Whole(1, 36500, "days"), Higher,
         "How long the record keeps rows. Older ones are deleted after a command that was asked about or refused, and \
-         by \
-         guard log prune."),
+         by guard log prune."),
     row(Key::RetentionMib, "retention_mib", Kind::Whole(1, 1 << 20, "MiB"), Higher,
         "The size from which the oldest rows of the record are deleted, in the same way; rows of the last seven days \
          are always kept."),
@@ -373,15 +368,12 @@ pub const KEYS: &[Entry] = &[
         "Guard hook answers no after this time at the latest; earlier if the agent's timeout is shorter."),
     row(Key::ExportTo, "export.to", Kind::List(Item::Destination), Higher,
         "Collectors to which each row of the record is sent, in user or machine files. guard export --status shows \
-         what was sent to each; collectors that do not take datagrams are served by guard \
-         export --deliver."),
+         what was sent to each; collectors that do not take datagrams are served by guard export --deliver."),
     row(Key::UpdateCommand, "update.command", Kind::Argv, Lower,
         "A program, and its arguments, that prints the newest version of guard: [\"cat\", \"/srv/guard/newest\"], or \
-         one of \
-         your own. guard status and guard doctor run it, at most once a day and for 5 s, and report a newer version. \
-         It is \
-         searched in the system's directories, or given by its path. None \
-         by default: guard itself never checks. In user or machine files."),
+         one of your own. guard status and guard doctor run it, at most once a day and for 5 s, and report a newer \
+         version. It is searched in the system's directories, or given by its path. None by default: guard itself \
+         never checks. In user or machine files."),
     row(Key::Support, "support", Kind::Tables(SUPPORT_FIELDS), Lower,
         "Commands that always run, such as showing a crisis line; at most tier 2, in user or machine files."),
     row(Key::Grant, "grant", Kind::Tables(GRANT_FIELDS), Lower,
@@ -390,8 +382,7 @@ pub const KEYS: &[Entry] = &[
         "In the machine's file: guard serve --system keeps the record and the queue under a separate account."),
     row(Key::Reviewer, "reviewer", Kind::Table(REVIEWER_FIELDS), Lower,
         "In user or machine files: the model that gives an opinion when mode is smart. The table of a later file \
-         replaces that of an \
-         earlier one."),
+         replaces that of an earlier one."),
     row(Key::Locked, "locked", Kind::Names, Higher,
         "In the machine's file: keys or tables (`\"*\"` for all) that other files can only tighten."),
     row(Key::Patterns, "patterns", Kind::LockOnly, Higher,

@@ -259,15 +259,8 @@ pub(super) fn read(
             return;
         }
         layer if !layer.may_loosen() => {
-            let problem = document.problem(
-                line,
-                name,
-                format!(
-                    "a {} file cannot configure the \
-             reviewer",
-                    layer.name()
-                ),
-            );
+            let problem =
+                document.problem(line, name, format!("a {} file cannot configure the reviewer", layer.name()));
             problems.push(problem.with_remedy("move it to the user's or the machine's file"));
             return;
         }

@@ -173,15 +173,8 @@ impl Document {
                 warnings.push(self.problem(line, name, message));
             }
             Kind::Tables(_) | Kind::Argv if !self.layer.may_loosen() => {
-                let problem = self.problem(
-                    line,
-                    name,
-                    format!(
-                        "a {} file can only tighten the \
-                 policy",
-                        self.layer.name()
-                    ),
-                );
+                let problem =
+                    self.problem(line, name, format!("a {} file can only tighten the policy", self.layer.name()));
                 problems.push(problem.with_remedy("move it to the user's or the machine's file"));
             }
             Kind::Argv => {

@@ -141,12 +141,8 @@ pub(super) fn read(document: &mut Document, line: u32, value: &Spot<'_>, problem
             problems.push(problem.with_remedy("add the account that guard serve runs as"));
         }
         if service.approves(&service.account) {
-            let problem = document.problem(
-                line,
-                "service.approvers",
-                "the service's own account cannot be an \
-             approver",
-            );
+            let problem =
+                document.problem(line, "service.approvers", "the service's own account cannot be an approver");
             problems.push(problem.with_remedy("list people's accounts"));
         }
         if let Some(gateway) = &service.gateway

@@ -75,11 +75,10 @@ impl Account {
             return Ok(roots.machine);
         }
         let account = roots.account().filter(|folder| folder.exists());
-        account.or_else(|| roots.named.clone()).or_else(|| roots.account()).ok_or_else(|| {
-            "there is no home \
-         directory"
-                .to_owned()
-        })
+        account
+            .or_else(|| roots.named.clone())
+            .or_else(|| roots.account())
+            .ok_or_else(|| "there is no home directory".to_owned())
     }
 
     /// The directory of its own file, where the record is too unless a service keeps that.

@@ -49,8 +49,8 @@ impl fmt::Display for Bar {
             Self::Own => f.write_str("the requester cannot answer the request"),
             Self::Tier { most } => write!(
                 f,
-                "without a signature at most tier {most} can be approved here; answer at a terminal (guard \
-                 approve), or raise unsigned_tier in gateway.toml"
+                "without a signature at most tier {most} can be approved here; answer at a terminal (guard approve), \
+                 or raise unsigned_tier in gateway.toml"
             ),
         }
     }

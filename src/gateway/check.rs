@@ -91,8 +91,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, String> {
                 found.push(Found::warn(
                     "gateway",
                     says,
-                    "run guard serve, or install a systemd unit: guard serve \
-                                                         --unit",
+                    "run guard serve, or install a systemd unit: guard serve --unit",
                 ));
                 found.extend(alone(args, &config).await);
             }

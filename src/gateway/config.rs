@@ -72,8 +72,8 @@ impl Config {
             return Ok(());
         }
         Err(format!(
-            "{address} is reachable from other machines, which requires TLS: set certificate and key, or use a \
-             TLS proxy and set behind_proxy = true, or listen on 127.0.0.1"
+            "{address} is reachable from other machines, which requires TLS: set certificate and key, or use a TLS \
+             proxy and set behind_proxy = true, or listen on 127.0.0.1"
         ))
     }
 
@@ -382,12 +382,9 @@ impl TryFrom<String> for Day {
             ("sun", Weekday::Sunday),
         ];
         let found = DAYS.iter().find(|(name, _)| *name == text.to_ascii_lowercase());
-        found.map(|(_, day)| Self(*day)).ok_or_else(|| {
-            format!(
-                "invalid day {text}: expected mon, tue, wed, thu, \
-         fri, sat or sun"
-            )
-        })
+        found
+            .map(|(_, day)| Self(*day))
+            .ok_or_else(|| format!("invalid day {text}: expected mon, tue, wed, thu, fri, sat or sun"))
     }
 }
 
@@ -464,8 +461,8 @@ impl Config {
             return Err("certificate and key must be set together, each to a PEM file".to_owned());
         }
         if config.certificate.is_some() && config.behind_proxy {
-            return Err("certificate, behind_proxy: either the gateway or a proxy in front of it \
-                        does TLS; set only one of them"
+            return Err("certificate, behind_proxy: either the gateway or a proxy in front of it does TLS; set only \
+                        one of them"
                 .to_owned());
         }
         for address in &config.listen {

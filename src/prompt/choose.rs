@@ -174,11 +174,8 @@ fn some_by_number(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usiz
     });
     let mut text = line::fitted(&format!("\n{question}\n{}", listed.collect::<String>())) + "\n";
     loop {
-        let typed = line::ask(
-            &text,
-            "Numbers separated by spaces, Enter keeps the marked ones, 0 selects none, q \
-                                      cancels:",
-        )?;
+        let typed =
+            line::ask(&text, "Numbers separated by spaces, Enter keeps the marked ones, 0 selects none, q cancels:")?;
         let typed = typed.trim();
         match typed {
             "" => return Ok(kept),

@@ -123,20 +123,17 @@ impl fmt::Display for StoreError {
             Self::Clock { days } => write!(
                 f,
                 "nothing was pruned, because all rows but those of the last day are older than {days} days: is the \
-                 clock \
-                 right? If so, guard log prune --older-than {days}d"
+                 clock right? If so, guard log prune --older-than {days}d"
             ),
             Self::Unproved { row } => write!(
                 f,
                 "nothing was pruned, because all rows before row {row} are missing without a sealed row that \
-                 explains it; see guard verify, and \
-                 keep a copy before you begin a new record"
+                 explains it; see guard verify, and keep a copy before you begin a new record"
             ),
             Self::Altered { row } => write!(
                 f,
                 "row {row} was changed after it was written, so it and later rows were not pruned; see guard verify, \
-                 and \
-                 keep a copy before you begin a new record"
+                 and keep a copy before you begin a new record"
             ),
             Self::Unreadable { row, detail } => write!(f, "row {row} of the record cannot be read: {detail}"),
             Self::Refused { why } | Self::Elsewhere { why } => f.write_str(why),

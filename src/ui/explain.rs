@@ -188,8 +188,7 @@ pub fn reviewer(role: &Role) -> Option<String> {
     match role {
         Role::Settles { with } => Some(format!(
             "Guard asks the reviewer first{}: if it approves, the command runs this once; if it denies, only a \
-             person can overrule \
-             that; otherwise a person decides.",
+             person can overrule that; otherwise a person decides.",
             leave(with)
         )),
         Role::Advises => Some("The reviewer's opinion is shown on the card and does not decide.".to_owned()),

@@ -136,13 +136,7 @@ pub fn batch(lines: &[Line], top: usize, question: &str, size: Size) -> Vec<Line
         let more = lines.len() - end;
         Line::of(
             Style::Strong,
-            cut(
-                &format!(
-                    "{more} more lines; press space to read them before you answer; q \
-                                              cancels"
-                ),
-                columns,
-            ),
+            cut(&format!("{more} more lines; press space to read them before you answer; q cancels"), columns),
         )
     } else {
         Line::of(Style::Strong, cut(&format!("{question} [y/N]"), columns))

@@ -169,13 +169,13 @@ fn what_the_machine_locks_can_only_be_tightened() {
     assert_eq!(
         fixture.problems(),
         [
-            "home/.config/guard/config.toml:3: mode: off is laxer than manual, and the machine's configuration locks it; \
-             remove the line, or make it stricter",
-            "home/.config/guard/config.toml:2: thresholds.agent: 2.0 is laxer than 1.5, and the machine's configuration \
-             locks it; remove the line, or make it stricter",
+            "home/.config/guard/config.toml:3: mode: off is laxer than manual, and the machine's configuration locks \
+             it; remove the line, or make it stricter",
+            "home/.config/guard/config.toml:2: thresholds.agent: 2.0 is laxer than 1.5, and the machine's \
+             configuration locks it; remove the line, or make it stricter",
             &format!(
-                "home/.config/guard/config.toml:4: trusted_folders: adds \"{}/a\", but the machine's configuration locks \
-                 it; remove the entry",
+                "home/.config/guard/config.toml:4: trusted_folders: adds \"{}/a\", but the machine's configuration \
+                 locks it; remove the entry",
                 fixture.path("home").display()
             )
             .replace(&format!("{}/home", fixture.folder.path().display()), "home"),

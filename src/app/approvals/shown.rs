@@ -102,8 +102,7 @@ impl Shown {
             [id] if self.waited_for => format!("Request {id} of session {session}; the requester is waiting."),
             [id] => format!(
                 "Request {id} of session {session}; the requester no longer waits. If approved, the same command can \
-                 run once \
-                 within an hour."
+                 run once within an hour."
             ),
             ids => format!("Requests {} of session {session}; one approval answers all of them.", ids.join(", ")),
         };

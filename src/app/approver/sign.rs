@@ -41,8 +41,7 @@ pub fn lacking(enrolled: &Enrolled, approvals: u8) -> Option<String> {
     let is = if people == 1 { "is" } else { "are" };
     (!enough).then(|| {
         format!(
-            "{approvals} different approvers are needed, but only {people} {is} enrolled{same}; see guard \
-                 approver add"
+            "{approvals} different approvers are needed, but only {people} {is} enrolled{same}; see guard approver add"
         )
     })
 }
@@ -100,14 +99,8 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
     for tried in 1..=TRIES {
         let signed = match &approver.key {
             Key::Passphrase { .. } => {
-                let passphrase = line::ask_hidden(
-                    "",
-                    &format!(
-                        "{what}, enter the passphrase of \
-                 {name}:"
-                    ),
-                )
-                .map_err(told)?;
+                let passphrase =
+                    line::ask_hidden("", &format!("{what}, enter the passphrase of {name}:")).map_err(told)?;
                 if passphrase.is_empty() {
                     return Err("no passphrase entered".to_owned());
                 }

@@ -203,21 +203,14 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
             }
         };
         if taken(&host.config.reads, event, &refused) != Taken::Blocked {
-            let says = format!(
-                "at {event} guard did not refuse a command that it must refuse: \
-                                {}",
-                described(&refused)
-            );
+            let says =
+                format!("at {event} guard did not refuse a command that it must refuse: {}", described(&refused));
             return Finding::fail(check, says, again).about(path);
         }
         match ward.tried(&argv, &told(HARMLESS)) {
             Ok(seen) if taken(&host.config.reads, event, &seen) == Taken::Free => {}
             Ok(seen) => {
-                let says = format!(
-                    "at {event} guard did not allow a command that it must allow: \
-                                    {}",
-                    described(&seen)
-                );
+                let says = format!("at {event} guard did not allow a command that it must allow: {}", described(&seen));
                 return Finding::fail(check, says, "see the other findings, and run guard check true").about(path);
             }
             Err(error) => return Finding::fail(check, error.to_string(), again).about(path),
@@ -229,14 +222,9 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
     }
     let says = format!("{} asks guard: a dangerous test command was refused, and a harmless one ran", host.title);
     let finding = match state {
-        State::Outdated => Finding::warn(
-            check,
-            format!(
-                "{says}; but the configuration is from another version of \
-                                                         guard"
-            ),
-            again,
-        ),
+        State::Outdated => {
+            Finding::warn(check, format!("{says}; but the configuration is from another version of guard"), again)
+        }
         _ if host.config.runs == Runs::Plugin => Finding::warn(
             check,
             format!("guard answers the plugin correctly; whether {} loads the plugin is not known", host.title),

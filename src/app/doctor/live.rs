@@ -33,8 +33,7 @@ pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
             return vec![Finding::fail(
                 "live",
                 why,
-                "the stand-in for a model is part of the gateway, which \
-                                                            is not installed",
+                "the stand-in for a model is part of the gateway, which is not installed",
             )];
         }
     };

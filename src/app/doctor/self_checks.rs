@@ -86,10 +86,7 @@ fn record(ward: &Ward) -> Vec<Finding> {
             let first = audit.faults.first().map(ToString::to_string).unwrap_or_default();
             Finding::fail(
                 "record",
-                format!(
-                    "the record was changed after it was written: \
-                                             {first}"
-                ),
+                format!("the record was changed after it was written: {first}"),
                 "guard verify lists all problems",
             )
         }
@@ -132,8 +129,7 @@ fn rules(ward: &Ward) -> Vec<Finding> {
         findings.push(Finding::warn(
             "config",
             says,
-            "set mode = \"manual\" in the file that guard config show mode \
-                                                     prints",
+            "set mode = \"manual\" in the file that guard config show mode prints",
         ));
     }
     if policy.yolo {
@@ -185,11 +181,7 @@ fn reviewer(ward: &Ward) -> Vec<Finding> {
         }
     }
     if findings.is_empty() {
-        let says = format!(
-            "{} reviews the commands that it may decide; guard reviewer test tests \
-                            it",
-            reviewer.name()
-        );
+        let says = format!("{} reviews the commands that it may decide; guard reviewer test tests it", reviewer.name());
         findings.push(Finding::ok("config", says));
     }
     findings

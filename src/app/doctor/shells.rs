@@ -22,15 +22,8 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
         if !ward.is_guard(&path) {
             if must && !path.exists() {
                 let says = format!("{} is configured but does not exist", path.display());
-                findings.push(
-                    Finding::fail(
-                        check,
-                        says,
-                        "run guard install shims, or remove the \
-                                                          setting",
-                    )
-                    .about(&path),
-                );
+                findings
+                    .push(Finding::fail(check, says, "run guard install shims, or remove the setting").about(&path));
             }
             continue;
         }
@@ -44,13 +37,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
             let says =
                 format!("{} ignores a shell whose path contains neither {names}, and runs without guard", of.title);
             findings.push(
-                Finding::fail(
-                    check,
-                    says,
-                    "run guard install shims, and configure the link called \
-                                                  bash",
-                )
-                .about(&path),
+                Finding::fail(check, says, "run guard install shims, and configure the link called bash").about(&path),
             );
             continue;
         }
@@ -113,10 +100,8 @@ fn tried(ward: &Ward, check: String, path: &Path) -> Finding {
     if refused.code != Some(126) || !refused.stderr.contains("guard.canary") {
         let first = refused.stderr.lines().next().unwrap_or_default();
         let code = refused.code.map_or("none".to_owned(), |code| code.to_string());
-        let says = format!(
-            "as this shell guard did not refuse a command that it must refuse: exit code {code}, \
-                            {first}"
-        );
+        let says =
+            format!("as this shell guard did not refuse a command that it must refuse: exit code {code}, {first}");
         return Finding::fail(check, says, remedy).about(path);
     }
     match ward.tried(&argv("echo free; exit 7"), "") {
@@ -125,15 +110,8 @@ fn tried(ward: &Ward, check: String, path: &Path) -> Finding {
         }
         Ok(seen) => {
             let first = seen.stderr.lines().next().unwrap_or_default();
-            Finding::fail(
-                check,
-                format!(
-                    "as this shell guard did not run a command that it must run: \
-                                          {first}"
-                ),
-                remedy,
-            )
-            .about(path)
+            Finding::fail(check, format!("as this shell guard did not run a command that it must run: {first}"), remedy)
+                .about(path)
         }
         Err(error) => Finding::fail(check, format!("cannot start it: {error}"), remedy).about(path),
     }

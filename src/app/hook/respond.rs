@@ -187,18 +187,11 @@ fn elsewhere(
         Asked::Yes { grant, by } => (grant, by),
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
         Asked::Reviewed(_) => {
-            return Err(Refusal::NoOne {
-                why: "only a person can answer the agent's \
-         prompt"
-                    .to_owned(),
-            });
+            return Err(Refusal::NoOne { why: "only a person can answer the agent's prompt".to_owned() });
         }
         Asked::Queued { request } => {
             return Err(Refusal::NoOne {
-                why: format!(
-                    "request {request} is queued, and this hook does not wait for \
-                                                      the answer"
-                ),
+                why: format!("request {request} is queued, and this hook does not wait for the answer"),
             });
         }
     };

@@ -89,8 +89,7 @@ pub fn page() -> String {
 fn table() -> String {
     let mut text = String::from(
         ".SH \"WITHOUT AN ANSWER\"\nWhat happens to a command whose hook fails, times out, or is \
-                                  missing:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tfails\tlate\tmissing\tseen \
-                                  with\n",
+         missing:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tfails\tlate\tmissing\tseen with\n",
     );
     for host in HOSTS.iter() {
         let config = host.config;
@@ -102,9 +101,9 @@ fn table() -> String {
         text.push_str(&format!("{}\t{}\t{}\n", escape(host.title), cells.join("\t"), escape(&tried)));
     }
     text.push_str(
-        ".TE\n.PP\n* Not in every version, or not in every case: see the agent's section. Seen with: \
-         the version of the program that was tested to refuse, to allow and to run without guard, against a stand-in \
-         for its model. Everything else is from the vendors' documentation and source.\n",
+        ".TE\n.PP\n* Not in every version, or not in every case: see the agent's section. Seen with: the version of \
+         the program that was tested to refuse, to allow and to run without guard, against a stand-in for its model. \
+         Everything else is from the vendors' documentation and source.\n",
     );
     text
 }

@@ -205,8 +205,7 @@ impl Shims<'_> {
     fn entry_points(&self, names: &[&str]) -> Vec<String> {
         let mut lines = vec![
             format!(
-                "{}: {} now start guard. To use them, add one of these \
-                     lines:",
+                "{}: {} now start guard. To use them, add one of these lines:",
                 self.folder.display(),
                 names.join(", ")
             ),

@@ -75,8 +75,7 @@ impl Wirer<'_> {
             let (title, name, version) = (host.title, host.name, version.unwrap_or_default());
             return Err(InstallError::Wrong(format!(
                 "{title} {version} runs commands that its hook refuses; {from} and later do not. guard install \
-                 {name} makes guard \
-                 replace its shell"
+                 {name} makes guard replace its shell"
             )));
         }
         let guard = self.places.guard().map_err(InstallError::Wrong)?;

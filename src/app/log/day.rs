@@ -189,10 +189,9 @@ fn sentence(entry: &Entry) -> Option<String> {
         }
         (Some("deny"), "rate-limit") => format!("{command}{tier} was refused without asking: too many prompts."),
         (Some("deny"), "breaker") => format!("{command}{tier} was refused without asking: too many denials in a row."),
-        (Some("deny"), "changed") => format!(
-            "{command}{tier} was approved but did not run, because it \
-                                              changed{colon}."
-        ),
+        (Some("deny"), "changed") => {
+            format!("{command}{tier} was approved but did not run, because it changed{colon}.")
+        }
         (Some("deny"), "unsigned") => format!("{command}{tier} was refused because no approver signed{colon}."),
         (Some("deny"), kind) => format!("{command}{tier} was refused ({kind}{colon})."),
         _ => format!("{command}{tier} was passed to the agent's own prompt."),

@@ -184,8 +184,7 @@ pub fn warn_of_yolo(engine: &Engine, invocation: &Invocation, opinion: &Opinion)
         let rules = opinion.yolo.join(", ");
         let _ = writeln!(
             std::io::stderr(),
-            "guard: yolo of {rules} lets the reviewer decide commands that cannot be \
-                                             undone"
+            "guard: yolo of {rules} lets the reviewer decide commands that cannot be undone"
         );
     }
 }

@@ -171,9 +171,7 @@ fn environment(engine: &Engine, voices: &[Voice]) -> Vec<(OsString, OsString)> {
 /// A program of the account's own, which reads the request and prints a verdict.
 fn program(engine: &Engine, voice: &Voice, request: &Request, limit: Duration) -> Result<Inquiry, String> {
     let Some((program, arguments)) = voice.program.split_first() else {
-        return Err("no program \
-     configured"
-            .to_owned());
+        return Err("no program configured".to_owned());
     };
     let input = serde_json::to_string(request).map_err(|error| error.to_string())? + "\n";
     let env = environment(engine, std::slice::from_ref(voice));

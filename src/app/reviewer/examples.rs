@@ -243,10 +243,7 @@ fn person(engine: &Engine) -> Result<(), Failure> {
     if terminal.is_person_here() {
         Ok(())
     } else {
-        Err(Failure::Said(format!(
-            "only a person can do this: \
-     {terminal}"
-        )))
+        Err(Failure::Said(format!("only a person can do this: {terminal}")))
     }
 }
 

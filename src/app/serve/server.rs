@@ -84,12 +84,8 @@ impl Server {
             return Err(format!("{} has no table [service]; see guard serve --help", file.display()));
         };
         let name = &service.account;
-        let account = Account::named(name).ok_or_else(|| {
-            format!(
-                "account {name} does not exist; create it: useradd --system \
-                                                        {name}"
-            )
-        })?;
+        let account = Account::named(name)
+            .ok_or_else(|| format!("account {name} does not exist; create it: useradd --system {name}"))?;
         if account.uid != uid {
             let own = Account::of(uid).name;
             return Err(format!("running as {own}, but {} requires {name}; run it as {name}", file.display()));
@@ -257,8 +253,7 @@ fn gateway(name: &str, own: u32, approvers: &[u32], file: &Path) -> Result<u32, 
     let file = file.display();
     let account = Account::named(name).ok_or_else(|| {
         format!(
-            "account {name} does not exist, but {file} names it for the gateway; create it: useradd --system \
-                 {name}"
+            "account {name} does not exist, but {file} names it for the gateway; create it: useradd --system {name}"
         )
     })?;
     if account.uid == 0 || account.uid == own || approvers.contains(&account.uid) {

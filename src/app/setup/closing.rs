@@ -90,9 +90,7 @@ fn lines(
     });
     if enrolled == Some(false) {
         lines.push(
-            "No approvers are enrolled, so approvals are not signed. To enrol one: guard approver add \
-                    NAME"
-                .to_owned(),
+            "No approvers are enrolled, so approvals are not signed. To enrol one: guard approver add NAME".to_owned(),
         );
     }
     match gateway {

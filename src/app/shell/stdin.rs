@@ -174,8 +174,8 @@ impl Session<'_> {
                     && simple.redirects.iter().any(is_of_stdin) =>
             {
                 why = Some(
-                    "exec would replace standard input, and the shell would continue reading \
-                     commands from there; pass the script as a file (bash SCRIPT) or a string (bash -c)"
+                    "exec would replace standard input, and the shell would continue reading commands from there; \
+                     pass the script as a file (bash SCRIPT) or a string (bash -c)"
                         .to_owned(),
                 );
             }

@@ -228,8 +228,8 @@ impl Report {
         if self.all() > 0 {
             text.push_str(
                 "\nFrom the record: the commands, the findings of the built-in rules at the time, and their \
-                 context.\nEvaluated again: your pattern files and lists on the recorded text, thresholds, \
-                 weights, trust and grants.\nNot simulated: prompt limits and the stop after denials.\n",
+                 context.\nEvaluated again: your pattern files and lists on the recorded text, thresholds, weights, \
+                 trust and grants.\nNot simulated: prompt limits and the stop after denials.\n",
             );
         }
         let mut note = |count: u64, one: &str, many: &str| {

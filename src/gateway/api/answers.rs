@@ -65,11 +65,7 @@ impl Reach {
             (Word::Until, Some(at)) => AnswerScope::Until(at.as_second()),
             (Word::Until, None) => return Err(Problem::new("bad-request", "the scope until needs the field until")),
             (_, Some(_)) => {
-                return Err(Problem::new(
-                    "bad-request",
-                    "the field until is only valid with the scope \
-             until",
-                ));
+                return Err(Problem::new("bad-request", "the field until is only valid with the scope until"));
             }
             (Word::Once, None) => AnswerScope::Once,
             (Word::Session, None) => AnswerScope::Session,

@@ -150,16 +150,8 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     let channel = config.channel.iter().find(|channel| channel.name == offer.channel);
     // What a button of another messenger carries opens nothing.
     let Some(ChannelKind::Email { approver, .. }) = channel.map(|channel| &channel.kind) else { return Ok(None) };
-    let ended = |shown: Option<Arc<Shown>>| {
-        shown.map_or_else(
-            || {
-                "requested \
-     again"
-                    .to_owned()
-            },
-            |one| settled(&one.pending),
-        )
-    };
+    let ended =
+        |shown: Option<Arc<Shown>>| shown.map_or_else(|| "requested again".to_owned(), |one| settled(&one.pending));
     let shown = app.hub.find(&offer.action);
     if !shown.as_ref().is_some_and(|shown| is_waiting(shown)) {
         return Err(Problem::new("settled", format!("request {}: {}", offer.action, ended(shown))));
@@ -167,8 +159,7 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     if !app.room.at(move |backend| backend.base().open_link(&wanted)).await?? {
         return Err(Problem::new(
             "settled",
-            "this link was already used; log in with a token, or answer at a \
-                                            terminal",
+            "this link was already used; log in with a token, or answer at a terminal",
         ));
     }
     Ok(Some(Caller {

@@ -143,11 +143,9 @@ fn bytes(secret: &str) -> Result<[u8; 32], Problem> {
 fn own(app: &App, peer: Peer) -> Result<(), Problem> {
     match peer {
         Peer::Account(uid) if uid == app.account.uid || uid == 0 => Ok(()),
-        Peer::Account(_) | Peer::Address(_) => Err(Problem::new(
-            "forbidden",
-            "a pairing starts at the gateway's \
-         socket",
-        )),
+        Peer::Account(_) | Peer::Address(_) => {
+            Err(Problem::new("forbidden", "a pairing starts at the gateway's socket"))
+        }
     }
 }
 

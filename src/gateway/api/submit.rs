@@ -423,12 +423,7 @@ pub async fn report(
         return Err(Problem::new("forbidden", "the token does not belong to this request").about(&id));
     }
     if Timestamp::now().as_millisecond() - submission.created.as_millisecond() > REPORT_MS {
-        return Err(Problem::new(
-            "too-late",
-            "too late: an hour has passed, so its outcome remains \
-                                             unknown",
-        )
-        .about(&id));
+        return Err(Problem::new("too-late", "too late: an hour has passed, so its outcome remains unknown").about(&id));
     }
     let (name, row) = (submission.action.clone(), result["row"].as_i64());
     let done = move |backend: &mut dyn crate::backend::Backend| -> Result<bool, String> {

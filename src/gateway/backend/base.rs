@@ -132,8 +132,7 @@ impl Base {
         match done.map_err(told)? {
             1 => Ok(()),
             _ => Err(format!(
-                "the token {} already exists; remove it first: guard token remove \
-                              {}",
+                "the token {} already exists; remove it first: guard token remove {}",
                 token.name, token.name
             )),
         }

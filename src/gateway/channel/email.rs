@@ -42,8 +42,7 @@ pub fn check_url(url: &str) -> Result<(), String> {
         "smtps" => Ok(()),
         "smtp" if tls || local => Ok(()),
         "smtp" => Err(format!(
-            "url: {host} would be contacted without TLS; use smtps://{host} or \
-                         smtp://{host}:587?tls=required"
+            "url: {host} would be contacted without TLS; use smtps://{host} or smtp://{host}:587?tls=required"
         )),
         other => Err(format!("url: unknown scheme {other}: expected smtps or smtp")),
     }

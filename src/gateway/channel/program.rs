@@ -37,10 +37,9 @@ impl Program {
     pub fn new(command: Vec<String>) -> Result<Self, String> {
         match command.first() {
             Some(program) if program.starts_with('/') => Ok(Self { command }),
-            Some(program) => Err(format!(
-                "command: {program}: expected the absolute path of a program, and its \
-                                          arguments"
-            )),
+            Some(program) => {
+                Err(format!("command: {program}: expected the absolute path of a program, and its arguments"))
+            }
             None => Err("command: expected the absolute path of a program, and its arguments".to_owned()),
         }
     }

@@ -206,15 +206,9 @@ async fn test(channel: Arc<dyn Channel>) -> Result<u8, String> {
         while let Some(tap) = taps.recv().await {
             let ours = matches!(&tap.did, Did::Pressed { nonce: pressed, .. } if *pressed == nonce);
             let known = tap.approver.clone().filter(|_| ours);
-            let _ = tap.reply.send(
-                if known.is_some() {
-                    "it works"
-                } else {
-                    "this is not the test card of \
-                 guard"
-                }
-                .to_owned(),
-            );
+            let _ = tap
+                .reply
+                .send(if known.is_some() { "it works" } else { "this is not the test card of guard" }.to_owned());
             if known.is_some() {
                 return known;
             }

@@ -29,12 +29,10 @@ fn filled(value: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Stri
     while let Some((before, behind)) = rest.split_once("${") {
         let (name, after) = behind.split_once('}').ok_or("a header contains ${ without }")?;
         out.push_str(before);
-        out.push_str(&variable(name).ok_or_else(|| {
-            format!(
-                "a header uses the environment variable {name}, which is \
-                                                            not set"
-            )
-        })?);
+        out.push_str(
+            &variable(name)
+                .ok_or_else(|| format!("a header uses the environment variable {name}, which is not set"))?,
+        );
         rest = after;
     }
     out.push_str(rest);

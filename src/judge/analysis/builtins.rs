@@ -185,10 +185,7 @@ impl Walker<'_> {
                     if is_global && value.rough().contains(['|', ';', '&', '<', '>', '`', '$', '(']) {
                         self.opaque(
                             OpaqueReason::Syntax,
-                            format!(
-                                "the global alias {name} hides the command that \
-                         runs"
-                            ),
+                            format!("the global alias {name} hides the command that runs"),
                             span,
                         );
                     }

@@ -198,8 +198,7 @@ impl Walker<'_> {
             if value.taint().has(Taint::FETCHED) {
                 self.opaque(
                     context.fetched_code(),
-                    "the command sets up a command that it downloads to run \
-                                                     later",
+                    "the command sets up a command that it downloads to run later",
                     span,
                 );
             }

@@ -220,7 +220,7 @@ impl Walker<'_> {
             return;
         }
         if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
-            let detail = format!("{} the command runs code that it downloads or decodes", source.language);
+            let detail = format!("the command runs {} code that it downloads or decodes", source.language);
             self.opaque(context.fetched_code(), detail, span);
         }
         self.embedded_code(state, context, Some(act), &source.language, &text, span);

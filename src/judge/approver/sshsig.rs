@@ -23,8 +23,7 @@ pub enum UnreadableKey {
     #[error("not an OpenSSH public key; give the .pub file")]
     Form,
     #[error(
-        "only ssh-ed25519 and sk-ssh-ed25519@openssh.com keys are supported; create one with ssh-keygen -t \
-             ed25519"
+        "only ssh-ed25519 and sk-ssh-ed25519@openssh.com keys are supported; create one with ssh-keygen -t ed25519"
     )]
     Kind,
 }

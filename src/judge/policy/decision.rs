@@ -216,8 +216,7 @@ impl fmt::Display for Refusal {
             Self::Edited { row } => write!(
                 f,
                 "refused without asking: row {row} of the record was changed after it was written, so denials cannot \
-                 be \
-                 counted; a person must check it (guard verify) and resume this session"
+                 be counted; a person must check it (guard verify) and resume this session"
             ),
             Self::NoOne { why } => write!(f, "no one to ask: {why}"),
             Self::Unrecorded { why } => write!(f, "could not be recorded: {why}"),

@@ -265,13 +265,7 @@ fn unknown_target(view: &View<'_>) -> Option<Finding> {
     }
     let mut finding = match view.context.catalog.rule(ID) {
         Some(rule) => from_rule(rule, view.act.span),
-        None => built_in(
-            ID,
-            Tier::Medium,
-            "The files to delete are not known before the command \
-                                            runs.",
-            view.act.span,
-        ),
+        None => built_in(ID, Tier::Medium, "The files to delete are not known before the command runs.", view.act.span),
     };
     finding.touches = unknown.iter().map(|seen| shown(seen.value)).collect();
     finding.act = Some(view.id);

@@ -242,7 +242,7 @@ fn of_mark(mark: &Mark, call: &ToolCall, span: Span) -> Finding {
             Tier::High,
             format!(
                 "The description of this tool contains {what}: it gives instructions to the model instead of \
-                     describing the tool."
+                 describing the tool."
             ),
             Some("remove the server, or review the description with guard mcp pins"),
         ),

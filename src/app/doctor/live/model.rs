@@ -78,10 +78,7 @@ impl Model {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(io::Error::other(
-                    "the stand-in for a model has \
-             stopped",
-                ));
+                return Err(io::Error::other("the stand-in for a model has stopped"));
             }
         };
         let word: Value = serde_json::from_str(&line).unwrap_or_default();

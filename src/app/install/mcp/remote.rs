@@ -8,8 +8,8 @@ use serde::Deserialize;
 use crate::app::install::json::{Kind, Node, quoted};
 
 /// Why a server is left alone.
-pub(super) const NO_KEY: &str = "it uses HTTP without a header: its client may log in there, which \
-                                 guard mcp --http cannot do";
+pub(super) const NO_KEY: &str = "it uses HTTP without a header: its client may log in there, which guard mcp --http \
+                                 cannot do";
 const OTHER: &str = "it uses a transport that guard mcp --http does not support";
 const NAMED: &str = "its entry has a key for its connection or credentials that guard does not know";
 const VARIABLE: &str = "its address contains a variable, which guard mcp --http does not expand";

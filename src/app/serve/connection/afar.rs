@@ -118,8 +118,8 @@ impl Connection<'_> {
             }
             if signer.is_empty() && !scope.is_once() {
                 // A grant would outlive the day on which somebody finds out who took the gateway over.
-                let why = "an unsigned approval through the gateway is valid once only; use guard approve at a terminal \
-                     for longer";
+                let why = "an unsigned approval through the gateway is valid once only; use guard approve at a \
+                           terminal for longer";
                 return Ok(Outcome::NotOffered { why: why.to_owned() });
             }
             let most = self.server.service.gateway_unsigned_tier;

@@ -146,8 +146,7 @@ impl New<'_> {
                 let what = if kind == Kind::Slack {
                     (
                         "Channel ID (at the end of the channel details)",
-                        "Your member ID (in your profile, Copy member \
-                     ID)",
+                        "Your member ID (in your profile, Copy member ID)",
                     )
                 } else {
                     (
@@ -260,12 +259,8 @@ fn typed(what: &str) -> Result<String, String> {
 fn typed_hidden(what: &str) -> Result<String, String> {
     use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
     let stdin = std::io::stdin();
-    let before = tcgetattr(&stdin).map_err(|_| {
-        format!(
-            "{what}: cannot ask without a terminal; use --secret-file or \
-                                                        --keyring"
-        )
-    })?;
+    let before = tcgetattr(&stdin)
+        .map_err(|_| format!("{what}: cannot ask without a terminal; use --secret-file or --keyring"))?;
     let mut quiet = before.clone();
     quiet.local_flags.remove(LocalFlags::ECHO);
     tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).map_err(|error| error.to_string())?;

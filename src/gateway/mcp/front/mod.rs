@@ -122,8 +122,7 @@ async fn serve(args: ListenArgs) -> Result<u8, String> {
     let idle = Duration::from_secs(idle);
     if !address.ip().is_loopback() {
         return Err(format!(
-            "{address} is reachable from other machines, which requires TLS; listen on 127.0.0.1 behind a \
-             TLS proxy"
+            "{address} is reachable from other machines, which requires TLS; listen on 127.0.0.1 behind a TLS proxy"
         ));
     }
     let given = std::env::var(TOKEN).ok();
@@ -147,10 +146,9 @@ async fn serve(args: ListenArgs) -> Result<u8, String> {
     let router = Router::new().route("/mcp", post(said).get(listens).delete(leaves)).with_state(Arc::clone(&front));
     println!("guard-gateway: http://{bound}/mcp");
     match given {
-        Some(_) => println!(
-            "guard-gateway: clients must send the header Authorization: Bearer with the token in \
-                             {TOKEN}"
-        ),
+        Some(_) => {
+            println!("guard-gateway: clients must send the header Authorization: Bearer with the token in {TOKEN}")
+        }
         None => println!("guard-gateway: clients must send the header Authorization: Bearer {token}"),
     }
     let (_end, ended) = watch::channel(false);
@@ -348,12 +346,7 @@ impl Front {
             }
             Err(Refusal::Ended) => Err(Fault {
                 id,
-                ..fault(
-                    StatusCode::NOT_FOUND,
-                    message::FAILED,
-                    "the server has ended; connect \
-                 again",
-                )
+                ..fault(StatusCode::NOT_FOUND, message::FAILED, "the server has ended; connect again")
             }),
         }
     }
