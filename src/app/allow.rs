@@ -375,10 +375,10 @@ mod tests {
         let shape = "tool:calendar.create_event attendees title [tools.calendar-change]";
         let words = shaped(shape);
         assert!(
-            words.starts_with("calls of the tool `calendar.create_event` that are given attendees and title"),
+            words.starts_with("calls of the tool `calendar.create_event` with only the inputs attendees and title"),
             "{words}"
         );
-        assert!(words.ends_with("where only tools.calendar-change finds anything"), "{words}");
+        assert!(words.ends_with("if only tools.calendar-change matches"), "{words}");
         let shown = examples(shape, "/work");
         assert!(shown.contains(r#"  calendar.create_event {"attendees": …, "title": …}"#), "{shown}");
         assert!(!shown.contains("notes.txt") && !shown.contains("/etc/hosts"), "{shown}");

@@ -394,7 +394,7 @@ mod tests {
         };
         assert_eq!(found, wanted);
         let wrong = filter(&parse(&["--since", "soon"]).unwrap().filters, &now).unwrap_err();
-        assert!(wrong.to_string().starts_with("--since: \"soon\" is no time"), "{wrong}");
+        assert!(wrong.to_string().starts_with("--since: invalid time \"soon\""), "{wrong}");
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn exchange(mut stream: impl Read + Write, host: &str, path: &str, body: &[u8]) 
     let status = head.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1));
     match (status.and_then(|status| status.parse::<u16>().ok()), read) {
         (Some(200..=299), _) => Ok(body.to_owned()),
-        (Some(_), _) => Err(io::Error::other(format!("HTTP status {}", head.lines().next().unwrap_or_default()))),
+        (Some(_), _) => Err(io::Error::other(format!("answered {}", head.lines().next().unwrap_or_default()))),
         (None, Err(error)) => Err(error),
         (None, Ok(())) => Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is not HTTP")),
     }

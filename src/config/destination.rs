@@ -114,7 +114,7 @@ mod tests {
         for wrong in ["", "x", "journald:run", "syslog:/", "syslog+udp:host", "otlp+http://:1", "otlp+http://h:x"] {
             assert!(Destination::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(Destination::parse("otlp+https://h").unwrap_err().contains("no TLS"));
+        assert!(Destination::parse("otlp+https://h").unwrap_err().contains("does not support TLS"));
         assert!(Destination::parse("syslog+udp://10.0.0.1:1").unwrap().is_immediate());
         assert!(!Destination::parse("syslog+udp://logs:1").unwrap().is_immediate());
     }

@@ -339,9 +339,9 @@ pub const KEYS: &[Entry] = &[
         "How many different approvers must sign an approval of tier 2. From 2 on, guard always asks, and no grant, \
          mode, --yes, agent's own prompt or late answer replaces them. Later files can only raise it."),
     row(Key::ApprovalsHigh, "approvals.tier_3", APPROVERS, Higher,
-        "The same for tier 3."),
+        "The number of signatures for tier 3."),
     row(Key::ApprovalsCritical, "approvals.tier_4", APPROVERS, Higher,
-        "The same for tier 4."),
+        "The number of signatures for tier 4."),
     row(Key::TrustedFolders, "trusted_folders", Kind::List(Item::Folder), Lower,
         "Directories (globs) where commands of tier 2 and below score lower."),
     row(Key::ProtectedBranches, "protected_branches", Kind::List(Item::Branch), Higher,

@@ -60,7 +60,7 @@ fn approve(home: &Home, id: &str, typed: &[&str]) -> String {
 fn what_an_approver_signs_runs() {
     let home = home();
     let screen = enrol(&home, "ada", WORDS, None);
-    assert!(screen.starts_with("exit 0") && screen.contains("This account can change who is enrolled"), "{screen}");
+    assert!(screen.starts_with("exit 0") && screen.contains("can change the approvers"), "{screen}");
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[WORDS]);
     assert!(screen.contains("approved: git push"), "{screen}");
@@ -131,7 +131,7 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     enrol(&home, "ada", WORDS, None);
     let first = Asker::new(&home, &FLAGGED);
     let mut terminal = person(&home, &["review"]);
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("\r");
     answer_card(&mut terminal, "y");
     terminal.wait_for("Passphrase of ada:");
@@ -141,7 +141,7 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     terminal.wait_for("approved: git push");
     // A batch of what was opened is signed one by one.
     let second = Asker::new(&home, &FLAGGED);
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("\r");
     answer_card(&mut terminal, "\x1b");
     terminal.wait_for("not approved");

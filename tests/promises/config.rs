@@ -216,7 +216,7 @@ fn only_the_machine_can_lock() {
     fixture.user("locked = [\"mode\"]");
     assert_eq!(
         fixture.problems(),
-        ["home/.config/guard/config.toml:1: locked: only the machine's file can lock keys; take it out"]
+        ["home/.config/guard/config.toml:1: locked: only the machine's file can lock keys; remove it"]
     );
 }
 
@@ -323,7 +323,7 @@ fn a_redirected_home_can_only_tighten_and_gives_no_grants() {
     assert_eq!(loaded.pattern_files.len(), 1);
     assert!(loaded.pattern_files[0].only_tightens && loaded.pattern_files[0].layer == Layer::Redirected);
     fixture.write("else/guard/config.toml", "prompts_per_hour = 6");
-    assert!(fixture.problems()[0].contains("HOME or XDG_CONFIG_HOME leads away"));
+    assert!(fixture.problems()[0].contains("HOME or XDG_CONFIG_HOME does not point to"));
 }
 
 #[test]
@@ -368,10 +368,10 @@ fn an_unknown_key_is_named_with_the_nearest_one() {
     assert_eq!(
         problems,
         [
-            "home/.config/guard/config.toml:3: promts_per_hour: no such key; did you mean prompts_per_hour?",
+            "home/.config/guard/config.toml:3: promts_per_hour: unknown key; did you mean prompts_per_hour?",
             "home/.config/guard/config.toml:4: colour: no such key; `guard config show` lists all keys",
-            "home/.config/guard/config.toml:5: threshold: no such table; did you mean [thresholds]?",
-            "home/.config/guard/config.toml:8: weights.rot: no such key; did you mean weights.root?",
+            "home/.config/guard/config.toml:5: threshold: unknown table; did you mean [thresholds]?",
+            "home/.config/guard/config.toml:8: weights.rot: unknown key; did you mean weights.root?",
         ]
     );
 }
@@ -400,8 +400,8 @@ fn a_wrong_value_says_what_was_expected_and_what_was_found() {
         ("trusted_folders = [\"build\"]", "trusted_folders: \"build\": a directory must be absolute"),
         ("trusted_folders = [\"/**\"]", "trusted_folders: \"/**\": it matches every directory"),
         ("trusted_folders = [\"/a/../..\"]", "trusted_folders: \"/a/../..\": a directory must not contain `..`"),
-        ("known_hosts = [\"https://a.example/\"]", "known_hosts: \"https://a.example/\": a host is a name alone"),
-        ("known_hosts = [\"*\"]", "known_hosts: \"*\": a host is a name alone"),
+        ("known_hosts = [\"https://a.example/\"]", "known_hosts: \"https://a.example/\": expected a host name"),
+        ("known_hosts = [\"*\"]", "known_hosts: \"*\": expected a host name"),
         ("support = 1", "support: expected tables headed [[support]], found 1"),
         ("patterns = []", "patterns: no such key"),
         ("mode = ", "not valid TOML"),
@@ -443,7 +443,7 @@ fn a_support_entry_without_its_exact_argv_is_refused() {
             "support.argv: expected a list of strings, program first, found \"help me\"",
         ),
         ("argv = [\"help\"]", "support: `why` is missing"),
-        ("arg = [\"help\"]\nwhy = \"x\"", "support.arg: no such key; did you mean argv?"),
+        ("arg = [\"help\"]\nwhy = \"x\"", "support.arg: unknown key; did you mean argv?"),
     ] {
         let fixture = Fixture::new();
         fixture.user(&format!("[[support]]\n{text}\n"));
@@ -594,7 +594,7 @@ fn what_others_can_write_is_no_configuration_of_the_machine() {
     fs::set_permissions(fixture.path("etc/guard"), fs::Permissions::from_mode(0o755)).unwrap();
     let mut fixture = fixture;
     fixture.roots.machine_owner = fixture.roots.uid + 1;
-    assert!(fixture.problems()[0].contains("and not to root"));
+    assert!(fixture.problems()[0].contains("not by root"));
 }
 
 #[test]

@@ -197,8 +197,8 @@ fn a_critical_command_needs_a_word() {
 
 #[test]
 fn a_person_is_told_of_a_key_that_means_nothing() {
-    let lines = draw(&full(), Entry::Key, Some("unknown key; ? shows the keys; n is no"), ROOMY, &Look::PLAIN);
-    assert!(lines.last().unwrap().plain().ends_with("19 s · unknown key; ? shows the keys; n is no"));
+    let lines = draw(&full(), Entry::Key, Some("unknown key; n denies"), ROOMY, &Look::PLAIN);
+    assert!(lines.last().unwrap().plain().ends_with("19 s · unknown key; n denies"));
 }
 
 /// A hundred lines, with the dangerous one in the middle.

@@ -249,14 +249,14 @@ fn a_broken_configuration_is_left_alone_and_named_with_its_line() {
         ("kimi", ".kimi-code/config.toml", "a = 1\nb = \n", "config.toml:2: "),
         ("kimi", ".kimi-code/config.toml", "hooks = []\n", "config.toml:1: hooks is not written as [[hooks]] tables"),
         ("hermes", ".hermes/config.yaml", "a: 1\nhooks: {x: []}\n", "config.yaml:2: the value is not in block style"),
-        ("cline", ".cline/hooks/PreToolUse", "#!/bin/sh\nexit 0\n", "PreToolUse:1: the file is somebody else's"),
+        ("cline", ".cline/hooks/PreToolUse", "#!/bin/sh\nexit 0\n", "PreToolUse:1: the file belongs to something else"),
     ] {
         let home = home();
         let path = write(&home, name, text);
         let output = home.guard(&["install", agent, "--yes"]).output().unwrap();
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(125), "{errors}");
-        assert!(errors.contains(said) && errors.contains("write this by hand"), "{errors}");
+        assert!(errors.contains(said) && errors.contains("add this by hand"), "{errors}");
         assert!(errors.contains("hook --agent") || errors.contains("\"hook\",\"--agent\""), "{errors}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
@@ -376,7 +376,7 @@ fn from_inside_a_guarded_session_nothing_changes() {
 #[test]
 fn all_finds_the_agents_that_are_there_and_a_broken_one_does_not_stop_the_others() {
     let home = home();
-    assert!(home.prints(&["install", "--all", "--yes"], 0).starts_with("No agent was found"));
+    assert!(home.prints(&["install", "--all", "--yes"], 0).starts_with("No agent found"));
     fs::create_dir(home.path("home/.claude")).unwrap();
     write(&home, ".cursor/hooks.json", "{");
     home.stand_in("qwen", "exit 1");
@@ -399,7 +399,7 @@ fn a_project_gets_a_file_of_its_own() {
     assert!(home.path("work/.claude/settings.local.json").exists());
     assert_eq!(files(&home), Vec::new());
     let output = home.guard(&["install", "kimi", "--project", "--yes"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no configuration of a project"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no project configuration"));
 }
 
 #[test]
@@ -561,7 +561,7 @@ fn shims_do_not_replace_what_is_not_guards() {
     let arguments = ["install", "shims", "--yes", "--dir", folder.to_str().unwrap()];
     let output = home.guard(&arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("something else is there"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("already exists and is not a link of guard"));
     assert!(!folder.join("sh").exists());
     fs::remove_file(folder.join("bash")).unwrap();
     assert!(home.guard(&arguments).status().unwrap().success());

@@ -60,7 +60,7 @@ fn a_head_that_was_kept_elsewhere_shows_a_cut_tail_and_a_rebuilt_chain() {
     // Without the head this is a whole record.
     home.sql("DELETE FROM record WHERE id >= 3");
     home.prints(&["verify"], 0);
-    assert!(home.prints(&["verify", "--head", &kept], 1).contains("its end was cut off, or it was rebuilt"));
+    assert!(home.prints(&["verify", "--head", &kept], 1).contains("rows were removed at its end, or it was rebuilt"));
     home.run(&["echo", "another three"]);
     home.prints(&["verify"], 0);
     assert!(home.prints(&["verify", "--head", &kept, "--json"], 1).contains(r#""kept_head":"gone""#));
@@ -121,7 +121,7 @@ fn a_row_that_is_not_there_is_told_with_what_is() {
         assert_eq!(output.status.code(), Some(125), "{words:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    assert_eq!(said(&["1"]), "guard: the record has no row 1: nothing is recorded yet\n");
+    assert_eq!(said(&["1"]), "guard: the record has no row 1: it is empty\n");
     for word in ["one", "two"] {
         assert!(home.run(&["echo", word]).status.success());
     }

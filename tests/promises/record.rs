@@ -116,7 +116,7 @@ fn a_newer_record_is_left_alone() {
     let home = Home::that_asks_nobody();
     assert!(home.run(&["true"]).status.success());
     home.sql("PRAGMA user_version = 7");
-    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 6)");
+    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this version supports 6)");
     assert!(home.run(&["true"]).status.success());
     home.sql("PRAGMA user_version = 6");
     assert_eq!(home.store().verify().unwrap().rows, 1);
@@ -159,7 +159,7 @@ fn something_else_in_the_place_of_the_record_is_not_touched() {
     std::fs::create_dir_all(home.data()).unwrap();
     let text = "my own notes, which are no database at all\n".repeat(40);
     std::fs::write(home.paths().database(), &text).unwrap();
-    home.holds_back(&home.run(&FLAGGED), "is not a record of guard's");
+    home.holds_back(&home.run(&FLAGGED), "is not a record of guard");
     assert_eq!(std::fs::read_to_string(home.paths().database()).unwrap(), text);
     std::fs::remove_file(home.paths().database()).unwrap();
     std::fs::create_dir(home.paths().database()).unwrap();
@@ -209,7 +209,7 @@ fn a_result_that_cannot_be_recorded_is_told_and_the_exit_code_is_the_commands() 
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::fs::write(go, "").unwrap();
     assert_eq!(ended(terminal.wait_exit()), "exit 9");
-    assert!(terminal.screen().contains("the result could not be recorded"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("cannot record the result"), "{}", terminal.screen());
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(home.store().entry(1).unwrap().result, None);
     assert_eq!(home.store().verify().unwrap().faults, []);
@@ -237,7 +237,7 @@ fn a_limit_on_file_sizes_is_no_way_around_the_record_and_reaches_the_command() {
         let script = format!("ulimit -f 0; exec \"$0\" -- {words}");
         home.program("sh").args(["-c", &script, env!("CARGO_BIN_EXE_guard")]).output().unwrap()
     };
-    home.holds_back(&limited(&FLAGGED.join(" ")), "raise the limit on file sizes");
+    home.holds_back(&limited(&FLAGGED.join(" ")), "raise the file size limit");
     assert!(limited("true").status.success());
     let script = "ulimit -f; trap '' XFSZ; trap";
     home.stand_in("limits", script);
@@ -265,7 +265,7 @@ fn a_full_disk_holds_back_what_is_flagged_and_nothing_else() {
     let script = r#"guard=$0 data=$1; shift; mount -t tmpfs -o size=256k none "$data"; "$guard" -- true
         cat /dev/zero > "$data/fill" 2> /dev/null || true; "$guard" -- true; exec "$guard" -- "$@""#;
     let Some(output) = home.in_a_namespace(script) else { return };
-    home.holds_back(&output, "no space is left");
+    home.holds_back(&output, "no space left");
 }
 
 #[test]

@@ -40,17 +40,17 @@ fn what_waits_is_listed_with_the_card_of_one_and_answered_on_it() {
     let medium = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let mut terminal = review(&home, 100, 30, &[]);
     terminal.wait_for("2 commands wait");
-    terminal.wait_for("A force push replaces");
+    terminal.wait_for("A force push overwrites");
     let screen = terminal.screen();
     assert!(screen.contains(&high.id) && screen.contains(&medium.id) && screen.contains(" s  "), "{screen}");
     // In the list no key answers.
     terminal.send("y");
-    terminal.wait_for("Enter opens it");
+    terminal.wait_for("press Enter to open");
     terminal.send("\r");
     answer_card(&mut terminal, "y");
     high.ran();
     terminal.wait_for("approved: git push");
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("d");
     terminal.wait_for("Why not?");
     terminal.type_slowly("pin it");
@@ -78,7 +78,7 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
     terminal.send("*");
     terminal.wait_for("4 marked");
     terminal.send("A");
-    terminal.wait_for("more lines: space shows them before it is asked");
+    terminal.wait_for("more lines; press space to read them");
     read(&mut terminal);
     // Before its end was seen, y says nothing.
     terminal.send("y");
@@ -99,7 +99,7 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
         asker.ran();
     }
     assert_eq!((home.ran(), state(&home, &high.id)), (3, State::Waiting));
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     // Opened and left alone, it may be in the next batch.
     terminal.send("\r");
     answer_card(&mut terminal, "\x1b");
@@ -128,7 +128,7 @@ fn the_same_command_is_shown_once_and_each_of_it_needs_its_own_yes_or_one_for_al
     let mut child = in_session(&home, script).stderr(std::process::Stdio::null()).spawn().unwrap();
     let mut terminal = review(&home, 100, 30, &[]);
     terminal.wait_for("3 times: npm install x");
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.wait_for("npm install x");
     terminal.send("\r");
     terminal.wait_for("2 more requests for the same command; this answers one.");
@@ -154,9 +154,9 @@ fn tier_4_takes_its_word_and_is_in_no_batch() {
     let home = home();
     let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
     let mut terminal = review(&home, 100, 30, &[]);
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send(" ");
-    terminal.wait_for("is in no batch");
+    terminal.wait_for("cannot be approved in a batch");
     terminal.send("A");
     terminal.wait_for("nothing is marked");
     terminal.send("\r");
@@ -182,14 +182,14 @@ fn filters_show_one_tier_or_one_session() {
     terminal.wait_for("2 commands wait");
     terminal.send("t");
     terminal.wait_for("only tier 2");
-    terminal.wait_until("one row", |screen| screen.contains("1 command waits") && !screen.contains(&high.id));
+    terminal.wait_until("one row", |screen| screen.contains("guard: 1 request") && !screen.contains(&high.id));
     terminal.send("t");
     terminal.wait_for("only tier 3");
     terminal.send("t");
     terminal.wait_for("2 commands wait");
     terminal.send("s");
     terminal.wait_for("only session ");
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("q");
     terminal.wait_exit();
     person(&home, &["deny", "--all"]).wait_exit();
@@ -203,9 +203,9 @@ fn pasted_keys_and_bursts_decide_nothing() {
     let home = home();
     let asker = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let mut terminal = review(&home, 100, 30, &[]);
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("*A");
-    terminal.wait_for("faster than anybody types");
+    terminal.wait_for("too fast to be typed");
     terminal.send("\x1b[200~\ry\x1b[201~");
     terminal.settle(Duration::from_millis(300));
     terminal.send("*");
@@ -255,9 +255,9 @@ fn help_is_a_key_away_and_escape_goes_back_a_step() {
     let mut terminal = review(&home, 80, 24, &[]);
     terminal.wait_for("No requests are waiting.");
     terminal.send("?");
-    terminal.wait_for("asks once about all that is marked");
+    terminal.wait_for("approve all marked requests");
     terminal.send("\x1b");
-    terminal.wait_gone("asks once about all that is marked");
+    terminal.wait_gone("approve all marked requests");
     assert!(terminal.try_exit().is_none());
     terminal.send("\x1b");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
@@ -338,7 +338,7 @@ fn the_cursor_stays_where_it_is_and_a_no_is_for_what_it_was_begun_for() {
     person(&home, &["deny", &askers[2].id]).wait_exit();
     terminal.wait_for("2 commands wait");
     terminal.send("\r");
-    terminal.wait_for("nothing was refused");
+    terminal.wait_for("nothing was denied");
     for (number, expected) in [State::Waiting, State::Denied, State::Denied, State::Waiting].into_iter().enumerate() {
         assert_eq!(state(&home, &askers[number].id), expected, "{number}");
     }

@@ -183,6 +183,6 @@ fn a_grant_that_is_refused_for_a_tool_says_that_it_moves_money() {
     command.env("TERM", "xterm-256color");
     let mut terminal =
         crate::harness::pty::Terminal::spawn_with(command, 120, 30, crate::harness::pty::OnTerminal::ALL);
-    terminal.wait_for("this moves money: every payment is a decision of its own");
+    terminal.wait_for("the call moves money: a person decides on every payment");
     assert_eq!(terminal.wait_exit().code(), Some(126));
 }

@@ -19,7 +19,7 @@ fn a_new_account_is_told_what_is_not_set_up() {
         "agents    none configured (guard install AGENT)",
         "shells    none configured (guard init bash)",
         "waiting   nothing",
-        "record    nothing is written yet",
+        "record    empty",
     ] {
         assert!(said.contains(line), "{line}\n{said}");
     }

@@ -87,7 +87,10 @@ fn the_figures_say_how_much_was_asked_and_how_it_was_answered() {
     assert_eq!((of("allowed"), of("denied"), of("unanswered"), of("at_terminal")), (2, 1, 0, 1));
     assert_eq!(stats["rules"]["packages.add"], serde_json::json!([2, 1]));
     let words = home.prints(&["stats"], 0);
-    assert!(words.contains("5 commands. 1 ran unasked, 3 were asked about, 1 were refused without asking."), "{words}");
+    assert!(
+        words.contains("5 commands. 1 ran without asking, 3 were asked about, 1 were refused without asking."),
+        "{words}"
+    );
     assert!(words.contains("Asked about: 2 allowed, 1 denied, 0 unanswered."), "{words}");
     assert!(words.contains("of 1 at a terminal"), "{words}");
     assert!(Home::new().prints(&["stats"], 0).contains("0 commands"));

@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn what_is_no_key_or_no_toml_is_told() {
-        assert_eq!(value("modes", "off").unwrap_err(), "there is no key modes; did you mean mode?");
+        assert_eq!(value("modes", "off").unwrap_err(), "unknown key modes; did you mean mode?");
         assert!(value("grant", "x").unwrap_err().contains("by hand"));
         assert!(set("a = [", "mode", "off").unwrap_err().starts_with("not valid TOML"));
         assert!(set("queue = 3\n", "queue.wait", "3").unwrap_err().contains("by hand"));

@@ -178,12 +178,18 @@ mod tests {
             trusted_hash = \"sha256:3182d9d74b2a8719af47a6518c52cec61e02d51e6ccc953c05233bded5ec1c8b\"\n";
         assert_eq!(codex.by_hash(trust, path, text), None);
         for other in ["", "x = ", &trust.replace("pre_tool_use", "stop"), &trust.replace("trusted_hash", "other")] {
-            assert!(codex.by_hash(other, path, text).unwrap().says.contains("not been told to trust"), "{other}");
+            assert!(codex.by_hash(other, path, text).unwrap().says.contains("have not trusted it"), "{other}");
         }
-        assert!(codex.by_hash(trust, path, &text.replace("3600,", "60,")).unwrap().says.contains("as it was before"));
+        assert!(
+            codex
+                .by_hash(trust, path, &text.replace("3600,", "60,"))
+                .unwrap()
+                .says
+                .contains("changed after you trusted it")
+        );
         let off = format!("[features]\nhooks = false\n{trust}");
         assert!(codex.by_hash(&off, path, text).unwrap().says.contains("features.hooks"));
-        assert!(codex.by_hash(&format!("{trust}enabled = false\n"), path, text).unwrap().says.contains("switched off"));
+        assert!(codex.by_hash(&format!("{trust}enabled = false\n"), path, text).unwrap().says.contains("disabled"));
     }
 
     #[test]

@@ -275,11 +275,11 @@ mod tests {
     #[test]
     fn what_is_no_json_is_named_with_its_place() {
         for (text, at, what) in [
-            ("{\"a\": 1 \"b\": 2}", 8, "a comma or } belongs here"),
+            ("{\"a\": 1 \"b\": 2}", 8, "expected a comma or }"),
             ("{a: 1}", 1, "expected a key in double quotes, or }"),
             ("{\"a\": tru}", 6, "invalid JSON value"),
             ("{\"a\": }", 6, "expected a value"),
-            ("{\"a\": 1, \"a\": 2}", 9, "the key \"a\" occurs twice"),
+            ("{\"a\": 1, \"a\": 2}", 9, "duplicate key \"a\""),
             ("{\"a\": \"x\n\"}", 6, "unclosed string"),
             ("{} x", 3, "unexpected text after the end of the value"),
             ("{ /* x", 2, "unclosed comment"),

@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn another_form_of_the_array_is_left_alone() {
         assert!(added("hooks = []\n", "hooks", BODY).unwrap_err().what.contains("not written as [[hooks]]"));
-        assert!(added("[hooks]\na = 1\n", "hooks", BODY).unwrap_err().what.contains("no array of tables"));
+        assert!(added("[hooks]\na = 1\n", "hooks", BODY).unwrap_err().what.contains("not an array of tables"));
         let broken = added("a = 1\nb = \n", "hooks", BODY).unwrap_err();
         assert!(broken.at >= 6, "{broken:?}");
     }

@@ -290,11 +290,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("policy.txt");
         let why = own_text(&path).unwrap_err();
-        assert!(why.contains("policy.txt cannot be read") && why.contains("take policy out of [reviewer]"), "{why}");
+        assert!(why.contains("policy.txt (") && why.contains("remove policy from [reviewer]"), "{why}");
         std::fs::write(&path, "be kind").unwrap();
         assert_eq!(own_text(&path), Ok("be kind".to_owned()));
         std::fs::write(&path, "x".repeat(65 << 10)).unwrap();
-        assert!(own_text(&path).unwrap_err().ends_with("longer than 64 KiB: shorten it"));
+        assert!(own_text(&path).unwrap_err().ends_with("longer than 64 KiB; shorten it"));
     }
 
     #[test]

@@ -207,8 +207,8 @@ mod tests {
         report.models.insert("mill".to_owned(), one(0, 0, 12_300));
         let text = words(&report, "today");
         for line in [
-            "  git.push  3 asked, 2 taken away, 2 disagreed, 1 wrong, cost 2.5000\n",
-            "  mill  3 asked, 1 taken away, 2 disagreed, 0 wrong, cost 0.0123\n",
+            "  git.push  3 asked, 2 avoided, 2 disagreed, 1 wrong, cost 2.5000\n",
+            "  mill  3 asked, 1 avoided, 2 disagreed, 0 wrong, cost 0.0123\n",
         ] {
             assert!(text.contains(line), "{text}");
         }

@@ -318,7 +318,7 @@ fn nobody_comes_in_without_the_token_or_from_another_site() {
     let home = tempfile::tempdir().unwrap();
     let told = Front::command(home.path(), "0.0.0.0:0").output().unwrap();
     assert_eq!(told.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&told.stderr).contains("listen at 127.0.0.1"), "{told:?}");
+    assert!(String::from_utf8_lossy(&told.stderr).contains("listen on 127.0.0.1"), "{told:?}");
     let told = Front::command(home.path(), "127.0.0.1:0").env("GUARD_MCP_TOKEN", "short").output().unwrap();
     assert!(String::from_utf8_lossy(&told.stderr).contains("shorter than 16"), "{told:?}");
 }

@@ -158,7 +158,7 @@ fn an_agent_that_does_as_its_hook_says_holds_in_every_case() {
     let (code, findings) = Place::with("", OBEYS).tried();
     let [(status, says)] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!((code, status.as_str()), (0, "ok"), "{says}");
-    for held in ["harmless command ran", "told why", "no start-up file", "nothing ran without guard"] {
+    for held in ["harmless command ran", "told why", "no startup file", "nothing ran without guard"] {
         assert!(says.contains(held), "{says}");
     }
     assert!(!says.contains("not tried"), "{says}");
@@ -167,15 +167,15 @@ fn an_agent_that_does_as_its_hook_says_holds_in_every_case() {
 #[test]
 fn an_agent_that_asks_nobody_is_found_out() {
     let deaf = Place::with("", DEAF);
-    deaf.finds("fail", "ran what guard must refuse");
-    deaf.finds("fail", "wrote a start-up file");
-    deaf.finds("fail", "when guard was not there");
+    deaf.finds("fail", "ran a command that guard must refuse");
+    deaf.finds("fail", "wrote a startup file");
+    deaf.finds("fail", "after guard was removed");
 }
 
 #[test]
 fn an_agent_that_goes_on_without_guard_is_found_out() {
     let careless = Place::with("", CARELESS);
-    careless.finds("fail", "when guard was not there");
+    careless.finds("fail", "after guard was removed");
     assert_eq!(careless.tried().1.len(), 1);
 }
 

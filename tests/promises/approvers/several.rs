@@ -80,14 +80,14 @@ fn two_sign_and_the_record_names_both() {
     says(&home.prints(&["pending"], 0), "2 approvers wanted; in");
     let screen = approve(&home, &id, Some("ada"));
     says(&screen, "2 different approvers must sign.");
-    says(&screen, "1 of 2 approvals, by ada; one more wanted: git push");
+    says(&screen, "1 of 2 approvals, by ada; one more needed: git push");
     assert_eq!((home.ran(), state(&home, &id)), (0, State::Waiting));
-    says(&home.prints(&["pending"], 0), "1 of 2 approvals, by ada; one more wanted; in");
+    says(&home.prints(&["pending"], 0), "1 of 2 approvals, by ada; one more needed; in");
     let json: serde_json::Value = serde_json::from_str(&home.prints(&["pending", "--json"], 0)).unwrap();
     assert_eq!((&json["approvals"], &json["approved_by"]), (&2.into(), &serde_json::json!(["ada"])));
     // One is left who can sign, and is not asked who.
     let screen = approve(&home, &id, None);
-    says(&screen, "1 of 2 approvals, by ada; one more wanted.");
+    says(&screen, "1 of 2 approvals, by ada; one more needed.");
     says(&screen, "approved: git push");
     asker.ran();
     says(&home.prints(&["log", "show"], 0), "signed by ada and bob");
@@ -158,7 +158,7 @@ fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
     says(&terminal.screen(), "void: one of its approvals was not signed by an enrolled approver");
-    asker.refused("not from an enrolled approver");
+    asker.refused("not signed by an enrolled approver");
     // Two yeses that were used once are not used again.
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
@@ -193,7 +193,7 @@ fn one_no_ends_it_and_so_does_the_time() {
     let asker = Asker::start(command);
     let id = asker.id.clone();
     approve(&home, &id, Some("bob"));
-    asker.refused(&format!("timed out: request {id} had 1 of 2 approvals, by bob; one more wanted within 8 s"));
+    asker.refused(&format!("timed out: request {id} had 1 of 2 approvals, by bob; one more needed within 8 s"));
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
     says(&terminal.screen(), "a request that needs several approvers cannot be approved late");
@@ -316,12 +316,12 @@ fn no_grant_no_mode_no_trust_and_no_prompt_of_an_agent_lets_it_run() {
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
     };
     let said = hook();
-    assert!(said.contains("an agent's own prompt asks one person"), "{said}");
+    assert!(said.contains("an agent's own prompt asks only one person"), "{said}");
     fs::write(&config, "").unwrap();
     for name in ["ada", "bob"] {
         fs::remove_file(folder(&home).join(format!("{name}.toml"))).unwrap();
     }
-    assert!(!hook().contains("asks one person"));
+    assert!(!hook().contains("asks only one person"));
     assert_eq!(home.ran(), 1);
 }
 
@@ -503,7 +503,7 @@ fn filed_without_waiting_it_keeps_the_first_approval_until_the_second() {
     let id = crate::queue::stage::all(&home).remove(0).id;
     approve(&home, &id, Some("bob"));
     let waited = home.guard(&["wait", &id, "--timeout", "0"]).output().unwrap();
-    says(&String::from_utf8_lossy(&waited.stderr), "1 of 2 approvals, by bob; one more wanted");
+    says(&String::from_utf8_lossy(&waited.stderr), "1 of 2 approvals, by bob; one more needed");
     // Asking again changes nothing.
     file();
     assert_eq!((crate::queue::stage::all(&home).len(), request(&home, &id).approved_by), (1, vec!["bob".to_owned()]));
@@ -545,9 +545,9 @@ fn the_review_shows_who_signed_and_takes_the_second() {
     let mut terminal = Terminal::spawn_with(command, 110, 40, crate::harness::pty::OnTerminal::ALL);
     terminal.wait_for("[2 approvers wanted] git push");
     approve(&home, &asker.id, Some("ada"));
-    terminal.wait_for("[1 of 2 approvals, by ada; one more wanted] git push");
+    terminal.wait_for("[1 of 2 approvals, by ada; one more needed] git push");
     terminal.send("\r");
-    terminal.wait_for("1 of 2 approvals, by ada; one more wanted.");
+    terminal.wait_for("1 of 2 approvals, by ada; one more needed.");
     answer_card(&mut terminal, "y");
     asker.ran();
     terminal.wait_for("approved: git push");

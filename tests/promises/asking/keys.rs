@@ -142,7 +142,7 @@ fn a_critical_command_runs_when_its_word_is_typed() {
     let word = asked.word();
     asked.terminal.wait_for("60 s to begin");
     asked.terminal.type_slowly(&word);
-    asked.terminal.wait_for(&format!("Esc is no: {word}_"));
+    asked.terminal.wait_for(&format!("Esc denies: {word}_"));
     asked.terminal.send("\r");
     assert_eq!(asked.answer(), "Once");
 }

@@ -106,7 +106,10 @@ fn what_nobody_answers_is_denied_before_the_agent_gives_up_and_names_its_request
     let input = bash(&home, &FLAGGED.join(" "));
     let output = super::stage::fed(&mut apart(&home, "codex", "5"), input.as_bytes());
     let (out, _) = said(&output);
-    assert!(out.contains("\"deny\"") && out.contains("nobody answered") && !out.contains("ran out of time"), "{out}");
+    assert!(
+        out.contains("\"deny\"") && out.contains("nobody answered") && !out.contains("could not answer in time"),
+        "{out}"
+    );
     // A late yes holds for the same call, once.
     let pending = home.prints(&["pending", "--json"], 0);
     let id = pending.split("\"id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();

@@ -102,7 +102,7 @@ fn a_request_that_was_asked_anew_is_looked_at_again() {
     assert_eq!(super::stage::all(&home).len(), 1);
     answer_card(&mut slow, "y");
     assert_eq!(crate::harness::pty::ended(slow.wait_exit()), "exit 126");
-    assert!(slow.screen().contains("asked again in the meantime"), "{}", slow.screen());
+    assert!(slow.screen().contains("renewed in the meantime"), "{}", slow.screen());
     assert_eq!((home.ran(), state(&home, &first.id)), (0, State::Waiting));
 }
 
@@ -145,7 +145,7 @@ fn a_grant_may_be_given_with_the_answer_and_is_the_askers() {
 fn a_yes_that_lasts_lets_the_same_command_run_again_and_no_other() {
     let home = home();
     let asker = Asker::new(&home, &MEDIUM);
-    for (option, why) in [("--until=30d", "holds for 14 days at most"), ("--until=yesterday", "--until: ")] {
+    for (option, why) in [("--until=30d", "can last at most 14 days"), ("--until=yesterday", "--until: ")] {
         let mut terminal = person(&home, &["approve", &asker.id, option]);
         terminal.wait_exit();
         assert!(terminal.screen().contains(why), "{option}: {}", terminal.screen());

@@ -69,7 +69,7 @@ fn silence_is_a_no_that_names_the_request_and_a_late_yes_lets_the_same_command_r
     assert_eq!((home.ran(), state(&home, &id)), (0, State::Late));
     assert!(home.prints(&["pending"], 0).contains("timed out"));
     let screen = approve(&home, &id);
-    assert!(screen.contains("approved, to run once"), "{screen}");
+    assert!(screen.contains("approved, can run once"), "{screen}");
     // Another command, and the same one elsewhere, do not use it.
     let other = Asker::new(&home, &["git", "push", "--force", "origin", "other"]);
     let mut elsewhere = shell(&home, &[&["--"], &FLAGGED[..]].concat());
@@ -121,7 +121,7 @@ fn a_session_may_have_only_so_many_waiting() {
     let output = in_session(&home, script).output().unwrap();
     assert_eq!(std::fs::read_to_string(home.path("work/codes")).unwrap(), "75\n75\n126\n");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("rate limited: 2 commands of this session are waiting already"), "{said}");
+    assert!(said.contains("rate limited: 2 requests of this session are already waiting"), "{said}");
     assert_eq!(all(&home).len(), 2);
 }
 
@@ -295,6 +295,6 @@ fn the_demonstration_waits_for_nobody_where_nobody_sits() {
     command.env_remove("GUARD_WAIT").env("PATH", "/usr/bin:/bin");
     let output = command.output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && told.contains("The demonstration is over."), "{told}");
+    assert!(output.status.success() && told.contains("End of the demo."), "{told}");
     assert_eq!(all(&home), []);
 }

@@ -20,7 +20,7 @@ type Spoil = fn(&Home);
 #[test]
 fn a_queue_that_is_no_queue_refuses_and_names_the_file() {
     let spoils: [(&str, Spoil); 4] = [
-        ("is not a record of guard's", |home| {
+        ("is not a record of guard", |home| {
             std::fs::write(home.data().join("queue.db"), vec![b'x'; 8192]).unwrap();
         }),
         ("is not a regular file", |home| std::fs::create_dir(home.data().join("queue.db")).unwrap()),
@@ -28,7 +28,7 @@ fn a_queue_that_is_no_queue_refuses_and_names_the_file() {
             let connection = Connection::open(home.data().join("queue.db")).unwrap();
             connection.execute_batch("PRAGMA user_version=9").unwrap();
         }),
-        ("is not a key of guard's", |home| std::fs::write(home.data().join("guard.key"), "short").unwrap()),
+        ("is not a key of guard", |home| std::fs::write(home.data().join("guard.key"), "short").unwrap()),
     ];
     for (words, spoil) in spoils {
         let home = home();

@@ -78,7 +78,7 @@ fn a_terminal_below_the_session_that_asked_is_no_person() {
     let mut command = in_session(&home, script);
     command.env("TERM", "xterm");
     let asker = Asker::start(command);
-    stands_above(&home, asker, |said| said.contains("answer is taken"));
+    stands_above(&home, asker, |said| said.contains("is not accepted"));
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_yes_to_what_was_put_in_the_place_of_a_command_lets_neither_run() {
         .unwrap();
     let screen = super::stage::approve(&home, &asker.id);
     assert!(screen.contains("approved"), "{screen}");
-    asker.refused("given for another command");
+    asker.refused("is for another command");
     assert_eq!((home.ran(), request(&home, &harmless.id).state), (0, State::Waiting));
     person(&home, &["deny", "--all"]).wait_exit();
     harmless.refused("denied by a person");

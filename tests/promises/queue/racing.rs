@@ -96,7 +96,7 @@ fn a_guard_that_is_ended_while_it_waits_leaves_a_request_that_may_be_answered_la
         assert!(pending.contains("  gone  ") && pending.contains("the requester no longer waits"), "{pending}");
         assert!(!pending.contains("timed out"), "{pending}");
         let screen = approve(&home, &id);
-        assert!(screen.contains("approved, to run once"), "{signal}: {screen}");
+        assert!(screen.contains("approved, can run once"), "{signal}: {screen}");
         assert_eq!(home.ran(), 0);
         assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
         assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
