@@ -200,7 +200,7 @@ fn vouched(enrolled: &Enrolled, wanted: usize, change: &str, approver: &Approver
 
 fn with_passphrase(name: &str) -> Result<Approver, ApproverError> {
     let text = "Choose a passphrase that only you know. Anyone who can read the approver's file can test guesses.\n";
-    let question = format!("Passphrase of {name}:");
+    let question = format!("Enter the passphrase of {name}:");
     let short = format!("The passphrase must have at least {MIN_PASSPHRASE} characters. Esc cancels.\n");
     let mut lead = text;
     let passphrase = loop {

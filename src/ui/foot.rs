@@ -25,7 +25,7 @@ pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room
             lines
         }
         Entry::Words(typed) => {
-            let lead = if columns < 50 { "Reason? " } else { "Reason? (Enter: no words) " };
+            let lead = if columns < 50 { "Why not? " } else { "Why not? (Enter: no words) " };
             entry(&Line::of(Style::Plain, lead), typed, columns)
         }
         Entry::Overrule(typed) => {

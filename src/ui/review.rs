@@ -103,7 +103,7 @@ pub fn review(view: &ReviewView, size: Size) -> Vec<Line> {
     // What became of the last key is read whole; the card makes room for it.
     let said = match &view.entry {
         Some(words) => vec![
-            Line::of(Style::Plain, "Reason? (Enter: none, Esc: cancel) ")
+            Line::of(Style::Plain, "Why not? (Enter: no reason, Esc: cancel) ")
                 .with(Style::Strong, tail(words, columns.saturating_sub(44)))
                 .with(Style::Dim, "_"),
         ],

@@ -20,13 +20,13 @@ const WORDS: &str = "correct horse battery";
 /// Enrols somebody by passphrase; the one who vouches for it signs with theirs.
 fn enrol(home: &Home, name: &str, passphrase: &str, vouched: Option<&str>) -> String {
     let mut terminal = person(home, &["approver", "add", name]);
-    terminal.wait_for(&format!("Passphrase of {name}:"));
+    terminal.wait_for(&format!("passphrase of {name}:"));
     terminal.send(&format!("{passphrase}\r"));
-    terminal.wait_for("Once more:");
+    terminal.wait_for("Repeat the passphrase:");
     terminal.send(&format!("{passphrase}\r"));
     match vouched {
         Some(passphrase) => {
-            terminal.wait_for("Passphrase of ada:");
+            terminal.wait_for("passphrase of ada:");
             terminal.send(&format!("{passphrase}\r"));
         }
         None => {
@@ -49,7 +49,7 @@ fn approve(home: &Home, id: &str, typed: &[&str]) -> String {
     let mut terminal = person(home, &["approve", id]);
     answer_card(&mut terminal, "y");
     for (at, passphrase) in typed.iter().enumerate() {
-        terminal.wait_until("asked again", |screen| screen.matches("Passphrase of ada:").count() > at);
+        terminal.wait_until("asked again", |screen| screen.matches("passphrase of ada:").count() > at);
         terminal.send(&format!("{passphrase}\r"));
     }
     terminal.wait_exit();
@@ -134,7 +134,7 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     terminal.wait_for("guard: 1 request");
     terminal.send("\r");
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send(&format!("{WORDS}\r"));
     first.ran();
@@ -151,10 +151,10 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     terminal.wait_for("Approve it? [y/N]");
     terminal.settle(std::time::Duration::from_millis(500));
     terminal.send("y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send("wrong\r");
-    terminal.wait_until("asked again", |screen| screen.matches("Passphrase of ada:").count() == 2);
+    terminal.wait_until("asked again", |screen| screen.matches("passphrase of ada:").count() == 2);
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send("\r");
     terminal.wait_for("not signed by an approver");
@@ -272,7 +272,7 @@ fn what_is_signed_for_once_does_not_last() {
     let asker = Asker::new(&home, &MEDIUM);
     let mut terminal = person(&home, &["approve", &asker.id, "--always"]);
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.send(&format!("{WORDS}\r"));
     terminal.wait_exit();
     assert!(terminal.screen().contains("approved, until revoked"), "{}", terminal.screen());
@@ -287,14 +287,14 @@ fn the_card_wants_the_signature_too_and_a_yes_in_advance_does_not_do() {
     enrol(&home, "ada", WORDS, None);
     let mut terminal = person(&home, &[&["--yes", "--"], &FLAGGED[..]].concat());
     answer_card(&mut terminal, "y");
-    terminal.wait_for("To approve this command. Passphrase of ada:");
+    terminal.wait_for("To approve this command, enter the passphrase of ada:");
     assert_eq!(home.ran(), 0);
     terminal.send(&format!("{WORDS}\r"));
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
     assert_eq!(home.ran(), 1);
     let mut terminal = person(&home, &[&["--"], &FLAGGED[..]].concat());
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     let quiet = terminal.modes();
     terminal.send("\x03");
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
@@ -314,7 +314,7 @@ fn enrolling_and_removing_want_a_signature_of_one_who_is_enrolled() {
     let mut terminal = person(&home, &["approver", "remove", "ada"]);
     terminal.wait_for("Who signs (ada, bob)?");
     terminal.send("bob\r");
-    terminal.wait_for("Passphrase of bob:");
+    terminal.wait_for("passphrase of bob:");
     terminal.send("another long one\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
     assert!(!folder(&home).join("ada.toml").exists());
@@ -330,7 +330,7 @@ fn a_standing_grant_is_signed_too() {
     let mut terminal = person(&home, &["allow", "add", "--rule", "git.push-force"]);
     terminal.wait_for("Add this grant? [y/N]");
     terminal.send("y\r");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.send("\x03");
     assert_eq!(ended(terminal.wait_exit()), "exit 126", "{}", terminal.screen());
     assert_eq!(home.prints(&["allow", "list"], 0), "No active grants.\n");

@@ -238,7 +238,7 @@ fn a_guard_that_is_asked_twice_is_told_of() {
     home.prints(&["install", "claude", "--project", "--yes"], 0);
     let (findings, code) = diagnosed(&home, &["agent.claude"]);
     let found = of(&findings, "agent.claude");
-    assert!(found.iter().any(|(status, says)| status == "warn" && says.contains("asked twice")), "{found:?}");
+    assert!(found.iter().any(|(status, says)| status == "warn" && says.contains("called twice")), "{found:?}");
     assert_eq!(code, 0);
 }
 
@@ -404,7 +404,7 @@ fn with_an_approver_a_terminal_of_its_own_helps_no_program() {
     let mut command = home.guard(&["approver", "add", "ada"]);
     command.env("TERM", "xterm");
     let mut terminal = Terminal::spawn(command);
-    for prompt in ["Passphrase of ada:", "Once more:"] {
+    for prompt in ["passphrase of ada:", "Repeat the passphrase:"] {
         terminal.wait_for(prompt);
         terminal.send("correct horse battery\r");
     }

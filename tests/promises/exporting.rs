@@ -419,7 +419,7 @@ fn a_project_names_no_collector_and_takes_none_away_and_nothing_is_sent_unless_i
     home.run(&["true"]);
     assert!(rows(&journal.entries()).ends_with(&[2]));
     let wrong = home.guard(&["export", "--deliver", "otlp+https://x"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("no TLS"));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("does not support TLS"));
 }
 
 #[test]

@@ -339,7 +339,7 @@ fn without_a_terminal_and_without_yes_nothing_changes() {
     let home = home();
     let output = home.guard(&["install", "claude"]).output().unwrap();
     assert_eq!(output.status.code(), Some(126));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("give --yes"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("use --yes"));
     home.prints(&["install", "claude", "--yes"], 0);
     let before = files(&home);
     for arguments in [["install", "claude", "--uninstall", "--yes"], ["install", "--all", "--uninstall", "--yes"]] {

@@ -222,7 +222,7 @@ fn a_record_that_somebody_keeps_locked_holds_back_what_is_flagged_and_nothing_el
     let other = Connection::open(home.paths().database()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let harmless = home.guard(&["--", "true"]).spawn().unwrap();
-    home.holds_back(&home.run(&FLAGGED), "stayed locked");
+    home.holds_back(&home.run(&FLAGGED), "was locked");
     assert_eq!(wait_all(vec![harmless]), [0]);
     other.execute_batch("ROLLBACK").unwrap();
     assert!(home.run(&FLAGGED).status.success());

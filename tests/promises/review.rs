@@ -39,7 +39,7 @@ fn what_waits_is_listed_with_the_card_of_one_and_answered_on_it() {
     let high = Asker::new(&home, &FLAGGED);
     let medium = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let mut terminal = review(&home, 100, 30, &[]);
-    terminal.wait_for("2 commands wait");
+    terminal.wait_for("guard: 2 requests");
     terminal.wait_for("A force push overwrites");
     let screen = terminal.screen();
     assert!(screen.contains(&high.id) && screen.contains(&medium.id) && screen.contains(" s  "), "{screen}");
@@ -74,7 +74,7 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
         .map(|name| Asker::new(&home, &["npm", "install", name]))
         .collect();
     let mut terminal = review(&home, 90, 16, &[]);
-    terminal.wait_for("4 commands wait");
+    terminal.wait_for("guard: 4 requests");
     terminal.send("*");
     terminal.wait_for("4 marked");
     terminal.send("A");
@@ -179,14 +179,14 @@ fn filters_show_one_tier_or_one_session() {
     let high = Asker::new(&home, &FLAGGED);
     let medium = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let mut terminal = review(&home, 100, 30, &[]);
-    terminal.wait_for("2 commands wait");
+    terminal.wait_for("guard: 2 requests");
     terminal.send("t");
     terminal.wait_for("only tier 2");
     terminal.wait_until("one row", |screen| screen.contains("guard: 1 request") && !screen.contains(&high.id));
     terminal.send("t");
     terminal.wait_for("only tier 3");
     terminal.send("t");
-    terminal.wait_for("2 commands wait");
+    terminal.wait_for("guard: 2 requests");
     terminal.send("s");
     terminal.wait_for("only session ");
     terminal.wait_for("guard: 1 request");
@@ -324,19 +324,19 @@ fn the_cursor_stays_where_it_is_and_a_no_is_for_what_it_was_begun_for() {
         .map(|name| Asker::new(&home, &["npm", "install", name]))
         .collect();
     let mut terminal = review(&home, 100, 30, &[]);
-    terminal.wait_for("4 commands wait");
+    terminal.wait_for("guard: 4 requests");
     terminal.send("j");
     terminal.wait_for(&format!("> [ ] {}", askers[1].id));
     terminal.send("d");
     terminal.wait_for("Why not?");
     terminal.send("\r");
-    terminal.wait_for("3 commands wait");
+    terminal.wait_for("guard: 3 requests");
     terminal.wait_for(&format!("> [ ] {}", askers[2].id));
     // While a no to it is being worded, somebody else answers it.
     terminal.send("d");
     terminal.wait_for("Why not?");
     person(&home, &["deny", &askers[2].id]).wait_exit();
-    terminal.wait_for("2 commands wait");
+    terminal.wait_for("guard: 2 requests");
     terminal.send("\r");
     terminal.wait_for("nothing was denied");
     for (number, expected) in [State::Waiting, State::Denied, State::Denied, State::Waiting].into_iter().enumerate() {
@@ -388,7 +388,7 @@ fn what_timed_out_is_told_apart_and_stands_behind_what_still_waits() {
     let gone = late.id.clone();
     late.refused("timed out");
     let waits = Asker::new(&home, &["npm", "install", "some-pkg"]);
-    assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waits\n");
+    assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waiting\n");
     let pending = home.prints(&["pending"], 0);
     let place = |id: &str| pending.find(id).unwrap_or_else(|| panic!("{id}: {pending}"));
     assert!(place(&waits.id) < place(&gone), "{pending}");

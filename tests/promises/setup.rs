@@ -284,8 +284,8 @@ fn a_passphrase_that_is_wanted_is_asked_for_and_enrolled() {
     terminal.wait_for("Make these changes? [y/N]");
     terminal.send("y\n");
     for (question, answer) in [
-        ("Passphrase of", "correct horse battery\n"),
-        ("Once more:", "correct horse battery\n"),
+        ("passphrase of", "correct horse battery\n"),
+        ("Repeat the passphrase:", "correct horse battery\n"),
         ("Continue? [y/N]", "y\n"),
     ] {
         terminal.wait_for(question);
@@ -314,7 +314,7 @@ fn a_passphrase_that_was_not_given_is_told_at_the_end() {
     terminal.send("y\n");
     terminal.wait_for("Make these changes? [y/N]");
     terminal.send("y\n");
-    terminal.wait_for("Passphrase of");
+    terminal.wait_for("passphrase of");
     terminal.settle(std::time::Duration::from_millis(300));
     terminal.send("\x1b");
     terminal.wait_for("No approvers are enrolled, so approvals are not signed");
@@ -384,7 +384,7 @@ fn in_a_home_each_file_is_looked_at_once_and_an_agent_that_does_not_ask_is_not_s
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let findings = found["findings"].as_array().unwrap();
     let texts: Vec<&str> = findings.iter().map(|finding| finding["says"].as_str().unwrap()).collect();
-    assert!(!texts.iter().any(|text| text.contains("asked twice")), "{texts:?}");
+    assert!(!texts.iter().any(|text| text.contains("called twice")), "{texts:?}");
     let files: Vec<&str> = findings.iter().filter_map(|finding| finding["file"].as_str()).collect();
     assert_eq!(files.iter().filter(|file| file.ends_with(".codex/hooks.json")).count(), 1, "{found}");
     // And the account's hook is not taken for the project's.
@@ -414,7 +414,7 @@ fn what_setup_asks_and_says_breaks_between_words() {
             let fits = line.chars().count() <= columns.into() || line.trim_start().starts_with(['/', '(']);
             assert!(fits, "{columns}: {line}");
         }
-        for word in ["passphrase?", "--remove."] {
+        for word in ["high-risk", "--remove"] {
             assert!(asked.contains(word) || said.contains(word), "{columns}: {word}\n{whole}");
         }
     }

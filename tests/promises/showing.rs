@@ -90,12 +90,12 @@ fn the_demonstration_is_answered_by_the_person_who_plays_it() {
     let home = Home::new();
     let Some(command) = demonstration(&home, "run") else { return };
     let mut terminal = Terminal::spawn_with(command, 110, 34, crate::harness::pty::OnTerminal::ALL);
-    terminal.wait_for("6 commands wait");
+    terminal.wait_for("guard: 6 requests");
     terminal.send("d");
     terminal.wait_for("Why not?");
     terminal.type_slowly("not today");
     terminal.send("\r");
-    terminal.wait_for("5 commands wait");
+    terminal.wait_for("guard: 5 requests");
     terminal.wait_for("not today");
     terminal.send("q");
     terminal.wait_for("What the record says:");

@@ -43,7 +43,7 @@ fn what_is_set_up_waits_or_was_refused_is_named() {
     assert_eq!(found["refused"][0]["command"], "git push --force origin main");
     let said = home.prints(&["status"], 0);
     assert!(said.contains("waiting   1 request: guard review"), "{said}");
-    assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waits\n");
+    assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waiting\n");
 }
 
 #[test]

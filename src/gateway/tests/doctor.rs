@@ -108,7 +108,7 @@ fn the_sockets_of_discord_and_slack_are_opened_where_no_gateway_holds_them() {
         assert!(told.starts_with(&format!("ok: {kind}")) && told.contains("the gateway receives answers"), "{told}");
         gateway.end("-TERM");
         let told = said(&gateway, check);
-        assert!(told.starts_with(&format!("ok: {kind}")) && told.contains("answers can be heard"), "{told}");
+        assert!(told.starts_with(&format!("ok: {kind}")) && told.contains("answers can be received"), "{told}");
         let fault = "{\"url\":\"ws://127.0.0.1:9\",\"ok\":true}";
         discord.server.fail("/gateway/bot", 200, fault);
         slack.server.fail("/apps.connections.open", 200, fault);
@@ -162,7 +162,7 @@ fn what_only_tells_is_tried_by_a_notice() {
     };
     for name in ["phone", "hook", "mine"] {
         let (status, says) = how(name);
-        assert!(status == "ok" && says.contains("do not come back this way"), "{name}: {says}");
+        assert!(status == "ok" && says.contains("cannot come back this way"), "{name}: {says}");
     }
     assert_eq!((how("lost").0.as_str(), content), ("fail", false));
     assert_eq!(server.asked("/hook")[0].body["type"], "notice");

@@ -267,7 +267,7 @@ fn what_the_server_says_of_its_own_accord_is_heard_by_who_listens() {
     let mut slow = front.asks("POST", &[&session], &call(1, "read_slow", json!({})));
     let again = front.asks("POST", &[&session], &call(1, "read_file", json!({})));
     assert_eq!(again.status, 400, "its id waits");
-    assert!(again.body()["error"]["message"].as_str().unwrap().contains("waits already"));
+    assert!(again.body()["error"]["message"].as_str().unwrap().contains("is already waiting"));
     until("the slow call is heard", || front.heard().contains("read_slow"));
     front.asks("POST", &[&session], go);
     assert!(slow.event().unwrap().contains("slow") && listens.event().unwrap().contains("unasked"));
@@ -286,7 +286,7 @@ fn a_session_ends_with_its_client_with_its_server_and_with_guard() {
     until("the slow call is heard", || front.heard().contains("read_slow"));
     front.asks("POST", &[&two], &call(2, "read_end", json!({})));
     let told = waiting.event().unwrap();
-    assert!(told.contains("connect anew") && told.contains(r#""id":1"#), "{told}");
+    assert!(told.contains("connect again") && told.contains(r#""id":1"#), "{told}");
     assert_eq!(waiting.event(), None);
     until("the session is gone", || front.asks("POST", &[&two], &call(3, "read_file", json!({}))).status == 404);
     front.begins("2025-11-25");

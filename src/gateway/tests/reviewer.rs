@@ -192,9 +192,9 @@ fn whatever_goes_wrong_is_a_persons_with_the_true_reason() {
         ("refused to answer", |asked| {
             Some((200, chat(&answer(asked, "APPROVE")).replace("\"refusal\":null", "\"refusal\":\"no\"")))
         }),
-        ("not finished", |asked| Some((200, chat(&answer(asked, "APPROVE")).replace("\"stop\"", "\"tool_calls\"")))),
-        ("three words", |asked| Some((200, chat(&answer(asked, "APPROVED"))))),
-        ("not of the form", |asked| Some((200, chat(&format!("Sure: {}", answer(asked, "APPROVE")))))),
+        ("incomplete", |asked| Some((200, chat(&answer(asked, "APPROVE")).replace("\"stop\"", "\"tool_calls\"")))),
+        ("unknown", |asked| Some((200, chat(&answer(asked, "APPROVED"))))),
+        ("wrong format", |asked| Some((200, chat(&format!("Sure: {}", answer(asked, "APPROVE")))))),
         ("lacks the canary", |asked| {
             let (canary, _) = told(asked);
             Some((200, chat(&answer(asked, "APPROVE").replace(&canary, "aaaaaaaaaaaaaaaa"))))

@@ -172,7 +172,7 @@ fn a_key_or_certificate_that_cannot_be_used_is_named_at_the_start() {
     assert!(said.contains("none.key"), "{said}");
     std::fs::copy(gateway.path("one.key"), gateway.path("empty.pem")).unwrap();
     let said = refused("empty", "one");
-    assert!(said.contains("empty.pem") && said.contains("no certificate"), "{said}");
+    assert!(said.contains("empty.pem") && said.contains("no PEM certificate"), "{said}");
     std::fs::set_permissions(gateway.path("one.key"), std::fs::Permissions::from_mode(0o604)).unwrap();
     let said = refused("one", "one");
     assert!(said.contains("one.key") && said.contains("chmod o="), "{said}");

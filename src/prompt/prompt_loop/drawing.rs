@@ -115,7 +115,7 @@ impl PromptLoop<'_> {
             Entry::Overrule(_) => {
                 format!("The reviewer denied it. To run it anyway, type a reason, then Enter ({} s):", self.left())
             }
-            Entry::Words(_) => format!("Reason for denying? ({} s):", self.left()),
+            Entry::Words(_) => format!("Why not? ({} s):", self.left()),
             Entry::Word { word, .. } => format!("To run it, type {word} and press Enter ({} s):", self.left()),
         };
         let mut out = String::from("\r\n");

@@ -45,7 +45,7 @@ fn three_denials_in_a_row_stop_a_session_until_a_person_resumes_it() {
     assert!(home.prints(&["session"], 0).contains("stopped"));
     let mut terminal = person(&home, &["session", "resume", "--reason", "we talked"]);
     terminal.wait_exit();
-    assert!(terminal.screen().contains("is asked about again"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("Resumed session"), "{}", terminal.screen());
     assert!(!home.prints(&["session"], 0).contains("stopped"));
     let log = home.prints(&["log", "--json"], 0);
     assert!(log.contains(r#""kind":"resumed""#) && log.contains("we talked"), "{log}");
@@ -117,7 +117,7 @@ fn a_person_who_looked_lets_a_session_go_on_from_there() {
     answered(&home, "126 126 ");
     let mut terminal = person(&home, &["session", "resume", "--reason", "it was me"]);
     terminal.wait_exit();
-    assert!(terminal.screen().contains("is asked about again"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("Resumed session"), "{}", terminal.screen());
     assert!(!home.prints(&["session"], 0).contains("stopped"));
     go(3);
     deny_next(&home);

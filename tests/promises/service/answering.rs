@@ -159,7 +159,7 @@ fn a_yes_that_an_approver_has_to_sign_is_checked_by_the_service_too() {
     assert_eq!(machine.state(&asker.id), State::Waiting);
     let mut terminal = machine.person("ada", &["approve", &asker.id]);
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada");
+    terminal.wait_for("passphrase of ada");
     terminal.send("correct horse\r");
     terminal.wait_exit();
     asker.ran();

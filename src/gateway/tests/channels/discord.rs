@@ -296,7 +296,7 @@ fn a_mark_says_yes_only_to_what_the_message_shows_whole() {
     until(|| {
         bot.socket.act(&mark(2, ADA, (CHAT, "71"), &json!({ "id": null, "name": "\u{2705}" })));
         std::thread::sleep(Duration::from_millis(100));
-        said().iter().any(|asked| asked.text.contains("a part of the command is left out"))
+        said().iter().any(|asked| asked.text.contains("does not show the whole command"))
     });
     assert_eq!(gateway.waiting()["status"], "pending");
     assert_eq!(bot.press(3, ADA, &bot.button("d")), "denied");
