@@ -96,7 +96,7 @@ fn read(path: &Path, text: &str) -> Result<Approver, String> {
     let approver = document::read(&table, approver).map_err(first)?;
     approver.check().map_err(|error| error.to_string())?;
     if path.file_stem().is_none_or(|stem| stem != approver.name.as_str()) {
-        return Err(format!("enrols {}, so the file must be named {0}.toml", approver.name));
+        return Err(format!("contains approver {}, so it must be named {0}.toml", approver.name));
     }
     Ok(approver)
 }

@@ -39,7 +39,7 @@ impl Destination {
     pub fn parse(text: &str) -> Result<Self, String> {
         let socket = |path: &str| {
             let plain = path.starts_with('/') && path.len() > 1;
-            plain.then(|| PathBuf::from(path)).ok_or_else(|| "the path of a socket is absolute".to_owned())
+            plain.then(|| PathBuf::from(path)).ok_or_else(|| "the path of a socket must be absolute".to_owned())
         };
         let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
         match (scheme, rest) {
@@ -56,9 +56,10 @@ impl Destination {
             }
             ("otlp+unix", path) => socket(path).map(Self::OtlpUnix),
             ("otlp+https" | "https" | "syslog+tls", _) => {
-                Err("guard speaks no TLS: send to a collector on this machine, and let that one go on".to_owned())
+                Err("guard does not support TLS here; send to a collector on this machine that forwards the rows"
+                    .to_owned())
             }
-            _ => Err(format!("write {FORMS}")),
+            _ => Err(format!("expected {FORMS}")),
         }
     }
 
@@ -75,7 +76,7 @@ impl Destination {
 
 /// `//host:port/path`.
 fn host(text: &str, usual: u16) -> Result<(String, u16, String), String> {
-    let wrong = || "write //HOST:PORT after the colon".to_owned();
+    let wrong = || "expected //HOST:PORT after the colon".to_owned();
     let rest = text.strip_prefix("//").ok_or_else(wrong)?;
     let end = rest.find('/').unwrap_or(rest.len());
     let (place, path) = rest.split_at(end);
@@ -113,7 +114,7 @@ mod tests {
         for wrong in ["", "x", "journald:run", "syslog:/", "syslog+udp:host", "otlp+http://:1", "otlp+http://h:x"] {
             assert!(Destination::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(Destination::parse("otlp+https://h").unwrap_err().contains("no TLS"));
+        assert!(Destination::parse("otlp+https://h").unwrap_err().contains("does not support TLS"));
         assert!(Destination::parse("syslog+udp://10.0.0.1:1").unwrap().is_immediate());
         assert!(!Destination::parse("syslog+udp://logs:1").unwrap().is_immediate());
     }

@@ -169,12 +169,13 @@ impl Document {
             }
             ConfigType::Names => self.take_locks(row, line, value, problems),
             ConfigType::Tables(_) | ConfigType::Argv if self.layer == Layer::Redirected => {
-                let message = "left out: HOME or XDG_CONFIG_HOME leads away from the account's own configuration";
+                let message = "ignored: HOME or XDG_CONFIG_HOME does not point to the account's own configuration";
                 warnings.push(self.problem(line, name, message));
             }
             ConfigType::Tables(_) | ConfigType::Argv if !self.layer.may_loosen() => {
-                let problem = self.problem(line, name, format!("a {} file may only tighten", self.layer.name()));
-                problems.push(problem.with_remedy("put it in the user's or the machine's file"));
+                let problem =
+                    self.problem(line, name, format!("a {} file can only tighten the policy", self.layer.name()));
+                problems.push(problem.with_remedy("move it to the user's or the machine's file"));
             }
             ConfigType::Argv => {
                 let words = self.words(row, value, argument, problems);
@@ -182,7 +183,7 @@ impl Document {
                     Some((program, line)) if !is_program(program) => problems.push(self.problem(
                         *line,
                         name,
-                        format!("\"{program}\": a program is a name alone, or begins with `/` or `~/`"),
+                        format!("\"{program}\": expected a program name, or a path that begins with `/` or `~/`"),
                     )),
                     _ => self.entries.push(SetKey { key, given: Given::List(words), line }),
                 }
@@ -206,11 +207,11 @@ impl Document {
     fn take_locks(&mut self, row: &Row, line: u32, value: &Spot<'_>, problems: &mut Vec<ConfigProblem>) {
         if self.layer != Layer::Machine {
             let problem = self.problem(line, row.name, "only the machine's file can lock keys");
-            problems.push(problem.with_remedy("take it out"));
+            problems.push(problem.with_remedy("remove it"));
             return;
         }
         let known = |name: &str| match locks(name) {
-            keys if keys.is_empty() => Err("no such key".to_owned()),
+            keys if keys.is_empty() => Err("unknown key".to_owned()),
             _ => Ok(name.to_owned()),
         };
         for (name, _) in self.words(row, value, known, problems) {
@@ -252,7 +253,7 @@ impl Document {
             false => None,
         };
         let near = near.or_else(|| nearest(name, KEYS.iter().map(|row| row.name)).map(str::to_owned));
-        let what = if is_table { "no such table" } else { "no such key" };
+        let what = if is_table { "unknown table" } else { "unknown key" };
         let problem = self.problem(line, name, what);
         match near {
             Some(near) => problem.with_remedy(format!("did you mean {near}?")),
@@ -305,12 +306,12 @@ fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, St
         return Err("an entry must not be empty".to_owned());
     }
     if bare.trim() != bare || bare.chars().any(char::is_control) {
-        return Err("an entry must not begin or end with blanks or hold control characters".to_owned());
+        return Err("an entry must not begin or end with spaces or contain control characters".to_owned());
     }
     match item {
         Item::Directory => directory(bare, home).map(|directory| format!("{mark}{directory}")),
         Item::Host if bare.contains(['/', '@', ' ']) || bare == "*" => {
-            Err("a host is a name alone, without scheme, user or path".to_owned())
+            Err("expected a host name without scheme, user or path".to_owned())
         }
         Item::Host => Ok(format!("{mark}{}", bare.to_ascii_lowercase())),
         Item::Destination => Destination::parse(bare).map(|_| word.to_owned()),
@@ -320,7 +321,7 @@ fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, St
 
 /// An argument as a program can be handed it.
 fn argument(word: &str) -> Result<String, String> {
-    if word.contains('\0') { Err("an argument must not hold a NUL byte".to_owned()) } else { Ok(word.to_owned()) }
+    if word.contains('\0') { Err("an argument must not contain a NUL byte".to_owned()) } else { Ok(word.to_owned()) }
 }
 
 fn is_program(word: &str) -> bool {
@@ -332,20 +333,20 @@ pub(super) fn directory(text: &str, home: Option<&Path>) -> Result<String, Strin
     let absolute = match (text.strip_prefix("~/").or_else(|| (text == "~").then_some("")), home) {
         (Some(rest), Some(home)) => match home.to_str() {
             Some(home) => format!("{}/{rest}", home.trim_end_matches('/')),
-            None => return Err("the home's path is not UTF-8; write the directory out".to_owned()),
+            None => return Err("the path of the home directory is not UTF-8; use an absolute path".to_owned()),
         },
-        (Some(_), None) => return Err("the account has no home; write the directory out".to_owned()),
+        (Some(_), None) => return Err("the account has no home directory; use an absolute path".to_owned()),
         (None, _) => text.to_owned(),
     };
     if !absolute.starts_with('/') {
         return Err("a directory must be absolute, or begin with `~/`".to_owned());
     }
     if absolute.split('/').any(|part| part == "..") {
-        return Err("a directory must not hold `..`".to_owned());
+        return Err("a directory must not contain `..`".to_owned());
     }
     let bare = absolute.trim_end_matches('/');
     if bare.is_empty() || bare.trim_start_matches('/').chars().all(|c| c == '*') {
-        return Err("that is every directory there is".to_owned());
+        return Err("it matches every directory".to_owned());
     }
     Ok(bare.to_owned())
 }
