@@ -1,4 +1,4 @@
-//! The command line: what was typed becomes a [`Call`].
+//! The command line: what was typed becomes a [`CommandLine`].
 //!
 //! What may not enter: doing any of it. The two calls that every command passes through (`guard -- …`
 //! and `guard -c …`) are read by hand, so that nothing is built for them that they do not need; clap
@@ -26,7 +26,7 @@ pub use help::topics;
 
 /// What guard is asked to do.
 #[derive(Debug)]
-pub enum Call {
+pub enum CommandLine {
     /// `guard [--yes] [--no-wait] -- program arguments…`
     Run { argv: Vec<OsString>, manner: RunOptions },
     /// `guard [--yes] [--no-wait] -c 'commands'`, with a shell's other options; guard under a shell's name.
@@ -191,7 +191,7 @@ guard demo shows it in a scratch project. guard --help lists everything.
 /// Reads the name that guard was called by and the arguments after it. `path` is what it was started by,
 /// `account_shell` is `$SHELL`.
 #[must_use]
-pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_shell: Option<&OsStr>) -> Call {
+pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_shell: Option<&OsStr>) -> CommandLine {
     // The path tells more than a name that a caller made up.
     let named = Called::by(name).filter(|called| called.dialect.is_some());
     if let Some(called) = named.or_else(|| Called::behind(path?, name)).or_else(|| Called::by(name)) {
@@ -200,7 +200,11 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
     if arguments.is_empty() {
         // A terminal or an editor starts `$SHELL` by its whole path; a person who asks for help types a name.
         let is_a_shell = name.as_encoded_bytes().starts_with(b"/") && account_shell == Some(name);
-        return if is_a_shell { shell(Called::guard(), arguments, RunOptions::default()) } else { Call::ShortHelp };
+        return if is_a_shell {
+            shell(Called::guard(), arguments, RunOptions::default())
+        } else {
+            CommandLine::ShortHelp
+        };
     }
     let mut manner = RunOptions::default();
     let mut rest = arguments;
@@ -215,8 +219,8 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
     let Some(first) = rest.first() else { return with_clap(arguments) };
     if first == "--" {
         return match rest.get(1..) {
-            Some(argv) if !argv.is_empty() => Call::Run { argv: argv.to_vec(), manner },
-            _ => Call::Wrong(Wrong::NoCommand),
+            Some(argv) if !argv.is_empty() => CommandLine::Run { argv: argv.to_vec(), manner },
+            _ => CommandLine::Wrong(Wrong::NoCommand),
         };
     }
     if is_shell_option(first) {
@@ -226,10 +230,10 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
 }
 
 /// Reads a shell's options.
-fn shell(called: Called, arguments: &[OsString], manner: RunOptions) -> Call {
+fn shell(called: Called, arguments: &[OsString], manner: RunOptions) -> CommandLine {
     match ShellCall::read(called.dialect.unwrap_or_default(), arguments) {
-        Ok(call) => Call::Shell { called, call, manner },
-        Err(error) => Call::Wrong(Wrong::Shell(error)),
+        Ok(call) => CommandLine::Shell { called, call, manner },
+        Err(error) => CommandLine::Wrong(Wrong::Shell(error)),
     }
 }
 
@@ -241,10 +245,10 @@ fn is_shell_option(word: &OsStr) -> bool {
 }
 
 /// Reads a verb. Only the verb that is named is built; anything else gets the whole command, for its help and errors.
-fn with_clap(arguments: &[OsString]) -> Call {
+fn with_clap(arguments: &[OsString]) -> CommandLine {
     let named = arguments.first().and_then(|name| name.to_str());
     if let Some(text) = asked_for_help(arguments) {
-        return Call::Help(text);
+        return CommandLine::Help(text);
     }
     let rest = arguments.get(1..).unwrap_or_default();
     let verb = match named {
@@ -255,22 +259,22 @@ fn with_clap(arguments: &[OsString]) -> Call {
         // Most agents run the command when their hook fails with any code but one.
         Some("hook") => {
             return match one("guard hook", rest, Verb::Hook) {
-                Err(error) if error.use_stderr() => Call::Wrong(Wrong::Hook(error)),
-                Err(error) => Call::Wrong(Wrong::Clap(error)),
-                Ok(verb) => Call::Verb(Box::new(verb)),
+                Err(error) if error.use_stderr() => CommandLine::Wrong(Wrong::Hook(error)),
+                Err(error) => CommandLine::Wrong(Wrong::Clap(error)),
+                Ok(verb) => CommandLine::Verb(Box::new(verb)),
             };
         }
         Some("help") if rest.len() == 1 && !slip::is_verb(&rest[0]) => {
-            return Call::Wrong(Wrong::NoVerb(slip::no_topic(&rest[0].to_string_lossy())));
+            return CommandLine::Wrong(Wrong::NoVerb(slip::no_topic(&rest[0].to_string_lossy())));
         }
         Some(first) if !first.starts_with('-') && !slip::is_verb(OsStr::new(first)) => {
-            return Call::Wrong(Wrong::NoVerb(slip::no_verb(arguments, is_program)));
+            return CommandLine::Wrong(Wrong::NoVerb(slip::no_verb(arguments, is_program)));
         }
         _ => parsed(arguments).and_then(|cli| cli.verb.ok_or_else(missing_verb)),
     };
     match verb {
-        Ok(verb) => Call::Verb(Box::new(verb)),
-        Err(error) => Call::Wrong(Wrong::Clap(error)),
+        Ok(verb) => CommandLine::Verb(Box::new(verb)),
+        Err(error) => CommandLine::Wrong(Wrong::Clap(error)),
     }
 }
 

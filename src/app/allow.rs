@@ -78,8 +78,8 @@ struct AddArgs {
     #[arg(long, value_name = "RULE", conflicts_with_all = ["command", "tool"])]
     rule: Option<String>,
     /// Apply in this directory and below
-    #[arg(long, value_name = "DIR", conflicts_with = "anywhere")]
-    folder: Option<PathBuf>,
+    #[arg(long = "folder", value_name = "DIR", conflicts_with = "anywhere")]
+    directory: Option<PathBuf>,
     /// Apply in every directory
     #[arg(long)]
     anywhere: bool,
@@ -196,10 +196,10 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
         Ok(what) => what,
         Err(why) => return refuse(&why),
     };
-    let place = match (&args.folder, args.anywhere) {
+    let place = match (&args.directory, args.anywhere) {
         (_, true) => Place::Anywhere,
-        (Some(folder), false) => Place::Folder { path: named(&caller.cwd.join(folder)) },
-        (None, false) => Place::Folder { path: caller.cwd.to_string_lossy().into_owned() },
+        (Some(directory), false) => Place::Directory { path: named(&caller.cwd.join(directory)) },
+        (None, false) => Place::Directory { path: caller.cwd.to_string_lossy().into_owned() },
     };
     let until = match (&args.until, args.always) {
         (Some(time), _) => {
@@ -212,11 +212,11 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     let words = words(&what, &place, &until, now);
     let mut shown = format!("Guard would run without asking: {}.\n", visible::text(&words));
     if let What::Shape { shape } = &what {
-        let folder = match &place {
-            Place::Folder { path } => path,
+        let directory = match &place {
+            Place::Directory { path } => path,
             Place::Anywhere => "the directory in which it runs",
         };
-        shown.push_str(&examples(shape, folder));
+        shown.push_str(&examples(shape, directory));
     }
     if !confirm(&shown, "Add this grant?")? {
         return refuse("grant not added");
@@ -321,11 +321,11 @@ fn of_tool(program: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 /// Commands that a grant of a shape would let run, and one that it would not: for whoever is about to give it.
-pub(super) fn examples(shape: &str, folder: &str) -> String {
+pub(super) fn examples(shape: &str, directory: &str) -> String {
     let program = shape.split(" [").next().unwrap_or(shape);
     let with = |operand: &str| format!("  {}\n", visible::text(&format!("{program} {operand}")));
     let inside: String = ["notes.txt", "src/main.c", "a/folder"].into_iter().map(with).collect();
-    let folder = visible::text(folder);
+    let directory = visible::text(directory);
     if let Some((name, inputs)) = of_tool(program) {
         let call = |more: &[&str]| {
             let all: Vec<String> = inputs.iter().chain(more).map(|input| format!("\"{input}\": …")).collect();
@@ -338,7 +338,7 @@ pub(super) fn examples(shape: &str, folder: &str) -> String {
             call(&["another"])
         );
     }
-    format!("For example, it would allow in {folder}:\n{inside}It would still ask about:\n{}", with("/etc/hosts"))
+    format!("For example, it would allow in {directory}:\n{inside}It would still ask about:\n{}", with("/etc/hosts"))
 }
 
 /// What a grant covers, as a sentence goes on.
@@ -355,7 +355,7 @@ fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
         Until::Revoked => "in every session, until revoked".to_owned(),
     };
     let where_ = match where_ {
-        Place::Folder { .. } => format!("in {}", place(where_)),
+        Place::Directory { .. } => format!("in {}", place(where_)),
         Place::Anywhere => "in every directory".to_owned(),
     };
     format!("{what}, {where_}, {until}")

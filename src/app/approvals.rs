@@ -15,7 +15,7 @@ use self::place::{attempt, not_from_here};
 pub(super) use self::shown::{Shown, in_full, question};
 use super::approver::sign;
 use super::ask::{Card, asked_for};
-use super::authorize::folder_identity;
+use super::authorize::directory_identity;
 use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
@@ -26,9 +26,9 @@ use crate::judge::bindings::Bindings;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm;
-use crate::prompt::terminal::{self, Answer as Reply};
+use crate::prompt::terminal::{self, PromptAnswer as Reply};
 use crate::store::StoreError;
-use crate::store::queue::{Answer, Outcome, Pending, State};
+use crate::store::queue::{Answer, Outcome, Pending, RequestState};
 use crate::ui::pending::approvals;
 use crate::ui::style::{self, Look};
 use crate::ui::visible;
@@ -66,7 +66,7 @@ impl Approvals {
     pub fn named(&self, ids: &[String], all: bool, report: &mut Report) -> Result<Vec<Pending>, Failure> {
         let known = self.queue.list(Timestamp::now())?;
         if all {
-            let waiting: Vec<_> = known.into_iter().filter(|pending| pending.state == State::Waiting).collect();
+            let waiting: Vec<_> = known.into_iter().filter(|pending| pending.state == RequestState::Waiting).collect();
             if waiting.is_empty() {
                 report.lines.push("No requests are waiting.".to_owned());
             }
@@ -109,7 +109,7 @@ impl Approvals {
         if let Err(why) = self.may_answer(pending)? {
             return Ok(Err(why));
         }
-        let waited_for = pending.waiter.as_deref().is_none_or(Caller::lives) && pending.state == State::Waiting;
+        let waited_for = pending.waiter.as_deref().is_none_or(Caller::lives) && pending.state == RequestState::Waiting;
         if pending.is_never_late() && pending.state.is_open() && !waited_for {
             return Ok(Err(too_late(pending.tier)));
         }
@@ -134,7 +134,7 @@ impl Approvals {
         let (digest, bindings) = if is_others || invocation.hides_here() {
             (whole.digest, whole.bindings.clone())
         } else {
-            let bindings = Bindings::of(&judgment, folder_identity(&invocation.cwd));
+            let bindings = Bindings::of(&judgment, directory_identity(&invocation.cwd));
             (invocation.digest(&judgment.facts.expanded), bindings)
         };
         if let Some(what) = whole.bindings.difference(&bindings) {
@@ -165,7 +165,7 @@ impl Approvals {
             };
             signed = names;
         }
-        let same = |one: &Pending| one.id != pending.id && one.state == State::Waiting && one.is_same(pending);
+        let same = |one: &Pending| one.id != pending.id && one.state == RequestState::Waiting && one.is_same(pending);
         let more = self.queue.list(Timestamp::now())?.iter().filter(|one| same(one)).count();
         let approvals = wanted;
         Ok(Ok(Shown { whole, engine, judgment, digest, bindings, waited_for, more, approvals, signed, is_others }))
@@ -398,12 +398,12 @@ pub(super) fn settled(pending: &Pending) -> String {
     let by = pending.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
     let words = pending.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
     let what = match pending.state {
-        State::Waiting | State::Late => "its command cannot be read",
-        State::Approved => "already approved",
-        State::Denied => "already denied",
-        State::Used => "already approved and used",
-        State::Void => "void",
-        State::Lapsed => "expired",
+        RequestState::Waiting | RequestState::Late => "its command cannot be read",
+        RequestState::Approved => "already approved",
+        RequestState::Denied => "already denied",
+        RequestState::Used => "already approved and used",
+        RequestState::Void => "void",
+        RequestState::Lapsed => "expired",
     };
     format!("{what}{by}{words}")
 }

@@ -20,7 +20,7 @@ use super::engine::{Engine, EngineError};
 use super::{exit, screen};
 use crate::config::approvers::{self, Enrolled};
 use crate::config::paths::MACHINE;
-use crate::judge::approver::{Approver, Cost, Key, MIN_PASSPHRASE, PublicKey, enrolment, people};
+use crate::judge::approver::{Approver, ApproverKey, Cost, MIN_PASSPHRASE, PublicKey, enrolment, people};
 use crate::judge::policy::Refusal;
 use crate::prompt::confirm::confirm;
 use crate::prompt::line;
@@ -224,13 +224,14 @@ fn with_ssh(name: &str, file: &PathBuf) -> Result<Approver, ApproverError> {
     let text = std::fs::read_to_string(file).map_err(|error| ApproverError::File { path: shown.clone(), error })?;
     let public = text.lines().next().unwrap_or_default().trim().to_owned();
     PublicKey::read(&public).map_err(|error| ApproverError::Key(format!("{shown}: {error}")))?;
-    Ok(Approver { name: name.to_owned(), key: Key::Ssh { public } })
+    Ok(Approver { name: name.to_owned(), key: ApproverKey::Ssh { public } })
 }
 
 fn with_totp(name: &str) -> Result<Approver, ApproverError> {
     let mut secret = [0; 20];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let approver = Approver { name: name.to_owned(), key: Key::Totp { secret: Base64::encode_string(&secret) } };
+    let approver =
+        Approver { name: name.to_owned(), key: ApproverKey::Totp { secret: Base64::encode_string(&secret) } };
     let shown = base32(&secret);
     let address = format!("otpauth://totp/guard:{name}?secret={shown}&issuer=guard");
     let text = format!("{}Add this to your authenticator app:\n  {shown}\n  {address}\n", squares(&address));
@@ -263,7 +264,7 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
             .collect();
         let problems: Vec<_> = enrolled.problems.iter().map(ToString::to_string).collect();
         let whole = serde_json::json!({
-            "approvers": approvers, "folder": enrolled.folder, "changeable": enrolled.changeable, "problems": problems,
+            "approvers": approvers, "folder": enrolled.directory, "changeable": enrolled.changeable, "problems": problems,
         });
         return writeln!(out, "{whole}");
     }
@@ -271,10 +272,10 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
     let mut lines = Vec::new();
     for approver in &enrolled.approvers {
         let about = match &approver.key {
-            Key::Passphrase { .. } => "a passphrase".to_owned(),
-            Key::Passkey(passkey) => format!("a passkey, on the page at {}", passkey.origins.join(", ")),
-            Key::Totp { .. } => "an authenticator app; anyone who can read its file can sign".to_owned(),
-            Key::Ssh { public } => match PublicKey::read(public) {
+            ApproverKey::Passphrase { .. } => "a passphrase".to_owned(),
+            ApproverKey::Passkey(passkey) => format!("a passkey, on the page at {}", passkey.origins.join(", ")),
+            ApproverKey::Totp { .. } => "an authenticator app; anyone who can read its file can sign".to_owned(),
+            ApproverKey::Ssh { public } => match PublicKey::read(public) {
                 Ok(key) if key.is_hardware() => "an SSH key on hardware, which needs a touch".to_owned(),
                 _ => "an SSH key".to_owned(),
             },
@@ -298,10 +299,9 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
 /// What it is worth where the keys lie, and where they are better kept.
 #[must_use]
 pub fn how_to_move(enrolled: &Enrolled) -> String {
-    let folder = enrolled.folder.display();
+    let directory = enrolled.directory.display();
     format!(
-        "This account, and every program that it runs, can change the approvers. To prevent that: sudo install -d -o \
-         root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {folder}/*.toml {MACHINE}/approvers/"
+        "This account, and every program that it runs, can change the approvers. To prevent that: sudo install -d -o root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {directory}/*.toml {MACHINE}/approvers/"
     )
 }
 

@@ -152,9 +152,9 @@ fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
             Ok((request, row.cwd))
         });
         match row {
-            Ok((request, folder)) => {
+            Ok((request, directory)) => {
                 base.request = request;
-                base.cwd.clone_from(folder.as_ref().unwrap_or(&cwd));
+                base.cwd.clone_from(directory.as_ref().unwrap_or(&cwd));
                 let judged = engine.judge(&base);
                 let command = base.display();
                 let verdict = Verdict::new(&command, base.origin, engine.policy(), &judged.judgment, &judged.decision);

@@ -13,7 +13,7 @@ use super::engine::{Engine, judge_here};
 use super::failure::{Failure, unless_unread};
 use super::screen::Fitted;
 use super::{exit, notify};
-use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
+use crate::config::keys::{ConfigType, KEYS, Key, Stricter, nearest};
 use crate::config::{ConfigProblem, Loaded, Provenance, Reviewer, Source};
 use crate::judge::document::quoted;
 use crate::judge::invocation::Request;
@@ -143,7 +143,7 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
     let wanted = |name: &str| {
         key.is_none_or(|key| name == key || name.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
     };
-    let keys: Vec<_> = KEYS.iter().filter(|row| row.kind != Kind::LockOnly && wanted(row.name)).collect();
+    let keys: Vec<_> = KEYS.iter().filter(|row| row.kind != ConfigType::LockOnly && wanted(row.name)).collect();
     if keys.is_empty() {
         let wrong = key.unwrap_or_default();
         let near = nearest(wrong, KEYS.iter().map(|row| row.name));
@@ -171,17 +171,19 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
     if key.is_some() {
         for row in &keys {
             let way = match (row.kind, row.stricter) {
-                (Kind::Tables(_) | Kind::Table(_) | Kind::Names | Kind::Argv, _) => String::new(),
-                (Kind::List(_), Stricter::Higher) => "; more is stricter".to_owned(),
-                (Kind::List(_), Stricter::Lower) => "; fewer is stricter".to_owned(),
-                (Kind::Word(words), _) => format!("; {} is the strictest", words.last().unwrap_or(&"")),
-                (Kind::Flag, _) => "; false is stricter".to_owned(),
+                (ConfigType::Tables(_) | ConfigType::Table(_) | ConfigType::Names | ConfigType::Argv, _) => {
+                    String::new()
+                }
+                (ConfigType::List(_), Stricter::Higher) => "; more is stricter".to_owned(),
+                (ConfigType::List(_), Stricter::Lower) => "; fewer is stricter".to_owned(),
+                (ConfigType::Word(words), _) => format!("; {} is the strictest", words.last().unwrap_or(&"")),
+                (ConfigType::Flag, _) => "; false is stricter".to_owned(),
                 (_, Stricter::Higher) => "; higher is stricter".to_owned(),
                 (_, Stricter::Lower) => "; lower is stricter".to_owned(),
             };
             writeln!(out, "\n{}: {}", row.name, row.what)?;
             writeln!(out, "  {}; default {}{way}", row.expected(), default(row.key))?;
-            if let Kind::Tables(fields) | Kind::Table(fields) = row.kind {
+            if let ConfigType::Tables(fields) | ConfigType::Table(fields) = row.kind {
                 for field in fields {
                     writeln!(out, "  {}: {} ({})", field.name, field.what, field.kind)?;
                 }
@@ -200,24 +202,28 @@ fn lines(key: Key, config: &Loaded, sources: &[Provenance]) -> Vec<(String, Stri
         format!("{}{lock}", source.source)
     };
     match row.kind {
-        Kind::List(_) | Kind::Argv if of_key.is_empty() => vec![("[]".to_owned(), Source::BUILT_IN.to_string())],
+        ConfigType::List(_) | ConfigType::Argv if of_key.is_empty() => {
+            vec![("[]".to_owned(), Source::BUILT_IN.to_string())]
+        }
         // A list has one line for each entry, because each may come from another file.
-        Kind::List(_) | Kind::Argv => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
-        Kind::Word(_) => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
-        Kind::Tables(_) => {
+        ConfigType::List(_) | ConfigType::Argv => {
+            of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect()
+        }
+        ConfigType::Word(_) => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
+        ConfigType::Tables(_) => {
             let entries: Vec<String> = match key {
                 Key::Support => config.policy.support.iter().map(|entry| entry.argv.join(" ")).collect(),
                 _ => config.grants.iter().map(|grant| format!("{}: {}", grant.id, grant.words)).collect(),
             };
             entries.into_iter().map(|entry| (quoted(&entry), "user or machine".to_owned())).collect()
         }
-        Kind::Table(_) if key == Key::Reviewer => {
+        ConfigType::Table(_) if key == Key::Reviewer => {
             let of = |(reviewer, source): &(Reviewer, Source)| {
                 reviewer.lines().into_iter().map(|line| (line, source.to_string())).collect()
             };
             config.reviewer.as_ref().map(of).unwrap_or_default()
         }
-        Kind::Names | Kind::LockOnly => Vec::new(),
+        ConfigType::Names | ConfigType::LockOnly => Vec::new(),
         _ => of_key.iter().map(|source| (source.value.clone(), marked(source))).collect(),
     }
 }
@@ -252,17 +258,17 @@ fn key_json(key: Key, config: &Loaded, sources: &[Provenance]) -> Value {
         "locked": config.is_locked(key),
     });
     match row.kind {
-        Kind::List(_) | Kind::Argv => {
+        ConfigType::List(_) | ConfigType::Argv => {
             value["value"] = of_key().map(|row| json!({ "entry": row.value, "source": source(&row.source) })).collect();
         }
-        Kind::Tables(_) if key == Key::Support => value["value"] = json!(config.policy.support),
-        Kind::Table(_) if key == Key::Reviewer => {
+        ConfigType::Tables(_) if key == Key::Support => value["value"] = json!(config.policy.support),
+        ConfigType::Table(_) if key == Key::Reviewer => {
             if let Some((reviewer, from)) = &config.reviewer {
                 value["value"] = json!(reviewer.lines());
                 value["source"] = source(from);
             }
         }
-        Kind::Tables(_) => value["value"] = json!(config.grants),
+        ConfigType::Tables(_) => value["value"] = json!(config.grants),
         _ => {
             if let Some(row) = of_key().next() {
                 value["value"] = json!(row.value);
@@ -359,12 +365,12 @@ mod tests {
 
     /// What is loaded with this user file, and the directory that keeps it.
     fn with(text: &str) -> (tempfile::TempDir, Loaded) {
-        let folder = tempfile::tempdir().unwrap();
-        let named = folder.path().join("guard");
+        let directory = tempfile::tempdir().unwrap();
+        let named = directory.path().join("guard");
         std::fs::create_dir(&named).unwrap();
         std::fs::write(named.join("config.toml"), text).unwrap();
         let roots = Roots {
-            machine: folder.path().join("etc"),
+            machine: directory.path().join("etc"),
             machine_owner: 0,
             home: None,
             named: Some(named),
@@ -373,19 +379,19 @@ mod tests {
             uid: nix::unistd::getuid().as_raw(),
         };
         let loaded = load(&roots);
-        (folder, loaded)
+        (directory, loaded)
     }
 
-    fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<u8>, folder: &Path) -> (String, u8) {
+    fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<u8>, directory: &Path) -> (String, u8) {
         let mut out = Vec::new();
         let code = write(&mut out).unwrap();
-        (String::from_utf8(out).unwrap().replace(&folder.display().to_string(), ""), code)
+        (String::from_utf8(out).unwrap().replace(&directory.display().to_string(), ""), code)
     }
 
     #[test]
     fn showing_a_table_names_value_source_and_what_each_key_does() {
-        let (folder, loaded) = with("[timeouts]\nhigh = 20\n");
-        let (shown, code) = text(|out| show(&loaded, Some("timeouts"), false, out), folder.path());
+        let (directory, loaded) = with("[timeouts]\nhigh = 20\n");
+        let (shown, code) = text(|out| show(&loaded, Some("timeouts"), false, out), directory.path());
         assert_eq!(code, 0);
         assert!(shown.starts_with("timeouts.medium          = 60  # built in\ntimeouts.high            = 20  # user, /guard/config.toml:2\n"), "{shown}");
         assert!(shown.contains("\ntimeouts.high: Time to answer at tier 3.\n  a whole number of seconds from 1 to 3600; default 30; lower is stricter\n"), "{shown}");
@@ -393,44 +399,48 @@ mod tests {
 
     #[test]
     fn every_key_is_shown() {
-        let (folder, loaded) = with("");
-        let (shown, _) = text(|out| show(&loaded, None, true, out), folder.path());
+        let (directory, loaded) = with("");
+        let (shown, _) = text(|out| show(&loaded, None, true, out), directory.path());
         let shown: Value = serde_json::from_str(&shown).unwrap();
         let names: Vec<_> = shown["keys"].as_array().unwrap().iter().map(|key| key["key"].as_str().unwrap()).collect();
-        let all: Vec<_> = KEYS.iter().filter(|row| row.kind != Kind::LockOnly).map(|row| row.name).collect();
+        let all: Vec<_> = KEYS.iter().filter(|row| row.kind != ConfigType::LockOnly).map(|row| row.name).collect();
         assert_eq!(names, all);
     }
 
     #[test]
     fn an_unknown_key_is_a_usage_error() {
-        let (folder, loaded) = with("");
-        assert_eq!(text(|out| show(&loaded, Some("colour"), false, out), folder.path()), (String::new(), exit::FAILED));
+        let (directory, loaded) = with("");
+        assert_eq!(
+            text(|out| show(&loaded, Some("colour"), false, out), directory.path()),
+            (String::new(), exit::FAILED)
+        );
     }
 
     #[test]
     fn checking_names_each_problem_and_exits_1() {
-        let (folder, loaded) = with("mode = 3\n");
-        let (said, code) = text(|out| check(&loaded, &["x.toml:1: broken".to_owned()], &[], false, out), folder.path());
+        let (directory, loaded) = with("mode = 3\n");
+        let (said, code) =
+            text(|out| check(&loaded, &["x.toml:1: broken".to_owned()], &[], false, out), directory.path());
         assert_eq!(code, WRONG);
         assert!(said.starts_with(
             "problem: /guard/config.toml:1: mode: expected \"off\", \"smart\" or \"manual\", found 3\nproblem: x.toml:1: broken\n"
         ), "{said}");
-        let (said, _) = text(|out| check(&loaded, &[], &[], true, out), folder.path());
+        let (said, _) = text(|out| check(&loaded, &[], &[], true, out), directory.path());
         let said: Value = serde_json::from_str(&said).unwrap();
         assert_eq!((&said["ok"], &said["problems"][0]["line"]), (&json!(false), &json!(1)));
     }
 
     #[test]
     fn checking_what_is_in_order_says_how_much_was_read() {
-        let (folder, loaded) = with("mode = \"off\"\n");
-        let checked = text(|out| check(&loaded, &[], &[], false, out), folder.path());
+        let (directory, loaded) = with("mode = \"off\"\n");
+        let checked = text(|out| check(&loaded, &[], &[], false, out), directory.path());
         assert_eq!(checked, ("OK: 1 configuration file, 0 pattern files.\n".to_owned(), 0));
     }
 
     #[test]
     fn the_paths_say_which_files_are_there() {
-        let (folder, loaded) = with("");
-        let (said, _) = text(|out| path(&loaded, false, out), folder.path());
+        let (directory, loaded) = with("");
+        let (said, _) = text(|out| path(&loaded, false, out), directory.path());
         assert_eq!(said, "machine    /etc/config.toml  (none)\nuser       /guard/config.toml\n");
     }
 }

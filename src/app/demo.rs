@@ -13,7 +13,7 @@ use std::process::Stdio;
 
 use clap::Args;
 
-use super::record_backend::FOLDER;
+use super::record_backend::DIRECTORY;
 use super::scratch::Scratch;
 use super::{exit, screen};
 use crate::exec::tool::Tool;
@@ -63,7 +63,7 @@ pub fn enter(args: &DemoArgs) -> Result<Option<Vec<OsString>>, String> {
     let root = project.parent().filter(|root| is_scratch(root)).ok_or("--step is for internal use by guard demo")?;
     Account::live_in(root.join(HOME));
     // A record of its own, where a service keeps that of the machine too.
-    let _ = FOLDER.set(root.join("data"));
+    let _ = DIRECTORY.set(root.join("data"));
     Ok(Some(words.iter().map(OsString::from).collect()))
 }
 
@@ -214,10 +214,10 @@ impl Sandbox {
     }
 }
 
-fn git<const N: usize>(folder: &Path, arguments: [&str; N]) -> io::Result<()> {
+fn git<const N: usize>(directory: &Path, arguments: [&str; N]) -> io::Result<()> {
     let git = |git: Tool| {
-        let git = git.args(arguments.map(OsStr::new)).dir(folder);
-        git.env("HOME", folder.with_file_name(HOME)).without_env(&["XDG_CONFIG_HOME"]).status()
+        let git = git.args(arguments.map(OsStr::new)).dir(directory);
+        git.env("HOME", directory.with_file_name(HOME)).without_env(&["XDG_CONFIG_HOME"]).status()
     };
     let status = Tool::named("git").and_then(git).map_err(|error| {
         io::Error::new(error.kind(), format!("cannot run git, which the scratch project needs: {error}"))

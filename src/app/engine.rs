@@ -19,7 +19,7 @@ use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
 use crate::config::{self, Loaded, Roots};
 use crate::judge::analysis::inquiry::Answers;
 use crate::judge::analysis::lookup::Named;
-use crate::judge::analysis::question::{Answer, Question};
+use crate::judge::analysis::question::{Question, WorldAnswer};
 use crate::judge::approved::{Grant, Rejudged};
 use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::ledger::Ledger;
@@ -326,7 +326,7 @@ fn judge_with(
     let world = OnceCell::new();
     let world = || world.get_or_init(|| World::new(invocation));
     let source = |question: &Question| match question {
-        Question::Ledger => ledger().map_or(Answer::Unavailable, Answer::Ledger),
+        Question::Ledger => ledger().map_or(WorldAnswer::Unavailable, WorldAnswer::Ledger),
         _ => world().answer(question),
     };
     let mut judgment = judge(invocation, catalog, policy, &Answers::of(&source));

@@ -40,8 +40,8 @@ pub fn run(verb: &str, words: &Words) -> Result<u8, String> {
 /// It is not installed.
 pub fn find() -> Result<PathBuf, String> {
     let own = std::env::current_exe().and_then(std::fs::canonicalize);
-    let beside = own.ok().and_then(|own| own.parent().map(|folder| folder.join(PROGRAM)));
-    let places = PLACES.iter().map(|folder| PathBuf::from(folder).join(PROGRAM));
+    let beside = own.ok().and_then(|own| own.parent().map(|directory| directory.join(PROGRAM)));
+    let places = PLACES.iter().map(|directory| PathBuf::from(directory).join(PROGRAM));
     beside.iter().cloned().chain(places).find(|path| path.is_file()).ok_or_else(|| {
         let beside = beside.map_or_else(|| "guard".to_owned(), |path| path.display().to_string());
         format!(

@@ -22,7 +22,7 @@ mod respond;
 mod typing;
 mod unjudged;
 
-use call::{Answer, Event, Reply};
+use call::{Event, HookReply, Reply};
 use hosts::Host;
 use watchdog::Watchdog;
 
@@ -59,7 +59,7 @@ pub fn run(args: &HookArgs) -> u8 {
     let waits = args.timeout.unwrap_or_else(|| host.map_or(UNKNOWN_WAITS, |host| host.hook.waits));
     let waits = host.map_or(waits, |host| host.waits(waits).min(limits::configured(host).unwrap_or(u32::MAX)));
     let deny = |host: Option<Host>, event: Event, why: &str| match host {
-        Some(host) => dialect::say(host, event, &Answer::Deny { reason: refused(why) }),
+        Some(host) => dialect::say(host, event, &HookReply::Deny { reason: refused(why) }),
         None => Reply::exit_2(&refused(why)),
     };
     let late = |host: Option<Host>, event: Event| deny(host, event, LATE);
@@ -98,7 +98,7 @@ pub fn run(args: &HookArgs) -> u8 {
         Ok(answer) => answer,
         Err(why) => {
             unjudged::record(host.name(), &why);
-            Answer::Deny { reason: refused(&why) }
+            HookReply::Deny { reason: refused(&why) }
         }
     };
     watchdog.answer(&dialect::say(host, call.event, &answer))

@@ -105,7 +105,7 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
         return Ok(exit::REFUSED);
     }
     let places = Places::of(&caller).map_err(InstallError::Wrong)?;
-    let data = engine::paths()?.folder().to_owned();
+    let data = engine::paths()?.directory().to_owned();
     let agent = args.agent.as_deref();
     if agent != Some("mcp") {
         if args.client.is_some() {
@@ -118,10 +118,10 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
         }
     }
     if agent == Some("shims") {
-        let folder = args.dir.clone().unwrap_or_else(|| data.join("shims"));
-        let folder = caller.cwd.join(folder);
+        let directory = args.dir.clone().unwrap_or_else(|| data.join("shims"));
+        let directory = caller.cwd.join(directory);
         let guard = places.guard().map_err(InstallError::Wrong)?;
-        let shims = shims::Shims { caller: &caller, folder: &folder, guard: Path::new(&guard) };
+        let shims = shims::Shims { caller: &caller, directory: &directory, guard: Path::new(&guard) };
         return shims.run(args.uninstall, args.dry_run).map_err(InstallError::Wrong);
     }
     if args.dir.is_some() {
@@ -266,9 +266,9 @@ impl Session<'_> {
     /// An agent whose hook cannot refuse anything in this version: guard stands in for its shell, which it can.
     fn by_shell(&self, host: &Host, version: &str, from: &str) -> Result<Done, InstallError> {
         let title = host.title;
-        let folder = self.shims.as_path();
+        let directory = self.shims.as_path();
         let guard = self.wirer.places.guard().map_err(InstallError::Wrong)?;
-        let shims = shims::Shims { caller: self.caller, folder, guard: Path::new(&guard) };
+        let shims = shims::Shims { caller: self.caller, directory, guard: Path::new(&guard) };
         let mut out = io::stdout().lock();
         writeln!(
             out,

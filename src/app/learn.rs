@@ -45,7 +45,7 @@ const DAYS: i64 = 30;
 /// What could be granted.
 struct Offer {
     habit: Habit,
-    folder: String,
+    directory: String,
     what: What,
 }
 
@@ -80,12 +80,12 @@ fn offers(engine: &Engine) -> Result<Vec<Offer>, StoreError> {
             continue;
         }
         // Where most of them were: what is elsewhere is still asked about.
-        let Some((folder, _)) = habit.folders.iter().max_by_key(|(_, count)| **count) else { continue };
-        let folder = folder.clone();
+        let Some((directory, _)) = habit.directories.iter().max_by_key(|(_, count)| **count) else { continue };
+        let directory = directory.clone();
         let what = narrowest(&habit);
-        let covers = |grant: &crate::judge::approved::Grant| grant.what == what && grant.place.holds(&folder);
+        let covers = |grant: &crate::judge::approved::Grant| grant.what == what && grant.place.holds(&directory);
         if !granted.iter().any(|listed| listed.ended.is_none() && covers(&listed.grant)) {
-            offers.push(Offer { habit, folder, what });
+            offers.push(Offer { habit, directory, what });
         }
     }
     Ok(offers)
@@ -96,7 +96,7 @@ fn words(offer: &Offer) -> String {
         What::Exact { command } => format!("exactly `{command}`"),
         _ => shaped(&offer.habit.shape),
     };
-    format!("{what}, in {} and below, until revoked", offer.folder)
+    format!("{what}, in {} and below, until revoked", offer.directory)
 }
 
 fn list() -> Result<u8, Failure> {
@@ -142,14 +142,14 @@ fn accept(number: usize) -> Result<u8, Failure> {
     let words = words(offer);
     let mut said = format!("Guard would run without asking: {}.\n", visible::text(&words));
     if let What::Shape { shape } = &offer.what {
-        said.push_str(&examples(shape, &offer.folder));
+        said.push_str(&examples(shape, &offer.directory));
     }
     if !confirm(&said, "Add this grant?")? {
         return refused("grant not added");
     }
     let grant = NewGrant {
         what: &offer.what,
-        place: &Place::Folder { path: offer.folder.clone() },
+        place: &Place::Directory { path: offer.directory.clone() },
         until: &Until::Revoked,
         words: &words,
         user: &approvals.engine.caller.account.name,

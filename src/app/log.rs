@@ -73,8 +73,8 @@ struct Filters {
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "*")]
     tool: Option<String>,
     /// Only commands in this directory and below
-    #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
+    #[arg(long = "folder", value_name = "DIR")]
+    directory: Option<PathBuf>,
     /// Only rows that contain this text in the command, the findings, the reasons, the directory or the requester
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
@@ -293,12 +293,12 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
         let read = |text: &String| time::past(text, now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
         text.as_ref().map(read).transpose()
     };
-    let folder = match &filters.folder {
-        Some(folder) if folder.is_absolute() => Some(named(folder)),
+    let directory = match &filters.directory {
+        Some(directory) if directory.is_absolute() => Some(named(directory)),
         // From where the shell says that it is, as it was recorded.
-        Some(folder) => {
+        Some(directory) => {
             let here = Caller::of_this_process().map_err(|error| Failure::Said(error.to_string()))?;
-            Some(named(&here.cwd.join(folder)))
+            Some(named(&here.cwd.join(directory)))
         }
         None => None,
     };
@@ -309,7 +309,7 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
         decision: filters.decision.and_then(|name| name.to_possible_value().map(|value| value.get_name().to_owned())),
         command: filters.command.clone(),
         tool: filters.tool.clone(),
-        folder,
+        directory,
         text: filters.search.clone(),
         session: filters.session.clone(),
         unconfirmed: filters.unconfirmed,
@@ -319,9 +319,9 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
 }
 
 /// A directory by the name that it would be recorded under: links stay as they are written, `.` and `..` go.
-pub(super) fn named(folder: &Path) -> String {
+pub(super) fn named(directory: &Path) -> String {
     let mut name = PathBuf::new();
-    for component in folder.components() {
+    for component in directory.components() {
         match component {
             Component::ParentDir => {
                 name.pop();
@@ -389,7 +389,7 @@ mod tests {
             tiers: Some((Tier::Medium, Tier::Critical)),
             decision: Some("deny".to_owned()),
             command: Some("x".to_owned()),
-            folder: Some("/a/b".to_owned()),
+            directory: Some("/a/b".to_owned()),
             ..Filter::default()
         };
         assert_eq!(found, wanted);

@@ -74,8 +74,8 @@ pub fn run(args: &ManArgs) -> Result<u8, Failure> {
 
 /// Whether `man` showed the page; `None` where there is none.
 fn read(name: &str, source: &str) -> Option<bool> {
-    let folder = Scratch::new("man").ok()?;
-    let path = folder.path().join(name);
+    let directory = Scratch::new("man").ok()?;
+    let path = directory.path().join(name);
     std::fs::write(&path, source).ok()?;
     let status = Tool::named("man").ok()?.arg("-l").arg(&path).status().ok()?;
     Some(status.success())

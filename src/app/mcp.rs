@@ -111,7 +111,7 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
     let (Some(to_server), Some(from_server)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("cannot open the server's standard input and output".to_owned());
     };
-    let pins = Pins::of(engine::paths().map_err(|error| error.to_string())?.folder());
+    let pins = Pins::of(engine::paths().map_err(|error| error.to_string())?.directory());
     let pinned = args.name.clone().or_else(|| args.http.as_deref().map(place)).unwrap_or_else(|| line(&args.server));
     let between = Arc::new(Between {
         marks: Mutex::new(pins.known(&pinned, &Catalog::builtin())),

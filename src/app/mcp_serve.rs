@@ -23,7 +23,7 @@ use super::tool::{Servers, Told};
 use super::{exit, pending};
 use crate::judge::invocation::{Invocation, Origin};
 use crate::judge::policy::Decision;
-use crate::store::queue::{Plea, State};
+use crate::store::queue::{Plea, RequestState};
 use crate::ui::json::Verdict;
 use crate::ui::verdict;
 
@@ -214,7 +214,9 @@ fn waiting() -> Result<Value, String> {
         Some(queue) => queue.list(Timestamp::now()).map_err(|error| error.to_string())?,
         None => Vec::new(),
     };
-    let open = all.iter().filter(|one| matches!(one.state, State::Waiting | State::Late | State::Approved));
+    let open = all
+        .iter()
+        .filter(|one| matches!(one.state, RequestState::Waiting | RequestState::Late | RequestState::Approved));
     let rows = open.map(|one| {
         let mut row = serde_json::to_value(one).unwrap_or_default();
         row["waited_for"] = pending::is_waited_for(one).into();
@@ -256,7 +258,7 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, String> {
             match queue::ask(engine, &invocation, &judged.judgment, prompt, &wait) {
                 Asked::Queued { request } => {
                     let found = engine::requests().ok().flatten().and_then(|queue| queue.find(&request).ok().flatten());
-                    let is_approved = found.is_some_and(|found| found.state == State::Approved);
+                    let is_approved = found.is_some_and(|found| found.state == RequestState::Approved);
                     let status = if is_approved { "approved" } else { "waiting" };
                     json!({ "status": status, "request": request, "verdict": verdict })
                 }

@@ -271,10 +271,10 @@ fn written(
         waits: row.process.is_some(),
         shape: row.shape.map(str::to_owned),
         opinion: row.opinion.cloned(),
-        deeds: row.deeds.clone(),
+        changes: row.changes.clone(),
     })))?;
     Ok(number.map(Receipt::Recorded))
 }
 
 /// The directory that `guard serve` keeps, where a verb is run on it.
-pub(super) static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+pub(super) static DIRECTORY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use self::server::Server;
-use super::record_backend::FOLDER;
+use super::record_backend::DIRECTORY;
 use super::{exit, gateway};
 use crate::service::UNIT;
 
@@ -44,8 +44,8 @@ pub struct ServeArgs {
     #[arg(long)]
     system: bool,
     /// The directory of the record and the queue
-    #[arg(long, value_name = "DIR", default_value = "/var/lib/guard")]
-    folder: PathBuf,
+    #[arg(long = "folder", value_name = "DIR", default_value = "/var/lib/guard")]
+    directory: PathBuf,
     /// The socket to listen on (default: from the configuration)
     #[arg(long, value_name = "SOCKET", requires = "system")]
     socket: Option<PathBuf>,
@@ -74,7 +74,7 @@ impl ServeArgs {
             return Some(Err("only log, stats, verify and export can follow --".to_owned()));
         }
         // Nothing else has set it: this is the only verb that does.
-        let _ = FOLDER.set(self.folder.clone());
+        let _ = DIRECTORY.set(self.directory.clone());
         Some(Ok(&self.verb))
     }
 }
@@ -105,5 +105,5 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
         words.extend(args.listen.iter().flat_map(|address| ["--listen".into(), address.into()]));
         return gateway::run("serve", &gateway::Words { words });
     }
-    Server::open(&args.folder, args.socket.as_deref())?.serve()
+    Server::open(&args.directory, args.socket.as_deref())?.serve()
 }

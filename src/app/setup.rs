@@ -117,13 +117,13 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         return Ok(exit::REFUSED);
     }
     let places = || Places::of(&engine.caller).map_err(Failure::Said);
-    let backups = || engine::paths().map(|paths| Backups::new(paths.folder()));
+    let backups = || engine::paths().map(|paths| Backups::new(paths.directory()));
     let wirer = |uninstall| -> Result<Wirer<'_>, Failure> {
         Ok(Wirer { places: places()?, backups: backups()?, uninstall, project: false })
     };
     let (into, out_of) = (wirer(false)?, wirer(true)?);
     let planner = edits::Planner { engine: &engine, places: &into.places, backups: &into.backups };
-    let found = Found::look(&engine, &into.places);
+    let found = Installed::look(&engine, &into.places);
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
 
     let mut wishes = Wishes::named(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), &found)
@@ -230,13 +230,13 @@ fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, code: u8) -> Result<u
     } else {
         let mut out = screen::Fitted::over(out, true);
         writeln!(out, "Agents and new shells no longer ask guard. Open shells still do.")?;
-        writeln!(out, "Kept the record: {}", engine::paths()?.folder().display())?;
+        writeln!(out, "Kept the record: {}", engine::paths()?.directory().display())?;
         if let Some(file) = edits::config_file(engine).filter(|file| file.exists()) {
             writeln!(out, "Kept your configuration: {}", file.display())?;
         }
         let enrolled = engine.approvers();
         if enrolled.is_any() {
-            writeln!(out, "Kept the approvers: {}", enrolled.folder.display())?;
+            writeln!(out, "Kept the approvers: {}", enrolled.directory.display())?;
         }
         writeln!(out, "You can now delete the program.")?;
     }
@@ -244,7 +244,7 @@ fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, code: u8) -> Result<u
 }
 
 /// What there is on this machine.
-pub struct Found {
+pub struct Installed {
     /// Agents that are here.
     agents: Vec<&'static Host>,
     /// Those among all agents that ask guard.
@@ -261,7 +261,7 @@ pub struct Found {
     approvers: bool,
 }
 
-impl Found {
+impl Installed {
     fn look(engine: &Engine, places: &Places<'_>) -> Self {
         let is_program = |name: &str| {
             let search = crate::world::programs::Search::new(&engine.caller.env, &engine.caller.cwd);

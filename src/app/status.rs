@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
 use super::init::Interactive;
 use super::init::{loads, start_up};
-use super::install::change::{State as Wired, Wiring};
+use super::install::change::{WiredState as Wired, Wiring};
 use super::install::file;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
@@ -144,7 +144,7 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
     });
     let store = engine.existing()?;
     let all_granted = granted(engine, store.as_ref())?;
-    let read = |place: &&crate::config::Place| place.found && place.layer != Layer::BuiltIn;
+    let read = |place: &&crate::config::LayerFiles| place.found && place.layer != Layer::BuiltIn;
     let files: Vec<&std::path::Path> =
         engine.config().places.iter().filter(read).map(|place| place.file.as_path()).collect();
     let changed = |file: &&std::path::Path| Timestamp::try_from(file.metadata().ok()?.modified().ok()?).ok();

@@ -97,7 +97,7 @@ fn api() -> Origin {
 
 /// What became of it.
 #[derive(Debug, Serialize)]
-struct Answer<'a> {
+struct SubmitReply<'a> {
     /// `allow` or `deny`.
     status: &'static str,
     /// What settled it: the basis of an allow, the kind of a denial.
@@ -335,7 +335,7 @@ impl Case<'_> {
         let command = invocation.display();
         let verdict = Verdict::new(&command, invocation.origin, engine.policy(), judgment, decision);
         let digest = self.digest().to_string();
-        let told = Answer { status, settled_by, by, reason, digest, row, verdict };
+        let told = SubmitReply { status, settled_by, by, reason, digest, row, verdict };
         let text = serde_json::to_string(&told).map_err(io::Error::from)? + "\n";
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush())?;

@@ -63,24 +63,25 @@ impl Said {
 pub fn newest(engine: &Engine) -> Option<Said> {
     let argv = &engine.policy().update_command;
     argv.first()?;
-    let folder = engine.paths().ok()?.folder().to_owned();
+    let directory = engine.paths().ok()?.directory().to_owned();
     let now = Timestamp::now().as_second();
-    let kept = std::fs::read(folder.join(FILE)).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    let kept = std::fs::read(directory.join(FILE)).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
     // One from the future is of a clock that was wrong.
     if let Some(kept) = kept.filter(|kept| (now - A_DAY..=now).contains(&kept.asked) && kept.command == *argv) {
         return Some(kept.said);
     }
     let said = asked(engine, argv);
-    keep(&folder, &Kept { asked: now, command: argv.clone(), said: said.clone() });
+    keep(&directory, &Kept { asked: now, command: argv.clone(), said: said.clone() });
     Some(said)
 }
 
 /// What cannot be kept is asked again.
-fn keep(folder: &Path, kept: &Kept) {
+fn keep(directory: &Path, kept: &Kept) {
     let Ok(text) = serde_json::to_vec(kept) else { return };
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    let draft = folder.join(format!("{FILE}.new"));
-    let _ = made.and_then(|()| std::fs::write(&draft, text)).and_then(|()| std::fs::rename(&draft, folder.join(FILE)));
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    let draft = directory.join(format!("{FILE}.new"));
+    let _ =
+        made.and_then(|()| std::fs::write(&draft, text)).and_then(|()| std::fs::rename(&draft, directory.join(FILE)));
 }
 
 fn asked(engine: &Engine, argv: &[String]) -> Said {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::failure::Failure;
 use super::{approvals, engine, exit};
 use crate::prompt::wakeup::{Heard, Wakeup};
-use crate::store::queue::State;
+use crate::store::queue::RequestState;
 use crate::ui::pending::approvals;
 use crate::ui::visible;
 
@@ -50,17 +50,17 @@ pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
         let words = now.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
         let over = begun.elapsed() >= time;
         let (text, code) = match now.state {
-            State::Approved => (format!("approved by {by}{words}; run the same command again"), exit::ALLOW),
-            State::Used => (format!("approved by {by}{words}, and used"), exit::ALLOW),
-            State::Denied => (format!("denied by {by}{words}"), exit::REFUSED),
-            State::Void => (format!("void{words}"), exit::REFUSED),
-            State::Lapsed => ("not answered or not used in time".to_owned(), exit::REFUSED),
-            State::Late if over || args.timeout.is_none() => ("not answered in time".to_owned(), exit::QUEUED),
-            State::Waiting if over => {
+            RequestState::Approved => (format!("approved by {by}{words}; run the same command again"), exit::ALLOW),
+            RequestState::Used => (format!("approved by {by}{words}, and used"), exit::ALLOW),
+            RequestState::Denied => (format!("denied by {by}{words}"), exit::REFUSED),
+            RequestState::Void => (format!("void{words}"), exit::REFUSED),
+            RequestState::Lapsed => ("not answered or not used in time".to_owned(), exit::REFUSED),
+            RequestState::Late if over || args.timeout.is_none() => ("not answered in time".to_owned(), exit::QUEUED),
+            RequestState::Waiting if over => {
                 let so_far = approvals(now.approvals, &now.approved_by).filter(|_| !now.approved_by.is_empty());
                 (so_far.unwrap_or_else(|| "not answered yet".to_owned()), exit::QUEUED)
             }
-            State::Waiting | State::Late => {
+            RequestState::Waiting | RequestState::Late => {
                 let listening = match &mut wakeup {
                     Some(listening) => listening,
                     None => {

@@ -5,15 +5,15 @@ use jiff::tz::TimeZone;
 use toml::de::{DeTable, DeValue};
 
 use super::errors::ConfigProblem;
-use super::keys::{Field, Key, Kind, nearest};
-use super::schema::{Document, Spot, folder};
+use super::keys::{ConfigType, Field, Key, nearest};
+use super::schema::{Document, Spot, directory};
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
 use crate::judge::policy::Support;
 
 /// Reads the tables under `key`; what is wrong with one leaves that one out and is reported.
 pub(super) fn read_tables(document: &mut Document, key: Key, value: &Spot<'_>, problems: &mut Vec<ConfigProblem>) {
     let row = key.entry();
-    let Kind::Tables(fields) = row.kind else { return };
+    let ConfigType::Tables(fields) = row.kind else { return };
     let DeValue::Array(array) = value.get_ref() else {
         problems.push(document.wrong(row.name, &row.expected(), value));
         return;
@@ -23,7 +23,7 @@ pub(super) fn read_tables(document: &mut Document, key: Key, value: &Spot<'_>, p
             problems.push(document.wrong(row.name, &row.expected(), item));
             continue;
         };
-        let reader = Reader { document, name: row.name, fields, line: document.line(item.span().start), table };
+        let reader = GrantReader { document, name: row.name, fields, line: document.line(item.span().start), table };
         let result = reader.only_known().and_then(|()| match key {
             Key::Support => reader.support().map(Read::Support),
             _ => reader.grant().map(Read::Grant),
@@ -48,7 +48,7 @@ enum Read {
 type Result<T> = std::result::Result<T, Box<ConfigProblem>>;
 
 /// One table and where it stands.
-struct Reader<'a> {
+struct GrantReader<'a> {
     document: &'a Document,
     name: &'static str,
     fields: &'static [Field],
@@ -56,7 +56,7 @@ struct Reader<'a> {
     table: &'a DeTable<'a>,
 }
 
-impl Reader<'_> {
+impl GrantReader<'_> {
     fn only_known(&self) -> Result<()> {
         for name in self.table.keys() {
             if self.fields.iter().any(|field| field.name == *name.get_ref()) {
@@ -153,11 +153,11 @@ impl Reader<'_> {
         match self.text("where")? {
             "anywhere" => Ok(Place::Anywhere),
             // A grant of the machine's file holds for all accounts, so that `~/` would mean another directory for each.
-            path => match folder(path, None) {
+            path => match directory(path, None) {
                 Ok(path) if path.contains('*') => {
                     Err(self.refuse("where", self.field("where")?, "one directory, without `*`"))
                 }
-                Ok(path) => Ok(Place::Folder { path }),
+                Ok(path) => Ok(Place::Directory { path }),
                 Err(why) => Err(self.refuse("where", self.field("where")?, format!("\"{path}\": {why}"))),
             },
         }
@@ -202,7 +202,7 @@ fn words(what: &What, place: &Place, until: &Spot<'_>) -> String {
         What::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
     };
     let place = match place {
-        Place::Folder { path } => format!("in {path} and below"),
+        Place::Directory { path } => format!("in {path} and below"),
         Place::Anywhere => "anywhere".to_owned(),
     };
     match until.get_ref() {

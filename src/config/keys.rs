@@ -71,7 +71,7 @@ pub enum Key {
 
 /// What a value must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ConfigType {
     /// One of these, from the laxest to the strictest.
     Word(&'static [&'static str]),
     /// A weight or threshold: hundredths, both ends included.
@@ -98,7 +98,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A glob over absolute directories; `~/` is the account's home.
-    Folder,
+    Directory,
     /// A glob over branch names.
     Branch,
     Word,
@@ -126,11 +126,11 @@ pub enum Stricter {
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct KeyRow {
     pub key: Key,
     /// With its table: `thresholds.agent`.
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ConfigType,
     pub stricter: Stricter,
     /// What it does.
     pub what: &'static str,
@@ -145,11 +145,11 @@ pub const MAX_THRESHOLD: i32 = 500;
 /// Up to here a threshold is free.
 pub const FREE_THRESHOLD: i32 = 300;
 
-const THRESHOLD: Kind = Kind::Weight(0, MAX_THRESHOLD);
+const THRESHOLD: ConfigType = ConfigType::Weight(0, MAX_THRESHOLD);
 /// A circumstance never lowers a score, save the one that docs/risk.md names.
-const WEIGHT: Kind = Kind::Weight(0, 400);
-const APPROVERS: Kind = Kind::Whole(1, MAX_APPROVALS as u32, "approvers");
-const SECONDS: Kind = Kind::Whole(1, 3600, "seconds");
+const WEIGHT: ConfigType = ConfigType::Weight(0, 400);
+const APPROVERS: ConfigType = ConfigType::Whole(1, MAX_APPROVALS as u32, "approvers");
+const SECONDS: ConfigType = ConfigType::Whole(1, 3600, "seconds");
 
 const SUPPORT_FIELDS: &[Field] = &[
     Field { name: "argv", kind: "list of strings", what: "The exact arguments, program first." },
@@ -265,18 +265,18 @@ const REVIEWER_FIELDS: &[Field] = &[
 
 use Stricter::{Higher, Lower};
 
-const fn row(key: Key, name: &'static str, kind: Kind, stricter: Stricter, what: &'static str) -> Entry {
-    Entry { key, name, kind, stricter, what }
+const fn row(key: Key, name: &'static str, kind: ConfigType, stricter: Stricter, what: &'static str) -> KeyRow {
+    KeyRow { key, name, kind, stricter, what }
 }
 
 /// The table, in the order of [`Key`].
 #[rustfmt::skip]
-pub const KEYS: &[Entry] = &[
-    row(Key::Mode, "mode", Kind::Word(MODES), Higher,
+pub const KEYS: &[KeyRow] = &[
+    row(Key::Mode, "mode", ConfigType::Word(MODES), Higher,
         "Who decides: manual asks people; smart asks the reviewer first, which may decide some tier 2 commands \
          (guard-reviewer(7)); off runs everything up to tier 3 without asking, but keeps tier 4, deny rules and the \
          record."),
-    row(Key::Preset, "preset", Kind::Word(PRESETS), Higher,
+    row(Key::Preset, "preset", ConfigType::Word(PRESETS), Higher,
         "Sets thresholds, weights, timeouts, prompts_per_hour and breaker_after; keys that are also set override it."),
     row(Key::ThresholdCli, "thresholds.cli", THRESHOLD, Lower,
         "The score from which guard asks about commands from a person's own terminal. Values above 3.0 need yolo."),
@@ -300,7 +300,7 @@ pub const KEYS: &[Entry] = &[
         "Added on a protected branch."),
     row(Key::WeightDisguise, "weights.disguise", WEIGHT, Higher,
         "Added when a command is obfuscated."),
-    row(Key::WeightTrustedFolder, "weights.trusted_folder", Kind::Weight(-100, 0), Higher,
+    row(Key::WeightTrustedFolder, "weights.trusted_folder", ConfigType::Weight(-100, 0), Higher,
         "Added in a trusted directory, at tier 2 and below; at most 0."),
     row(Key::WeightSecretsRead, "weights.secrets_read", WEIGHT, Higher,
         "Added once credentials were read in the session."),
@@ -322,15 +322,15 @@ pub const KEYS: &[Entry] = &[
         "Time to type the first key at tier 4."),
     row(Key::TimeoutCriticalFinish, "timeouts.critical_finish", SECONDS, Lower,
         "Time to finish typing the word after that."),
-    row(Key::PromptsPerHour, "prompts_per_hour", Kind::Whole(0, 1000, "prompts"), Lower,
+    row(Key::PromptsPerHour, "prompts_per_hour", ConfigType::Whole(0, 1000, "prompts"), Lower,
         "Prompts per hour for agents and the HTTP interface; further commands that need an answer are refused."),
-    row(Key::BreakerAfter, "breaker_after", Kind::Whole(1, 100, "denials"), Lower,
+    row(Key::BreakerAfter, "breaker_after", ConfigType::Whole(1, 100, "denials"), Lower,
         "Denials in a row after which a session is stopped until a person resumes it."),
-    row(Key::QueueWait, "queue.wait", Kind::Whole(0, 86400, "seconds"), Lower,
+    row(Key::QueueWait, "queue.wait", ConfigType::Whole(0, 86400, "seconds"), Lower,
         "How long a request waits in the queue if no person is at its terminal. 0 refuses it at once."),
-    row(Key::QueuePending, "queue.pending", Kind::Whole(0, 1000, "commands"), Lower,
+    row(Key::QueuePending, "queue.pending", ConfigType::Whole(0, 1000, "commands"), Lower,
         "How many requests of one session may wait at the same time; further ones are refused."),
-    row(Key::QueueNotify, "queue.notify", Kind::Argv, Lower,
+    row(Key::QueueNotify, "queue.notify", ConfigType::Argv, Lower,
         "A program, and its arguments, that is started for each new waiting request, without waiting for it. It gets \
          on standard input the JSON object of guard pending --json, redacted; {summary} in an argument is replaced by \
          one line. It is searched in the system's directories, or given by its path, and killed after 10 s. No shell \
@@ -342,50 +342,50 @@ pub const KEYS: &[Entry] = &[
         "The number of signatures for tier 3."),
     row(Key::ApprovalsCritical, "approvals.tier_4", APPROVERS, Higher,
         "The number of signatures for tier 4."),
-    row(Key::TrustedFolders, "trusted_folders", Kind::List(Item::Folder), Lower,
+    row(Key::TrustedFolders, "trusted_folders", ConfigType::List(Item::Directory), Lower,
         "Directories (globs) where commands of tier 2 and below score lower."),
-    row(Key::ProtectedBranches, "protected_branches", Kind::List(Item::Branch), Higher,
+    row(Key::ProtectedBranches, "protected_branches", ConfigType::List(Item::Branch), Higher,
         "Branches (globs) on which commands score higher."),
-    row(Key::Production, "production", Kind::List(Item::Word), Higher,
+    row(Key::Production, "production", ConfigType::List(Item::Word), Higher,
         "Words that name production in a context, profile, variable or host."),
-    row(Key::KnownHosts, "known_hosts", Kind::List(Item::Host), Lower,
+    row(Key::KnownHosts, "known_hosts", ConfigType::List(Item::Host), Lower,
         "Known hosts in addition to those of the patterns; `*.` matches all subdomains."),
-    row(Key::DisabledRules, "disabled_rules", Kind::List(Item::Rule), Lower,
+    row(Key::DisabledRules, "disabled_rules", ConfigType::List(Item::Rule), Lower,
         "The ids of disabled rules. Rules of tier 4 and rules that need several approvers cannot be disabled."),
-    row(Key::Record, "record", Kind::Word(RECORDS), Higher,
+    row(Key::Record, "record", ConfigType::Word(RECORDS), Higher,
         "What is recorded: all, or flagged (commands with a finding, or that did not run)."),
-    row(Key::RetentionDays, "retention_days", Kind::Whole(1, 36500, "days"), Higher,
+    row(Key::RetentionDays, "retention_days", ConfigType::Whole(1, 36500, "days"), Higher,
         "How long the record keeps rows. Older ones are deleted after a command that was asked about or refused, and \
          by guard log prune."),
-    row(Key::RetentionMib, "retention_mib", Kind::Whole(1, 1 << 20, "MiB"), Higher,
+    row(Key::RetentionMib, "retention_mib", ConfigType::Whole(1, 1 << 20, "MiB"), Higher,
         "The size from which the oldest rows of the record are deleted, in the same way; rows of the last seven days \
          are always kept."),
-    row(Key::Yolo, "yolo", Kind::Flag, Lower,
+    row(Key::Yolo, "yolo", ConfigType::Flag, Lower,
         "Allows thresholds above 3.0. Guard still asks about tier 3 and 4."),
-    row(Key::HookGrant, "hook.grant", Kind::Flag, Lower,
+    row(Key::HookGrant, "hook.grant", ConfigType::Flag, Lower,
         "Tell the agent that an allowed command is approved, so that the agent does not ask again itself."),
     row(Key::HookDeadline, "hook.deadline", SECONDS, Lower,
         "Guard hook answers no after this time at the latest; earlier if the agent's timeout is shorter."),
-    row(Key::ExportTo, "export.to", Kind::List(Item::Destination), Higher,
+    row(Key::ExportTo, "export.to", ConfigType::List(Item::Destination), Higher,
         "Collectors to which each row of the record is sent, in user or machine files. guard export --status shows \
          what was sent to each; collectors that do not take datagrams are served by guard export --deliver."),
-    row(Key::UpdateCommand, "update.command", Kind::Argv, Lower,
+    row(Key::UpdateCommand, "update.command", ConfigType::Argv, Lower,
         "A program, and its arguments, that prints the newest version of guard: [\"cat\", \"/srv/guard/newest\"], or \
          one of your own. guard status and guard doctor run it, at most once a day and for 5 s, and report a newer \
          version. It is searched in the system's directories, or given by its path. None by default: guard itself \
          never checks. In user or machine files."),
-    row(Key::Support, "support", Kind::Tables(SUPPORT_FIELDS), Lower,
+    row(Key::Support, "support", ConfigType::Tables(SUPPORT_FIELDS), Lower,
         "Commands that always run, such as showing a crisis line; at most tier 2, in user or machine files."),
-    row(Key::Grant, "grant", Kind::Tables(GRANT_FIELDS), Lower,
+    row(Key::Grant, "grant", ConfigType::Tables(GRANT_FIELDS), Lower,
         "Grants, for example for CI, in user or machine files; never for tier 4."),
-    row(Key::Service, "service", Kind::Table(SERVICE_FIELDS), Higher,
+    row(Key::Service, "service", ConfigType::Table(SERVICE_FIELDS), Higher,
         "In the machine's file: guard serve --system keeps the record and the queue under a separate account."),
-    row(Key::Reviewer, "reviewer", Kind::Table(REVIEWER_FIELDS), Lower,
+    row(Key::Reviewer, "reviewer", ConfigType::Table(REVIEWER_FIELDS), Lower,
         "In user or machine files: the model that gives an opinion when mode is smart. The table of a later file \
          replaces that of an earlier one."),
-    row(Key::Locked, "locked", Kind::Names, Higher,
+    row(Key::Locked, "locked", ConfigType::Names, Higher,
         "In the machine's file: keys or tables (`\"*\"` for all) that other files can only tighten."),
-    row(Key::Patterns, "patterns", Kind::LockOnly, Higher,
+    row(Key::Patterns, "patterns", ConfigType::LockOnly, Higher,
         "In `locked`: the pattern files of users can only tighten the policy."),
 ];
 
@@ -395,7 +395,7 @@ pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook", "queu
 impl Key {
     /// The row of this key.
     #[must_use]
-    pub fn entry(self) -> &'static Entry {
+    pub fn entry(self) -> &'static KeyRow {
         // A test holds the table to the order of the enum, so the index always exists.
         &KEYS[self as usize]
     }
@@ -410,11 +410,11 @@ impl Key {
     /// The key of this full name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        KEYS.iter().find(|entry| entry.name == name && entry.kind != Kind::LockOnly).map(|entry| entry.key)
+        KEYS.iter().find(|entry| entry.name == name && entry.kind != ConfigType::LockOnly).map(|entry| entry.key)
     }
 }
 
-impl Entry {
+impl KeyRow {
     /// Whether `new` is laxer than `old`.
     #[must_use]
     pub const fn loosens(&self, old: i64, new: i64) -> bool {
@@ -434,22 +434,22 @@ impl Entry {
     #[must_use]
     pub fn expected(&self) -> String {
         match self.kind {
-            Kind::Word(words) => {
+            ConfigType::Word(words) => {
                 let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 match quoted.split_last() {
                     Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
                     _ => quoted.concat(),
                 }
             }
-            Kind::Weight(low, high) => format!("a number from {} to {}", Weight(low), Weight(high)),
-            Kind::Whole(low, high, unit) => format!("a whole number of {unit} from {low} to {high}"),
-            Kind::Flag => "true or false".to_owned(),
-            Kind::List(item) => format!("a list of {}", item.plural()),
-            Kind::Tables(_) => format!("tables headed [[{}]]", self.name),
-            Kind::Argv => "a list of strings, a program first".to_owned(),
-            Kind::Table(_) => format!("a table headed [{}]", self.name),
-            Kind::Names => "a list of names of keys".to_owned(),
-            Kind::LockOnly => "no value: it is only valid in `locked`".to_owned(),
+            ConfigType::Weight(low, high) => format!("a number from {} to {}", Weight(low), Weight(high)),
+            ConfigType::Whole(low, high, unit) => format!("a whole number of {unit} from {low} to {high}"),
+            ConfigType::Flag => "true or false".to_owned(),
+            ConfigType::List(item) => format!("a list of {}", item.plural()),
+            ConfigType::Tables(_) => format!("tables headed [[{}]]", self.name),
+            ConfigType::Argv => "a list of strings, a program first".to_owned(),
+            ConfigType::Table(_) => format!("a table headed [{}]", self.name),
+            ConfigType::Names => "a list of names of keys".to_owned(),
+            ConfigType::LockOnly => "no value: it is only valid in `locked`".to_owned(),
         }
     }
 
@@ -457,22 +457,22 @@ impl Entry {
     #[must_use]
     pub fn show(&self, value: i64) -> String {
         match self.kind {
-            Kind::Word(words) => {
+            ConfigType::Word(words) => {
                 usize::try_from(value).ok().and_then(|at| words.get(at)).copied().unwrap_or_default().to_owned()
             }
-            Kind::Weight(..) => Weight(i32::try_from(value).unwrap_or(i32::MAX)).to_string(),
-            Kind::Flag => (value != 0).to_string(),
+            ConfigType::Weight(..) => Weight(i32::try_from(value).unwrap_or(i32::MAX)).to_string(),
+            ConfigType::Flag => (value != 0).to_string(),
             _ => value.to_string(),
         }
     }
 }
 
 impl Item {
-    /// For people: `absolute folders (globs)`.
+    /// For people: `absolute directories (globs)`.
     #[must_use]
     pub const fn plural(self) -> &'static str {
         match self {
-            Self::Folder => "absolute directories (globs; `~/` is the home)",
+            Self::Directory => "absolute directories (globs; `~/` is the home)",
             Self::Branch => "branch names (globs)",
             Self::Word => "words",
             Self::Host => "host names",

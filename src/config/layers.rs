@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use super::defaults::PRESETS;
 use super::errors::{ConfigProblem, visible};
-use super::keys::{FREE_THRESHOLD, KEYS, Key, Kind, Stricter};
-use super::schema::{Document, Entry, Given};
+use super::keys::{ConfigType, FREE_THRESHOLD, KEYS, Key, Stricter};
+use super::schema::{Document, Given, SetKey};
 use super::values::{place, preset};
 use crate::judge::policy::{Policy, Preset};
 use crate::judge::sort::sort_by_key;
@@ -137,7 +137,7 @@ impl Joined {
         let bound =
             |joined: &Self, key: Key| !document.layer.may_loosen() || joined.is_locked(key) || key.only_tightens();
         // The preset first, so that keys beside it win; yolo before the thresholds that need it.
-        let order = |entry: &&Entry| match entry.key {
+        let order = |entry: &&SetKey| match entry.key {
             Key::Preset => 0,
             Key::Yolo => 1,
             _ => 2,
@@ -151,7 +151,7 @@ impl Joined {
                     self.apply_preset(document, entry, *value, bound, problems);
                 }
                 Given::Number(value) => self.apply_number(document, entry, *value, bound, problems),
-                Given::List(words) if entry.key.entry().kind == Kind::Argv => {
+                Given::List(words) if entry.key.entry().kind == ConfigType::Argv => {
                     self.apply_argv(document, entry, words, bound, problems);
                 }
                 Given::List(words) => self.apply_list(document, entry, words, bound, problems),
@@ -178,7 +178,7 @@ impl Joined {
     fn apply_number(
         &mut self,
         document: &Document,
-        entry: &Entry,
+        entry: &SetKey,
         value: i64,
         bound: bool,
         problems: &mut Vec<ConfigProblem>,
@@ -215,7 +215,7 @@ impl Joined {
     fn apply_preset(
         &mut self,
         document: &Document,
-        entry: &Entry,
+        entry: &SetKey,
         place: i64,
         bound: bool,
         problems: &mut Vec<ConfigProblem>,
@@ -242,7 +242,7 @@ impl Joined {
     fn apply_argv(
         &mut self,
         document: &Document,
-        entry: &Entry,
+        entry: &SetKey,
         words: &[(String, u32)],
         bound: bool,
         problems: &mut Vec<ConfigProblem>,
@@ -265,7 +265,7 @@ impl Joined {
     fn apply_list(
         &mut self,
         document: &Document,
-        entry: &Entry,
+        entry: &SetKey,
         words: &[(String, u32)],
         bound: bool,
         problems: &mut Vec<ConfigProblem>,
@@ -321,7 +321,7 @@ impl Joined {
         }
     }
 
-    fn loosening(&self, document: &Document, entry: &Entry, new: &str, now: &str) -> ConfigProblem {
+    fn loosening(&self, document: &Document, entry: &SetKey, new: &str, now: &str) -> ConfigProblem {
         let why = self.why_bound(document, entry.key);
         let row = entry.key.entry();
         document
@@ -377,7 +377,7 @@ pub fn locks(name: &str) -> Vec<Key> {
     let preset_too = |key: Key| name == "preset" && PRESETS.iter().any(|(set, _)| *set == key);
     let in_table = |full: &str| full.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
     KEYS.iter()
-        .filter(|row| row.kind != Kind::Names)
+        .filter(|row| row.kind != ConfigType::Names)
         .filter(|row| name == "*" || row.name == name || in_table(row.name) || preset_too(row.key))
         .map(|row| row.key)
         .collect()

@@ -1,6 +1,6 @@
 //! The section of the manual page that describes the configuration, made from the table of keys.
 
-use super::keys::{KEYS, Key, Kind};
+use super::keys::{ConfigType, KEYS, Key};
 use super::layers::locks;
 use crate::judge::policy::Policy;
 
@@ -18,7 +18,7 @@ any file has an error, no flagged command runs without asking until it is fixed:
 pub fn section() -> String {
     let mut roff = format!(".SH CONFIGURATION\n{}\n", escape(LAYERS));
     let policy = Policy::default();
-    for row in KEYS.iter().filter(|row| row.kind != Kind::LockOnly) {
+    for row in KEYS.iter().filter(|row| row.kind != ConfigType::LockOnly) {
         let default = match (row.key.get(&policy), row.key.list(&policy)) {
             (Some(value), _) => format!("; default {}", row.show(value)),
             (None, Some(list)) if !list.is_empty() => format!("; default {}", list.join(", ")),
@@ -30,7 +30,7 @@ pub fn section() -> String {
         let mut letters = expected.chars();
         let first = letters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
         roff.push_str(&format!("{}\n", escape(&format!("{first}{}{default}.", letters.as_str()))));
-        if let Kind::Tables(fields) | Kind::Table(fields) = row.kind {
+        if let ConfigType::Tables(fields) | ConfigType::Table(fields) = row.kind {
             for field in fields {
                 roff.push_str(&format!(".br\n\\fI{}\\fR: {}\n", field.name, escape(field.what)));
             }
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn the_manual_names_every_key_with_its_default() {
         let section = section();
-        for row in KEYS.iter().filter(|row| row.kind != Kind::LockOnly) {
+        for row in KEYS.iter().filter(|row| row.kind != ConfigType::LockOnly) {
             assert!(section.contains(&format!("\\fB{}\\fR", row.name.replace('-', "\\-"))), "{}", row.name);
         }
         assert!(section.contains("A number from 0.0 to 5.0; default 2.0."));

@@ -30,7 +30,7 @@ pub struct Reviewer {
     pub cache: u32,
     /// A file with a text that is added to what the model is told.
     pub policy: Option<PathBuf>,
-    /// Globs below the working folder: files of which it is told what they hold, where a command names them.
+    /// Globs below the working directory: files of which it is told what they hold, where a command names them.
     pub contents: Vec<String>,
     /// How much of that, in KiB.
     pub contents_kib: u32,

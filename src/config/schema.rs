@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::destination::Destination;
 use super::errors::ConfigProblem;
 use super::grants;
-use super::keys::{Entry as Row, Item, KEYS, Key, Kind, TABLES, nearest};
+use super::keys::{ConfigType, Item, KEYS, Key, KeyRow as Row, TABLES, nearest};
 use super::layers::{Layer, locks};
 use super::reviewer::{self, Reviewer};
 use super::service::{self, Service};
@@ -24,7 +24,7 @@ use crate::judge::policy::Support;
 pub struct Document {
     pub layer: Layer,
     pub file: Arc<Path>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SetKey>,
     pub support: Vec<Support>,
     pub grants: Vec<Grant>,
     /// Who keeps the record, in the machine's file.
@@ -39,7 +39,7 @@ pub struct Document {
 
 /// One key that is set.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct SetKey {
     pub key: Key,
     pub given: Given,
     /// Counted from 1.
@@ -154,30 +154,30 @@ impl Document {
         };
         let row = key.entry();
         match row.kind {
-            Kind::Word(_) | Kind::Weight(..) | Kind::Whole(..) | Kind::Flag => {
+            ConfigType::Word(_) | ConfigType::Weight(..) | ConfigType::Whole(..) | ConfigType::Flag => {
                 match number(row.kind, value.get_ref()) {
-                    Some(number) => self.entries.push(Entry { key, given: Given::Number(number), line }),
+                    Some(number) => self.entries.push(SetKey { key, given: Given::Number(number), line }),
                     None => {
                         problems.push(self.wrong(name, &row.expected(), value));
                         self.take_several(key, line);
                     }
                 }
             }
-            Kind::List(item) => {
+            ConfigType::List(item) => {
                 let words = self.words(row, value, |word| well_formed(item, word, home), problems);
-                self.entries.push(Entry { key, given: Given::List(words), line });
+                self.entries.push(SetKey { key, given: Given::List(words), line });
             }
-            Kind::Names => self.take_locks(row, line, value, problems),
-            Kind::Tables(_) | Kind::Argv if self.layer == Layer::Redirected => {
+            ConfigType::Names => self.take_locks(row, line, value, problems),
+            ConfigType::Tables(_) | ConfigType::Argv if self.layer == Layer::Redirected => {
                 let message = "ignored: HOME or XDG_CONFIG_HOME does not point to the account's own configuration";
                 warnings.push(self.problem(line, name, message));
             }
-            Kind::Tables(_) | Kind::Argv if !self.layer.may_loosen() => {
+            ConfigType::Tables(_) | ConfigType::Argv if !self.layer.may_loosen() => {
                 let problem =
                     self.problem(line, name, format!("a {} file can only tighten the policy", self.layer.name()));
                 problems.push(problem.with_remedy("move it to the user's or the machine's file"));
             }
-            Kind::Argv => {
+            ConfigType::Argv => {
                 let words = self.words(row, value, argument, problems);
                 match words.first() {
                     Some((program, line)) if !is_program(program) => problems.push(self.problem(
@@ -185,14 +185,14 @@ impl Document {
                         name,
                         format!("\"{program}\": expected a program name, or a path that begins with `/` or `~/`"),
                     )),
-                    _ => self.entries.push(Entry { key, given: Given::List(words), line }),
+                    _ => self.entries.push(SetKey { key, given: Given::List(words), line }),
                 }
             }
-            Kind::Tables(_) => grants::read_tables(self, key, value, problems),
-            Kind::Table(_) if key == Key::Reviewer => problems.push(self.wrong(name, &row.expected(), value)),
-            Kind::Table(_) => service::read(self, line, value, problems),
+            ConfigType::Tables(_) => grants::read_tables(self, key, value, problems),
+            ConfigType::Table(_) if key == Key::Reviewer => problems.push(self.wrong(name, &row.expected(), value)),
+            ConfigType::Table(_) => service::read(self, line, value, problems),
             // `from_name` does not return it.
-            Kind::LockOnly => {}
+            ConfigType::LockOnly => {}
         }
     }
 
@@ -200,7 +200,7 @@ impl Document {
     /// one.
     fn take_several(&mut self, key: Key, line: u32) {
         if key.only_tightens() {
-            self.entries.push(Entry { key, given: Given::Number(2), line });
+            self.entries.push(SetKey { key, given: Given::Number(2), line });
         }
     }
 
@@ -263,12 +263,12 @@ impl Document {
 }
 
 /// The place on the line of its key; `None` when it is of another type or out of range.
-fn number(kind: Kind, value: &DeValue<'_>) -> Option<i64> {
+fn number(kind: ConfigType, value: &DeValue<'_>) -> Option<i64> {
     match (kind, value) {
-        (Kind::Word(words), DeValue::String(word)) => {
+        (ConfigType::Word(words), DeValue::String(word)) => {
             words.iter().position(|known| known == word).and_then(|at| i64::try_from(at).ok())
         }
-        (Kind::Weight(low, high), DeValue::Integer(_) | DeValue::Float(_)) => {
+        (ConfigType::Weight(low, high), DeValue::Integer(_) | DeValue::Float(_)) => {
             let value = match value {
                 DeValue::Integer(whole) => {
                     #[expect(clippy::cast_precision_loss, reason = "what is large enough to lose any is out of range")]
@@ -287,10 +287,10 @@ fn number(kind: Kind, value: &DeValue<'_>) -> Option<i64> {
             #[expect(clippy::cast_possible_truncation, reason = "it lies within the range, which is small")]
             Some(hundredths.round() as i64)
         }
-        (Kind::Whole(low, high, _), DeValue::Integer(whole)) => {
+        (ConfigType::Whole(low, high, _), DeValue::Integer(whole)) => {
             integer(whole).filter(|value| (i64::from(low)..=i64::from(high)).contains(value))
         }
-        (Kind::Flag, DeValue::Boolean(flag)) => Some(i64::from(*flag)),
+        (ConfigType::Flag, DeValue::Boolean(flag)) => Some(i64::from(*flag)),
         _ => None,
     }
 }
@@ -309,7 +309,7 @@ fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, St
         return Err("an entry must not begin or end with spaces or contain control characters".to_owned());
     }
     match item {
-        Item::Folder => folder(bare, home).map(|folder| format!("{mark}{folder}")),
+        Item::Directory => directory(bare, home).map(|directory| format!("{mark}{directory}")),
         Item::Host if bare.contains(['/', '@', ' ']) || bare == "*" => {
             Err("expected a host name without scheme, user or path".to_owned())
         }
@@ -329,7 +329,7 @@ fn is_program(word: &str) -> bool {
 }
 
 /// An absolute directory without a slash at its end, `~/` resolved.
-pub(super) fn folder(text: &str, home: Option<&Path>) -> Result<String, String> {
+pub(super) fn directory(text: &str, home: Option<&Path>) -> Result<String, String> {
     let absolute = match (text.strip_prefix("~/").or_else(|| (text == "~").then_some("")), home) {
         (Some(rest), Some(home)) => match home.to_str() {
             Some(home) => format!("{}/{rest}", home.trim_end_matches('/')),

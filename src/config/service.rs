@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 use super::errors::ConfigProblem;
-use super::keys::{Key, Kind, nearest};
+use super::keys::{ConfigType, Key, nearest};
 use super::layers::Layer;
 use super::schema::{Document, Spot};
 
@@ -124,7 +124,7 @@ pub(super) fn read(document: &mut Document, line: u32, value: &Spot<'_>, problem
                 ("gateway_unsigned_tier", _) => wrong(TIERS),
                 (unknown, _) => {
                     let problem = document.problem(document.line(name.span().start), &full, "unknown key");
-                    let fields = if let Kind::Table(fields) = row.kind { fields } else { &[] };
+                    let fields = if let ConfigType::Table(fields) = row.kind { fields } else { &[] };
                     match nearest(unknown, fields.iter().map(|field| field.name)) {
                         Some(near) => problem.with_remedy(format!("did you mean {near}?")),
                         None => {

@@ -69,12 +69,12 @@ impl Account {
     ///
     /// # Errors
     /// There is no home.
-    pub fn config_folder(&self) -> Result<PathBuf, String> {
+    pub fn config_directory(&self) -> Result<PathBuf, String> {
         let roots = self.roots();
         if self.gateway().is_some() {
             return Ok(roots.machine);
         }
-        let account = roots.account().filter(|folder| folder.exists());
+        let account = roots.account().filter(|directory| directory.exists());
         account
             .or_else(|| roots.named.clone())
             .or_else(|| roots.account())
@@ -85,10 +85,10 @@ impl Account {
     ///
     /// # Errors
     /// There is no home, or the gateway of this machine is another account's.
-    pub fn folder(&self) -> Result<PathBuf, String> {
+    pub fn directory(&self) -> Result<PathBuf, String> {
         if self.service.is_none() {
             let paths = Paths::standard(self.home.as_deref()).map_err(|error| error.to_string())?;
-            return Ok(paths.folder().to_owned());
+            return Ok(paths.directory().to_owned());
         }
         self.is_the_gateway()?;
         Ok(STATE.into())
@@ -100,7 +100,7 @@ impl Account {
     /// There is no home, or this account may not speak to the gateway of this machine.
     pub fn socket(&self, config: &Config) -> Result<PathBuf, String> {
         let usual = match &self.service {
-            None => self.folder()?.join("gateway.sock"),
+            None => self.directory()?.join("gateway.sock"),
             Some(_) if self.uid == 0 && self.gateway().is_some() => SOCKET.into(),
             Some(_) => {
                 self.is_the_gateway()?;

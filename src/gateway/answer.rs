@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
-use crate::store::queue::{Outcome, Pending, State};
+use crate::store::queue::{Outcome, Pending, RequestState};
 
 /// Who answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,13 +162,13 @@ pub fn settled(pending: &Pending) -> String {
     let by = pending.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
     let words = pending.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
     let what = match pending.state {
-        State::Waiting => "waiting",
-        State::Late => "not answered in time",
-        State::Approved => "approved",
-        State::Denied => "denied",
-        State::Used => "approved and used",
-        State::Void => "void",
-        State::Lapsed => "expired",
+        RequestState::Waiting => "waiting",
+        RequestState::Late => "not answered in time",
+        RequestState::Approved => "approved",
+        RequestState::Denied => "denied",
+        RequestState::Used => "approved and used",
+        RequestState::Void => "void",
+        RequestState::Lapsed => "expired",
     };
     format!("{what}{by}{words}")
 }
@@ -287,7 +287,7 @@ pub mod tests {
         assert_eq!(one(|one| one.tier = Tier::Critical), ["once"]);
         assert_eq!(one(|one| one.approvals = 2), ["once"]);
         assert_eq!(one(|one| one.decision = true), ["once"]);
-        assert_eq!(one(|one| one.state = State::Late), ["once"]);
+        assert_eq!(one(|one| one.state = RequestState::Late), ["once"]);
         let opinion = |says| Opinion { says, ..Opinion::nothing("m", "r") };
         let reviewed = |says| changed(pending(), |one| (one.may_grant, one.review) = (true, Some(opinion(says))));
         assert_eq!(offers(&reviewed(Says::Deny)), ["once"]);

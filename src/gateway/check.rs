@@ -29,7 +29,7 @@ pub struct CheckArgs {
 
 /// What was found, in the words of `guard doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Found {
+struct CheckResult {
     check: String,
     /// `ok`, `warn` or `fail`.
     status: &'static str,
@@ -37,7 +37,7 @@ struct Found {
     remedy: Option<String>,
 }
 
-impl Found {
+impl CheckResult {
     fn ok(check: &str, says: impl Into<String>) -> Self {
         Self { check: check.to_owned(), status: "ok", says: says.into(), remedy: None }
     }
@@ -57,14 +57,14 @@ impl Found {
 /// Where the configuration lies is not known, or nothing can be printed.
 pub fn run(args: &CheckArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
-    let path = account.config_folder()?.join("gateway.toml");
+    let path = account.config_directory()?.join("gateway.toml");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     if let Err(why) = account.socket(&Config::default()) {
         // Who asks for it by its name is told; whose gateway it is not is not bothered.
         let asked = !args.only.is_empty();
-        let found = Found::warn("gateway", why, "see guard-gateway(8)");
-        let found: Vec<Found> = Some(found).into_iter().filter(|one| asked && args.wants(&one.check)).collect();
+        let found = CheckResult::warn("gateway", why, "see guard-gateway(8)");
+        let found: Vec<CheckResult> = Some(found).into_iter().filter(|one| asked && args.wants(&one.check)).collect();
         println!("{}", serde_json::to_string(&found).map_err(|error| error.to_string())?);
         return Ok(0);
     }
@@ -77,18 +77,18 @@ pub fn run(args: &CheckArgs) -> Result<u8, String> {
     let mut found = Vec::new();
     if let Some(why) = broken {
         let says = format!("the configuration is invalid, so the gateway cannot start: {}", why.trim_end());
-        found.push(Found::fail("gateway", says, "fix it; see guard-gateway(8)"));
+        found.push(CheckResult::fail("gateway", says, "fix it; see guard-gateway(8)"));
     }
     runtime.block_on(async {
         match client::get(&socket, "/v1/status").await {
             Ok(status) => {
                 let listens = format!("the gateway listens at {}; {} waiting", socket.display(), status["waiting"]);
-                found.push(Found::ok("gateway", listens));
+                found.push(CheckResult::ok("gateway", listens));
                 found.extend(with_gateway(args, &config, &socket, &status).await);
             }
             Err(_) if path.exists() => {
                 let says = "the gateway is not running, so channels and the page do not work";
-                found.push(Found::warn(
+                found.push(CheckResult::warn(
                     "gateway",
                     says,
                     "run guard serve, or install a systemd unit: guard serve --unit",
@@ -124,7 +124,7 @@ fn check_of(channel: &str) -> String {
 }
 
 /// What a gateway that runs says of its channels, and its page as it is fetched.
-async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Path, status: &Value) -> Vec<Found> {
+async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Path, status: &Value) -> Vec<CheckResult> {
     let mut found = Vec::new();
     if args.only.is_empty() || args.only.iter().any(|only| only.starts_with("channel")) {
         let names: Vec<&str> = args.channels(config).iter().map(|one| one.name.as_str()).collect();
@@ -139,7 +139,7 @@ async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Pat
                 for name in names.iter().filter(|&&name| tried.iter().all(|one| one.channel != name)) {
                     let says = "the running gateway does not know this channel; it still uses the previous \
                                 configuration";
-                    found.push(Found::fail(&check_of(name), says, "kill -HUP the gateway, or restart it"));
+                    found.push(CheckResult::fail(&check_of(name), says, "kill -HUP the gateway, or restart it"));
                 }
                 found.extend(tried.iter().map(said));
             }
@@ -150,8 +150,8 @@ async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Pat
     if args.wants("page") {
         let ports: Vec<u64> = status["ports"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
         for port in &ports {
-            found.push(match u16::try_from(*port).ok().and_then(crate::ports::warning) {
-                Some(why) => Found::warn("page", why, "listen in gateway.toml"),
+            found.push(match u16::try_from(*port).ok().and_then(crate::blocked_ports::warning) {
+                Some(why) => CheckResult::warn("page", why, "listen in gateway.toml"),
                 None => page(&format!("http://localhost:{port}")).await,
             });
         }
@@ -162,24 +162,24 @@ async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Pat
     found
 }
 
-fn old(says: &str) -> Found {
-    Found::fail("channel", says, "restart it; it may be another version")
+fn old(says: &str) -> CheckResult {
+    CheckResult::fail("channel", says, "restart it; it may be another version")
 }
 
 /// The channels without a gateway.
-async fn alone(args: &CheckArgs, config: &Config) -> Vec<Found> {
+async fn alone(args: &CheckArgs, config: &Config) -> Vec<CheckResult> {
     let accept = config.accept();
     let trials = args.channels(config).into_iter().map(|one| try_out(one, accept, Ear::Nobody));
     futures_util::future::join_all(trials).await.iter().map(said).collect()
 }
 
-fn said(tried: &Tried) -> Found {
+fn said(tried: &Tried) -> CheckResult {
     let check = check_of(&tried.channel);
     let says = format!("{}: {}", tried.kind, guard_ui::ui::visible::text(&tried.says));
     match tried.how {
-        How::Ok => Found::ok(&check, says),
-        How::Later => Found::warn(&check, says, "wait, and try again"),
-        How::Broken => Found::fail(
+        How::Ok => CheckResult::ok(&check, says),
+        How::Later => CheckResult::warn(&check, says, "wait, and try again"),
+        How::Broken => CheckResult::fail(
             &check,
             says,
             format!("fix its section of gateway.toml, then run guard channel test {}", tried.channel),
@@ -197,7 +197,7 @@ const HEADERS: [(&str, &str); 5] = [
 ];
 
 /// Fetches the page and looks at what comes.
-async fn page(url: &str) -> Found {
+async fn page(url: &str) -> CheckResult {
     let remedy = if url.starts_with("http://localhost:") {
         "restart the gateway"
     } else {
@@ -206,9 +206,9 @@ async fn page(url: &str) -> Found {
     match fetched(url).await {
         Ok(()) => {
             let says = format!("{url} shows the page with all its headers, and requires a token");
-            Found::ok("page", says)
+            CheckResult::ok("page", says)
         }
-        Err(why) => Found::fail("page", format!("{url}: {why}"), remedy),
+        Err(why) => CheckResult::fail("page", format!("{url}: {why}"), remedy),
     }
 }
 

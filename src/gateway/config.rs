@@ -420,7 +420,8 @@ pub struct Route {
     /// A part of the session's name.
     pub session: Option<String>,
     /// The directory, and all below it.
-    pub folder: Option<String>,
+    #[serde(rename = "folder")]
+    pub directory: Option<String>,
     /// The rule of the worst finding.
     pub rule: Option<String>,
     /// On these days of the week alone.
@@ -553,8 +554,8 @@ mod tests {
     #[test]
     fn a_secret_that_others_can_read_is_none() {
         use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("token");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("token");
         std::fs::write(&path, "abc\n").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         assert!(Secret::File(path.clone()).read().unwrap_err().contains("chmod 600"));

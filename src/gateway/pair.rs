@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(130);
 /// No gateway runs, or nothing came in time.
 pub fn run(_: &PairArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
-    let config = Config::read(&account.config_folder()?.join("gateway.toml"))?;
+    let config = Config::read(&account.config_directory()?.join("gateway.toml"))?;
     let socket = account.socket(&config)?;
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;

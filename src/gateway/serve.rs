@@ -26,12 +26,12 @@ use crate::callback;
 use crate::config::Config;
 use crate::connections::{self, About, Manners, Places};
 use crate::hub::Hub;
-use crate::name::{hash, secret};
-use crate::names::Names;
+use crate::request_names::Names;
 use crate::routing::Carrier;
+use crate::secrets::{hash, secret};
 use crate::store::Paths;
 use crate::tls::{Presented, TlsListener};
-use crate::{client, ports, push, submission, tls, watching};
+use crate::{blocked_ports, client, push, queue_watch, submission, tls};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
 const SETTLED: Duration = Duration::from_millis(15);
@@ -124,7 +124,7 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
 fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), String> {
     let path = match &args.config {
         Some(path) => path.clone(),
-        None => account.config_folder()?.join("gateway.toml"),
+        None => account.config_directory()?.join("gateway.toml"),
     };
     let mut config = Config::read(&path)?;
     if let Some(address) = args.listen {
@@ -152,11 +152,11 @@ fn take_files() -> usize {
 async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let files = take_files();
     let account = Account::of_this_process();
-    let folder = account.folder()?;
+    let directory = account.directory()?;
     let (path, config) = configured(args, &account)?;
     let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
     let socket = account.socket(&config)?;
-    let (opened, service) = (folder.clone(), account.service.clone());
+    let (opened, service) = (directory.clone(), account.service.clone());
     let room = Room::open(move || match service {
         Some(service) => Remote::open(&service, &opened).map(|remote| Box::new(remote) as Box<dyn Backend>),
         None => Own::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
@@ -198,7 +198,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let manners = |places: &Arc<Places>| Manners { places: places.clone(), patience, ended: ended.clone() };
     for listener in listeners(&config).await? {
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        if let Some(why) = ports::warning(bound.port()) {
+        if let Some(why) = blocked_ports::warning(bound.port()) {
             eprintln!("guard-gateway: warning: {why}");
         }
         let (router, manners, about) = (router(app.clone()), manners(&places), counted(&app));
@@ -227,8 +227,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
 
     let (changed, changes) = mpsc::channel(1);
     match app.account.service.clone() {
-        Some(service) => watching::service(service, changed),
-        None => watching::queue(folder, changed),
+        Some(service) => queue_watch::service(service, changed),
+        None => queue_watch::queue(directory, changed),
     }
     let looking = tokio::spawn(look(app.clone(), changes));
     for one in app.room.at(|backend| backend.base().unfinished()).await?? {

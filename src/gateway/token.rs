@@ -9,8 +9,8 @@ use crate::account::Account;
 use crate::backend::base::Base;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
-use crate::name::{hash, secret};
 use crate::person;
+use crate::secrets::{hash, secret};
 
 /// The arguments of `guard token`.
 #[derive(Debug, Args)]
@@ -29,8 +29,8 @@ enum Verb {
         #[arg(long, value_delimiter = ',', required = true, value_parser = scope)]
         scope: Vec<Scope>,
         /// A directory in which, and below, commands may be submitted; can be repeated (default: every directory)
-        #[arg(long, value_name = "DIR")]
-        folder: Vec<String>,
+        #[arg(long = "folder", value_name = "DIR")]
+        directory: Vec<String>,
         /// The origin of its commands: api, or the messenger whose bot submits them
         #[arg(long, default_value = "api", value_parser = origin)]
         origin: Origin,
@@ -62,9 +62,9 @@ fn scope(word: &str) -> Result<Scope, String> {
 /// # Errors
 /// It cannot be opened.
 pub fn base() -> Result<Base, String> {
-    let folder = Account::of_this_process().folder()?;
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    Base::open(&folder.join("gateway.db"))
+    let directory = Account::of_this_process().directory()?;
+    std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    Base::open(&directory.join("gateway.db"))
 }
 
 /// Makes, lists or revokes.
@@ -79,7 +79,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
     }
     let base = base()?;
     match &args.verb {
-        Verb::Add { name, scope, folder, origin, max_tier } => {
+        Verb::Add { name, scope, directory, origin, max_tier } => {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
                 return Err(format!("invalid token name {name:?}: use at most 64 letters, digits and dashes"));
@@ -87,8 +87,8 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
             if name.starts_with("uid-") || name == "page" {
                 return Err(format!("the name {name} is reserved; choose another name"));
             }
-            if let Some(folder) = folder.iter().find(|folder| !folder.starts_with('/')) {
-                return Err(format!("{folder}: expected an absolute path"));
+            if let Some(directory) = directory.iter().find(|directory| !directory.starts_with('/')) {
+                return Err(format!("{directory}: expected an absolute path"));
             }
             if scope.contains(&Scope::Submit) && Account::of_this_process().gateway().is_some() {
                 return Err("the gateway of a machine does not accept commands; use --scope read,decide".to_owned());
@@ -97,7 +97,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
             base.add_token(&Token {
                 name: name.clone(),
                 scopes: scope.clone(),
-                folders: folder.clone(),
+                directories: directory.clone(),
                 max_tier: *max_tier,
                 origin: *origin,
                 created: Timestamp::now(),
@@ -118,9 +118,12 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
             for token in tokens {
                 let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
                 let used = token.used.map_or("never used".to_owned(), |at| format!("used {}", at.strftime("%F %R")));
-                let folders =
-                    if token.folders.is_empty() { String::new() } else { format!("  {}", token.folders.join(" ")) };
-                println!("{:<16} {:<20} {used}{folders}", token.name, scopes.join(","));
+                let directories = if token.directories.is_empty() {
+                    String::new()
+                } else {
+                    format!("  {}", token.directories.join(" "))
+                };
+                println!("{:<16} {:<20} {used}{directories}", token.name, scopes.join(","));
             }
         }
         Verb::Remove { name } => {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::afar::FromGateway;
+use super::gateway::FromGateway;
 use super::line::Lines;
 use super::message::{Ask, Reply, Said, VERSION};
 use super::socket::{credentials, reach};

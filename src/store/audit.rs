@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::chain::{Head, Layout, Link, link};
-use super::key::Key;
+use super::key::DigestKey;
 use super::prune::{self, Pruned};
 
 /// Something in the record that is not as it was written.
@@ -103,7 +103,7 @@ impl Audit {
 }
 
 /// Reads the chain through, from the first row to the last.
-pub(super) fn read_through(connection: &Connection, key: Option<&Key>) -> rusqlite::Result<Audit> {
+pub(super) fn read_through(connection: &Connection, key: Option<&DigestKey>) -> rusqlite::Result<Audit> {
     // One view of the record for all questions, or rows that are pruned meanwhile would seem to be missing.
     let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     let mut audit = Audit::default();
@@ -212,7 +212,7 @@ pub(super) fn next_readable(connection: &Connection, from: i64) -> rusqlite::Res
 /// What the first row continues, and what is wrong with the rows that tell of pruning.
 fn beginning(
     connection: &Connection,
-    key: Option<&Key>,
+    key: Option<&DigestKey>,
     audit: &mut Audit,
 ) -> rusqlite::Result<(Head, BTreeMap<i64, Fault>)> {
     let first = prune::first_row(connection)?.unwrap_or(1);
@@ -314,7 +314,7 @@ mod tests {
             "PRAGMA writable_schema = 1; UPDATE sqlite_schema
              SET sql = replace(sql, 'mark IS NOT NULL', 'mark IS NULL') WHERE name = 'marked'",
         );
-        let fresh = Store::open(&Paths::new(sample.folder.path())).unwrap();
+        let fresh = Store::open(&Paths::new(sample.directory.path())).unwrap();
         assert!(matches!(fresh.verify().unwrap().faults[..], [Fault::File { .. }, ..]));
     }
 

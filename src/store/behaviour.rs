@@ -12,7 +12,7 @@ use super::Store;
 use super::chain;
 use super::decisions::{CANARY, FindingEntry, IntentRow, Settled, findings, is_trial};
 use super::error::StoreError;
-use super::key::Key;
+use super::key::DigestKey;
 use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Note;
@@ -97,7 +97,7 @@ impl Store {
         if known.is_some() && *self.whole.borrow() == known {
             return Ok(None);
         }
-        let key = Key::read(&self.paths.key());
+        let key = DigestKey::read(&self.paths.key());
         let (edited, looked_at) = self.persist(|connection| {
             // One view of the record, or rows that are pruned meanwhile would seem to be missing.
             let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
@@ -143,7 +143,7 @@ impl Store {
 }
 
 /// What seals that a person let a session go on.
-pub(super) fn resumption(key: &Key, root: &str, at: i64) -> [u8; 32] {
+pub(super) fn resumption(key: &DigestKey, root: &str, at: i64) -> [u8; 32] {
     key.seal("resume", format!("{at} {root}").as_bytes())
 }
 

@@ -32,7 +32,7 @@ pub enum StoreError {
     /// It is no plain file: a directory, a link, a device.
     NotAFile { path: PathBuf },
     /// Something else stands where a directory should be.
-    NotAFolder { path: PathBuf },
+    NotADirectory { path: PathBuf },
     /// No space is left, or a quota is used up.
     Full { path: PathBuf },
     /// The process may not write so large a file (`ulimit -f`).
@@ -84,7 +84,7 @@ impl fmt::Display for StoreError {
                 write!(f, "permission denied for {}; correct its permissions (chmod u+rwX)", path.display())
             }
             Self::NotAFile { path } => write!(f, "{} is not a regular file; move it away", path.display()),
-            Self::NotAFolder { path } => write!(f, "{} is not a directory; move it away", path.display()),
+            Self::NotADirectory { path } => write!(f, "{} is not a directory; move it away", path.display()),
             Self::Full { path } => write!(f, "no space left for {}; free some", path.display()),
             Self::TooLarge { path } => {
                 write!(f, "{} cannot grow; raise the file size limit (ulimit -f)", path.display())
@@ -193,7 +193,7 @@ impl StoreError {
     /// What stands where a directory above a path should be.
     fn in_the_way(path: &Path) -> Self {
         let above = path.ancestors().skip(1).find(|above| std::fs::metadata(above).is_ok_and(|about| !about.is_dir()));
-        Self::NotAFolder { path: above.unwrap_or(path).to_owned() }
+        Self::NotADirectory { path: above.unwrap_or(path).to_owned() }
     }
 
     /// That a path may not be used: by whose fault.
@@ -213,15 +213,15 @@ impl StoreError {
 impl Paths {
     /// What stands in the way of using the record, as the file system tells it; `None` when it shows nothing.
     fn trouble(&self) -> Option<StoreError> {
-        let folder = self.folder();
-        if let Ok(about) = statvfs(folder)
+        let directory = self.directory();
+        if let Ok(about) = statvfs(directory)
             && about.flags().contains(FsFlags::ST_RDONLY)
         {
-            return Some(StoreError::ReadOnly { path: folder.to_owned() });
+            return Some(StoreError::ReadOnly { path: directory.to_owned() });
         }
         let wanted = AccessFlags::R_OK | AccessFlags::W_OK;
-        if access(folder, wanted | AccessFlags::X_OK).is_err() {
-            return Some(StoreError::barred(folder));
+        if access(directory, wanted | AccessFlags::X_OK).is_err() {
+            return Some(StoreError::barred(directory));
         }
         let files = [self.database(), self.beside("-wal"), self.beside("-shm"), self.beside("-journal")];
         for file in files {
@@ -254,7 +254,7 @@ impl Paths {
                 return Some(StoreError::TooLarge { path });
             }
         }
-        let room = statvfs(self.folder()).ok()?;
+        let room = statvfs(self.directory()).ok()?;
         #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
         let left = u64::from(room.blocks_available()).saturating_mul(u64::from(room.fragment_size()));
         (left < STEP).then_some(StoreError::Full { path })

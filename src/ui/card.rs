@@ -110,7 +110,7 @@ pub struct CardState<'a> {
     pub left: u32,
     /// Seconds there were.
     pub total: u32,
-    pub entry: Entry<'a>,
+    pub entry: CardInput<'a>,
     /// A word to whoever pressed a key that means nothing here.
     pub hint: Option<&'a str>,
     /// A reviewer is being asked, for so many tenths of a second.
@@ -119,7 +119,7 @@ pub struct CardState<'a> {
 
 /// What the card waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry<'a> {
+pub enum CardInput<'a> {
     /// One of the keys.
     Key,
     /// A second `y` for the standing grant.
@@ -165,7 +165,7 @@ pub fn card(view: &CardView, state: &CardState<'_>, size: Size, look: &Look) -> 
     let rows = size.rows.max(Size::LEAST.rows) - 1;
     let command = Command::new(view, columns - 2, look);
     let header = header(view, columns, rows < LOW);
-    let why = why::lines(view, &command, state.prompt.may_grant && state.entry == Entry::Key, columns, look);
+    let why = why::lines(view, &command, state.prompt.may_grant && state.entry == CardInput::Key, columns, look);
     let least = header.len() + command.height().min(Command::LEAST) + why.len().min(1);
     let foot = foot::lines(view, state, columns, rows.saturating_sub(least));
 

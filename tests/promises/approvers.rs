@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use guard::judge::answer_scope::AnswerScope;
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 
 use crate::harness::home::Home;
 use crate::harness::pty::{Terminal, ended};
@@ -40,7 +40,7 @@ fn enrol(home: &Home, name: &str, passphrase: &str, vouched: Option<&str>) -> St
     format!("{end} {screen}")
 }
 
-fn folder(home: &Home) -> PathBuf {
+fn directory(home: &Home) -> PathBuf {
     home.path("home/.config/guard/approvers")
 }
 
@@ -158,7 +158,7 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send("\r");
     terminal.wait_for("not signed by an approver");
-    assert_eq!((home.ran(), state(&home, &second.id)), (1, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &second.id)), (1, RequestState::Waiting));
     terminal.send("q");
     terminal.wait_exit();
     person(&home, &["deny", &second.id]).wait_exit();
@@ -172,7 +172,7 @@ fn without_the_passphrase_nothing_is_approved() {
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &["wrong horse battery", "none of your", "let me in now"]);
     assert!(screen.contains("not signed by an approver: wrong passphrase for ada"), "{screen}");
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     // What is below tier 3 wants none.
     let medium = Asker::new(&home, &MEDIUM);
     assert!(approve(&home, &medium.id, &[]).contains("approved: npm install"));
@@ -212,7 +212,7 @@ fn a_signature_for_one_request_does_not_serve_another() {
     let signed: String =
         rows.query_row("SELECT signatures FROM record WHERE signatures IS NOT NULL", [], |row| row.get(0)).unwrap();
     // The second is approved while no approvers are enrolled; then the old signature is put under it.
-    fs::rename(folder(&home), home.path("away")).unwrap();
+    fs::rename(directory(&home), home.path("away")).unwrap();
     let mut command = shell(&home, &["--no-wait", "--", "git", "push", "--force", "origin", "develop"]);
     assert_eq!(command.output().unwrap().status.code(), Some(75));
     let id = guard::store::queue::Queue::open(&home.paths())
@@ -223,7 +223,7 @@ fn a_signature_for_one_request_does_not_serve_another() {
         .unwrap()
         .id;
     approve(&home, &id, &[]);
-    fs::rename(home.path("away"), folder(&home)).unwrap();
+    fs::rename(home.path("away"), directory(&home)).unwrap();
     rows.execute("UPDATE record SET signatures = ?1 WHERE kind = 'answered'", [&signed]).unwrap();
     let ran = home.ran();
     let again = shell(&home, &["--", "git", "push", "--force", "origin", "develop"]).output().unwrap();
@@ -309,7 +309,7 @@ fn enrolling_and_removing_want_a_signature_of_one_who_is_enrolled() {
     enrol(&home, "ada", WORDS, None);
     let screen = enrol(&home, "eve", "let me in, will you", Some("\x03"));
     assert!(screen.starts_with("exit 126") && screen.contains("cancelled"), "{screen}");
-    assert!(!folder(&home).join("eve.toml").exists());
+    assert!(!directory(&home).join("eve.toml").exists());
     assert!(enrol(&home, "bob", "another long one", Some(WORDS)).starts_with("exit 0"));
     let mut terminal = person(&home, &["approver", "remove", "ada"]);
     terminal.wait_for("which approver signs (ada, bob)?");
@@ -317,7 +317,7 @@ fn enrolling_and_removing_want_a_signature_of_one_who_is_enrolled() {
     terminal.wait_for("passphrase of bob:");
     terminal.send("another long one\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
-    assert!(!folder(&home).join("ada.toml").exists());
+    assert!(!directory(&home).join("ada.toml").exists());
     let listed: serde_json::Value = serde_json::from_str(&home.prints(&["approver", "list", "--json"], 0)).unwrap();
     assert_eq!(listed["approvers"], serde_json::json!([{ "name": "bob", "kind": "passphrase" }]));
     assert_eq!(listed["changeable"], true);
@@ -346,7 +346,7 @@ fn nobody_enrols_through_a_pipe_or_below_an_agent() {
     command.env("CLAUDECODE", "1").env("TERM", "xterm");
     let mut terminal = Terminal::spawn(command);
     assert_eq!(ended(terminal.wait_exit()), "exit 126", "{}", terminal.screen());
-    assert!(!folder(&home).exists());
+    assert!(!directory(&home).exists());
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn an_ssh_key_signs() {
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);
     assert!(screen.contains("not signed by an approver"), "{screen}");
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     person(&home, &["deny", "--all"]).wait_exit();
     asker.refused("denied by a person");
     assert_eq!(home.ran(), 1);
@@ -381,12 +381,12 @@ fn an_ssh_key_signs() {
 #[test]
 fn a_file_that_enrols_nobody_who_can_be_read_lets_nothing_be_approved() {
     let home = home();
-    fs::create_dir_all(folder(&home)).unwrap();
-    fs::write(folder(&home).join("ada.toml"), "name = \"ada\"\nkind = \"password\"\n").unwrap();
+    fs::create_dir_all(directory(&home)).unwrap();
+    fs::write(directory(&home).join("ada.toml"), "name = \"ada\"\nkind = \"password\"\n").unwrap();
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);
     assert!(screen.contains("cannot read the enrolled approvers") && screen.contains("ada.toml"), "{screen}");
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     person(&home, &["deny", "--all"]).wait_exit();
     asker.refused("denied by a person");
 }

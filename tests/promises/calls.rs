@@ -27,9 +27,9 @@ fn clean(what: &str, text: &[u8]) {
 }
 
 /// All files below a directory.
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+fn files(directory: &Path) -> Vec<std::path::PathBuf> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.path().is_dir() { all.extend(files(&entry.path())) } else { all.push(entry.path()) }
     }
     all

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use guard::config::keys::{KEYS, Kind, Stricter};
+use guard::config::keys::{ConfigType, KEYS, Stricter};
 use guard::config::{self, Layer, Loaded, Roots};
 use guard::judge::approved::{GrantId, Place, Until, What};
 use guard::judge::policy::{Mode, Policy, Preset, Record};
@@ -16,14 +16,14 @@ use crate::harness::pty::Terminal;
 
 /// A machine, a home and a project in a directory of their own.
 struct Fixture {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     roots: Roots,
 }
 
 impl Fixture {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
         fs::create_dir_all(path("home/project/src/.git")).unwrap();
         fs::remove_dir(path("home/project/src/.git")).unwrap();
         fs::create_dir(path("home/project/.git")).unwrap();
@@ -37,20 +37,20 @@ impl Fixture {
             cwd: path("home/project/src"),
             uid,
         };
-        Self { folder, roots }
+        Self { directory, roots }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     fn write(&self, name: &str, text: &str) -> &Self {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
-        for folder in [path.as_path(), path.parent().unwrap()] {
-            let mode = if folder.is_dir() { 0o755 } else { 0o644 };
-            fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+        for directory in [path.as_path(), path.parent().unwrap()] {
+            let mode = if directory.is_dir() { 0o755 } else { 0o644 };
+            fs::set_permissions(directory, fs::Permissions::from_mode(mode)).unwrap();
         }
         self
     }
@@ -74,7 +74,7 @@ impl Fixture {
     /// Loads what must be in order.
     fn policy(&self) -> Policy {
         let loaded = self.load();
-        assert!(loaded.problems.is_empty(), "{:?}", shown(&loaded, self.folder.path()));
+        assert!(loaded.problems.is_empty(), "{:?}", shown(&loaded, self.directory.path()));
         loaded.policy
     }
 
@@ -84,7 +84,7 @@ impl Fixture {
         assert!(!loaded.problems.is_empty());
         assert_closed(&loaded.policy);
         assert!(loaded.grants.is_empty());
-        shown(&loaded, self.folder.path())
+        shown(&loaded, self.directory.path())
     }
 }
 
@@ -178,7 +178,7 @@ fn what_the_machine_locks_can_only_be_tightened() {
                  locks it; remove the entry",
                 fixture.path("home").display()
             )
-            .replace(&format!("{}/home", fixture.folder.path().display()), "home"),
+            .replace(&format!("{}/home", fixture.directory.path().display()), "home"),
         ]
     );
 }
@@ -297,7 +297,9 @@ fn a_project_in_a_project_tightens_further_and_cannot_take_it_back() {
     fixture.write("home/project/src/.guard.toml", "prompts_per_hour = 4");
     assert_eq!(fixture.policy().prompts_per_hour, 4);
     fixture.write("home/project/src/.guard.toml", "prompts_per_hour = 6");
-    assert!(fixture.problems()[0].starts_with("home/project/src/.guard.toml:1: prompts_per_hour: 6 is less strict than 5"));
+    assert!(
+        fixture.problems()[0].starts_with("home/project/src/.guard.toml:1: prompts_per_hour: 6 is less strict than 5")
+    );
 }
 
 #[test]
@@ -479,7 +481,7 @@ until = 2030-01-31T12:00:00+02:00
     let [deploy, push, moment] = &loaded.grants[..] else { panic!("{:?}", loaded.grants) };
     assert_eq!(deploy.id, GrantId::Configured("deploy".to_owned()));
     assert_eq!(deploy.what, What::Exact { command: "make deploy".to_owned() });
-    assert_eq!(deploy.place, Place::Folder { path: "/srv/app".to_owned() });
+    assert_eq!(deploy.place, Place::Directory { path: "/srv/app".to_owned() });
     // date -u -d 2030-02-01 +%s
     assert_eq!(deploy.until, Until::Date { at: 1_896_134_400 });
     assert_eq!(deploy.words, "exactly `make deploy`, in /srv/app and below, until 2030-01-31");
@@ -671,7 +673,7 @@ fn each_value_says_where_it_comes_from() {
         .user("\nproduction = [\"eu\"]")
         .project("breaker_after = 1");
     let loaded = fixture.load();
-    let prefix = format!("{}/", fixture.folder.path().display());
+    let prefix = format!("{}/", fixture.directory.path().display());
     let source = |name: &str, value: &str| {
         let rows = loaded.sources();
         let row = rows.iter().find(|row| row.key.entry().name == name && row.value == value);
@@ -689,7 +691,7 @@ fn each_value_says_where_it_comes_from() {
 }
 
 #[test]
-fn the_machines_folder_is_no_setting_and_under_sudo_the_environment_names_no_home() {
+fn the_machines_directory_is_no_setting_and_under_sudo_the_environment_names_no_home() {
     let environment = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
     let home = Path::new("/home/a");
     let of = |pairs: &[(&str, &str)], uid| Roots::of(&environment(pairs), Some(home), uid, Path::new("/w"));
@@ -704,20 +706,22 @@ fn the_machines_folder_is_no_setting_and_under_sudo_the_environment_names_no_hom
 fn setting() -> impl Strategy<Value = String> {
     let entry =
         prop::sample::select(vec!["main", "prod", "/srv/a", "/srv/b", "a.b", "!main", "!prod", "!/srv/a", "!*"]);
-    let settable: Vec<_> =
-        KEYS.iter().filter(|row| !matches!(row.kind, Kind::Tables(_) | Kind::Names | Kind::LockOnly)).collect();
+    let settable: Vec<_> = KEYS
+        .iter()
+        .filter(|row| !matches!(row.kind, ConfigType::Tables(_) | ConfigType::Names | ConfigType::LockOnly))
+        .collect();
     let key = prop::sample::select(settable);
     (key, 0..1000_i64, prop::collection::vec(entry, 0..3)).prop_map(|(row, place, words)| {
         let value = match row.kind {
-            Kind::Word(known) => format!("\"{}\"", known[usize::try_from(place).unwrap() % known.len()]),
-            Kind::Weight(low, high) => {
+            ConfigType::Word(known) => format!("\"{}\"", known[usize::try_from(place).unwrap() % known.len()]),
+            ConfigType::Weight(low, high) => {
                 let span = i64::from(high - low + 20);
                 #[expect(clippy::cast_precision_loss, reason = "small")]
                 let value = (i64::from(low) - 10 + place % span) as f64 / 100.0;
                 format!("{value:.2}")
             }
-            Kind::Whole(..) => (place % 70).to_string(),
-            Kind::Flag => (place % 2 == 0).to_string(),
+            ConfigType::Whole(..) => (place % 70).to_string(),
+            ConfigType::Flag => (place % 2 == 0).to_string(),
             _ => format!("{words:?}"),
         };
         format!("{} = {value}", row.name)

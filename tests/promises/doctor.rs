@@ -67,8 +67,8 @@ fn trusted(group: &Value) -> String {
 }
 
 fn file(home: &Home, host: &Host, wire: &Wire) -> PathBuf {
-    let folder = &host.config.folder;
-    let below = if host.config.below_config { format!(".config/{folder}") } else { folder.clone() };
+    let directory = &host.config.directory;
+    let below = if host.config.below_config { format!(".config/{directory}") } else { directory.clone() };
     match wire.path.strip_prefix("~/") {
         Some(path) => home.path("home").join(path),
         None => home.path("home").join(below).join(&wire.path),
@@ -436,8 +436,8 @@ fn from_inside_a_guarded_session_the_doctor_works_and_no_terminal_helps() {
 fn with_shims() -> (Home, PathBuf) {
     let home = home();
     assert!(home.guard(&["install", "shims", "--yes"]).output().unwrap().status.success());
-    let folder = home.data().join("shims");
-    (home, folder)
+    let directory = home.data().join("shims");
+    (home, directory)
 }
 
 fn diagnosed_with(home: &Home, variables: &[(&str, &str)], check: &str) -> (Vec<(String, String)>, i32) {
@@ -450,10 +450,10 @@ fn diagnosed_with(home: &Home, variables: &[(&str, &str)], check: &str) -> (Vec<
 
 #[test]
 fn a_shell_that_is_guard_is_seen_to_refuse_and_to_run() {
-    let (home, folder) = with_shims();
-    let bash = folder.join("bash");
+    let (home, directory) = with_shims();
+    let bash = directory.join("bash");
     let bash = bash.to_str().unwrap();
-    let path = format!("{}:{}:/usr/bin:/bin", folder.display(), home.path("bin").display());
+    let path = format!("{}:{}:/usr/bin:/bin", directory.display(), home.path("bin").display());
     for (variables, check) in [
         (("SHELL", bash), "shell.SHELL"),
         (("CLAUDE_CODE_SHELL", bash), "shell.CLAUDE_CODE_SHELL"),
@@ -469,13 +469,13 @@ fn a_shell_that_is_guard_is_seen_to_refuse_and_to_run() {
 
 #[test]
 fn the_shell_that_an_agents_settings_name_is_tried() {
-    let (home, folder) = with_shims();
+    let (home, directory) = with_shims();
     fs::create_dir_all(home.path("home/.claude")).unwrap();
     let settings = |path: &str| {
         let text = format!("{{\"env\": {{\"CLAUDE_CODE_SHELL\": \"{path}\"}}}}");
         fs::write(home.path("home/.claude/settings.json"), text).unwrap();
     };
-    settings(folder.join("bash").to_str().unwrap());
+    settings(directory.join("bash").to_str().unwrap());
     assert_eq!(diagnosed_with(&home, &[], "shell.CLAUDE_CODE_SHELL.settings").1, 0);
     settings("/nonexistent/bash");
     fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "does not exist");
@@ -486,9 +486,9 @@ fn the_shell_that_an_agents_settings_name_is_tried() {
 
 #[test]
 fn links_whose_guard_is_gone_are_seen() {
-    let (home, folder) = with_shims();
-    fs::remove_file(folder.join("sh")).unwrap();
-    symlink("/nonexistent/guard", folder.join("sh")).unwrap();
+    let (home, directory) = with_shims();
+    fs::remove_file(directory.join("sh")).unwrap();
+    symlink("/nonexistent/guard", directory.join("sh")).unwrap();
     fails(&home, "shell.shims.sh", "does not exist");
 }
 
@@ -503,9 +503,9 @@ fn a_shell_that_is_somebody_elses_is_none_of_guards_business() {
 
 #[test]
 fn a_hook_is_answered_through_guard_as_the_shell_too() {
-    let (home, folder) = with_shims();
+    let (home, directory) = with_shims();
     install(&home, guard::app::install::hosts::by_name("gemini").unwrap());
-    let path = format!("{}:{}:/usr/bin:/bin", folder.display(), home.path("bin").display());
+    let path = format!("{}:{}:/usr/bin:/bin", directory.display(), home.path("bin").display());
     let (found, code) = diagnosed_with(&home, &[("PATH", &path)], "agent.gemini");
     assert_eq!((found[0].0.as_str(), code), ("ok", 0), "{found:?}");
 }

@@ -266,7 +266,7 @@ fn less_shows_the_newest_rows_first_and_gives_the_terminal_back() {
 }
 
 #[test]
-fn a_folder_is_found_by_the_name_that_it_had_in_the_shell() {
+fn a_directory_is_found_by_the_name_that_it_had_in_the_shell() {
     let home = Home::new();
     std::fs::create_dir_all(home.path("work/real/deep")).unwrap();
     std::os::unix::fs::symlink(home.path("work/real"), home.path("work/link")).unwrap();
@@ -277,8 +277,8 @@ fn a_folder_is_found_by_the_name_that_it_had_in_the_shell() {
         String::from_utf8(command.output().unwrap().stdout).unwrap().lines().count()
     };
     assert_eq!(there(&["--", "true"]), 0);
-    for (folder, found) in [(".", 1), ("..", 1), ("deep/..", 1), ("deep", 0), ("../link/", 1), ("../real", 0)] {
-        assert_eq!(there(&["log", "--json", "--folder", folder]), found, "{folder}");
+    for (directory, found) in [(".", 1), ("..", 1), ("deep/..", 1), ("deep", 0), ("../link/", 1), ("../real", 0)] {
+        assert_eq!(there(&["log", "--json", "--folder", directory]), found, "{directory}");
     }
     assert_eq!(there(&["log", "--json", "--folder", link.to_str().unwrap()]), 1);
 }
@@ -326,10 +326,10 @@ fn a_grant_is_given_by_a_person_who_read_what_it_covers() {
 }
 
 #[test]
-fn a_grant_for_a_folder_holds_there_and_below_however_the_folder_was_named() {
+fn a_grant_for_a_directory_holds_there_and_below_however_the_directory_was_named() {
     let home = Home::new();
-    for folder in ["work/in/deep", "work/out"] {
-        std::fs::create_dir_all(home.path(folder)).unwrap();
+    for directory in ["work/in/deep", "work/out"] {
+        std::fs::create_dir_all(home.path(directory)).unwrap();
     }
     let mut add = home.guard(&["allow", "add", "--always", "--folder", "./../in/", "git push --force origin main"]);
     add.current_dir(home.path("work/out"));
@@ -337,9 +337,9 @@ fn a_grant_for_a_folder_holds_there_and_below_however_the_folder_was_named() {
     terminal.wait_for("[y/N]");
     terminal.send("y\n");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
-    let run = |folder: &str| {
+    let run = |directory: &str| {
         let mut command = home.guard(&[&["--"], &FLAGGED[..]].concat());
-        command.current_dir(home.path(folder)).output().unwrap().status.code()
+        command.current_dir(home.path(directory)).output().unwrap().status.code()
     };
     assert_eq!(["work/in", "work/in/deep", "work/out", "work"].map(run), [Some(0), Some(0), Some(126), Some(126)]);
 }

@@ -8,7 +8,7 @@ use guard::judge::approved::{Place, Until, What};
 use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::Risk;
 use guard::prompt::terminal::READING;
-use guard::store::{Ended, Entry, Fault, Filter, IntentRow, Kind, NewGrant, Retention, Settled, Store};
+use guard::store::{Ended, Entry, Fault, Filter, IntentRow, NewGrant, Retention, RowKind, Settled, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::harness::home::{FLAGGED, Home, invocation};
@@ -284,8 +284,8 @@ fn a_command_that_was_waited_for_prunes_when_it_has_ended() {
     terminal.send("y");
     assert_eq!(ended(terminal.wait_exit()), "exit 3", "{}", terminal.screen());
     assert_eq!(prunings(&home), [(1, 30)]);
-    let kinds: Vec<Kind> = entries(&home).iter().map(|entry| entry.kind).collect();
-    assert_eq!(kinds[5..], [Kind::Intent, Kind::Pruned]);
+    let kinds: Vec<RowKind> = entries(&home).iter().map(|entry| entry.kind).collect();
+    assert_eq!(kinds[5..], [RowKind::Intent, RowKind::Pruned]);
     assert_eq!(entries(&home)[5].result.as_ref().unwrap().exit, Some(3));
     assert_eq!(faults(&home), []);
 }

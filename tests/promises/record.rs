@@ -11,7 +11,7 @@ use guard::judge::invocation::Invocation;
 use guard::judge::policy::{ApprovalReason, Refusal};
 use guard::judge::risk::Risk;
 use guard::prompt::terminal::READING;
-use guard::store::{Fault, Filter, IntentRow, Kind, Paths, Settled, Store};
+use guard::store::{Fault, Filter, IntentRow, Paths, RowKind, Settled, Store};
 use jiff::Timestamp;
 use rusqlite::Connection;
 
@@ -44,8 +44,8 @@ fn sixty_four_guards_that_write_at_once_lose_no_row_and_fork_no_chain() {
 #[test]
 #[ignore = "started by the other tests"]
 fn process_that_writes() {
-    let Some(folder) = std::env::var_os("RECORD_FOLDER") else { return };
-    let paths = Paths::new(folder);
+    let Some(directory) = std::env::var_os("RECORD_FOLDER") else { return };
+    let paths = Paths::new(directory);
     let invocation = invocation(&["true"]);
     // A record of its own for each row, as each guard has; now and then for several.
     for round in 0_u32.. {
@@ -324,7 +324,7 @@ fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
         [(asked, "ask", None), (refused, "deny", Some("denied-by-rule")), (allowed, "allow", Some("score"))]
     {
         let entry = entry(id);
-        assert_eq!((entry.kind, entry.decision.as_deref()), (Kind::Advised, Some(decision)));
+        assert_eq!((entry.kind, entry.decision.as_deref()), (RowKind::Advised, Some(decision)));
         assert!(entry.result.is_none() && entry.settled_by.is_some() == settled.is_some(), "{entry:?}");
     }
     assert_eq!((entry(asked).about, entry(refused).about, entry(allowed).about), (None, Some(asked), None));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use guard::prompt::terminal::READING;
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 use nix::sys::signal::Signal;
 use nix::sys::termios::Termios;
 
@@ -98,7 +98,7 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
     for asker in askers {
         asker.ran();
     }
-    assert_eq!((home.ran(), state(&home, &high.id)), (3, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &high.id)), (3, RequestState::Waiting));
     terminal.wait_for("guard: 1 request");
     // Opened and left alone, it may be in the next batch.
     terminal.send("\r");
@@ -110,7 +110,7 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
     read(&mut terminal);
     terminal.send("\r");
     terminal.wait_for("not approved");
-    assert_eq!(state(&home, &high.id), State::Waiting);
+    assert_eq!(state(&home, &high.id), RequestState::Waiting);
     terminal.send("A");
     terminal.wait_for("Approve it? [y/N]");
     read(&mut terminal);
@@ -215,12 +215,12 @@ fn pasted_keys_and_bursts_decide_nothing() {
     read(&mut terminal);
     terminal.send("yy");
     terminal.wait_for("not approved");
-    assert_eq!((home.ran(), state(&home, &asker.id)), (0, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &asker.id)), (0, RequestState::Waiting));
     // Typed ahead, it is not counted either.
     terminal.send("A");
     terminal.send("y");
     terminal.settle(Duration::from_millis(500));
-    assert_eq!((home.ran(), state(&home, &asker.id)), (0, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &asker.id)), (0, RequestState::Waiting));
     drop(terminal);
     person(&home, &["deny", &asker.id]).wait_exit();
     asker.refused("denied by a person");
@@ -339,7 +339,10 @@ fn the_cursor_stays_where_it_is_and_a_no_is_for_what_it_was_begun_for() {
     terminal.wait_for("guard: 2 requests");
     terminal.send("\r");
     terminal.wait_for("nothing was denied");
-    for (number, expected) in [State::Waiting, State::Denied, State::Denied, State::Waiting].into_iter().enumerate() {
+    for (number, expected) in [RequestState::Waiting, RequestState::Denied, RequestState::Denied, RequestState::Waiting]
+        .into_iter()
+        .enumerate()
+    {
         assert_eq!(state(&home, &askers[number].id), expected, "{number}");
     }
     terminal.send("q");

@@ -10,8 +10,8 @@ use crate::harness::pty::{OnTerminal, Terminal, ended};
 
 /// Every file below a home, with what it holds; guard's record aside.
 fn files(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
-    fn look(folder: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
+    fn look(directory: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
+        for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 all.insert(path.clone(), Vec::new());

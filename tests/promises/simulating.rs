@@ -112,13 +112,13 @@ fn rule(more: &str) -> String {
 fn rules_that_are_new_are_held_against_what_was_recorded_and_rules_that_are_gone_find_nothing() {
     let home = past();
     policy(&home, "new/own.toml", &rule(""));
-    let folder = home.path("new").display().to_string();
-    let told = simulated(&home, &["--patterns", &folder]);
+    let directory = home.path("new").display().to_string();
+    let told = simulated(&home, &["--patterns", &directory]);
     assert_eq!(changes(&told), ["deploy staging: allow ask"], "{told}");
     policy(&home, "new/own.toml", &rule("deny = true\n"));
-    let told = simulated(&home, &["--patterns", &folder]);
+    let told = simulated(&home, &["--patterns", &directory]);
     assert_eq!(changes(&told), ["deploy staging: allow deny"], "{told}");
-    assert!(home.prints(&["simulate", "--patterns", &folder], 0).contains("1 x  allow -> deny   deploy staging"));
+    assert!(home.prints(&["simulate", "--patterns", &directory], 0).contains("1 x  allow -> deny   deploy staging"));
 
     policy(&home, "home/.config/guard/patterns/own.toml", &rule(""));
     home.run(&["deploy", "production-like"]);
@@ -128,7 +128,7 @@ fn rules_that_are_new_are_held_against_what_was_recorded_and_rules_that_are_gone
 }
 
 #[test]
-fn a_folder_that_is_gone_changes_no_decision_by_itself() {
+fn a_directory_that_is_gone_changes_no_decision_by_itself() {
     let home = past();
     std::fs::create_dir_all(home.path("work/gone")).unwrap();
     for words in [vec!["rm", "-rf", "build"], vec!["npm", "run", "x"]] {

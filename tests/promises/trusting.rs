@@ -55,8 +55,8 @@ fn in_a_trusted_folder_tier_2_runs_and_tier_3_is_asked_about() {
 #[test]
 fn a_home_is_not_trusted_as_a_whole_nor_by_who_is_no_person() {
     let home = stage::home();
-    for folder in ["/", home.path("home").to_str().unwrap(), home.path("").to_str().unwrap(), "/nowhere"] {
-        let mut terminal = person(&home, &["trust", folder]);
+    for directory in ["/", home.path("home").to_str().unwrap(), home.path("").to_str().unwrap(), "/nowhere"] {
+        let mut terminal = person(&home, &["trust", directory]);
         terminal.wait_exit();
         assert!(terminal.screen().contains("refused"), "{}", terminal.screen());
     }

@@ -15,7 +15,7 @@ use super::ApproverError;
 use crate::app::gateway;
 use crate::exec::tool::Tool;
 use crate::judge::approver::passkey::{Pairing, Registration, digits};
-use crate::judge::approver::{Approver, Key};
+use crate::judge::approver::{Approver, ApproverKey};
 use crate::prompt::confirm::confirm;
 use crate::ui::visible;
 
@@ -61,7 +61,7 @@ pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
     let passkey = passkey.map_err(|why| ApproverError::Key(format!("passkey rejected: {why}")))?;
     let text = format!("The passkey is for {}.\n", visible::text(&made.origin));
     let same = confirm(&text, &format!("Does the device show the digits {}?", digits(&passkey)))?;
-    Ok(same.then(|| Approver { name: name.to_owned(), key: Key::Passkey(passkey) }))
+    Ok(same.then(|| Approver { name: name.to_owned(), key: ApproverKey::Passkey(passkey) }))
 }
 
 fn read<T: for<'a> Deserialize<'a>>(line: &str) -> Result<T, ApproverError> {

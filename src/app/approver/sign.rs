@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::ssh_keygen;
 use crate::app::engine::Engine;
 use crate::config::approvers::Enrolled;
-use crate::judge::approver::{self, Approver, BadSignature, Key, NAMESPACE, PublicKey, Signed};
+use crate::judge::approver::{self, Approver, ApproverKey, BadSignature, NAMESPACE, PublicKey, Signed};
 use crate::judge::risk::Tier;
 use crate::prompt::line;
 
@@ -98,7 +98,7 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
     let mut last = String::new();
     for tried in 1..=TRIES {
         let signed = match &approver.key {
-            Key::Passphrase { .. } => {
+            ApproverKey::Passphrase { .. } => {
                 let passphrase =
                     line::ask_hidden("", &format!("{what}, enter the passphrase of {name}:")).map_err(told)?;
                 if passphrase.is_empty() {
@@ -106,15 +106,15 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
                 }
                 approver.sign_with_passphrase(&passphrase, message)
             }
-            Key::Totp { .. } => {
+            ApproverKey::Totp { .. } => {
                 let code = line::ask("", &format!("{what}, enter the code of {name}:")).map_err(told)?;
                 if code.trim().is_empty() {
                     return Err("no code entered".to_owned());
                 }
                 approver.sign_with_code(&code, message, u64::try_from(Timestamp::now().as_second()).unwrap_or(0))
             }
-            Key::Ssh { public } => return with_ssh(approver, public, message),
-            Key::Passkey(_) => return Err(format!("{name} signs with a passkey on the gateway's page")),
+            ApproverKey::Ssh { public } => return with_ssh(approver, public, message),
+            ApproverKey::Passkey(_) => return Err(format!("{name} signs with a passkey on the gateway's page")),
         };
         match signed {
             Ok(signed) => return Ok(signed),
@@ -130,8 +130,8 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
 /// Lets `ssh-keygen` sign, with the private key whose public half is enrolled.
 fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed, String> {
     let told = |error: std::io::Error| error.to_string();
-    let folder = std::env::var_os("HOME").map(PathBuf::from).map(|home| home.join(".ssh"));
-    let beside = folder.as_deref().and_then(|folder| private_half(folder, public));
+    let directory = std::env::var_os("HOME").map(PathBuf::from).map(|home| home.join(".ssh"));
+    let beside = directory.as_deref().and_then(|directory| private_half(directory, public));
     let mut held = None;
     let key = match beside {
         Some(path) => path,
@@ -145,9 +145,9 @@ fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed,
 }
 
 /// The file of the private key that belongs to a public one, among those of a directory.
-fn private_half(folder: &Path, public: &str) -> Option<PathBuf> {
+fn private_half(directory: &Path, public: &str) -> Option<PathBuf> {
     let wanted = PublicKey::read(public).ok()?;
-    let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
     let mut public = files.filter(|path| path.extension().is_some_and(|end| end == "pub"));
     public.find_map(|path| {
         let same = PublicKey::read(&fs::read_to_string(&path).ok()?).ok()? == wanted;

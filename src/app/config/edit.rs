@@ -15,7 +15,7 @@ use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::app::install::file;
 use crate::app::scratch::Scratch;
-use crate::config::keys::{KEYS, Kind, nearest};
+use crate::config::keys::{ConfigType, KEYS, nearest};
 use crate::config::{self, Instead, Layer, Roots};
 use crate::prompt::confirm::confirm;
 use crate::ui::diff::diff;
@@ -133,7 +133,7 @@ impl Own {
             return Ok(exit::REFUSED);
         }
         let said = |why: String| Failure::Said(format!("{}: {why}", self.path.display()));
-        file::make_folders(&self.path).map_err(said)?;
+        file::make_directories(&self.path).map_err(said)?;
         file::replace(&self.path, self.old.as_deref(), after, false).map_err(said)?;
         writeln!(io::stdout(), "Changed {}.", self.path.display())?;
         Ok(exit::ALLOW)
@@ -158,8 +158,8 @@ fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) 
 
 /// What the loader says of a file with this text in the place of the account's own.
 fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), String> {
-    let folder = Scratch::new("config").map_err(|error| format!("the change cannot be tested: {error}"))?;
-    let tried = folder.path().join("config.toml");
+    let directory = Scratch::new("config").map_err(|error| format!("the change cannot be tested: {error}"))?;
+    let tried = directory.path().join("config.toml");
     std::fs::write(&tried, text).map_err(|error| format!("the change cannot be tested: {error}"))?;
     let caller = &engine.caller;
     let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
@@ -181,11 +181,11 @@ fn value(key: &str, typed: &str) -> Result<Value, String> {
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         return Err(format!("unknown key {}{hint}", visible::text(key)));
     };
-    if matches!(row.kind, Kind::Tables(_) | Kind::LockOnly) {
+    if matches!(row.kind, ConfigType::Tables(_) | ConfigType::LockOnly) {
         return Err(format!("{key} is a list of tables; edit the file by hand"));
     }
     Ok(match typed.parse::<Value>() {
-        Ok(value) if !matches!(row.kind, Kind::Word(_)) => value,
+        Ok(value) if !matches!(row.kind, ConfigType::Word(_)) => value,
         _ => Value::from(typed.trim_matches('"')),
     })
 }

@@ -23,8 +23,8 @@ pub fn edit() -> Result<u8, Failure> {
         Ok(own) => own,
         Err(code) => return Ok(code),
     };
-    let folder = Scratch::new("config")?;
-    let copy = folder.path().join("config.toml");
+    let directory = Scratch::new("config")?;
+    let copy = directory.path().join("config.toml");
     fs::write(&copy, own.old.as_deref().unwrap_or(TEMPLATE))?;
     loop {
         edited(&copy).map_err(|why| Failure::Said(format!("not changed: {why}")))?;

@@ -40,14 +40,14 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
     let wanted: Vec<Way> = ways.into_iter().filter(|(name, _)| ward.wants(name)).map(|(_, way)| way).collect();
     let mut findings = Vec::new();
     if !wanted.is_empty() {
-        let Ok(folder) = Scratch::new("doctor") else {
+        let Ok(directory) = Scratch::new("doctor") else {
             return vec![Finding::warn(
                 "approval",
                 "not tested: there is no directory for temporary files",
                 "set TMPDIR",
             )];
         };
-        findings.extend(wanted.into_iter().map(|way| way(ward, &folder)));
+        findings.extend(wanted.into_iter().map(|way| way(ward, &directory)));
     }
     if ward.wants("approval.approvers") {
         findings.extend(approvers(ward));
@@ -59,12 +59,12 @@ impl Ward<'_> {
     /// guard with these arguments, where no program can be found, and what comes of it.
     fn guard(
         &self,
-        folder: &Scratch,
+        directory: &Scratch,
         arguments: &[&str],
         over: &[(&str, &str)],
         how: impl FnOnce(&Probe) -> io::Result<Seen>,
     ) -> io::Result<Seen> {
-        let nowhere = folder.path().to_string_lossy().into_owned();
+        let nowhere = directory.path().to_string_lossy().into_owned();
         // Nothing of this is to wait for a person elsewhere.
         let mut env = self.env(over);
         env.retain(|(name, _)| name != "GUARD_WAIT" && name != "TERM");
@@ -73,7 +73,7 @@ impl Ward<'_> {
         env.push(("PATH".into(), nowhere.into()));
         let program = self.guard.clone().into_os_string();
         let argv: Vec<OsString> = [program].into_iter().chain(arguments.iter().map(OsString::from)).collect();
-        how(&Probe { argv: &argv, env: &env, cwd: folder.path(), limit: LIMIT })
+        how(&Probe { argv: &argv, env: &env, cwd: directory.path(), limit: LIMIT })
     }
 }
 
@@ -90,8 +90,8 @@ fn finding(check: &str, seen: io::Result<Seen>, stopped: &str, passed: &str, rem
     }
 }
 
-fn through_a_pipe(ward: &Ward, folder: &Scratch) -> Finding {
-    let seen = ward.guard(folder, GRANT, &[], |trial| trial.with_input("y\ny\nyes\n"));
+fn through_a_pipe(ward: &Ward, directory: &Scratch) -> Finding {
+    let seen = ward.guard(directory, GRANT, &[], |trial| trial.with_input("y\ny\nyes\n"));
     finding(
         "pipe",
         seen,
@@ -101,8 +101,8 @@ fn through_a_pipe(ward: &Ward, folder: &Scratch) -> Finding {
     )
 }
 
-fn on_a_terminal_below_an_agent(ward: &Ward, folder: &Scratch) -> Finding {
-    let seen = ward.guard(folder, ASK, &[("CLAUDECODE", "1")], |trial| trial.on_a_terminal("y"));
+fn on_a_terminal_below_an_agent(ward: &Ward, directory: &Scratch) -> Finding {
+    let seen = ward.guard(directory, ASK, &[("CLAUDECODE", "1")], |trial| trial.on_a_terminal("y"));
     finding(
         "agents-terminal",
         seen,
@@ -113,11 +113,11 @@ fn on_a_terminal_below_an_agent(ward: &Ward, folder: &Scratch) -> Finding {
 }
 
 /// A program that hides where it comes from: no mark of an agent in its environment, no agent above it.
-fn on_a_terminal_of_its_own(ward: &Ward, folder: &Scratch) -> Finding {
+fn on_a_terminal_of_its_own(ward: &Ward, directory: &Scratch) -> Finding {
     let signed = ward.engine.approvers().is_any();
     // With approvers it gets a yes, and then waits for what no program can type.
     let limit = if signed { LIMIT / 3 } else { LIMIT };
-    let seen = ward.guard(folder, ASK, &[], |trial| Probe { limit, ..*trial }.on_a_terminal("y"));
+    let seen = ward.guard(directory, ASK, &[], |trial| Probe { limit, ..*trial }.on_a_terminal("y"));
     let stopped = if signed {
         "an approval on a terminal that a program created is rejected: an approver must sign"
     } else {
@@ -134,8 +134,8 @@ fn on_a_terminal_of_its_own(ward: &Ward, folder: &Scratch) -> Finding {
     )
 }
 
-fn through_the_environment(ward: &Ward, folder: &Scratch) -> Finding {
-    let home = folder.path().join("home");
+fn through_the_environment(ward: &Ward, directory: &Scratch) -> Finding {
+    let home = directory.path().join("home");
     let config = home.join(".config/guard");
     let made =
         std::fs::create_dir_all(&config).and_then(|()| std::fs::write(config.join("config.toml"), "mode = \"off\"\n"));
@@ -145,7 +145,7 @@ fn through_the_environment(ward: &Ward, folder: &Scratch) -> Finding {
     let home = home.to_string_lossy();
     let under = config.parent().map(Path::to_string_lossy).unwrap_or_default();
     let over = [("HOME", &*home), ("XDG_CONFIG_HOME", &*under), ("XDG_DATA_HOME", &*home), ("GUARD_MODE", "off")];
-    let seen = ward.guard(folder, ASK, &over, |trial| trial.with_input(""));
+    let seen = ward.guard(directory, ASK, &over, |trial| trial.with_input(""));
     finding(
         "environment",
         seen,
@@ -180,7 +180,7 @@ fn approvers(ward: &Ward) -> Option<Finding> {
     } else {
         Finding::ok(check, format!("{says}, and this account cannot change the approvers"))
     };
-    Some(finding.about(enrolled.folder))
+    Some(finding.about(enrolled.directory))
 }
 
 /// What a program of this account may write, it can write without guard. Nothing is changed to find out.

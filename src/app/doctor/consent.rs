@@ -24,11 +24,11 @@ fn obstacle(says: impl Into<String>, remedy: impl Into<String>) -> Option<Obstac
 
 /// What keeps an agent from running the hook in this file, as far as its own files tell.
 pub fn in_the_way(ward: &Ward, host: &Host, path: &Path, text: &str, line: Option<&str>) -> Option<Obstacle> {
-    let folder = ward.places.folder(host);
+    let directory = ward.places.directory(host);
     let strictly = || host.config.strict.as_ref().and_then(|keys| strict(host, text, keys));
     let trusted = || {
         let trust = host.config.trust.as_ref()?;
-        let kept = file::read(&folder.join(&trust.file)).ok().flatten().unwrap_or_default();
+        let kept = file::read(&directory.join(&trust.file)).ok().flatten().unwrap_or_default();
         let asked = Asked { title: host.title, trust };
         match trust.kept {
             Kept::Hashes => asked.by_hash(&kept, path, text),

@@ -20,7 +20,7 @@ const CHECKS: [&str; 3] = ["gateway", "channel", "page"];
 
 /// What the gateway's program found.
 #[derive(Debug, Deserialize)]
-struct Found {
+struct CheckResult {
     check: String,
     status: String,
     says: String,
@@ -48,7 +48,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
     let seen = Probe { argv: &argv, env: &env, cwd: &ward.engine.caller.cwd, limit: LIMIT }.with_input("");
     let seen = match seen {
         Ok(seen) if seen.late => Err(format!("it took longer than {} s", LIMIT.as_secs())),
-        Ok(seen) => serde_json::from_str::<Vec<Found>>(&seen.stdout).map_err(|_| last(&seen.stderr)),
+        Ok(seen) => serde_json::from_str::<Vec<CheckResult>>(&seen.stdout).map_err(|_| last(&seen.stderr)),
         Err(error) => Err(error.to_string()),
     };
     match seen {
@@ -61,7 +61,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
     }
 }
 
-fn finding(found: Found) -> Finding {
+fn finding(found: CheckResult) -> Finding {
     let status = match found.status.as_str() {
         "ok" => Status::Ok,
         "warn" => Status::Warn,

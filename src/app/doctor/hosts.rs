@@ -7,7 +7,7 @@ use std::path::Path;
 use super::answers::{Taken, taken};
 use super::consent;
 use super::{CANARY, Finding, HARMLESS, Status, Ward};
-use crate::app::install::change::{Call, State, Wiring};
+use crate::app::install::change::{HookCommand, WiredState, Wiring};
 use crate::app::install::file;
 use crate::app::install::hosts::{Form, HOSTS, Host, Runs, When, Wire, numbers};
 use crate::app::install::json::quoted;
@@ -49,8 +49,8 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
             }
         };
         match wiring.state(wire, text.as_deref()) {
-            Ok(State::Absent) if project => {}
-            Ok(State::Absent) => missing.push((path, wire)),
+            Ok(WiredState::Absent) if project => {}
+            Ok(WiredState::Absent) => missing.push((path, wire)),
             Ok(state) => wired.push((path, wire, text.unwrap_or_default(), state)),
             Err(_) if project && !text.as_deref().is_some_and(|text| text.contains("guard")) => {}
             Err(trouble) => {
@@ -171,7 +171,7 @@ fn switched_off_here(ward: &Ward, host: &Host, check: &str) -> Vec<Finding> {
 }
 
 /// One file in which guard is: every call in it is made, once with what must be refused and once with what must pass.
-fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str, state: State) -> Finding {
+fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str, state: WiredState) -> Finding {
     let host = wiring.host;
     let check = format!("agent.{}", host.name);
     let again = format!("guard install {}", host.name);
@@ -182,7 +182,8 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
         return Finding::fail(check, says, format!("chmod +x {}", path.display())).about(path);
     }
     let calls = wiring.calls(wire, text, path);
-    let line = calls.iter().find_map(|(_, call)| if let Call::Line(line) = call { Some(line.as_str()) } else { None });
+    let line =
+        calls.iter().find_map(|(_, call)| if let HookCommand::Line(line) = call { Some(line.as_str()) } else { None });
     if let Some(obstacle) = consent::in_the_way(ward, host, path, text, line) {
         return Finding::fail(check, obstacle.says, obstacle.remedy).about(path);
     }
@@ -222,7 +223,7 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
     }
     let says = format!("{} asks guard: a dangerous test command was refused, and a harmless one ran", host.title);
     let finding = match state {
-        State::Outdated => {
+        WiredState::Outdated => {
             Finding::warn(check, format!("{says}; but the configuration is from another version of guard"), again)
         }
         _ if host.config.runs == Runs::Plugin => Finding::warn(
@@ -250,17 +251,17 @@ fn said(ward: &Ward, host: &Host, event: &str, command: &str) -> String {
 }
 
 /// What the host would start.
-fn argv(ward: &Ward, runs: Runs, call: &Call) -> Vec<OsString> {
+fn argv(ward: &Ward, runs: Runs, call: &HookCommand) -> Vec<OsString> {
     match (call, runs) {
-        (Call::Line(line), Runs::Login) => {
+        (HookCommand::Line(line), Runs::Login) => {
             let shell = ward.engine.caller.env.get("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh");
             [shell, "-lc", line].map(OsString::from).to_vec()
         }
-        (Call::Argv(words), _) => words.iter().map(OsString::from).collect(),
-        (Call::Line(line), Runs::Bash) => ["bash", "-c", line].map(OsString::from).to_vec(),
+        (HookCommand::Argv(words), _) => words.iter().map(OsString::from).collect(),
+        (HookCommand::Line(line), Runs::Bash) => ["bash", "-c", line].map(OsString::from).to_vec(),
         // Split like a shell would: the shell does it, and becomes the program.
-        (Call::Line(line), Runs::Words) => ["sh", "-c", &format!("exec {line}")].map(OsString::from).to_vec(),
-        (Call::Line(line), _) => ["sh", "-c", line].map(OsString::from).to_vec(),
+        (HookCommand::Line(line), Runs::Words) => ["sh", "-c", &format!("exec {line}")].map(OsString::from).to_vec(),
+        (HookCommand::Line(line), _) => ["sh", "-c", line].map(OsString::from).to_vec(),
     }
 }
 

@@ -72,15 +72,15 @@ fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
     };
     for host in hosts::HOSTS.iter() {
         let Some((file, keys)) = &host.agent.shell.settings else { continue };
-        let named = text_at(&ward.places.folder(host).join(file), keys);
+        let named = text_at(&ward.places.directory(host).join(file), keys);
         // A variable is known by its own name, whoever sets it.
         let name = keys.last().filter(|key| key.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
         let name = name.map_or_else(|| host.name.to_owned(), |name| format!("{name}.settings"));
         ways.extend(named.map(|path| (name, path, true, Some(host.agent))));
     }
     if let Ok(paths) = engine::paths() {
-        let folder = paths.folder().join("shims");
-        let links = ["bash", "sh", "zsh"].map(|name| folder.join(name));
+        let directory = paths.directory().join("shims");
+        let links = ["bash", "sh", "zsh"].map(|name| directory.join(name));
         let there = links.into_iter().filter(|link| link.symlink_metadata().is_ok());
         ways.extend(
             there.map(|link| (format!("shims.{}", link.file_name().unwrap_or_default().display()), link, true, None)),

@@ -47,19 +47,19 @@ pub(in crate::app) fn at_once(engine: &Engine, row: Option<i64>) {
     }
     // A service sends what it writes itself.
     if let (Ok(Ok(store)), Ok(paths)) = (engine.store().map(RecordBackend::own), engine.paths()) {
-        from(store, paths.folder(), places, row);
+        from(store, paths.directory(), places, row);
     }
 }
 
 /// The same, of a record in this directory.
-pub(in crate::app) fn from(store: &Store, folder: &Path, places: &[String], row: Option<i64>) {
+pub(in crate::app) fn from(store: &Store, directory: &Path, places: &[String], row: Option<i64>) {
     let Some(row) = row else { return };
     for (text, destination) in places.iter().filter_map(|text| Some((text, Destination::parse(text).ok()?))) {
         if !destination.is_immediate() {
             continue;
         }
         // Whoever holds it is sending, or the next to write a row sends this one too.
-        let Some(mut position) = Position::take(&place(folder, text), false).ok().flatten() else {
+        let Some(mut position) = Position::take(&place(directory, text), false).ok().flatten() else {
             continue;
         };
         let after = position.told.row.unwrap_or_else(|| beginning(store, row));
@@ -93,10 +93,10 @@ fn reach(destination: &Destination) -> Result<(), String> {
 }
 
 /// Where is remembered what a destination was told.
-fn place(folder: &Path, text: &str) -> PathBuf {
+fn place(directory: &Path, text: &str) -> PathBuf {
     let digest = Sha256::digest(text.as_bytes());
     let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    folder.join("export").join(format!("{name}.position"))
+    directory.join("export").join(format!("{name}.position"))
 }
 
 /// Sends so many rows after one. Whether all was taken that was there, and why not.
@@ -276,7 +276,7 @@ pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<
 
 /// Sends all rows that one collector was not sent.
 fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64>) -> Result<(), String> {
-    let path = place(engine.paths().map_err(|error| error.to_string())?.folder(), name);
+    let path = place(engine.paths().map_err(|error| error.to_string())?.directory(), name);
     let mut begin = begin;
     loop {
         // Opened for each part: who keeps the record open slows down everybody who writes.
@@ -295,7 +295,7 @@ fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64
 }
 
 /// How far a collector was told.
-pub(in crate::app) struct State {
+pub(in crate::app) struct DeliveryState {
     /// In one sentence, without its stop.
     pub says: String,
     /// Something keeps the rest from it, or what it has is not what the record has.
@@ -306,13 +306,13 @@ pub(in crate::app) struct State {
 ///
 /// # Errors
 /// The record or what is remembered cannot be read.
-pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<State>, Failure> {
+pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<DeliveryState>, Failure> {
     let store = engine.existing()?;
     let newest = store.as_ref().map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
     let zone = Zoned::now();
     let mut all = Vec::new();
     for name in &engine.policy().export_to {
-        let path = engine.paths().map(|paths| place(paths.folder(), name)).unwrap_or_default();
+        let path = engine.paths().map(|paths| place(paths.directory(), name)).unwrap_or_default();
         let told = Position::look(&path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
         let Told { row, head, at, trouble, lost } = told.unwrap_or_default();
         let mut says = format!("{}: ", visible::text(name));
@@ -341,7 +341,7 @@ pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<State>, Failure> {
         if waits_for_verb {
             says.push_str("; sent only by guard export --deliver --follow");
         }
-        all.push(State { says, trouble: trouble.is_some() || is_gone });
+        all.push(DeliveryState { says, trouble: trouble.is_some() || is_gone });
     }
     Ok(all)
 }

@@ -8,7 +8,7 @@ use crate::judge::invocation::{ChangeKind, FileChange};
 
 /// One call of a tool that a host asks about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct HookCall {
     pub event: Event,
     pub what: What,
     /// The working directory, where the host names one.
@@ -64,7 +64,7 @@ pub struct Typed {
 
 /// What a host is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum HookReply {
     /// guard has nothing against it and leaves the rest to the host's own permissions.
     NoOpinion,
     /// It may run, and the host need not ask.

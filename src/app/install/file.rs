@@ -57,10 +57,10 @@ pub fn line_of(text: &str, at: usize) -> usize {
 pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> Result<(), String> {
     let cannot = |error: io::Error| format!("cannot be written: {error}");
     let target = if old.is_some() { fs::canonicalize(path).map_err(cannot)? } else { path.to_owned() };
-    let folder = target.parent().ok_or("has no directory")?;
+    let directory = target.parent().ok_or("has no directory")?;
     let about = fs::metadata(&target).ok();
     let mode = about.as_ref().map_or(if executable { 0o755 } else { 0o644 }, |about| about.mode() & 0o7777);
-    let temporary = folder.join(format!(".guard-{}.tmp", std::process::id()));
+    let temporary = directory.join(format!(".guard-{}.tmp", std::process::id()));
     let made = (|| {
         let first = if about.is_some() { 0o600 } else { mode };
         let mut file = OpenOptions::new().write(true).create_new(true).mode(first).open(&temporary)?;
@@ -84,7 +84,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
     match done {
         Ok(()) => {
             // The name is on the disk once its directory is.
-            let _ = File::open(folder).and_then(|folder| folder.sync_all());
+            let _ = File::open(directory).and_then(|directory| directory.sync_all());
             Ok(())
         }
         Err(why) => {
@@ -98,12 +98,12 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
 ///
 /// # Errors
 /// A sentence without the name of the file.
-pub fn make_folders(path: &Path) -> Result<Vec<PathBuf>, String> {
-    let Some(folder) = path.parent() else { return Ok(Vec::new()) };
+pub fn make_directories(path: &Path) -> Result<Vec<PathBuf>, String> {
+    let Some(directory) = path.parent() else { return Ok(Vec::new()) };
     let mut missing: Vec<PathBuf> =
-        folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+        directory.ancestors().take_while(|directory| !directory.exists()).map(Path::to_owned).collect();
     missing.reverse();
-    fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    fs::create_dir_all(directory).map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
     Ok(missing)
 }
 
@@ -115,13 +115,13 @@ pub struct Kept {
     /// Whether it is still as guard left it.
     pub untouched: bool,
     /// The directories that were made for it.
-    pub folders: Vec<PathBuf>,
+    pub directories: Vec<PathBuf>,
 }
 
 /// Guard's own directory for what files were before.
 #[derive(Debug)]
 pub struct Backups {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 /// SHA-256, in hexadecimal digits.
@@ -134,7 +134,7 @@ impl Backups {
     /// The backups in guard's directory for data.
     #[must_use]
     pub fn new(data: &Path) -> Self {
-        Self { folder: data.join("installed") }
+        Self { directory: data.join("installed") }
     }
 
     /// Where the old content of a file is kept.
@@ -145,7 +145,7 @@ impl Backups {
 
     fn named(&self, path: &Path, extension: &str) -> PathBuf {
         let name = digest(path.as_os_str().as_encoded_bytes());
-        self.folder.join(format!("{}.{extension}", name.get(..16).unwrap_or_default()))
+        self.directory.join(format!("{}.{extension}", name.get(..16).unwrap_or_default()))
     }
 
     /// What is known of a file that now holds `now`; `None` when guard never changed it.
@@ -156,17 +156,17 @@ impl Backups {
             true => Some(fs::read_to_string(self.copy(path)).ok()?),
             false => None,
         };
-        let folders = note["folders"].as_array().into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from);
-        Some(Kept { before, untouched: note["after"] == digest(now.as_bytes()), folders: folders.collect() })
+        let directories = note["folders"].as_array().into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from);
+        Some(Kept { before, untouched: note["after"] == digest(now.as_bytes()), directories: directories.collect() })
     }
 
     /// Keeps what a file was before guard, and what guard made of it.
     ///
     /// # Errors
     /// A sentence without the name of the file.
-    pub fn keep(&self, path: &Path, before: Option<&str>, after: &str, folders: &[PathBuf]) -> Result<(), String> {
-        let cannot = |error: io::Error| format!("cannot save a copy in {}: {error}", self.folder.display());
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(cannot)?;
+    pub fn keep(&self, path: &Path, before: Option<&str>, after: &str, directories: &[PathBuf]) -> Result<(), String> {
+        let cannot = |error: io::Error| format!("cannot save a copy in {}: {error}", self.directory.display());
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(cannot)?;
         let write = |path: &Path, text: &str| {
             let _ = fs::remove_file(path);
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
@@ -175,12 +175,12 @@ impl Backups {
         if let Some(before) = before {
             write(&self.copy(path), before).map_err(cannot)?;
         }
-        let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        let directories: Vec<String> = directories.iter().map(|directory| directory.display().to_string()).collect();
         let note = json!({
             "file": path.display().to_string(),
             "existed": before.is_some(),
             "after": digest(after.as_bytes()),
-            "folders": folders,
+            "folders": directories,
         });
         write(&self.named(path, "json"), &note.to_string()).map_err(cannot)
     }
@@ -190,6 +190,6 @@ impl Backups {
         let _ = fs::remove_file(self.named(path, "json"));
         let _ = fs::remove_file(self.copy(path));
         // Only an empty one goes.
-        let _ = fs::remove_dir(&self.folder);
+        let _ = fs::remove_dir(&self.directory);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use crate::judge::agents;
 use crate::judge::agents::model::Agent;
 pub use crate::judge::agents::model::{
-    Codes, Config, Entry, Fate, Form, Kept, Key, Reads, Reason, Runs, Trust, When, Wire,
+    AnswerField, Codes, Config, Fate, Form, Kept, ListEntry, Reads, Reason, Runs, Trust, When, Wire,
 };
 
 /// An agent that calls guard.

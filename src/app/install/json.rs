@@ -15,11 +15,11 @@ const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub span: Range<usize>,
-    pub kind: Kind,
+    pub kind: JsonKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum JsonKind {
     Object(Vec<Member>),
     Array(Vec<Node>),
     Text(String),
@@ -53,28 +53,28 @@ impl Node {
     /// The members of an object; none for anything else.
     #[must_use]
     pub fn members(&self) -> &[Member] {
-        if let Kind::Object(members) = &self.kind { members } else { &[] }
+        if let JsonKind::Object(members) = &self.kind { members } else { &[] }
     }
 
     /// The elements of an array; none for anything else.
     #[must_use]
     pub fn items(&self) -> &[Self] {
-        if let Kind::Array(items) = &self.kind { items } else { &[] }
+        if let JsonKind::Array(items) = &self.kind { items } else { &[] }
     }
 
     /// The text of a string.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        if let Kind::Text(text) = &self.kind { Some(text) } else { None }
+        if let JsonKind::Text(text) = &self.kind { Some(text) } else { None }
     }
 
     /// Every string in it, in order.
     pub fn texts<'a>(&'a self, into: &mut Vec<&'a str>) {
         match &self.kind {
-            Kind::Object(members) => members.iter().for_each(|member| member.value.texts(into)),
-            Kind::Array(items) => items.iter().for_each(|item| item.texts(into)),
-            Kind::Text(text) => into.push(text),
-            Kind::Bare(_) => {}
+            JsonKind::Object(members) => members.iter().for_each(|member| member.value.texts(into)),
+            JsonKind::Array(items) => items.iter().for_each(|item| item.texts(into)),
+            JsonKind::Text(text) => into.push(text),
+            JsonKind::Bare(_) => {}
         }
     }
 
@@ -82,11 +82,11 @@ impl Node {
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         match (&self.kind, &other.kind) {
-            (Kind::Object(a), Kind::Object(b)) => {
+            (JsonKind::Object(a), JsonKind::Object(b)) => {
                 a.len() == b.len()
                     && a.iter().all(|member| other.get(&member.key).is_some_and(|value| member.value.same(value)))
             }
-            (Kind::Array(a), Kind::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
+            (JsonKind::Array(a), JsonKind::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
             (a, b) => a == b,
         }
     }
@@ -94,8 +94,8 @@ impl Node {
     /// Where the elements or members begin and end.
     fn children(&self) -> Vec<Range<usize>> {
         match &self.kind {
-            Kind::Object(members) => members.iter().map(|member| member.start..member.value.span.end).collect(),
-            Kind::Array(items) => items.iter().map(|item| item.span.clone()).collect(),
+            JsonKind::Object(members) => members.iter().map(|member| member.start..member.value.span.end).collect(),
+            JsonKind::Array(items) => items.iter().map(|item| item.span.clone()).collect(),
             _ => Vec::new(),
         }
     }
@@ -106,19 +106,19 @@ impl Node {
 /// # Errors
 /// It is not JSON, even with comments and trailing commas allowed, or a key occurs twice in one object.
 pub fn parse(text: &str) -> Result<Node, Trouble> {
-    let mut reader = Reader { text, at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
+    let mut reader = JsonReader { text, at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
     reader.skip()?;
     let node = reader.value(0)?;
     reader.skip()?;
     if reader.at < text.len() { Err(reader.trouble("unexpected text after the end of the value")) } else { Ok(node) }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -156,13 +156,13 @@ impl Reader<'_> {
         let kind = match self.peek() {
             Some(b'{') => self.object(depth)?,
             Some(b'[') => self.array(depth)?,
-            Some(b'"') => Kind::Text(self.string()?),
+            Some(b'"') => JsonKind::Text(self.string()?),
             _ => self.bare()?,
         };
         Ok(Node { span: start..self.at, kind })
     }
 
-    fn object(&mut self, depth: usize) -> Result<Kind, Trouble> {
+    fn object(&mut self, depth: usize) -> Result<JsonKind, Trouble> {
         let mut members: Vec<Member> = Vec::new();
         self.at += 1;
         loop {
@@ -191,10 +191,10 @@ impl Reader<'_> {
             }
         }
         self.at += 1;
-        Ok(Kind::Object(members))
+        Ok(JsonKind::Object(members))
     }
 
-    fn array(&mut self, depth: usize) -> Result<Kind, Trouble> {
+    fn array(&mut self, depth: usize) -> Result<JsonKind, Trouble> {
         let mut items = Vec::new();
         self.at += 1;
         loop {
@@ -208,7 +208,7 @@ impl Reader<'_> {
             }
         }
         self.at += 1;
-        Ok(Kind::Array(items))
+        Ok(JsonKind::Array(items))
     }
 
     /// Whether a comma follows rather than the end.
@@ -241,7 +241,7 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    fn bare(&mut self) -> Result<Kind, Trouble> {
+    fn bare(&mut self) -> Result<JsonKind, Trouble> {
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
         let word = rest.get(..end).unwrap_or_default();
@@ -250,7 +250,7 @@ impl Reader<'_> {
         }
         let word = word.to_owned();
         self.at += end;
-        Ok(Kind::Bare(word))
+        Ok(JsonKind::Bare(word))
     }
 }
 

@@ -164,14 +164,14 @@ fn kept() -> String {
         for form in &agent.transcript {
             let above = match &agent.config {
                 _ if form.below_data => "~/.local/share".to_owned(),
-                Some(config) => format!("~/{}{}", if config.below_config { ".config/" } else { "" }, config.folder),
+                Some(config) => format!("~/{}{}", if config.below_config { ".config/" } else { "" }, config.directory),
                 None => continue,
             };
-            for folder in &form.folders {
-                let folder = if folder == "." { above.clone() } else { format!("{above}/{folder}") };
+            for directory in &form.directories {
+                let directory = if directory == "." { above.clone() } else { format!("{above}/{directory}") };
                 let deep = if form.shallow { "" } else { "**/" };
                 let name =
-                    |name: &String| format!("{folder}/{deep}{}{name}", if name.starts_with('.') { "*" } else { "" });
+                    |name: &String| format!("{directory}/{deep}{}{name}", if name.starts_with('.') { "*" } else { "" });
                 places.extend(form.names.iter().map(name));
             }
         }
@@ -192,8 +192,8 @@ fn section(host: &Host) -> String {
     };
     let below = |wire: &Wire| match (wire.path.starts_with("~/"), host.config.below_config) {
         (true, _) => wire.path.clone(),
-        (false, true) => format!("~/.config/{}/{}", host.config.folder, wire.path),
-        (false, false) => format!("~/{}/{}", host.config.folder, wire.path),
+        (false, true) => format!("~/.config/{}/{}", host.config.directory, wire.path),
+        (false, false) => format!("~/{}/{}", host.config.directory, wire.path),
     };
     let user: Vec<String> = host
         .user
@@ -201,13 +201,13 @@ fn section(host: &Host) -> String {
         .map(|wire| match wire.when {
             When::Always => below(wire),
             When::There => format!("{} if it exists", below(wire)),
-            When::Folder | When::FolderAbove => format!("{} if its directory exists", below(wire)),
+            When::Directory | When::DirectoryAbove => format!("{} if its directory exists", below(wire)),
         })
         .collect();
     let there = if host.config.variable.is_empty() {
         String::new()
     } else {
-        format!("; {} overrides the directory ~/{}", host.config.variable, host.config.folder)
+        format!("; {} overrides the directory ~/{}", host.config.variable, host.config.directory)
     };
     line("File", &format!("{}{there}", user.join(", ")));
     let project: Vec<&str> = host.project.iter().map(|wire| wire.path.as_str()).collect();

@@ -35,13 +35,13 @@ struct Clients {
 struct Client {
     name: String,
     title: String,
-    file: Vec<Place>,
+    file: Vec<ServersFile>,
 }
 
 /// A file with servers in it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct ServersFile {
     path: String,
     mac: Option<String>,
     #[serde(default)]
@@ -116,7 +116,13 @@ impl Install<'_> {
     }
 
     /// Says which servers stand in a file that guard does not change; `None` where there are none.
-    fn left_out(&self, client: &Client, place: &Place, path: &Path, text: &str) -> Result<Option<u8>, InstallError> {
+    fn left_out(
+        &self,
+        client: &Client,
+        place: &ServersFile,
+        path: &Path,
+        text: &str,
+    ) -> Result<Option<u8>, InstallError> {
         let key = place.keys.iter().flatten().next().map_or("", String::as_str);
         let what = match yaml::servers(text, key, &place.starts) {
             Some(servers) if servers.is_empty() => return Ok(None),
@@ -135,7 +141,7 @@ impl Install<'_> {
         Ok(Some(exit::ALLOW))
     }
 
-    fn path(&self, place: &Place) -> PathBuf {
+    fn path(&self, place: &ServersFile) -> PathBuf {
         if place.project {
             return self.places.project().join(&place.path);
         }
@@ -144,7 +150,7 @@ impl Install<'_> {
     }
 
     /// One file; `None` where it is not there or holds no servers.
-    fn file(&self, client: &Client, place: &Place) -> Result<Option<u8>, InstallError> {
+    fn file(&self, client: &Client, place: &ServersFile) -> Result<Option<u8>, InstallError> {
         let path = self.path(place);
         let wrong = |why: String| InstallError::Wrong(format!("{}: {why}; not changed", path.display()));
         let Some(old) = file::read(&path).map_err(wrong)? else { return Ok(None) };

@@ -48,33 +48,33 @@ impl<'a> Places<'a> {
 
     /// The directory of an agent.
     #[must_use]
-    pub fn folder(&self, host: &Host) -> PathBuf {
-        own_folder(host.config, &self.home, &self.caller.env)
+    pub fn directory(&self, host: &Host) -> PathBuf {
+        own_directory(host.config, &self.home, &self.caller.env)
     }
 
     /// The top of the project: the nearest directory with a repository, else the working directory.
     #[must_use]
     pub fn project(&self) -> &Path {
         let cwd = &self.caller.cwd;
-        cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd)
+        cwd.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(cwd)
     }
 
     /// The files of an agent that are to be written, each with how.
     #[must_use]
     pub fn files(&self, host: &'static Host, project: bool) -> Vec<(PathBuf, &'static Wire)> {
         let wires = if project { &host.project } else { &host.user };
-        let folder = self.folder(host);
+        let directory = self.directory(host);
         let place = |wire: &'static Wire| {
             let path = match wire.path.strip_prefix("~/") {
                 Some(path) => self.home.join(path),
                 None if project => self.project().join(&wire.path),
-                None => folder.join(&wire.path),
+                None => directory.join(&wire.path),
             };
             let wanted = match wire.when {
                 When::Always => true,
                 When::There => path.exists(),
-                When::Folder => path.parent().is_some_and(Path::is_dir),
-                When::FolderAbove => path.parent().and_then(Path::parent).is_some_and(Path::is_dir),
+                When::Directory => path.parent().is_some_and(Path::is_dir),
+                When::DirectoryAbove => path.parent().and_then(Path::parent).is_some_and(Path::is_dir),
             };
             wanted.then_some((path, wire))
         };
@@ -85,8 +85,8 @@ impl<'a> Places<'a> {
     #[must_use]
     pub fn is_the_accounts(&self, host: &'static Host, path: &Path) -> bool {
         let real = |path: &Path| {
-            let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-            folder.zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name))
+            let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
+            directory.zip(path.file_name()).map_or_else(|| path.to_owned(), |(directory, name)| directory.join(name))
         };
         self.files(host, false).iter().any(|(own, _)| own == path || real(own) == real(path))
     }
@@ -122,8 +122,8 @@ impl<'a> Places<'a> {
     pub fn version_of(&self, agent: &Agent) -> Option<String> {
         let program = self.program_of(agent)?;
         let real = program.canonicalize().ok()?;
-        let packaged = real.ancestors().take(6).find_map(|folder| {
-            let package: Value = serde_json::from_str(&file::read(&folder.join("package.json")).ok()??).ok()?;
+        let packaged = real.ancestors().take(6).find_map(|directory| {
+            let package: Value = serde_json::from_str(&file::read(&directory.join("package.json")).ok()??).ok()?;
             let named = agent.packages.iter().any(|name| package["name"] == **name);
             named.then(|| package["version"].as_str().map(str::to_owned)).flatten()
         });
@@ -146,7 +146,7 @@ impl<'a> Places<'a> {
     /// Whether an agent is there: its directory, or a program of its.
     #[must_use]
     pub fn is_there(&self, host: &Host) -> bool {
-        self.folder(host).is_dir() || self.program(host).is_some()
+        self.directory(host).is_dir() || self.program(host).is_some()
     }
 
     /// guard's own path: as the PATH has it where that is this very program, so that an update through a link is
@@ -170,14 +170,14 @@ impl<'a> Places<'a> {
 
 /// An agent's own directory, for an account with this home.
 #[must_use]
-pub fn own_folder(config: &Config, home: &Path, env: &Environment) -> PathBuf {
+pub fn own_directory(config: &Config, home: &Path, env: &Environment) -> PathBuf {
     if let Some(named) = absolute(env, &config.variable) {
         return named;
     }
     if config.below_config {
-        return absolute(env, "XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join(&config.folder);
+        return absolute(env, "XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join(&config.directory);
     }
-    home.join(&config.folder)
+    home.join(&config.directory)
 }
 
 /// The absolute path that a variable holds.

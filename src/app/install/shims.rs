@@ -27,7 +27,7 @@ const SCRIPTS: &str = "script";
 #[derive(Debug)]
 pub struct Shims<'a> {
     pub caller: &'a Caller,
-    pub folder: &'a Path,
+    pub directory: &'a Path,
     pub guard: &'a Path,
 }
 
@@ -74,9 +74,9 @@ impl Shims<'_> {
         let mut say = |line: &str| writeln!(out, "{line}").map_err(|error| error.to_string());
         if uninstall {
             let links: Vec<PathBuf> =
-                SHELLS.iter().map(|(name, _)| self.folder.join(name)).filter(|link| self.is_ours(link)).collect();
+                SHELLS.iter().map(|(name, _)| self.directory.join(name)).filter(|link| self.is_ours(link)).collect();
             if links.is_empty() {
-                say(&format!("{}: no links of guard", self.folder.display()))?;
+                say(&format!("{}: no links of guard", self.directory.display()))?;
                 return Ok(exit::ALLOW);
             }
             for link in links {
@@ -92,8 +92,8 @@ impl Shims<'_> {
                 }
             }
             // Only an empty one goes.
-            let _ = fs::remove_dir(self.folder.join(SCRIPTS));
-            let _ = fs::remove_dir(self.folder);
+            let _ = fs::remove_dir(self.directory.join(SCRIPTS));
+            let _ = fs::remove_dir(self.directory);
             say("Remove the lines with this directory from your shell's startup file and from the agents' settings.")?;
             return Ok(exit::ALLOW);
         }
@@ -111,7 +111,7 @@ impl Shims<'_> {
     pub fn make(&self, dry_run: bool) -> Result<Made, String> {
         let names: Vec<&str> = self.wanted().into_iter().map(|(name, _)| name).collect();
         for name in &names {
-            let link = self.folder.join(name);
+            let link = self.directory.join(name);
             if fs::symlink_metadata(&link).is_ok() && !self.is_ours(&link) {
                 return Err(format!(
                     "{}: already exists and is not a link of guard; choose another directory with --dir",
@@ -121,7 +121,7 @@ impl Shims<'_> {
         }
         let mut changed = Vec::new();
         for name in &names {
-            let link = self.folder.join(name);
+            let link = self.directory.join(name);
             if fs::read_link(&link).is_ok_and(|target| target == self.guard) {
                 continue;
             }
@@ -130,11 +130,11 @@ impl Shims<'_> {
             if dry_run {
                 continue;
             }
-            fs::create_dir_all(self.folder)
-                .map_err(|error| format!("cannot create {}: {error}", self.folder.display()))?;
+            fs::create_dir_all(self.directory)
+                .map_err(|error| format!("cannot create {}: {error}", self.directory.display()))?;
             let cannot = |error: io::Error| format!("cannot create {}: {error}", link.display());
             // A link of guard's that leads elsewhere is replaced in one step: a shell may start at any moment.
-            let new = self.folder.join(format!(".{name}.{}", std::process::id()));
+            let new = self.directory.join(format!(".{name}.{}", std::process::id()));
             symlink(self.guard, &new).and_then(|()| fs::rename(&new, &link)).map_err(cannot)?;
         }
         for (path, text) in self.scripts(names.iter().copied()) {
@@ -152,33 +152,33 @@ impl Shims<'_> {
     /// The scripts that start these links, and what stands in each.
     fn scripts<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<(PathBuf, String)> {
         let text = |name: &str| {
-            let link = shell_word(&self.folder.join(name).display().to_string());
+            let link = shell_word(&self.directory.join(name).display().to_string());
             format!("{HEAD}exec {link} \"$@\"\n")
         };
-        let scripts = names.map(|name| (self.folder.join(SCRIPTS).join(name), text(name)));
-        let loaded = loaded().map(|file| (self.folder.join(SCRIPTS).join(&file.name), file.text.clone()));
+        let scripts = names.map(|name| (self.directory.join(SCRIPTS).join(name), text(name)));
+        let loaded = loaded().map(|file| (self.directory.join(SCRIPTS).join(&file.name), file.text.clone()));
         scripts.chain(loaded).collect()
     }
 
     /// Removes what an agent's language made of a file that is gone.
     fn forget(&self, path: &Path) {
         let Some(file) = loaded().find(|file| path.ends_with(&file.name)) else { return };
-        let Some((folder, begins)) = &file.kept else { return };
-        let folder = self.folder.join(SCRIPTS).join(folder);
-        for made in fs::read_dir(&folder).into_iter().flatten().flatten() {
+        let Some((directory, begins)) = &file.kept else { return };
+        let directory = self.directory.join(SCRIPTS).join(directory);
+        for made in fs::read_dir(&directory).into_iter().flatten().flatten() {
             if made.file_name().to_string_lossy().starts_with(begins.as_str()) {
                 let _ = fs::remove_file(made.path());
             }
         }
         // Only an empty one goes.
-        let _ = fs::remove_dir(folder);
+        let _ = fs::remove_dir(directory);
     }
 
     /// Writes a script in one step: somebody may start it at any moment.
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
-        let folder = self.folder.join(SCRIPTS);
-        fs::create_dir_all(&folder)?;
-        let new = folder.join(format!(".{}", std::process::id()));
+        let directory = self.directory.join(SCRIPTS);
+        fs::create_dir_all(&directory)?;
+        let new = directory.join(format!(".{}", std::process::id()));
         fs::write(&new, text)?;
         fs::set_permissions(&new, fs::Permissions::from_mode(0o755))?;
         fs::rename(&new, path)
@@ -206,7 +206,7 @@ impl Shims<'_> {
         let mut lines = vec![
             format!(
                 "{}: {} now start guard. To use them, add one of these lines:",
-                self.folder.display(),
+                self.directory.display(),
                 names.join(", ")
             ),
             String::new(),
@@ -239,18 +239,18 @@ impl Shims<'_> {
         let below = agent.shell.how.split_once("DIR/").map_or(Path::new(""), |(_, path)| Path::new(path));
         // What it loads lies there under one name, whatever shells there are.
         let below = if agent.shell.files.is_empty() { below.with_file_name(name) } else { below.to_owned() };
-        let shell = self.folder.join(below).display().to_string();
+        let shell = self.directory.join(below).display().to_string();
         if let (Some((file, keys)), Some(config)) = (&agent.shell.settings, &agent.config) {
             let nested = keys.iter().rev().enumerate().fold(super::json::quoted(&shell), |inner, (depth, key)| {
                 let member = format!("{}: {inner}", super::json::quoted(key));
                 if depth + 1 == keys.len() { member } else { format!("{{{member}}}") }
             });
             let above = if config.below_config { "~/.config" } else { "~" };
-            return Some(format!("{nested}    in {above}/{}/{file}", config.folder));
+            return Some(format!("{nested}    in {above}/{}/{file}", config.directory));
         }
         let (name, value) = agent.shell.how.split_once('=')?;
         let value = match value {
-            BEFORE_PATH => format!("{}:\"$PATH\"", shell_word(&self.folder.display().to_string())),
+            BEFORE_PATH => format!("{}:\"$PATH\"", shell_word(&self.directory.display().to_string())),
             _ => shell_word(&shell),
         };
         Some(format!("export {name}={value}"))
@@ -260,10 +260,10 @@ impl Shims<'_> {
     #[must_use]
     pub fn variable<'a>(&self, agent: &'a Agent) -> Option<(&'a str, String)> {
         let (name, value) = agent.shell.how.split_once('=')?;
-        let folder = self.folder.display().to_string();
+        let directory = self.directory.display().to_string();
         let value = match value {
-            BEFORE_PATH => format!("{folder}:{}", self.caller.env.get("PATH").unwrap_or_default()),
-            other => other.replace("DIR", &folder),
+            BEFORE_PATH => format!("{directory}:{}", self.caller.env.get("PATH").unwrap_or_default()),
+            other => other.replace("DIR", &directory),
         };
         Some((name, value))
     }

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::InstallError;
-use super::change::{State, Wiring};
+use super::change::{WiredState, Wiring};
 use super::file::{self, Backups, Kept};
 use super::hosts::{self, Host, Wire};
 use super::json::Trouble;
@@ -145,7 +145,7 @@ impl Wirer<'_> {
             if wiring.installed(wire, Some(&text)).is_err() {
                 return Ok(None);
             }
-        } else if wiring.state(wire, Some(&text)).map_err(trouble)? == State::Absent {
+        } else if wiring.state(wire, Some(&text)).map_err(trouble)? == WiredState::Absent {
             return Ok(None);
         }
         let before = kept.as_ref().map(|kept| kept.before.as_deref());
@@ -164,24 +164,24 @@ impl Wirer<'_> {
             file::replace(path, old.as_deref(), new, false)?;
             return self.forget(path, old.as_deref());
         }
-        let folders = file::make_folders(path)?;
+        let directories = file::make_directories(path)?;
         // What the file was before guard: the copy where only guard changed it since, else what it is now without
         // guard.
-        let (before, folders) = match (kept, old) {
-            (Some(kept), _) if kept.untouched => (kept.before.clone(), kept.folders.clone()),
+        let (before, directories) = match (kept, old) {
+            (Some(kept), _) if kept.untouched => (kept.before.clone(), kept.directories.clone()),
             (_, Some(text)) => {
                 let before = kept.as_ref().map(|kept| kept.before.as_deref());
                 let own = matches!(wire.form, hosts::Form::Own { .. } | hosts::Form::Plugin(_));
                 let without = match wiring.state(wire, Some(text)) {
-                    Ok(State::Outdated) if !own => wiring.uninstalled(wire, text, before).ok().flatten(),
-                    Ok(State::Outdated) => None,
+                    Ok(WiredState::Outdated) if !own => wiring.uninstalled(wire, text, before).ok().flatten(),
+                    Ok(WiredState::Outdated) => None,
                     _ => Some(text.clone()),
                 };
-                (without, folders)
+                (without, directories)
             }
-            (_, None) => (None, folders),
+            (_, None) => (None, directories),
         };
-        self.backups.keep(path, before.as_deref(), new, &folders)?;
+        self.backups.keep(path, before.as_deref(), new, &directories)?;
         let executable = matches!(wire.form, hosts::Form::Own { executable: true, .. });
         file::replace(path, old.as_deref(), new, executable)
     }
@@ -189,10 +189,11 @@ impl Wirer<'_> {
     /// Forgets a file that guard is out of, and the directories that were made for it.
     fn forget(&self, path: &Path, old: Option<&str>) -> Result<(), String> {
         if !path.exists() {
-            let folders = self.backups.kept(path, old.unwrap_or_default()).map(|kept| kept.folders).unwrap_or_default();
-            for folder in folders.iter().rev() {
+            let directories =
+                self.backups.kept(path, old.unwrap_or_default()).map(|kept| kept.directories).unwrap_or_default();
+            for directory in directories.iter().rev() {
                 // Only an empty one goes.
-                let _ = std::fs::remove_dir(folder);
+                let _ = std::fs::remove_dir(directory);
             }
         }
         self.backups.forget(path);

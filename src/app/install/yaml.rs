@@ -13,7 +13,7 @@ struct Row<'a> {
 }
 
 /// The list as far as it is there.
-struct Place {
+struct ListPosition {
     /// The line with the first key.
     outer: Option<usize>,
     /// The line with the second key.
@@ -66,7 +66,7 @@ fn value_of<'a>(row: &Row<'a>, key: &str) -> Option<&'a str> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| value.trim())
 }
 
-fn locate(rows: &[Row], keys: [&str; 2]) -> Result<Place, Trouble> {
+fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
     let trouble = |row: &Row, what: &str| Trouble { at: row.span.start, what: what.to_owned() };
     let mut outer = None;
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| is_content(row)) {
@@ -96,7 +96,8 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<Place, Trouble> {
             outer = Some(index);
         }
     }
-    let mut place = Place { outer, inner: None, items: Vec::new(), indent: 2, end_outer: rows.len(), end_inner: 0 };
+    let mut place =
+        ListPosition { outer, inner: None, items: Vec::new(), indent: 2, end_outer: rows.len(), end_inner: 0 };
     let Some(outer) = outer else { return Ok(place) };
     place.end_outer = end_of_block(rows, outer, false);
     let next = rows.iter().skip(outer + 1).find(|row| is_content(row));

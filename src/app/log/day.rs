@@ -14,7 +14,7 @@ use crate::app::failure::Failure;
 use crate::app::pager::Output;
 use crate::app::screen::Fitted;
 use crate::judge::risk::Tier;
-use crate::store::{Entry, Filter, Kind, Store, StoreError, is_trial};
+use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_trial};
 use crate::ui::visible;
 
 /// The arguments of `guard log day`.
@@ -121,16 +121,16 @@ fn take(entry: &Entry, chapters: &mut Vec<Chapter>, others: &mut Vec<String>, zo
     let words = entry.words.as_deref().unwrap_or_default();
     let about = entry.about.unwrap_or_default();
     match entry.kind {
-        Kind::Intent | Kind::Advised => {}
+        RowKind::Intent | RowKind::Advised => {}
         // The command's own row tells of the answer.
-        Kind::Answered | Kind::Result | Kind::Taken => return,
-        Kind::Grant => return others.push(format!("{at} {user} added a grant: {words}.")),
-        Kind::Revoked => return others.push(format!("{at} {user} revoked grant {about}.")),
-        Kind::Resumed => {
+        RowKind::Answered | RowKind::Result | RowKind::Taken => return,
+        RowKind::Grant => return others.push(format!("{at} {user} added a grant: {words}.")),
+        RowKind::Revoked => return others.push(format!("{at} {user} revoked grant {about}.")),
+        RowKind::Resumed => {
             let session = entry.session.as_deref().unwrap_or_default();
             return others.push(format!("{at} {user} resumed session {session}: {words}."));
         }
-        Kind::Pruned => return others.push(format!("{at} Rows up to {about} were pruned.")),
+        RowKind::Pruned => return others.push(format!("{at} Rows up to {about} were pruned.")),
     }
     let session = entry.session.as_deref().unwrap_or_default();
     let place = chapters.iter().position(|chapter| chapter.session == session).unwrap_or_else(|| {

@@ -63,7 +63,7 @@ impl Pin {
 /// The pins cannot be read or written.
 pub fn run(args: &PinsArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
-    let pins = Pins::of(engine::paths()?.folder());
+    let pins = Pins::of(engine::paths()?.directory());
     match &args.what {
         None => unless_unread(list(&engine, &pins, args.json)),
         Some(Action::List { json }) => unless_unread(list(&engine, &pins, *json || args.json)),

@@ -186,13 +186,13 @@ struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Reader).map(Self)
+        from.deserialize_any(MessageReader).map(Self)
     }
 }
 
-struct Reader;
+struct MessageReader;
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for MessageReader {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

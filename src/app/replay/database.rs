@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn each_row_is_an_object_and_nothing_changes() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a b?%#.db");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a b?%#.db");
         let own = Connection::open(&path).unwrap();
         own.execute_batch(
             "PRAGMA journal_mode = wal; CREATE TABLE t (a, b); INSERT INTO t VALUES (1, '{\"x\": [2]}'), (1.5, 'text'), \
@@ -123,7 +123,7 @@ mod tests {
         .unwrap();
         let expected =
             [Some(json!({ "a": 1, "b": { "x": [2] } })), Some(json!({ "a": 1.5, "b": "text" })), Some(json!({})), None];
-        let kept = |name: &str| fs::read(folder.path().join(name)).unwrap();
+        let kept = |name: &str| fs::read(directory.path().join(name)).unwrap();
         // While its program runs, what was written last stands in the log alone.
         let log = kept("a b?%#.db-wal");
         assert!(!log.is_empty());
@@ -133,7 +133,7 @@ mod tests {
         let before = kept("a b?%#.db");
         assert_eq!(all(&path, "SELECT a, b FROM t").unwrap(), expected);
         assert_eq!(kept("a b?%#.db"), before);
-        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let names: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["a b?%#.db"]);
         assert!(all(&path, "DELETE FROM t").is_err());
         assert!(all(&path, "SELECT a FROM other").unwrap_err().contains("other"));
@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn a_view_without_an_end_is_left() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.db");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
         let numbers = "WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT a FROM n";
         Connection::open(&path)
             .unwrap()
@@ -168,12 +168,12 @@ mod tests {
 
     #[test]
     fn what_is_no_database_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.db");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
         assert!(all(&path, "SELECT 1").is_err());
         assert!(!path.exists());
         fs::write(&path, "no database at all, but long enough to be looked at as one".repeat(20)).unwrap();
         assert!(all(&path, "SELECT a FROM t").is_err());
-        assert!(all(folder.path(), "SELECT 1").is_err());
+        assert!(all(directory.path(), "SELECT 1").is_err());
     }
 }

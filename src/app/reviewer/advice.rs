@@ -15,7 +15,7 @@ use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::judge::review::{Opinion, Outcome, Role, Says, gate, role};
 use crate::judge::risk::{Finding, Tier};
-use crate::prompt::terminal::{Second, Word};
+use crate::prompt::terminal::{Second, SecondOpinion};
 use crate::store::{Entry, Filter, Store};
 use crate::ui::card::Said;
 
@@ -130,19 +130,19 @@ impl<'a> Review<'a> {
 }
 
 impl Second for Review<'_> {
-    fn look(&mut self) -> Word {
+    fn look(&mut self) -> SecondOpinion {
         let Some(consult) = &mut self.consult else {
             let said = self.said().unwrap_or(Said { line: String::new(), denies: false });
-            return Word::Said(said);
+            return SecondOpinion::Said(said);
         };
         let after = consult.asked_for();
-        let Some(opinion) = consult.look(Duration::ZERO) else { return Word::Not { after } };
+        let Some(opinion) = consult.look(Duration::ZERO) else { return SecondOpinion::Not { after } };
         self.consult = None;
         let opinion = self.marked(opinion);
         let outcome = self.gate(&opinion);
         let said = self.said_of(&opinion);
         self.opinion = Some(opinion);
-        if matches!(outcome, Outcome::Run(_)) { Word::Settled } else { Word::Said(said) }
+        if matches!(outcome, Outcome::Run(_)) { SecondOpinion::Settled } else { SecondOpinion::Said(said) }
     }
 }
 

@@ -188,7 +188,7 @@ fn helper(
     limit: Duration,
 ) -> Result<Inquiry, String> {
     let home = engine.caller.account.home.as_deref();
-    let folder = Paths::standard(home).map_err(|error| error.to_string())?;
+    let directory = Paths::standard(home).map_err(|error| error.to_string())?;
     let policy = match &reviewer.policy {
         None => String::new(),
         Some(path) => own_text(path)?,
@@ -196,7 +196,7 @@ fn helper(
     let question = Question {
         v: 1,
         reviewer: &Reviewer { timeout: u32::try_from(limit.as_secs()).unwrap_or(1).max(1), ..reviewer.clone() },
-        state: folder.folder().join("reviewer.json"),
+        state: directory.directory().join("reviewer.json"),
         policy,
         examples: examples::accepted(engine)?,
         digest,
@@ -287,8 +287,8 @@ mod tests {
 
     #[test]
     fn a_policy_that_cannot_be_read_is_named_with_what_to_do() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("policy.txt");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("policy.txt");
         let why = own_text(&path).unwrap_err();
         assert!(why.contains("policy.txt (") && why.contains("remove policy from [reviewer]"), "{why}");
         std::fs::write(&path, "be kind").unwrap();

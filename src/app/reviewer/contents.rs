@@ -1,6 +1,6 @@
 //! What files hold, for the reviewer: those alone that the command names and the policy lets it see.
 //!
-//! A file is reached step by step below the working folder, and no link on the way is followed; what lies in a place of secrets,
+//! A file is reached step by step below the working directory, and no link on the way is followed; what lies in a place of secrets,
 //! or has a second name elsewhere, stays unread. What may not enter: which files a command names.
 
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ const NEVER: &[PathClass] =
 /// A file that the policy lets the reviewer see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Content {
-    /// Below the working folder.
+    /// Below the working directory.
     pub path: String,
     /// What it holds, without secrets; empty where that is withheld.
     pub text: String,
@@ -133,15 +133,15 @@ impl From<String> for Unread {
 }
 
 /// What a plain file holds that is no longer than this.
-fn read(folder: &Path, below: &str, most: u64) -> Result<String, Unread> {
+fn read(directory: &Path, below: &str, most: u64) -> Result<String, Unread> {
     let withheld = |why: &str| Err(Unread::Withheld(why.to_owned()));
     let told = |error: nix::Error| match error {
         nix::Error::ENOENT => Unread::Missing,
         nix::Error::ELOOP | nix::Error::ENOTDIR => Unread::Withheld("its path contains a symbolic link".to_owned()),
         error => Unread::Withheld(format!("cannot read it: {}", error.desc())),
     };
-    let folders = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-    let mut at = nix::fcntl::open(folder, folders, Mode::empty()).map_err(told)?;
+    let directories = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let mut at = nix::fcntl::open(directory, directories, Mode::empty()).map_err(told)?;
     let mut steps = below.split('/').peekable();
     while let Some(step) = steps.next() {
         if matches!(step, "" | "." | "..") {
@@ -149,7 +149,7 @@ fn read(folder: &Path, below: &str, most: u64) -> Result<String, Unread> {
         }
         // A pipe could hang.
         let last = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-        let how = if steps.peek().is_some() { folders } else { last };
+        let how = if steps.peek().is_some() { directories } else { last };
         at = openat(&at, step, how | OFlag::O_NOFOLLOW, Mode::empty()).map_err(told)?;
     }
     let file = File::from(at);
@@ -179,9 +179,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_below_the_folder_and_over_no_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (work, outside) = (folder.path().join("work"), folder.path().join("outside"));
+    fn a_file_is_read_below_the_directory_and_over_no_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let (work, outside) = (directory.path().join("work"), directory.path().join("outside"));
         fs::create_dir_all(work.join("a")).unwrap();
         fs::create_dir_all(&outside).unwrap();
         fs::write(work.join("a/b"), "inside").unwrap();

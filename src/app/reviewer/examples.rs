@@ -249,8 +249,8 @@ fn person(engine: &Engine) -> Result<(), Failure> {
 
 fn write(engine: &Engine, file: &File) -> Result<(), Failure> {
     let path = path(engine).ok_or_else(|| Failure::Said("the account has no home directory".to_owned()))?;
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
     }
     let text = toml::to_string(file).map_err(|error| Failure::Said(error.to_string()))?;
     let draft = path.with_extension("new");

@@ -3,7 +3,7 @@
 //! The account, the session and the processes of whoever speaks are what the kernel says. What they say is taken for
 //! their own command alone: nobody names another account, another's request, or a person who was not there.
 
-mod afar;
+mod gateway;
 mod record;
 mod requests;
 
@@ -22,8 +22,8 @@ use super::show;
 use crate::app::record_backend;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::invocation::{Digest, Invocation, Request};
-use crate::service::afar::FromGateway;
 use crate::service::client::line;
+use crate::service::gateway::FromGateway;
 use crate::service::line::Lines;
 use crate::service::message::{Ask, Reply, Said, Text, VERSION, Version};
 use crate::store::queue::{Pending, Queue, Told};
@@ -192,8 +192,8 @@ impl<'a> Connection<'a> {
             Ask::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
             Ask::Gateway(FromGateway::List { after }) => reply(self.part(after.as_ref())),
             Ask::Gateway(FromGateway::Approval { shown, scope }) => reply(self.approval(&Pending::from(*shown), scope)),
-            Ask::Gateway(FromGateway::Answer(given)) => reply(self.give_from_afar(*given)),
-            Ask::Gateway(FromGateway::Attempt { why }) => reply(self.attempt_from_afar(&why)),
+            Ask::Gateway(FromGateway::Answer(given)) => reply(self.give_for_gateway(*given)),
+            Ask::Gateway(FromGateway::Attempt { why }) => reply(self.record_attempt(&why)),
             Ask::Listen { .. } | Ask::Show { .. } | Ask::Gateway(FromGateway::Watch) => {
                 reply::<()>(Err("unexpected request".to_owned()))
             }

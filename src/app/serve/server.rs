@@ -69,7 +69,7 @@ impl Server {
     ///
     /// # Errors
     /// What is not, and what to do.
-    pub fn open(folder: &Path, socket: Option<&Path>) -> Result<Arc<Self>, String> {
+    pub fn open(directory: &Path, socket: Option<&Path>) -> Result<Arc<Self>, String> {
         if getuid() != geteuid() || getgid() != getegid() {
             return Err("guard must not be setuid or setgid".to_owned());
         }
@@ -104,10 +104,10 @@ impl Server {
             approvers.push(approver.uid);
         }
         let gateway = service.gateway.as_deref().map(|name| gateway(name, uid, &approvers, &file)).transpose()?;
-        check_folder(folder, uid)?;
+        check_directory(directory, uid)?;
         let socket = socket.unwrap_or(&service.socket).to_owned();
         check_place(&socket, uid)?;
-        let paths = Paths::new(folder);
+        let paths = Paths::new(directory);
         // What is wrong with the record is said now, and not to the first who needs it.
         Store::open(&paths).and_then(|store| store.head()).map_err(|error| error.to_string())?;
         Ok(Arc::new(Self {
@@ -143,8 +143,8 @@ impl Server {
                 std::process::exit(0);
             }
         });
-        let folder = self.paths.folder().display();
-        let _ = writeln!(std::io::stderr(), "guard: record service started, directory {folder}, socket {place}");
+        let directory = self.paths.directory().display();
+        let _ = writeln!(std::io::stderr(), "guard: record service started, directory {directory}, socket {place}");
         notify::tell("READY=1").map_err(|error| format!("NOTIFY_SOCKET: {error}"))?;
         loop {
             match listener.accept() {
@@ -174,7 +174,7 @@ impl Server {
     }
 
     /// Room for one more connection of an account.
-    fn place(self: &Arc<Self>, uid: u32) -> Option<Place> {
+    fn place(self: &Arc<Self>, uid: u32) -> Option<ConnectionSlot> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let together: u32 = accounts.values().map(|one| one.connections).sum();
         let own = accounts.entry(uid).or_insert_with(|| Use { connections: 0, since: Instant::now(), written: 0 });
@@ -184,7 +184,7 @@ impl Server {
             return None;
         }
         own.connections += 1;
-        Some(Place { server: self.clone(), uid })
+        Some(ConnectionSlot { server: self.clone(), uid })
     }
 
     /// Lets an account have so many bytes more written down.
@@ -265,12 +265,12 @@ fn gateway(name: &str, own: u32, approvers: &[u32], file: &Path) -> Result<u32, 
 }
 
 /// One connection's room.
-struct Place {
+struct ConnectionSlot {
     server: Arc<Server>,
     uid: u32,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut accounts = self.server.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = accounts.get_mut(&self.uid) {
@@ -280,18 +280,18 @@ impl Drop for Place {
 }
 
 /// The directory is this account's and nobody else's; it is made where its parent lets us.
-fn check_folder(folder: &Path, uid: u32) -> Result<(), String> {
-    let name = folder.display();
-    if !folder.is_absolute() {
+fn check_directory(directory: &Path, uid: u32) -> Result<(), String> {
+    let name = directory.display();
+    if !directory.is_absolute() {
         return Err(format!("{name}: expected an absolute path"));
     }
-    if let Err(error) = std::fs::DirBuilder::new().mode(0o700).create(folder)
+    if let Err(error) = std::fs::DirBuilder::new().mode(0o700).create(directory)
         && error.kind() != std::io::ErrorKind::AlreadyExists
     {
         let own = Account::of(uid).name;
         return Err(format!("cannot create {name} ({error}); create it: install -d -m 700 -o {own} {name}"));
     }
-    let about = std::fs::symlink_metadata(folder).map_err(|error| format!("{name}: {error}"))?;
+    let about = std::fs::symlink_metadata(directory).map_err(|error| format!("{name}: {error}"))?;
     if !about.is_dir() {
         return Err(format!("{name} is not a directory"));
     }
@@ -308,9 +308,9 @@ fn check_folder(folder: &Path, uid: u32) -> Result<(), String> {
 
 /// Nobody else can put a socket in the place of this one.
 fn check_place(socket: &Path, uid: u32) -> Result<(), String> {
-    let folder = socket.parent().filter(|_| socket.is_absolute()).ok_or("--socket: expected an absolute path")?;
-    let name = folder.display();
-    let about = std::fs::metadata(folder).map_err(|error| {
+    let directory = socket.parent().filter(|_| socket.is_absolute()).ok_or("--socket: expected an absolute path")?;
+    let name = directory.display();
+    let about = std::fs::metadata(directory).map_err(|error| {
         format!(
             "{name}: {error}; systemd creates it (RuntimeDirectory), or: install -d -m 755 -o {} {name}",
             Account::of(uid).name

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use super::Found;
+use super::Installed;
 use crate::app::init::Interactive;
 use crate::app::install::hosts::{self, HOSTS, Host};
 use crate::judge::policy::Preset;
@@ -49,7 +49,7 @@ impl Wishes {
         preset: Option<&str>,
         agents: Option<&[String]>,
         shells: Option<&[String]>,
-        found: &Found,
+        found: &Installed,
     ) -> Result<Self, String> {
         let agents = match agents {
             None => HOSTS
@@ -84,7 +84,7 @@ impl Wishes {
     ///
     /// # Errors
     /// The terminal cannot be used, or the person gave up.
-    pub fn ask(&mut self, found: &Found) -> io::Result<()> {
+    pub fn ask(&mut self, found: &Installed) -> io::Result<()> {
         let now = self.preset.unwrap_or(found.preset);
         let lines: Vec<String> = PRESETS.iter().map(|(_, name, about)| format!("{name:9} {about}")).collect();
         let at = PRESETS.iter().position(|(preset, ..)| *preset == now).unwrap_or(1);

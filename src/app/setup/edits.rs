@@ -69,20 +69,20 @@ impl Edit {
         match &self.new {
             None => std::fs::remove_file(&self.path).map_err(|error| format!("cannot remove it: {error}"))?,
             Some(new) => {
-                let folders = file::make_folders(&self.path)?;
+                let directories = file::make_directories(&self.path)?;
                 if !out {
                     let before = self.before.clone().unwrap_or_else(|| self.old.clone());
-                    let folders = kept.as_ref().map_or(folders, |kept| kept.folders.clone());
-                    backups.keep(&self.path, before.as_deref(), new, &folders)?;
+                    let directories = kept.as_ref().map_or(directories, |kept| kept.directories.clone());
+                    backups.keep(&self.path, before.as_deref(), new, &directories)?;
                 }
                 file::replace(&self.path, self.old.as_deref(), new, false)?;
             }
         }
         if out || self.new.is_none() {
             if !self.path.exists() {
-                for folder in kept.iter().flat_map(|kept| kept.folders.iter().rev()) {
+                for directory in kept.iter().flat_map(|kept| kept.directories.iter().rev()) {
                     // Only an empty one goes.
-                    let _ = std::fs::remove_dir(folder);
+                    let _ = std::fs::remove_dir(directory);
                 }
             }
             backups.forget(&self.path);

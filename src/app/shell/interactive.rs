@@ -119,9 +119,9 @@ fn init_text(shell: Interactive) -> String {
 fn write(engine: &Engine, name: &str, text: &str) -> io::Result<PathBuf> {
     let paths = engine.paths().map_err(io::Error::other)?;
     let place = paths.database().with_file_name("init").join(name);
-    let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    std::fs::create_dir_all(folder)?;
-    let new = folder.join(format!(".new-{}", std::process::id()));
+    let directory = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    std::fs::create_dir_all(directory)?;
+    let new = directory.join(format!(".new-{}", std::process::id()));
     std::fs::write(&new, text)?;
     std::fs::rename(&new, &place).inspect_err(|_| drop(std::fs::remove_file(&new)))?;
     Ok(place)

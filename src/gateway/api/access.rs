@@ -20,7 +20,7 @@ use crate::address::{self, Network};
 use crate::answer::Answerer;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
-use crate::name::{hash, same};
+use crate::secrets::{hash, same};
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub fn place(peer: Option<Peer>, headers: &HeaderMap, proxies: &[Network]) -> St
 pub struct Caller {
     pub name: String,
     pub scopes: Vec<Scope>,
-    pub folders: Vec<String>,
+    pub directories: Vec<String>,
     pub max_tier: u8,
     /// Where what they hand in comes from.
     pub origin: Origin,
@@ -62,7 +62,7 @@ impl Caller {
         Self {
             name: token.name.clone(),
             scopes: token.scopes.clone(),
-            folders: token.folders.clone(),
+            directories: token.directories.clone(),
             max_tier: token.max_tier,
             origin: token.origin,
             token: Some(token.name.clone()),
@@ -181,7 +181,7 @@ impl FromRequestParts<Arc<App>> for Caller {
             Some(Peer::Account(uid)) if uid == app.account.uid || uid == 0 => Ok(Self {
                 name: format!("uid-{uid}"),
                 scopes: vec![Scope::Submit, Scope::Read],
-                folders: Vec::new(),
+                directories: Vec::new(),
                 max_tier: 0,
                 origin: Origin::Api,
                 token: Some(format!("uid-{uid}")),

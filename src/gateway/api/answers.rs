@@ -35,7 +35,7 @@ const WORDS: usize = 500;
 /// The words for how far a yes reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Word {
+pub enum ScopeWord {
     #[default]
     Once,
     Session,
@@ -48,7 +48,7 @@ pub enum Word {
 pub struct Reach {
     /// once (the default), or a grant of exactly this command in its directory, where `offers` of the request has it: until
     /// the session ends (session), until a time (until), until it is revoked (always)
-    scope: Option<Word>,
+    scope: Option<ScopeWord>,
     /// When a grant `until` ends, at most 14 days ahead
     #[schema(value_type = Option<String>, format = DateTime)]
     #[param(value_type = Option<String>, format = DateTime)]
@@ -62,14 +62,16 @@ impl Reach {
     /// A time is missing, or belongs to nothing.
     pub(super) fn read(&self) -> Result<AnswerScope, Problem> {
         Ok(match (self.scope.unwrap_or_default(), self.until) {
-            (Word::Until, Some(at)) => AnswerScope::Until(at.as_second()),
-            (Word::Until, None) => return Err(Problem::new("bad-request", "the scope until needs the field until")),
+            (ScopeWord::Until, Some(at)) => AnswerScope::Until(at.as_second()),
+            (ScopeWord::Until, None) => {
+                return Err(Problem::new("bad-request", "the scope until needs the field until"));
+            }
             (_, Some(_)) => {
                 return Err(Problem::new("bad-request", "the field until is only valid with the scope until"));
             }
-            (Word::Once, None) => AnswerScope::Once,
-            (Word::Session, None) => AnswerScope::Session,
-            (Word::Always, None) => AnswerScope::Always,
+            (ScopeWord::Once, None) => AnswerScope::Once,
+            (ScopeWord::Session, None) => AnswerScope::Session,
+            (ScopeWord::Always, None) => AnswerScope::Always,
         })
     }
 }
@@ -90,7 +92,7 @@ pub(super) fn offered(shown: &Shown, reach: AnswerScope) -> Result<(), Problem> 
 pub struct Said {
     /// For a yes: once (the default), or a grant of exactly this command in its directory, where `offers` of the request
     /// has it: until the session ends (session), until a time (until), until it is revoked (always)
-    pub scope: Option<Word>,
+    pub scope: Option<ScopeWord>,
     /// When a grant `until` ends, at most 14 days ahead
     #[schema(value_type = Option<String>, format = DateTime)]
     pub until: Option<Timestamp>,
@@ -174,7 +176,7 @@ async fn decide(app: &Arc<App>, caller: &Caller, id: &str, yes: bool, said: Said
         }
         None => None,
     };
-    give(app, &shown, &who, Answer { yes, reach, words, signed }).await.map_err(|problem| problem.about(id))
+    give(app, &shown, &who, GivenAnswer { yes, reach, words, signed }).await.map_err(|problem| problem.about(id))
 }
 
 /// The most answers that are given at once.
@@ -242,7 +244,7 @@ pub async fn several(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -
 
 /// An answer, wherever it comes from.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct GivenAnswer {
     pub yes: bool,
     /// How far a yes reaches.
     pub reach: AnswerScope,
@@ -255,8 +257,8 @@ pub struct Answer {
 ///
 /// # Errors
 /// It does not count, and why.
-pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: Answer) -> Result<Json<Value>, Problem> {
-    let Answer { yes, reach, words, signed } = answer;
+pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: GivenAnswer) -> Result<Json<Value>, Problem> {
+    let GivenAnswer { yes, reach, words, signed } = answer;
     if yes && hub::is_waiting(shown) {
         offered(shown, reach)?;
     }
@@ -317,11 +319,11 @@ pub(super) fn barred(bar: Bar) -> Problem {
 }
 
 /// Which answer a state tells of.
-const fn was(state: crate::store::queue::State) -> Option<bool> {
-    use crate::store::queue::State;
+const fn was(state: crate::store::queue::RequestState) -> Option<bool> {
+    use crate::store::queue::RequestState;
     match state {
-        State::Approved | State::Used => Some(true),
-        State::Denied => Some(false),
-        State::Waiting | State::Late | State::Void | State::Lapsed => None,
+        RequestState::Approved | RequestState::Used => Some(true),
+        RequestState::Denied => Some(false),
+        RequestState::Waiting | RequestState::Late | RequestState::Void | RequestState::Lapsed => None,
     }
 }

@@ -20,7 +20,7 @@ use tokio::sync::broadcast::error::RecvError;
 use utoipa::IntoParams;
 
 use super::access::Caller;
-use super::answers::{Answer, counted, give};
+use super::answers::{GivenAnswer, counted, give};
 use super::problem::Problem;
 use super::{App, passes};
 use crate::backend::Scope;
@@ -214,7 +214,7 @@ async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
         Err(problem) => return ack("not_found", problem.detail),
     };
     let Some(shown) = known.shown else { return ack("settled", "it was decided without a person".to_owned()) };
-    let answer = Answer { yes: said.yes, words: said.reason, ..Answer::default() };
+    let answer = GivenAnswer { yes: said.yes, words: said.reason, ..GivenAnswer::default() };
     match give(app, &shown, &caller.answerer(), answer).await {
         Ok(axum::Json(value)) => {
             ack(value["outcome"].as_str().unwrap_or_default(), value["told"].as_str().unwrap_or_default().to_owned())

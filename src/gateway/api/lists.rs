@@ -23,7 +23,7 @@ use crate::backend::{Scope, Submission};
 use crate::channel::Status;
 use crate::hub::{self, Shown};
 use crate::judge::answer_scope::AnswerScope;
-use crate::store::queue::State as Stands;
+use crate::store::queue::RequestState as Stands;
 
 /// How many requests a page of a list holds.
 const PAGE: usize = 50;
@@ -178,7 +178,7 @@ fn shown(app: &App, caller: &Caller, id: &str, known: &Known) -> Response {
         value["client"] = json!(submission.client);
         submit::finished(app, submission, Some(&submission.client) == caller.token.as_ref(), &mut value);
     }
-    let tag = crate::name::base32(crate::name::hash(&value.to_string()).get(..10).unwrap_or_default());
+    let tag = crate::secrets::base32(crate::secrets::hash(&value.to_string()).get(..10).unwrap_or_default());
     ([(header::ETAG, format!("\"{tag}\""))], Json(value)).into_response()
 }
 

@@ -43,8 +43,8 @@ use crate::channel::Health;
 use crate::clock::{Limits, Rate};
 use crate::config::Config;
 use crate::hub::Hub;
-use crate::name::GatewayKey;
-use crate::names::Names;
+use crate::request_names::Names;
+use crate::secrets::GatewayKey;
 
 /// The longest body that is read.
 pub const MAX_BODY: usize = 1 << 20;

@@ -23,7 +23,7 @@ use crate::answer::settled;
 use crate::backend::Scope;
 use crate::config::ChannelKind;
 use crate::hub::{Shown, is_waiting};
-use crate::name::{hash, secret};
+use crate::secrets::{hash, secret};
 
 /// Nothing but the page's own files, no frames around it, nothing that a command's text could start.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -121,7 +121,7 @@ pub async fn login(
             origin: crate::judge::invocation::Origin::Api,
             name: "page".to_owned(),
             scopes: vec![Scope::Read, Scope::Decide],
-            folders: Vec::new(),
+            directories: Vec::new(),
             max_tier: 3,
             token: None,
             only: None,
@@ -166,7 +166,7 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
         origin: crate::judge::invocation::Origin::Api,
         name: format!("{approver} ({})", offer.channel),
         scopes: vec![Scope::Read, Scope::Decide],
-        folders: Vec::new(),
+        directories: Vec::new(),
         max_tier: 3,
         token: None,
         only: Some(offer.action),

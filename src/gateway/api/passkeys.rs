@@ -25,8 +25,8 @@ use crate::backend::Scope;
 use crate::hub::{self, Shown};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::passkey::{self, Assertion, Pairing, Passkey, Registration};
-use crate::judge::approver::{Key, Signed};
-use crate::name::hash;
+use crate::judge::approver::{ApproverKey, Signed};
+use crate::secrets::hash;
 
 /// How long a pairing holds.
 const PAIRING: Duration = Duration::from_secs(120);
@@ -60,8 +60,8 @@ fn enrolled(app: &App) -> Result<Vec<(String, Passkey)>, Problem> {
         return Err(Problem::new("signature-required", format!("cannot read the enrolled approvers: {problem}")));
     }
     let passkeys = enrolled.approvers.into_iter().filter_map(|approver| match approver.key {
-        Key::Passkey(passkey) => Some((approver.name, passkey)),
-        Key::Passphrase { .. } | Key::Ssh { .. } | Key::Totp { .. } => None,
+        ApproverKey::Passkey(passkey) => Some((approver.name, passkey)),
+        ApproverKey::Passphrase { .. } | ApproverKey::Ssh { .. } | ApproverKey::Totp { .. } => None,
     });
     Ok(passkeys.collect())
 }

@@ -23,7 +23,7 @@ use super::problem::Problem;
 use super::{App, locked, support};
 use crate::backend::{Scope, Submission};
 use crate::callback;
-use crate::name::{hash, same, secret};
+use crate::secrets::{hash, same, secret};
 use crate::submission::{Judge, Wanted};
 
 /// How long a client may take to run what it was allowed.
@@ -135,13 +135,16 @@ async fn handed_in(
     caller.may(Scope::Submit)?;
     app.is_of_an_account()?;
     let new: New = read(body)?;
-    let inside = |folder: &String| {
-        let rest = new.cwd.strip_prefix(folder.trim_end_matches('/'));
+    let inside = |directory: &String| {
+        let rest = new.cwd.strip_prefix(directory.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             && !new.cwd.split('/').any(|part| part == "..")
     };
-    if !caller.folders.is_empty() && !caller.folders.iter().any(inside) {
-        return Err(Problem::new("forbidden", format!("the token is only valid for {}", caller.folders.join(", "))));
+    if !caller.directories.is_empty() && !caller.directories.iter().any(inside) {
+        return Err(Problem::new(
+            "forbidden",
+            format!("the token is only valid for {}", caller.directories.join(", ")),
+        ));
     }
     let is_support = support::is_meant(app, &new);
     if !is_support {

@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use self::sealing::Sealing;
 use super::{Offer, Scope, Submission, Token};
 use crate::judge::invocation::Origin;
-use crate::name::GatewayKey;
+use crate::secrets::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
 const STEPS: [&str; 4] = [
@@ -115,7 +115,7 @@ impl Base {
     /// The name is taken, or it cannot be kept.
     pub fn add_token(&self, token: &Token) -> Result<(), String> {
         let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
-        let folders = serde_json::to_string(&token.folders).map_err(|error| error.to_string())?;
+        let directories = serde_json::to_string(&token.directories).map_err(|error| error.to_string())?;
         let done = self.connection.execute(
             "INSERT OR IGNORE INTO token(name, hash, scopes, folders, max_tier, created, origin)
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -123,7 +123,7 @@ impl Base {
                 token.name,
                 &token.hash[..],
                 scopes.join(","),
-                folders,
+                directories,
                 token.max_tier,
                 token.created.as_millisecond(),
                 token.origin.name()
@@ -421,13 +421,13 @@ fn submission(row: &Row<'_>) -> rusqlite::Result<Submission> {
 }
 
 fn token(row: &Row<'_>) -> rusqlite::Result<Token> {
-    let (scopes, folders): (String, String) = (row.get(2)?, row.get(3)?);
+    let (scopes, directories): (String, String) = (row.get(2)?, row.get(3)?);
     Ok(Token {
         name: row.get(0)?,
         hash: hash(row.get(1)?),
         scopes: scopes.split(',').filter_map(Scope::named).collect(),
         // What cannot be read is no directory that there is, and not every directory.
-        folders: serde_json::from_str(&folders).unwrap_or_else(|_| vec![String::new()]),
+        directories: serde_json::from_str(&directories).unwrap_or_else(|_| vec![String::new()]),
         max_tier: row.get(4)?,
         created: time(row.get(5)?),
         used: row.get::<_, Option<i64>>(6)?.map(time),

@@ -74,7 +74,8 @@ pub struct Token {
     pub name: String,
     pub scopes: Vec<Scope>,
     /// Commands are handed in for these directories and what lies below; none: for every directory.
-    pub folders: Vec<String>,
+    #[serde(rename = "folders")]
+    pub directories: Vec<String>,
     /// Where what is handed in with it comes from.
     pub origin: Origin,
     /// The highest tier that it answers.

@@ -13,7 +13,7 @@ use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 
 use super::text::{self, Medium, cut};
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox};
-use crate::name::secret;
+use crate::secrets::secret;
 
 /// The most of a message that is others' words, in characters.
 const MOST: usize = 20_000;

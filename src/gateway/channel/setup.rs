@@ -15,13 +15,13 @@ use clap::{Args, Subcommand};
 use nix::unistd::Gid;
 use tokio::sync::mpsc;
 
-use self::ask::{Given, Kind, New};
+use self::ask::{Given, New, SetupKind};
 use super::trial::test_card;
 use super::{Channel, ChannelState, Did, Doing, Status, open};
 use crate::account::Account;
 use crate::config::{Config, Secret};
-use crate::name::secret;
 use crate::person;
+use crate::secrets::secret;
 
 /// How long is waited for a person's tap.
 const TAP: Duration = Duration::from_secs(120);
@@ -40,7 +40,7 @@ pub struct ChannelArgs {
 enum Verb {
     /// Add a channel: asks for its settings, sends a test card and waits for a reply
     Add {
-        kind: Kind,
+        kind: SetupKind,
         /// The name of the channel (default: its kind)
         #[arg(long)]
         name: Option<String>,
@@ -85,7 +85,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
     let (path, reader) = match &args.config {
         Some(path) => (path.clone(), None),
-        None => (account.config_folder()?.join("gateway.toml"), account.gateway_ids()),
+        None => (account.config_directory()?.join("gateway.toml"), account.gateway_ids()),
     };
     let doing = match &args.verb {
         Verb::Add { .. } => Some("guard channel add"),
@@ -137,7 +137,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
             let new = New {
                 kind: *kind,
                 name: &name,
-                folder: path.parent().unwrap_or(Path::new("/")),
+                directory: path.parent().unwrap_or(Path::new("/")),
                 reader: reader.map(|(uid, _)| uid),
             };
             let secret = match (secret_file, keyring) {
@@ -263,8 +263,8 @@ fn without(text: &str, name: &str) -> Option<String> {
 /// where another account does.
 fn write(path: &Path, text: &str, group: Option<Gid>) -> Result<(), String> {
     let told = |error: std::io::Error| format!("{}: {error}", path.display());
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(told)?;
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).map_err(told)?;
     }
     let draft = path.with_extension("toml.new");
     let mut options = std::fs::OpenOptions::new();

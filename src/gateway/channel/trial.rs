@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Card, Channel, Failed, Status, open};
 use crate::config::ChannelConfig;
-use crate::name::secret;
+use crate::secrets::secret;
 
 /// What is said where a message wants no answer.
 const NOTICE: &str = "Test message of guard doctor, no answer needed.";

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
-use crate::name;
+use crate::secrets;
 
 /// After how many seconds a message is tried again.
 const AGAIN: [u64; 3] = [0, 1, 3];
@@ -36,7 +36,7 @@ impl Webhook {
 
     /// Posts a message; its id.
     async fn post(&self, body: &Value) -> Result<String, Failed> {
-        let id = name::secret::<16>("msg_").map_err(Failed::Broken)?;
+        let id = secrets::secret::<16>("msg_").map_err(Failed::Broken)?;
         let text = body.to_string();
         let mut last = Failed::Broken("not tested".to_owned());
         for wait in AGAIN {

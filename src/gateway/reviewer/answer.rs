@@ -10,7 +10,7 @@ use crate::judge::review::Says;
 /// An answer as it is wanted: these fields, each once, and no other.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct ModelAnswer {
     verdict: String,
     reason: String,
     digest: String,
@@ -22,7 +22,7 @@ struct Answer {
 /// # Errors
 /// Why it counts for nothing.
 pub fn read(text: &str, prompt: &Prompt) -> Result<(Says, String), String> {
-    let answer: Answer = serde_json::from_str(bare(text)).map_err(|_| "its answer has the wrong format")?;
+    let answer: ModelAnswer = serde_json::from_str(bare(text)).map_err(|_| "its answer has the wrong format")?;
     if answer.canary != prompt.canary {
         return Err("its answer lacks the canary".to_owned());
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::prompt::{Prompt, Salts};
-use super::state::State;
+use super::state::CountFile;
 use super::wire::{self, Bound, Said};
 use super::{Question, answer};
 use crate::channel::http;
@@ -47,9 +47,9 @@ async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, String>
     let until = begun + Duration::from_secs(reviewer.timeout.into());
     let salts = Salts::new()?;
     let prompt = Prompt::new(&question.request, &question.digest, &question.policy, &question.examples, &salts);
-    let state = State::at(&question.state);
-    let folder = question.state.parent().unwrap_or(std::path::Path::new("/"));
-    let seal = |bytes: &[u8]| seal_beside(folder, "review", bytes).ok();
+    let state = CountFile::at(&question.state);
+    let directory = question.state.parent().unwrap_or(std::path::Path::new("/"));
+    let seal = |bytes: &[u8]| seal_beside(directory, "review", bytes).ok();
     let key = key_of(question, &prompt);
     let calls = u64::try_from(reviewer.voices.len()).unwrap_or(u64::MAX);
     let now = Timestamp::now();

@@ -30,7 +30,7 @@ impl Bound {
 
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct ModelRequest {
     pub url: String,
     /// Beside the key's own.
     pub headers: Vec<(&'static str, String)>,
@@ -47,7 +47,7 @@ pub struct Said {
 
 /// The request to a model.
 #[must_use]
-pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> Call {
+pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> ModelRequest {
     let Voice { model, url, max_tokens, .. } = voice;
     let (system, user, schema) = (&prompt.system, &prompt.user, Prompt::schema());
     let bearer = || key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect::<Vec<_>>();
@@ -107,7 +107,7 @@ pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> 
                 "generationConfig": config,
             });
             let model = model.strip_prefix("models/").unwrap_or(model);
-            return Call {
+            return ModelRequest {
                 url: format!("{url}/models/{model}:generateContent"),
                 headers: named("x-goog-api-key"),
                 body,
@@ -122,13 +122,13 @@ pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> 
                 Bound::Json => body["format"] = json!("json"),
                 Bound::Text => {}
             }
-            return Call { url: format!("{url}/api/chat"), headers: bearer(), body };
+            return ModelRequest { url: format!("{url}/api/chat"), headers: bearer(), body };
         }
     };
     if let Some(temperature) = voice.temperature {
         body["temperature"] = json!(temperature);
     }
-    Call { url, headers, body }
+    ModelRequest { url, headers, body }
 }
 
 /// What a model said in an answer with status 200.

@@ -51,7 +51,7 @@ struct Front {
     home: tempfile::TempDir,
 }
 
-struct Answer {
+struct HttpResponse {
     status: u16,
     head: String,
     stream: BufReader<TcpStream>,
@@ -101,13 +101,13 @@ impl Front {
         Self { child, port, token, home }
     }
 
-    fn asks(&self, method: &str, head: &[&str], body: &str) -> Answer {
+    fn asks(&self, method: &str, head: &[&str], body: &str) -> HttpResponse {
         let token = format!("Authorization: Bearer {}", self.token);
         let forms = ["Accept: application/json, text/event-stream", "Content-Type: application/json"];
         self.asks_plain(method, &[&[token.as_str()], forms.as_slice(), head].concat(), body)
     }
 
-    fn asks_plain(&self, method: &str, head: &[&str], body: &str) -> Answer {
+    fn asks_plain(&self, method: &str, head: &[&str], body: &str) -> HttpResponse {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let host = if head.iter().any(|line| line.starts_with("Host:")) { "" } else { "Host: localhost\r\n" };
@@ -124,7 +124,7 @@ impl Front {
                 break;
             }
         }
-        Answer { status: head.split(' ').nth(1).unwrap().parse().unwrap(), head: head.to_lowercase(), stream }
+        HttpResponse { status: head.split(' ').nth(1).unwrap().parse().unwrap(), head: head.to_lowercase(), stream }
     }
 
     /// A session that has begun: the header that names it.
@@ -153,7 +153,7 @@ impl Front {
     }
 }
 
-impl Answer {
+impl HttpResponse {
     /// The data of the next event; `None` when the stream has ended.
     fn event(&mut self) -> Option<String> {
         let mut line = String::new();

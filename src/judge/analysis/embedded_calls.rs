@@ -267,7 +267,7 @@ impl Walker<'_> {
             // A call that stands for a command is that command.
             let command = self.catalog.program(&name).filter(|program| !program.command.is_empty());
             if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
-                let field = |word: code::Word| Field { operand: word.operand, ..Field::word(word.value, span) };
+                let field = |word: code::CallWord| Field { operand: word.operand, ..Field::word(word.value, span) };
                 let fields = words.into_iter().map(field).collect();
                 self.run(&mut here.child(&[]), &inside, fields, Vec::new(), span, Lookup::Programs);
                 continue;

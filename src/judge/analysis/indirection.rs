@@ -24,7 +24,7 @@ use super::builtins::within;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::question::FileFacts;
-use super::recipes::Kind;
+use super::recipes::RecipeKind;
 use super::redirect::absolute;
 use super::state::{Build as _, State};
 use super::walk::Walker;
@@ -138,8 +138,8 @@ impl Walker<'_> {
                     self.package_program(state, context, name, program, reading, args, span);
                 }
                 Follow::Entrypoint => self.entrypoint(state, context, ran),
-                Follow::Makefile => self.recipe(&state.child(env), context, name, Kind::Make, reading, span),
-                Follow::Justfile => self.recipe(&state.child(env), context, name, Kind::Just, reading, span),
+                Follow::Makefile => self.recipe(&state.child(env), context, name, RecipeKind::Make, reading, span),
+                Follow::Justfile => self.recipe(&state.child(env), context, name, RecipeKind::Just, reading, span),
                 Follow::TildeCommands => self.tilde_commands(state, context, name, span),
             }
         }

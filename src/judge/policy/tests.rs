@@ -26,7 +26,7 @@ fn asks(decision: &Decision) -> bool {
 }
 
 fn grant(id: i64, what: What) -> Grant {
-    let place = Place::Folder { path: "/home/ada/project".to_owned() };
+    let place = Place::Directory { path: "/home/ada/project".to_owned() };
     Grant { id: GrantId::Stored(id), what, place, until: Until::Revoked, given: 0, words: String::new() }
 }
 
@@ -219,7 +219,7 @@ fn no_grant_covers_what_none_may_cover_or_another_place() {
                 decide(&argv(Origin::Agent, &WORDS), judged, &Policy::default(), &SessionState::default(), &grants);
             assert!(asks(&decision), "{:?}", grants[0].what);
         }
-        let elsewhere = [Grant { place: Place::Folder { path: "/home/ada/other".to_owned() }, ..one }];
+        let elsewhere = [Grant { place: Place::Directory { path: "/home/ada/other".to_owned() }, ..one }];
         let judged = judgment(Tier::Medium);
         let decision =
             decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &SessionState::default(), &elsewhere);

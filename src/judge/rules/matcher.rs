@@ -4,10 +4,10 @@
 //! asks for them and kept for the act. What may not enter: what any one program does (that is data), I/O.
 
 mod conditions;
-mod deeds;
 mod history;
 mod lowering;
 mod match_context;
+mod planned;
 mod seen;
 mod sent;
 mod shown;
@@ -28,8 +28,8 @@ use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Policy;
 use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
 use crate::judge::syntax::tree::Span;
-pub use deeds::{Aim, Aims, aims};
 use match_context::{MatchContext, View};
+pub use planned::{PlannedChange, PlannedChanges, planned_changes};
 use seen::Seen;
 pub use seen::shown;
 

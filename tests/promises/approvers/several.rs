@@ -4,11 +4,11 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::folder;
+use super::directory;
 use crate::harness::home::Home;
 use crate::harness::pty::{Terminal, ended};
 use crate::queue::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, person, request, shell, state};
@@ -37,9 +37,9 @@ fn enrol(home: &Home, name: &str) {
 }
 
 fn write(home: &Home, name: &str, public: &str) {
-    fs::create_dir_all(folder(home)).unwrap();
+    fs::create_dir_all(directory(home)).unwrap();
     let text = format!("name = \"{name}\"\nkind = \"ssh\"\npublic = \"{}\"\n", public.trim());
-    fs::write(folder(home).join(format!("{name}.toml")), text).unwrap();
+    fs::write(directory(home).join(format!("{name}.toml")), text).unwrap();
 }
 
 /// Says yes on the card of a request; where several could sign, this one does.
@@ -81,7 +81,7 @@ fn two_sign_and_the_record_names_both() {
     let screen = approve(&home, &id, Some("ada"));
     says(&screen, "2 different approvers must sign.");
     says(&screen, "1 of 2 approvals, by ada; one more needed: git push");
-    assert_eq!((home.ran(), state(&home, &id)), (0, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &id)), (0, RequestState::Waiting));
     says(&home.prints(&["pending"], 0), "1 of 2 approvals, by ada; one more needed; in");
     let json: serde_json::Value = serde_json::from_str(&home.prints(&["pending", "--json"], 0)).unwrap();
     assert_eq!((&json["approvals"], &json["approved_by"]), (&2.into(), &serde_json::json!(["ada"])));
@@ -114,7 +114,7 @@ fn nobody_counts_twice_under_one_name_or_two() {
         let screen = approve(&home, &asker.id, Some(name));
         says(&screen, "which approver signs (bob, cyd)?");
         says(&screen, &format!("{name} has already signed; another approver must sign"));
-        assert_eq!((home.ran(), state(&home, &asker.id)), (0, State::Waiting));
+        assert_eq!((home.ran(), state(&home, &asker.id)), (0, RequestState::Waiting));
     }
     assert_eq!(request(&home, &asker.id).approved_by, ["ada"]);
     approve(&home, &asker.id, Some("cyd"));
@@ -232,7 +232,7 @@ fn one_signs_on_the_card_and_the_other_from_elsewhere() {
     asking.wait_for("waits for another approver");
     asking.send("\x03");
     assert_eq!(ended(asking.wait_exit()), "signal SIGINT");
-    let id = crate::queue::stage::all(&home).into_iter().find(|one| one.state == State::Late).unwrap().id;
+    let id = crate::queue::stage::all(&home).into_iter().find(|one| one.state == RequestState::Late).unwrap().id;
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
     says(&terminal.screen(), "cannot be approved late");
@@ -242,7 +242,7 @@ fn one_signs_on_the_card_and_the_other_from_elsewhere() {
     sign(&mut asking, Some("eve"));
     assert_eq!(ended(asking.wait_exit()), "exit 126");
     says(&asking.screen(), "not signed by an approver: nobody called eve is enrolled");
-    assert!(crate::queue::stage::all(&home).iter().all(|one| one.state != State::Waiting));
+    assert!(crate::queue::stage::all(&home).iter().all(|one| one.state != RequestState::Waiting));
     // Where nothing may wait, the card is not shown.
     let mut command = home.guard(&[&["--"], &FLAGGED[..]].concat());
     command.env("TERM", "xterm-256color").env("GUARD_WAIT", "0");
@@ -319,7 +319,7 @@ fn no_grant_no_mode_no_trust_and_no_prompt_of_an_agent_lets_it_run() {
     assert!(said.contains("an agent's own prompt asks only one person"), "{said}");
     fs::write(&config, "").unwrap();
     for name in ["ada", "bob"] {
-        fs::remove_file(folder(&home).join(format!("{name}.toml"))).unwrap();
+        fs::remove_file(directory(&home).join(format!("{name}.toml"))).unwrap();
     }
     assert!(!hook().contains("asks only one person"));
     assert_eq!(home.ran(), 1);
@@ -372,7 +372,7 @@ fn a_rule_wants_two_where_its_tier_wants_one() {
 fn who_may_enrol_alone_could_be_both_so_two_vouch() {
     let home = home_with(TWO, &["ada", "bob"]);
     enrol(&home, "cyd");
-    let file = folder(&home).join("cyd.toml");
+    let file = directory(&home).join("cyd.toml");
     fs::remove_file(&file).unwrap();
     let public = home.path("home/.ssh/cyd.pub");
     let add = || person(&home, &["approver", "add", "cyd", "--ssh", public.to_str().unwrap()]);
@@ -464,7 +464,7 @@ fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_non
         terminal.wait_exit();
         let by = request(&home, &asker.id).approved_by;
         assert!(by.is_empty() || by == ["ada"], "{by:?}");
-        assert_eq!(state(&home, &asker.id), State::Waiting);
+        assert_eq!(state(&home, &asker.id), RequestState::Waiting);
         // It goes on from there, whichever it was.
         if by.is_empty() {
             approve(&home, &asker.id, Some("ada"));
@@ -485,7 +485,7 @@ fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_non
     says(&terminal.screen(), "cannot be approved late");
     let asker = Asker::new(&home, &FLAGGED);
     assert_ne!(asker.id, id);
-    assert_eq!((state(&home, &id), request(&home, &asker.id).approved_by.len()), (State::Void, 0));
+    assert_eq!((state(&home, &id), request(&home, &asker.id).approved_by.len()), (RequestState::Void, 0));
     person(&home, &["deny", "--all"]).wait_exit();
     asker.refused("denied by a person");
     assert_eq!(home.ran(), 4);
@@ -510,7 +510,7 @@ fn filed_without_waiting_it_keeps_the_first_approval_until_the_second() {
     approve(&home, &id, None);
     assert_eq!(home.ran(), 0);
     assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
-    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
 }
 
 #[test]

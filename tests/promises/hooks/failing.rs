@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use guard::app::hook::hosts;
-use guard::store::{Filter, Kind};
+use guard::store::{Filter, RowKind};
 
 use super::stage::{bash, fed, hook, said};
 use crate::harness::home::Home;
@@ -64,7 +64,7 @@ fn what_was_denied_unjudged_is_in_the_record_and_the_input_is_not() {
     let store = home.store();
     let rows: Vec<_> = store.find(&Filter::default()).unwrap().into_iter().map(|id| store.entry(id).unwrap()).collect();
     let told: Vec<_> = rows.iter().map(|row| (row.kind, row.settled_by.as_deref(), row.agent.as_deref())).collect();
-    let unjudged = |agent| (Kind::Advised, Some("unjudged"), Some(agent));
+    let unjudged = |agent| (RowKind::Advised, Some("unjudged"), Some(agent));
     assert_eq!(told, [unjudged("claude"), unjudged("codex"), unjudged("claude")]);
     assert!(rows[0].words.as_deref().unwrap().starts_with("the input is not the expected JSON"), "{rows:?}");
     assert!(!home.prints(&["log", "--json"], 0).contains("s3cr3t"));
@@ -189,7 +189,7 @@ fn the_strings_that_hosts_run_reach_guard() {
         command.args(["-c", &string]).env("GUARD_WAIT", "0");
         denied(agent, &fed(&mut command, input.as_bytes()), "effects.delete-home");
     }
-    // Without a shell, from a folder of its own, with next to no environment.
+    // Without a shell, from a directory of its own, with next to no environment.
     let mut command = home.program(guard);
     command
         .args(["hook", "--agent", "codex"])
@@ -216,7 +216,7 @@ fn a_command_is_judged_where_it_would_run_and_by_that_projects_policy() {
 }
 
 #[test]
-fn a_folder_that_is_gone_does_not_let_a_flagged_command_through() {
+fn a_directory_that_is_gone_does_not_let_a_flagged_command_through() {
     let home = Home::new();
     let gone = bash(&home, "git push --force origin main").replace("/work\"", "/gone\"");
     denied("codex", &hook(&home, "codex", &gone), "git.push-force");
@@ -261,7 +261,7 @@ fn each_answer_is_in_the_record_before_it_is_given() {
         told,
         [("ls", "allow", session), ("git push --force origin main", "deny", session), ("rm -rf ~", "deny", session)]
     );
-    assert!(rows.iter().all(|row| row.kind == Kind::Advised && row.origin.as_deref() == Some("agent")));
+    assert!(rows.iter().all(|row| row.kind == RowKind::Advised && row.origin.as_deref() == Some("agent")));
     assert!(
         rows.iter().all(|row| row.agent.as_deref() == Some("claude") && row.cwd.as_deref().unwrap().ends_with("/work"))
     );

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 
 use super::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, in_session, person, state};
 use crate::harness::home::Home;
@@ -38,7 +38,7 @@ fn enter_approves_no_batch() {
     terminal.wait_for("Approve all? [y/N]");
     terminal.send("\r");
     terminal.wait_exit();
-    assert_eq!((state(&home, &first.id), state(&home, &second.id)), (State::Waiting, State::Waiting));
+    assert_eq!((state(&home, &first.id), state(&home, &second.id)), (RequestState::Waiting, RequestState::Waiting));
     let mut terminal = person(&home, &["deny", "--all", "--reason", "no"]);
     terminal.wait_exit();
     first.refused("denied by a person: no");
@@ -62,8 +62,8 @@ fn of_a_batch_tier_3_is_asked_about_by_itself_and_tier_4_not_at_all() {
     terminal.wait_exit();
     let screen = terminal.screen();
     assert!(screen.contains(&format!("{}  of tier 4", critical.id)), "{screen}");
-    assert_eq!(state(&home, &critical.id), State::Waiting);
-    assert_eq!(state(&home, &medium.id), State::Waiting);
+    assert_eq!(state(&home, &critical.id), RequestState::Waiting);
+    assert_eq!(state(&home, &medium.id), RequestState::Waiting);
     assert_eq!(home.ran(), 1);
     person(&home, &["deny", "--all"]).wait_exit();
     medium.refused("denied by a person");
@@ -103,7 +103,7 @@ fn a_request_that_was_asked_anew_is_looked_at_again() {
     answer_card(&mut slow, "y");
     assert_eq!(crate::harness::pty::ended(slow.wait_exit()), "exit 126");
     assert!(slow.screen().contains("renewed in the meantime"), "{}", slow.screen());
-    assert_eq!((home.ran(), state(&home, &first.id)), (0, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &first.id)), (0, RequestState::Waiting));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_yes_that_lasts_lets_the_same_command_run_again_and_no_other() {
         terminal.wait_exit();
         assert!(terminal.screen().contains(why), "{option}: {}", terminal.screen());
     }
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     let mut terminal = person(&home, &["approve", &asker.id, "--always"]);
     terminal.wait_for("If you approve, guard also runs without asking: exactly this command");
     terminal.wait_for("y yes   n no");
@@ -164,7 +164,7 @@ fn a_yes_that_lasts_lets_the_same_command_run_again_and_no_other() {
     assert!(again.status.success(), "{again:?}");
     assert_eq!(home.ran(), 2);
     let other = Asker::new(&home, &["npm", "install", "some-other-pkg"]);
-    assert_eq!(state(&home, &other.id), State::Waiting);
+    assert_eq!(state(&home, &other.id), RequestState::Waiting);
     let mut terminal = person(&home, &["deny", &other.id]);
     terminal.wait_exit();
     other.refused("denied by a person");
@@ -182,7 +182,7 @@ fn a_yes_for_the_session_ends_with_it() {
     asker.ran();
     assert_eq!(home.ran(), 2);
     let later = Asker::new(&home, &MEDIUM);
-    assert_eq!(state(&home, &later.id), State::Waiting, "of another session");
+    assert_eq!(state(&home, &later.id), RequestState::Waiting, "of another session");
     person(&home, &["deny", &later.id]).wait_exit();
     later.refused("denied by a person");
     assert_eq!(home.ran(), 2);

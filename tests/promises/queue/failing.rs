@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::Duration;
 
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 use nix::libc;
 use rusqlite::Connection;
 
@@ -68,7 +68,7 @@ fn an_answer_counts_only_under_the_key_that_it_was_sealed_with() {
     assert_eq!(output.status.code(), Some(75));
     let id = all(&home)[0].id.clone();
     approve(&home, &id);
-    assert_eq!(state(&home, &id), State::Approved);
+    assert_eq!(state(&home, &id), RequestState::Approved);
     // With another key nobody can tell what the answer was to: it is asked about anew.
     let key = home.data().join("guard.key");
     let kept = std::fs::read(&key).unwrap();
@@ -118,7 +118,7 @@ fn a_bell_that_rings_without_end_says_nothing() {
         let _ = pipe.write(&[1; 512]);
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!((home.ran(), state(&home, &asker.id)), (0, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &asker.id)), (0, RequestState::Waiting));
     approve(&home, &asker.id);
     asker.ran();
     assert_eq!(home.ran(), 1);
@@ -146,7 +146,7 @@ fn many_who_ask_at_once_are_all_answered_and_each_runs_once() {
         asker.ran();
     }
     assert_eq!(home.ran(), 16);
-    assert!(queue(&home).list(jiff::Timestamp::now()).unwrap().iter().all(|one| one.state == State::Used));
+    assert!(queue(&home).list(jiff::Timestamp::now()).unwrap().iter().all(|one| one.state == RequestState::Used));
     assert_eq!(home.store().verify().unwrap().faults, []);
     assert_eq!(std::fs::read_dir(home.data().join("queue")).unwrap().count(), 0);
 }

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 
 use super::stage::{Asker, FLAGGED, apart, home, in_session, person, request, state};
 use crate::harness::home::Home;
@@ -12,7 +12,7 @@ use crate::harness::pty::{OnTerminal, Terminal, ended};
 /// That an attempt to answer was refused and recorded, for this reason, and that the request still waits.
 #[track_caller]
 fn is_refused(home: &Home, id: &str, why: &str, attempts: usize) {
-    assert_eq!(state(home, id), State::Waiting);
+    assert_eq!(state(home, id), RequestState::Waiting);
     assert_eq!(home.ran(), 0);
     let log = home.prints(&["log", "--json", "--tier", "4", "--decision", "deny"], 0);
     let rows: Vec<&str> = log.lines().filter(|row| row.contains(r#""settled_by":"attempt""#)).collect();
@@ -125,7 +125,7 @@ fn a_terminal_that_an_agent_started_is_no_person_whatever_its_environment_says_n
         .env("TERM", "xterm");
     let mut apart = terminal(apart);
     apart.wait_exit();
-    assert_eq!((state(&home, id), home.ran()), (State::Waiting, 0));
+    assert_eq!((state(&home, id), home.ran()), (RequestState::Waiting, 0));
     person(&home, &["deny", id]).wait_exit();
     asker.refused("denied by a person");
 }
@@ -194,7 +194,7 @@ fn a_used_answer_that_is_put_back_by_hand_serves_no_second_time() {
     let exact: Vec<u8> = open().query_row("SELECT exact FROM request WHERE id = ?1", [&id], |row| row.get(0)).unwrap();
     super::stage::approve(&home, &id);
     asker.ran();
-    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
     open().execute("UPDATE request SET state = 'approved', exact = ?1 WHERE id = ?2", (&exact, &id)).unwrap();
     let mut again = super::stage::shell(&home, &[&["--"], &FLAGGED[..]].concat());
     let output = again.env("GUARD_WAIT", "2").output().unwrap();
@@ -225,7 +225,7 @@ fn of_tier_4_no_late_yes_is_had_by_filing_it_as_less() {
         terminal.wait_exit();
         assert!(!terminal.screen().contains("approved:"), "{}", terminal.screen());
     }
-    assert_eq!((home.ran(), state(&home, &id)), (0, State::Late));
+    assert_eq!((home.ran(), state(&home, &id)), (0, RequestState::Late));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn a_yes_to_what_was_put_in_the_place_of_a_command_lets_neither_run() {
     let screen = super::stage::approve(&home, &asker.id);
     assert!(screen.contains("approved"), "{screen}");
     asker.refused("is for another command");
-    assert_eq!((home.ran(), request(&home, &harmless.id).state), (0, State::Waiting));
+    assert_eq!((home.ran(), request(&home, &harmless.id).state), (0, RequestState::Waiting));
     person(&home, &["deny", "--all"]).wait_exit();
     harmless.refused("denied by a person");
 }

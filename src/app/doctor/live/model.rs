@@ -28,7 +28,7 @@ pub struct Model {
 
 /// What it tells.
 #[derive(Debug)]
-pub enum Word {
+pub enum ModelEvent {
     /// The agent asks for the next step.
     Wants {
         /// What it told of each of the steps before.
@@ -73,7 +73,7 @@ impl Model {
     ///
     /// # Errors
     /// It is gone.
-    pub fn next(&self) -> io::Result<Option<Word>> {
+    pub fn next(&self) -> io::Result<Option<ModelEvent>> {
         let line = match self.lines.recv_timeout(BEAT) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
@@ -83,11 +83,11 @@ impl Model {
         };
         let word: Value = serde_json::from_str(&line).unwrap_or_default();
         Ok(match () {
-            () if word.get("wants").is_some() => Some(Word::Wants {
+            () if word.get("wants").is_some() => Some(ModelEvent::Wants {
                 told: texts(&word["told"]),
                 heard: word["heard"].as_str().unwrap_or_default().to_owned(),
             }),
-            () if word.get("lacks").is_some() => Some(Word::Lacks),
+            () if word.get("lacks").is_some() => Some(ModelEvent::Lacks),
             () => None,
         })
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::model::{Model, Word};
+use super::model::{Model, ModelEvent};
 use super::stage::Stage;
 use crate::app::doctor::CANARY;
 use crate::exec::adopted::Adopted;
@@ -195,7 +195,7 @@ fn act_out(
         let mut left = act.iter().copied();
         loop {
             match model.next()? {
-                Some(Word::Wants { told, heard }) => {
+                Some(ModelEvent::Wants { told, heard }) => {
                     outcome.told = told;
                     outcome.knows_why |= heard.contains(RULE);
                     let cases: Vec<Case> =
@@ -206,7 +206,7 @@ fn act_out(
                     outcome.given.extend(&cases);
                     model.propose(&step(stage, live, &cases))?;
                 }
-                Some(Word::Lacks) => outcome.lacking.extend(outcome.given.last().copied()),
+                Some(ModelEvent::Lacks) => outcome.lacking.extend(outcome.given.last().copied()),
                 None if agent.is_finished() => break,
                 None => {}
             }

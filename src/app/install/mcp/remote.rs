@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::app::install::json::{Kind, Node, quoted};
+use crate::app::install::json::{JsonKind, Node, quoted};
 
 /// Why a server is left alone.
 pub(super) const NO_KEY: &str = "it uses HTTP without a header: its client may log in there, which guard mcp --http \
@@ -140,7 +140,7 @@ fn is_here(address: &str) -> bool {
 
 /// An object of these members and of those of the old one that are not named, as the old one was laid out.
 fn written(text: &str, node: &Node, members: Vec<(String, String)>, gone: &[&str]) -> Result<String, &'static str> {
-    let Kind::Object(_) = node.kind else { return Err(OTHER) };
+    let JsonKind::Object(_) = node.kind else { return Err(OTHER) };
     let old = node.members();
     let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
     let (mut at, mut all) = (node.span.start + 1, members);

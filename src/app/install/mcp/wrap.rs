@@ -8,7 +8,7 @@ use toml_edit::{DocumentMut, Item, TableLike};
 use super::Form;
 use super::remote::{self, Shape};
 use crate::app::install::file::line_of;
-use crate::app::install::json::{self, Kind, Node, quoted};
+use crate::app::install::json::{self, JsonKind, Node, quoted};
 
 /// A text with its servers behind guard, or before it again.
 #[derive(Debug, Default, PartialEq)]
@@ -124,7 +124,7 @@ impl Change<'_> {
             Form::Split => self.node.get("args"),
             Form::Array => Some(command),
         };
-        if args.is_some_and(|args| !matches!(args.kind, Kind::Array(_))) {
+        if args.is_some_and(|args| !matches!(args.kind, JsonKind::Array(_))) {
             return Err(UNCLEAR);
         }
         let items = args.map(Node::items).unwrap_or_default();

@@ -103,7 +103,7 @@ impl Connection<'_> {
             process: process.as_deref().filter(|_| row.waits),
             shape: row.shape.as_deref(),
             opinion: row.opinion.as_ref(),
-            deeds: &row.deeds,
+            changes: &row.changes,
             tool: row.tool.as_ref().map(|(title, _)| title.as_str()),
             hides: row.tool.as_ref().is_some_and(|(_, hides)| *hides),
         };
@@ -129,7 +129,7 @@ impl Connection<'_> {
     }
 
     pub(super) fn deliver(&self, store: &Store, row: Option<i64>) {
-        deliver::from(store, self.server.paths.folder(), &self.server.policy.export_to, row);
+        deliver::from(store, self.server.paths.directory(), &self.server.policy.export_to, row);
     }
 
     pub(super) fn keep_to_policy(&self, store: &Store) {

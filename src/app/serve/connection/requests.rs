@@ -18,7 +18,7 @@ use crate::judge::policy::Refusal;
 use crate::judge::risk::{Risk, Tier};
 use crate::service::line::Lines;
 use crate::service::message::{Given, New, Text};
-use crate::store::queue::{self, Answer, Filed, Found, NewRequest, Outcome, Pending, State, Told, Whole};
+use crate::store::queue::{self, Answer, Filed, NewRequest, Outcome, Pending, RequestState, Told, WaitState, Whole};
 use crate::world::identity::Caller;
 
 impl Connection<'_> {
@@ -30,13 +30,13 @@ impl Connection<'_> {
         let now = Timestamp::now();
         let mine: Vec<Pending> = told(queue.list(now))?.into_iter().filter(|one| one.user == self.user()).collect();
         let alive = |one: &&Pending| one.waiter.as_deref().is_none_or(Caller::lives);
-        let waiting = mine.iter().filter(|one| one.state == State::Waiting).filter(alive).count();
+        let waiting = mine.iter().filter(|one| one.state == RequestState::Waiting).filter(alive).count();
         let most = self.server.policy.queue_pending;
         if waiting >= usize::try_from(most).unwrap_or(usize::MAX) {
             return Ok(Filed::Crowded { waiting: u32::try_from(waiting).unwrap_or(u32::MAX) });
         }
         // The oldest first.
-        let late: Vec<_> = mine.iter().filter(|one| one.state == State::Late).collect();
+        let late: Vec<_> = mine.iter().filter(|one| one.state == RequestState::Late).collect();
         for one in late.iter().take(late.len().saturating_sub(MAX_LATE)) {
             told(queue.void(&one.id, "this account has too many unfinished requests"))?;
         }
@@ -81,12 +81,12 @@ impl Connection<'_> {
         found.ok_or_else(|| format!("this account has no request {id}"))
     }
 
-    pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<Found> {
+    pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<WaitState> {
         self.own(id)?;
         // It is erased once the yes is used.
         let whole = told(self.queue()?.whole(id))?;
         let found = told(self.queue()?.take(self.store()?, id, digest, bindings))?;
-        if let Found::Yes(answered) = &found {
+        if let WaitState::Yes(answered) = &found {
             if let Some(whole) = whole
                 && let Some(until) = answered.scope.until(&whole.pending.session)
             {
@@ -96,7 +96,7 @@ impl Connection<'_> {
             self.taken.insert(*digest, by);
         }
         // Whoever waits asks again at every byte, and is not told of its own question.
-        if !matches!(found, Found::Waiting | Found::Late) {
+        if !matches!(found, WaitState::Waiting | WaitState::Late) {
             self.server.ring(ALL);
         }
         Ok(found)
@@ -173,8 +173,9 @@ impl Connection<'_> {
 
     /// The process at the other end is gone, and what it waited for is waited for no more.
     pub(super) fn gone(&self, id: &str) {
-        let waits =
-            |one: &Pending| one.state == State::Waiting && one.waiter.is_some() && one.waiter == self.peer.name();
+        let waits = |one: &Pending| {
+            one.state == RequestState::Waiting && one.waiter.is_some() && one.waiter == self.peer.name()
+        };
         if self.own(id).is_ok_and(|one| waits(&one))
             && let Ok(queue) = self.queue()
         {

@@ -111,15 +111,15 @@ mod tests {
 
     #[test]
     fn what_is_sealed_opens_under_its_name_and_key_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("gateway.key");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gateway.key");
         let of = |path: &Path| Sealing::new(path.to_owned());
         let sealed = of(&path).seal("a", "{\"input\":\"hush\"}").unwrap();
         assert!(!sealed.contains("hush"));
         assert_ne!(sealed, of(&path).seal("a", "{\"input\":\"hush\"}").unwrap());
         assert_eq!(of(&path).open("a", &sealed).as_deref(), Ok("{\"input\":\"hush\"}"));
         assert!(of(&path).open("b", &sealed).is_err());
-        assert!(of(&folder.path().join("other.key")).open("a", &sealed).is_err());
+        assert!(of(&directory.path().join("other.key")).open("a", &sealed).is_err());
         for at in [MARK.len(), sealed.len() / 2, sealed.len() - 2] {
             let mut other = sealed.clone().into_bytes();
             other[at] = if other[at] == b'A' { b'B' } else { b'A' };
@@ -130,8 +130,8 @@ mod tests {
         std::fs::write(&path, "short").unwrap();
         assert!(of(&path).seal("a", "x").unwrap_err().contains("no key of 32 bytes"));
         use std::os::unix::fs::PermissionsExt as _;
-        let mode = std::fs::metadata(folder.path().join("other.key")).unwrap().permissions().mode();
+        let mode = std::fs::metadata(directory.path().join("other.key")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left of making it");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left of making it");
     }
 }

@@ -32,7 +32,7 @@ use self::session::{Refusal, Session};
 use self::stream::{Hanger, streamed};
 use super::message::{self, Asks};
 use crate::connections::{self, About, Manners, Places};
-use crate::name::{hash, same, secret};
+use crate::secrets::{hash, same, secret};
 use crate::submission;
 
 /// The variable with the token that clients bring; without it, one is made for this run.

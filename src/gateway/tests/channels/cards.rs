@@ -12,8 +12,8 @@ use crate::test_gateway::until;
 
 /// The message that a messenger was given for a card, as text and as the texts and addresses of its buttons.
 fn sent(kind: &str, card: &Card) -> (String, Vec<(String, Option<String>)>) {
-    let folder = tempfile::tempdir().unwrap();
-    let secret = folder.path().join("secret");
+    let directory = tempfile::tempdir().unwrap();
+    let secret = directory.path().join("secret");
     std::fs::write(&secret, "123:abc\n").unwrap();
     std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
     let answer = json!({ "ok": true, "result": { "message_id": 1 }, "id": "1", "ts": "1.1" }).to_string();

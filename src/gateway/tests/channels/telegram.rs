@@ -59,8 +59,8 @@ impl Bot {
     }
 
     fn gateway_with(&self, more: &str) -> TestGateway {
-        let folder = tempfile::tempdir().unwrap().keep();
-        let secret = folder.join("token");
+        let directory = tempfile::tempdir().unwrap().keep();
+        let secret = directory.join("token");
         std::fs::write(&secret, "123:abc\n").unwrap();
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();

@@ -22,7 +22,7 @@ use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::paths::{NormalPath, Relation, Start};
 use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind};
-use crate::judge::ledger::{Kind, Look, Own, Stat};
+use crate::judge::ledger::{FileKind, FileSnapshot, Own, Stat};
 use crate::judge::rules::model::Lowering;
 use crate::judge::rules::text::same_flag;
 
@@ -245,7 +245,7 @@ pub(super) fn files_matched<'v>(view: &'v View<'_>, path: &NormalPath) -> impl I
     } else {
         matched(view, &plain)
     };
-    let files = found.unwrap_or_default().into_iter().filter(|(_, stat)| stat.kind == Kind::File);
+    let files = found.unwrap_or_default().into_iter().filter(|(_, stat)| stat.kind == FileKind::File);
     files.take(MAX_MATCHED).map(|(path, _)| path.as_str())
 }
 
@@ -293,7 +293,9 @@ fn matches_nothing(view: &View<'_>, path: &NormalPath) -> bool {
 fn own_matches(view: &View<'_>, path: &NormalPath) -> Option<&'static str> {
     let (found, ledger) = (matched(view, path), view.context.inquiry.ledger());
     let (found, ledger) = (found.filter(|_| !view.act.recursive)?, ledger?);
-    let own = |(path, stat): &&(String, Stat)| ledger.owns(path, &Look { stat: *stat, below: None }) == Some(Own::Made);
+    let own = |(path, stat): &&(String, Stat)| {
+        ledger.owns(path, &FileSnapshot { stat: *stat, below: None }) == Some(Own::Made)
+    };
     let all = found.len() <= MAX_MATCHED && found.iter().all(own);
     (all && !moved_into(view, path) && !linked(view, path)).then_some("this session created all of it")
 }
@@ -384,7 +386,7 @@ fn own_work(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> Option<&'sta
     }
     match own {
         Own::Made => Some("this session created it"),
-        Own::Edited if recursive && look.stat.kind != Kind::File => None,
+        Own::Edited if recursive && look.stat.kind != FileKind::File => None,
         Own::Edited => Some("only this session changed it since the last commit"),
     }
 }

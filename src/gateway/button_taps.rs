@@ -11,12 +11,12 @@ use tokio::sync::mpsc;
 
 use crate::answer::Answerer;
 use crate::api::App;
-use crate::api::answers::{Answer, give};
+use crate::api::answers::{GivenAnswer, give};
 use crate::api::lists::usual;
 use crate::backend::{Backend, Offer};
 use crate::channel::{Did, Press, Tap, discord};
-use crate::name::hash;
 use crate::routing::card;
+use crate::secrets::hash;
 
 /// Hears taps, one after the other.
 pub async fn hear(app: Arc<App>, mut taps: mpsc::Receiver<Tap>) {
@@ -93,7 +93,7 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         }
     }
     let who = Answerer { by: format!("{approver} ({})", tap.channel), token: None, max_tier: 3 };
-    match give(app, &shown, &who, Answer { yes, words, ..Answer::default() }).await {
+    match give(app, &shown, &who, GivenAnswer { yes, words, ..GivenAnswer::default() }).await {
         Ok(axum::Json(value)) => value["told"].as_str().unwrap_or("done").to_owned(),
         Err(problem) => problem.detail,
     }

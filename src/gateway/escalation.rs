@@ -13,11 +13,11 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::api::App;
+use crate::connected::Wires;
 use crate::hub::Shown;
 use crate::route::{is_urgent, route};
 use crate::routing::tell;
-use crate::store::queue::State;
-use crate::wires::Wires;
+use crate::store::queue::RequestState;
 
 /// How long a channel may take to accept that nobody answered.
 const ACCEPT: Duration = Duration::from_secs(10);
@@ -50,7 +50,10 @@ impl Escalating {
             }
         };
         for shown in app.hub.all() {
-            if shown.pending.state == State::Late && shown.pending.filed >= since && !told.contains(&shown.action) {
+            if shown.pending.state == RequestState::Late
+                && shown.pending.filed >= since
+                && !told.contains(&shown.action)
+            {
                 self.begin(app, wires, shown);
             }
         }
@@ -97,7 +100,7 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
             let Some(wait) = again else { return };
             tokio::time::sleep(wait).await;
             // Somebody has answered late meanwhile, or it was asked anew.
-            if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != State::Late) {
+            if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != RequestState::Late) {
                 return;
             }
         }

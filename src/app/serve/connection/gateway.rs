@@ -12,7 +12,7 @@ use crate::app::approver::sign;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
-use crate::service::afar::{AnswerFromAfar, Part};
+use crate::service::gateway::{GatewayAnswer, Part};
 use crate::service::line::Lines;
 use crate::service::message::{Ask, Text};
 use crate::store::queue::{Answer, Outcome, Pending, Told, Whole};
@@ -81,8 +81,8 @@ impl Connection<'_> {
     }
 
     /// Takes an answer that a person elsewhere gave. A no is always taken.
-    pub(super) fn give_from_afar(&self, given: AnswerFromAfar) -> Or<Outcome> {
-        let AnswerFromAfar { shown, yes, by, words, signed, scope } = given;
+    pub(super) fn give_for_gateway(&self, given: GatewayAnswer) -> Or<Outcome> {
+        let GatewayAnswer { shown, yes, by, words, signed, scope } = given;
         let is_name = !by.trim().is_empty() && by.chars().count() <= MAX_NAME && !by.chars().any(char::is_control);
         if !is_name || words.as_ref().is_some_and(|words| words.chars().count() > MAX_WORDS) {
             return Err(format!(
@@ -96,7 +96,7 @@ impl Connection<'_> {
         let mut signer = Vec::new();
         let whole = if yes { told(queue.whole(&pending.id))? } else { None };
         if yes {
-            if let Some(why) = not_from_afar(&pending) {
+            if let Some(why) = at_terminal_alone(&pending) {
                 return Ok(Outcome::NotOffered { why });
             }
             let Some(whole) = &whole else { return Ok(Outcome::Settled(Box::new(pending))) };
@@ -152,7 +152,7 @@ impl Connection<'_> {
     }
 
     /// Writes down that somebody tried to answer through the gateway who may not.
-    pub(super) fn attempt_from_afar(&self, why: &str) -> Or<()> {
+    pub(super) fn record_attempt(&self, why: &str) -> Or<()> {
         let why: String = why.chars().take(MAX_WORDS).collect();
         self.attempt(&why);
         Ok(())
@@ -165,7 +165,7 @@ fn message(whole: &Whole, scope: AnswerScope) -> Vec<u8> {
 }
 
 /// Why no yes to this comes from elsewhere, signed or not.
-fn not_from_afar(pending: &Pending) -> Option<String> {
+fn at_terminal_alone(pending: &Pending) -> Option<String> {
     if pending.tier == Tier::Critical {
         return Some("tier 4 requests can only be answered at a terminal (guard review)".to_owned());
     }
