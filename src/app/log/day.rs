@@ -14,7 +14,7 @@ use crate::app::failure::Failure;
 use crate::app::pager::Output;
 use crate::app::screen::Fitted;
 use crate::judge::risk::Tier;
-use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_trial};
+use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_probe};
 use crate::ui::visible;
 
 /// The arguments of `guard log day`.
@@ -163,7 +163,7 @@ fn sentence(entry: &Entry) -> Option<String> {
     });
     let end = end.unwrap_or_default();
     let settled = entry.settled_by.as_deref().unwrap_or_default();
-    if is_trial(&entry.findings) {
+    if is_probe(&entry.findings) {
         return Some(format!("guard doctor tried {command}{end}."));
     }
     Some(match (entry.decision.as_deref(), settled) {
