@@ -404,7 +404,7 @@ mod sources;
 #[test]
 fn the_figures_of_the_readme_are_those_of_these_sources() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    assert!(readme.contains("no telemetry, no look-up of newer versions"));
+    assert!(readme.contains("sends no telemetry and does not look for new versions"));
     let (_, rest) = readme.split_once("<!-- figures of ").expect("the README has figures");
     let (named, table) = rest.split_once(" -->\n").unwrap();
     let (version, measured) = named.split_once(", sources ").expect("the figures name the sources that they speak of");

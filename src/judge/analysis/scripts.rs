@@ -174,6 +174,9 @@ impl Walker<'_> {
                 return true;
             }
             match sink.text.known() {
+                Some(text) if is_binary(text.as_bytes()) || text.starts_with("\x7fELF") => {
+                    self.opaque(OpaqueReason::Script, format!("{path} is a binary that this line writes"), span);
+                }
                 Some(text) => self.script_text(state, &context, &text, act),
                 None if is_unread(&sink.text) && !sink.taint.has(Taint::FETCHED) => {
                     self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);

@@ -151,8 +151,7 @@ fn a_critical_command_runs_when_its_word_is_typed() {
 fn a_critical_command_does_not_run_for_another_word() {
     for typed in ["wrong", "y", "yes", ""] {
         let mut asked = Asked::new(&[(TIER, "4")]);
-        asked.terminal.type_slowly(typed);
-        asked.terminal.send("\r");
+        asked.terminal.type_slowly(&format!("{typed}\r"));
         assert_eq!(asked.answer(), NO, "{typed:?}");
     }
 }

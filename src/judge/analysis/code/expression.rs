@@ -265,6 +265,19 @@ impl CallReader<'_> {
                 self.bind(&name, value.clone());
                 return value;
             }
+            // `(f = "name")(…)`
+            Token::Name(name)
+                if matches!(self.language, "js" | "php" | "perl")
+                    && self.nesting > 0
+                    && self.mark(1, '=')
+                    && !matches!(self.peek(2), Some(Token::Mark('=' | '>' | '~'))) =>
+            {
+                self.at += 2;
+                let value = self.expression(depth + 1);
+                value.name.iter().for_each(|name| self.taken(name));
+                self.bind(&name, value.clone());
+                return value;
+            }
             // `[x.append(y) for y in …]`
             Token::Name(name) if self.grows(&name) => {
                 self.grown(&name);

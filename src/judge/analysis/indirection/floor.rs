@@ -87,6 +87,9 @@ const WRITES: [&str; 23] = [
     "pid",
 ];
 
+/// Those of them whose file is replaced by whatever program takes such an option.
+const REPLACES: [&str; 6] = ["o", "out", "output", "outfile", "dump", "dumpfile"];
+
 /// An argument, or a part of one, that may name a file.
 struct Named {
     value: Value,
@@ -147,7 +150,8 @@ impl Walker<'_> {
             let operand = Operand { value: named.value, span: named.span };
             let has = |word: &str| named.option.split(['-', '_']).any(|part| part == word);
             let writes = !named.option.is_empty() && WRITES.into_iter().any(has);
-            if writes && classes.has_any(&OWNED) && !is_own_work(classes) {
+            let replaces = described.is_none() && !named.option.is_empty() && REPLACES.into_iter().any(has);
+            if writes && classes.has_any(&OWNED) && !is_own_work(classes) || replaces {
                 written.push(operand);
                 continue;
             }
