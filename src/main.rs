@@ -70,7 +70,7 @@ fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) 
                     CommandLine::Run { .. }
                     | CommandLine::Shell { .. }
                     | CommandLine::ShortHelp
-                    | CommandLine::Help(_) => run::failed("that is no verb"),
+                    | CommandLine::Help(_) => run::failed("guard serve: not a command that can follow --"),
                 },
             },
             verb @ (Verb::Log(_) | Verb::Stats(_) | Verb::Verify(_) | Verb::Export(_)) => {
@@ -91,8 +91,8 @@ fn do_verb(verb: &Verb) -> u8 {
         sealed::seal();
     }
     let done = match verb {
-        Verb::Line(_) => Err("guard line is asked by a shell".to_owned()),
-        Verb::Serve(_) => Err("guard serve stands alone".to_owned()),
+        Verb::Line(_) => Err("guard line is called by the shell integration only".to_owned()),
+        Verb::Serve(_) => Err("guard serve cannot be called from here".to_owned()),
         Verb::Init(args) => init::run(args).map_err(|error| error.to_string()),
         Verb::Check(args) => check::run(args).map_err(|error| error.to_string()),
         Verb::Explain(args) => explain::run(args).map_err(|error| error.to_string()),
@@ -168,6 +168,6 @@ fn explain_wrong(wrong: &Wrong) -> u8 {
             hook::DENIED
         }
         Wrong::NoVerb(why) => run::failed(why),
-        Wrong::NoCommand => run::failed("-- wants a command after it, as in: guard -- ls -la"),
+        Wrong::NoCommand => run::failed("missing command after --, as in: guard -- ls -la"),
     }
 }

@@ -117,7 +117,7 @@ pub fn ask(
 }
 
 /// What several approvers sign, one of them signs on the card, and cannot wait for the others.
-const ANOTHER: &str = "several approvers are wanted, and nothing may wait here for another";
+const ANOTHER: &str = "several approvers are needed, and requests cannot wait here for another one";
 
 /// A yes on the card, with the signature that it wants. Only then is it said.
 fn signed(
@@ -190,14 +190,14 @@ fn at_the_terminal(
     let yes = |grant| allowed(grant, None);
     Ok(match answer.clone() {
         PromptAnswer::Once => yes(None),
-        PromptAnswer::Overruled { words } => allowed(None, Some(format!("against the reviewer's no: {words}"))),
+        PromptAnswer::Overruled { words } => allowed(None, Some(format!("against the reviewer's denial: {words}"))),
         PromptAnswer::Settled => match review.outcome() {
             Advice::Runs(approved) => {
                 terminal::say_yes(&answer, &view.command, &look);
                 Asked::Reviewed(approved)
             }
             Advice::Refused(refusal) => Asked::No(refusal),
-            Advice::Open => Asked::No(Refusal::Changed { what: "what the reviewer may settle".to_owned() }),
+            Advice::Open => Asked::No(Refusal::Changed { what: "what the reviewer may decide".to_owned() }),
         },
         PromptAnswer::Session => yes(session.filter(|_| may_grant)),
         PromptAnswer::Always => yes(always.filter(|_| may_grant)),
@@ -207,7 +207,7 @@ fn at_the_terminal(
             Asked::Killed { refusal: Refusal::Person { words: None }, signal: signal as i32 }
         }
         PromptAnswer::Closed(Closed::Signal(signal)) => Asked::Killed {
-            refusal: Refusal::NoOne { why: format!("guard was ended by {signal} while asking") },
+            refusal: Refusal::NoOne { why: format!("guard was killed by {signal} while asking") },
             signal: signal as i32,
         },
         PromptAnswer::Closed(
@@ -238,7 +238,7 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
     let threshold = engine.policy().thresholds.of(invocation.origin);
     let mut evidence = evidence(engine, invocation, judgment);
     if prompt.approvals > 1 {
-        evidence.insert(0, format!("{} different approvers sign a yes to this.", prompt.approvals));
+        evidence.insert(0, format!("{} different approvers must sign.", prompt.approvals));
     }
     let view = CardView {
         words: words(judgment),
@@ -302,7 +302,7 @@ fn offer(invocation: &Invocation, until: Until) -> Offer {
     let end = match &until {
         Until::Session { .. } => "until this session ends".to_owned(),
         Until::Date { at } => format!("until {}", Timestamp::from_second(*at).unwrap_or_default()),
-        Until::Revoked => "until it is revoked".to_owned(),
+        Until::Revoked => "until revoked".to_owned(),
     };
     let directory = invocation.cwd.to_string_lossy();
     Offer { until, words: format!("exactly this command, in {directory} and below, {end}") }
@@ -327,7 +327,7 @@ pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Opti
     if let Some(grant) = grant
         && let Err(why) = give(engine, invocation, grant)
     {
-        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be kept: {why}");
+        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be stored: {why}");
     }
 }
 

@@ -154,8 +154,8 @@ fn with_a_person(
         Asked::Queued { request } => {
             let _ = writeln!(
                 std::io::stderr(),
-                "guard: queued: request {request} waits for a person; guard wait {request} waits for the answer, and \
-                 the same command in the same directory then uses it, once"
+                "guard: queued as request {request}; guard wait {request} waits for the answer. Once approved, the \
+                 same command in the same directory runs once"
             );
             return Err(exit::QUEUED);
         }

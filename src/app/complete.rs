@@ -24,7 +24,7 @@ use crate::ui::visible;
 /// The arguments of `guard complete`.
 #[derive(Debug, Args)]
 pub struct CompleteArgs {
-    /// The words behind guard, the last of which is being typed
+    /// The words after guard; the last one is being typed
     #[arg(last = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }

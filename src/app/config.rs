@@ -35,13 +35,13 @@ pub struct ConfigArgs {
 enum What {
     /// Show every key with its value and the file it comes from
     Show {
-        /// Only this key or table, with what it does
+        /// Only this key or table, with its description
         key: Option<String>,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Check all configuration files: exit 0 when they are in order, 1 when not
+    /// Check all configuration files: exit 0 when they are valid, 1 when not
     Check {
         /// Print one JSON object
         #[arg(long)]
@@ -53,13 +53,13 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// Set a key in your own file, once the result is in order and you have seen it
+    /// Set a key in your own file; the result is checked and shown first
     Set(edit::SetArgs),
-    /// Take a key out of your own file
+    /// Remove a key from your own file
     Unset(edit::UnsetArgs),
-    /// Change your own file in $VISUAL or $EDITOR: the result is checked and shown before it is kept
+    /// Edit your own file in $VISUAL or $EDITOR; the result is checked and shown before it is saved
     Edit,
-    /// Write a commented file to begin with
+    /// Create a commented configuration file
     Init,
 }
 
@@ -81,7 +81,10 @@ pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
         What::Check { json } => printed(*json, |engine, out| {
             let problems: Vec<_> = engine.broken().iter().cloned().chain(support(engine)).collect();
             let mut odd = approvals(engine);
-            odd.extend(notify::lacking(engine).map(|why| format!("queue.notify: {why}; nobody is told of what waits")));
+            odd.extend(
+                notify::lacking(engine)
+                    .map(|why| format!("queue.notify: {why}; no notification is sent about waiting requests")),
+            );
             check(engine.config(), &problems, &odd, *json, out)
         }),
     }
@@ -106,11 +109,11 @@ fn support(engine: &Engine) -> Vec<String> {
         let (tier, command) = (risk.tier, invocation.display());
         if let Some(finding) = risk.findings.iter().find(|finding| finding.approvals > 1) {
             let (command, rule) = (command.escape_debug(), &finding.rule);
-            problems.push(format!("support: {rule} wants several approvers for {command}; it is asked about"));
+            problems.push(format!("support: {command}: rule {rule} needs several approvers; guard asks about it"));
         }
         if tier > Tier::Medium {
             problems.push(format!(
-                "support: {} is of tier {}, and a support command is of tier 2 at most; it is asked about like any other",
+                "support: {} is tier {}, but a support command is tier 2 at most; guard asks about it",
                 command.escape_debug(),
                 tier.number()
             ));
@@ -123,14 +126,14 @@ fn support(engine: &Engine) -> Vec<String> {
 fn approvals(engine: &Engine) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(why) = sign::lacking(&engine.approvers(), sign::most(engine)) {
-        found.push(format!("approvals: {why}; until then what wants them is refused"));
+        found.push(format!("approvals: {why}; until then guard refuses commands that need several approvers"));
     }
     for id in &engine.policy().disabled_rules {
         if engine.catalog.rule(id).is_some_and(|rule| rule.approvals > 1) {
-            found.push(format!("disabled_rules: {id} wants several approvers and stays"));
+            found.push(format!("disabled_rules: {id} needs several approvers and cannot be disabled"));
         }
         if engine.catalog.rule(id).is_some_and(|rule| rule.notes.contains(&Note::Decision)) {
-            found.push(format!("disabled_rules: {id} is a person's decision each time and stays"));
+            found.push(format!("disabled_rules: {id} needs a person's decision each time and cannot be disabled"));
         }
     }
     found
@@ -145,7 +148,7 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
         let wrong = key.unwrap_or_default();
         let near = nearest(wrong, KEYS.iter().map(|row| row.name));
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        writeln!(io::stderr(), "guard: there is no key {}{hint}", wrong.escape_debug())?;
+        writeln!(io::stderr(), "guard: unknown key {}{hint}", wrong.escape_debug())?;
         return Ok(exit::FAILED);
     }
     let sources = config.sources();
@@ -316,7 +319,7 @@ fn check(config: &Loaded, others: &[String], odd: &[String], as_json: bool, out:
         writeln!(out, "warning: {warning}")?;
     }
     if code != 0 {
-        writeln!(out, "Until this is fixed, thresholds are 1.01 at most, grants do not count and a person is asked.")?;
+        writeln!(out, "Until this is fixed, thresholds are at most 1.01, grants are ignored and guard asks a person.")?;
     } else {
         let files = config.places.iter().filter(|place| place.found).count();
         let plural = |count: usize| if count == 1 { "" } else { "s" };

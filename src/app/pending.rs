@@ -20,10 +20,10 @@ use crate::world::identity::Caller;
 /// The arguments of `guard pending`.
 #[derive(Debug, Args)]
 pub struct PendingArgs {
-    /// What was settled in the last days too
+    /// Include requests that were answered in the last days
     #[arg(long)]
     all: bool,
-    /// Show it anew whenever it changes, until interrupted
+    /// Redraw the list whenever it changes, until interrupted
     #[arg(long)]
     watch: bool,
     /// Print one JSON object a line
@@ -134,7 +134,7 @@ const NARROW: usize = 64;
 fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> Vec<Line> {
     let shown = collapsed(all);
     if shown.is_empty() {
-        return vec![Line::of(Style::Plain, "Nothing waits.")];
+        return vec![Line::of(Style::Plain, "No requests are waiting.")];
     }
     // Where there is no room for it beside the rest, a command has a line of its own.
     let narrow = columns.is_some_and(|columns| columns < NARROW);
@@ -169,7 +169,7 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
             None => format!("in {}", pending.cwd),
         };
         if is_abandoned(pending, now.timestamp()) {
-            detail.push_str("; whoever asked does not wait any longer");
+            detail.push_str("; the requester no longer waits");
         }
         if !pending.why.is_empty() {
             detail.push_str(&format!("; {}", pending.why));

@@ -112,7 +112,7 @@ pub fn ask(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt
         return Asked::No(Refusal::NoOne { why });
     }
     if wait.elsewhere && prompt.tier == Tier::Critical {
-        return Asked::No(Refusal::NoOne { why: "what is of tier 4 is not filed without waiting".to_owned() });
+        return Asked::No(Refusal::NoOne { why: "a tier 4 command cannot be queued without waiting".to_owned() });
     }
     // Without the record there is no answer that counts, nor a run of what is asked about.
     Asking::of(engine, invocation, judgment, prompt, wait)
@@ -346,7 +346,7 @@ impl<'a> Asking<'a> {
                 return Ok(Err(refusal));
             }
         };
-        let Some(filed) = queue.find(id).map_err(told)? else { return Err(format!("request {id} is gone")) };
+        let Some(filed) = queue.find(id).map_err(told)? else { return Err(format!("request {id} no longer exists")) };
         let signer = sign::names(&enrolled, &signed.approver);
         let answer = Answer {
             yes: Some((digest, bindings)),
@@ -444,7 +444,7 @@ impl Waiting<'_> {
                     // Answered or not: nobody is here to run it any more.
                     let _ = queue.give_up(id);
                     let refusal =
-                        Refusal::NoOne { why: format!("guard was ended by {signal} while request {id} waited") };
+                        Refusal::NoOne { why: format!("guard was killed by {signal} while request {id} waited") };
                     return Ok(Asked::Killed { refusal, signal: signal as i32 });
                 }
             }
@@ -460,8 +460,8 @@ impl Waiting<'_> {
         };
         let name = approval.earlier_messages().into_iter().find_map(signer)?;
         Some(format!(
-            "{name} signed as an earlier version of guard did, which does not say which asking it answers, or how far \
-             it reaches: ask again"
+            "the signature of {name} is in the format of an earlier version of guard, which does not name the \
+             request and scope; run the command again"
         ))
     }
 

@@ -86,7 +86,7 @@ fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
     writeln!(
         io::stdout(),
         "{}{late}",
-        if open == 0 { "Nothing waits.".to_owned() } else { format!("Waiting: {open}.") }
+        if open == 0 { "No requests are waiting.".to_owned() } else { format!("Waiting: {open}.") }
     )?;
     for (number, one) in waiting.iter().enumerate() {
         writeln!(io::stdout(), "Request {} ({} of {count})", one.id, number + 1)?;
@@ -177,7 +177,7 @@ impl<'a> Sitting<'a> {
                 continue;
             }
             let [key] = keys.as_slice() else {
-                self.status = "that came faster than anybody types, and was not counted".to_owned();
+                self.status = "input ignored: it came too fast to be typed".to_owned();
                 continue;
             };
             self.status.clear();
@@ -197,8 +197,10 @@ impl<'a> Sitting<'a> {
                 KeyPress::Char('d') => self.begin_to_deny(),
                 KeyPress::Enter | KeyPress::Char('o') => self.open(screen)?,
                 KeyPress::Char('A') => self.approve_marked(screen)?,
-                KeyPress::Char('y' | 'Y') => self.status = "Enter opens it; the answer is given on the card".to_owned(),
-                _ => self.status = "that key means nothing here".to_owned(),
+                KeyPress::Char('y' | 'Y') => {
+                    self.status = "press Enter to open the request, and answer there".to_owned()
+                }
+                _ => self.status = "unknown key; ? shows the keys".to_owned(),
             }
         }
     }
@@ -229,7 +231,7 @@ impl<'a> Sitting<'a> {
             self.cards.insert(name.clone(), card);
         }
         // It was just put there.
-        self.cards.get(&name).ok_or_else(|| Failure::Said("the card is gone".to_owned()))
+        self.cards.get(&name).ok_or_else(|| Failure::Said("the request is no longer shown".to_owned()))
     }
 
     fn view(&mut self, columns: usize) -> Result<ReviewView, Failure> {
@@ -274,7 +276,7 @@ impl<'a> Sitting<'a> {
     fn mark(&mut self) {
         if let Some(one) = self.list.here() {
             if one.tier == Tier::Critical {
-                self.status = format!("{} is of tier 4, which is in no batch: Enter opens it", one.id);
+                self.status = format!("{} is tier 4 and cannot be approved in a batch; press Enter to open it", one.id);
             } else {
                 self.list.mark(&one);
             }
@@ -299,7 +301,7 @@ impl<'a> Sitting<'a> {
         let words = Some(words.trim()).filter(|words| !words.is_empty());
         let chosen = self.list.left_of(&std::mem::take(&mut self.refused));
         if chosen.is_empty() {
-            self.status = "it has gone from the queue meanwhile: nothing was refused".to_owned();
+            self.status = "the request is no longer in the queue; nothing was denied".to_owned();
         }
         let mut report = Report::default();
         for one in chosen {
@@ -336,18 +338,20 @@ impl<'a> Sitting<'a> {
         let mut chosen = Vec::new();
         for one in self.list.chosen() {
             if (one.tier >= Tier::High || one.approvals > 1) && !self.list.is_opened(&one) {
-                report.no(&one.id, "of tier 3, or for several approvers: Enter opens it first");
+                report.no(&one.id, "tier 3, or needs several approvers; open it with Enter first");
                 continue;
             }
             match self.approvals.show(&one)? {
-                Ok(shown) if shown.tier() == Tier::Critical => report.no(&one.id, "of tier 4, which is in no batch"),
+                Ok(shown) if shown.tier() == Tier::Critical => {
+                    report.no(&one.id, "tier 4 requests cannot be approved in a batch")
+                }
                 Ok(shown) => chosen.push(shown),
                 Err(why) => report.no(&one.id, &why),
             }
         }
         if chosen.is_empty() {
             if report.lines.is_empty() {
-                self.status = "nothing is marked: space marks".to_owned();
+                self.status = "nothing is marked; mark requests with space".to_owned();
             }
             self.tell(report);
             return Ok(());

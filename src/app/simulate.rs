@@ -27,22 +27,22 @@ use report::Report;
 /// The arguments of `guard simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// Not before this time: 2h, 3d, today, 2026-11-21
+    /// Only rows since this time: 2h, 3d, today, 2026-11-21
     #[arg(long, value_name = "TIME", default_value = "7d")]
     since: String,
-    /// Before this time
+    /// Only rows before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// A configuration to try in the place of your own config.toml; that of the machine and of projects hold as ever
+    /// A configuration to use instead of your own config.toml; the machine's and projects' still apply
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A directory of pattern files to try in the place of your own
+    /// A directory of pattern files to use instead of your own
     #[arg(long, value_name = "DIR")]
     patterns: Option<PathBuf>,
-    /// Try this mode; with smart it says what the reviewer could settle, and asks none
+    /// Use this mode; smart shows what the reviewer could decide, without asking it
     #[arg(long, value_parser = ["off", "smart", "manual"])]
     mode: Option<String>,
-    /// Name all commands whose decision changes, not the twenty most frequent
+    /// List all commands whose decision changes, not only the 20 most frequent
     #[arg(long)]
     list: bool,
     /// Print one JSON object
@@ -96,7 +96,7 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
 
 fn policy_in_words(args: &SimulateArgs) -> String {
     let policy = match (&args.config, &args.patterns) {
-        (None, None) => "the policy as it is now".to_owned(),
+        (None, None) => "the current policy".to_owned(),
         (Some(file), None) => file.display().to_string(),
         (None, Some(directory)) => format!("the patterns of {}", directory.display()),
         (Some(file), Some(directory)) => format!("{} and the patterns of {}", file.display(), directory.display()),
@@ -111,7 +111,7 @@ fn instead(args: &SimulateArgs) -> Result<Option<Instead>, Failure> {
         let about = std::fs::metadata(path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
         if about.is_dir() != directory {
             let what = if directory { "a directory" } else { "a file" };
-            return Err(Failure::Said(format!("{}: {what} is expected", path.display())));
+            return Err(Failure::Said(format!("{}: expected {what}", path.display())));
         }
         Ok(Some(std::path::absolute(path)?))
     };

@@ -21,12 +21,13 @@ pub fn past(text: &str, now: &Zoned) -> Result<Timestamp, String> {
 /// What is expected, when it is none of these.
 pub fn future(text: &str, now: &Zoned) -> Result<Timestamp, String> {
     let then = match span(text) {
-        Some(span) => {
-            now.checked_add(span).map(|then| then.timestamp()).map_err(|_| format!("{text} is too far off"))?
-        }
+        Some(span) => now
+            .checked_add(span)
+            .map(|then| then.timestamp())
+            .map_err(|_| format!("{text} is too far in the future"))?,
         None => point(text, now)?,
     };
-    if then <= now.timestamp() { Err(format!("{text} is past")) } else { Ok(then) }
+    if then <= now.timestamp() { Err(format!("{text} is in the past")) } else { Ok(then) }
 }
 
 /// A number and a unit.
@@ -59,7 +60,7 @@ fn point(text: &str, now: &Zoned) -> Result<Timestamp, String> {
             .or_else(|_| text.parse::<DateTime>().and_then(here)),
     };
     found.map_err(|_| {
-        format!("{text:?} is no time: write 90m, 2h, 3d, 1w, today, yesterday, 2026-11-21 or \"2026-11-21 14:30\"")
+        format!("invalid time {text:?}: expected 90m, 2h, 3d, 1w, today, yesterday, 2026-11-21 or \"2026-11-21 14:30\"")
     })
 }
 

@@ -23,13 +23,13 @@ use crate::ui::visible;
 /// The arguments of `guard trust`.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// The directory, with all below it; this one without
+    /// The directory, including everything below it (default: the current directory)
     #[arg(value_name = "DIR", default_value = ".")]
     directory: PathBuf,
-    /// Trust it no longer
+    /// Stop trusting it
     #[arg(long)]
     remove: bool,
-    /// List the directories that are trusted
+    /// List the trusted directories
     #[arg(long, conflicts_with = "remove")]
     list: bool,
 }
@@ -46,7 +46,7 @@ pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
         let directories = &engine.policy().trusted_folders;
         let mut out = io::stdout().lock();
         if directories.is_empty() {
-            writeln!(out, "No directory is trusted.")?;
+            writeln!(out, "No trusted directories.")?;
         }
         for directory in directories {
             writeln!(out, "{}", visible::text(directory))?;
@@ -54,7 +54,7 @@ pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
         return Ok(exit::ALLOW);
     }
     if let Some(option) = option_without_dashes(args) {
-        return refuse(&format!("there is no {}: did you mean guard trust --{option}?", args.directory.display()));
+        return refuse(&format!("no directory {}; did you mean guard trust --{option}?", args.directory.display()));
     }
     let words = vec![args.directory.to_string_lossy().into_owned()];
     let approvals = match Approvals::open("trust", &words)? {
@@ -66,7 +66,7 @@ pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
             writeln!(io::stdout(), "{}", visible::text(&done))?;
             Ok(exit::ALLOW)
         }
-        Ok(None) => refuse("not trusted"),
+        Ok(None) => refuse("directory not trusted"),
         Err(why) => refuse(&why),
     }
 }
@@ -94,14 +94,14 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
         .places
         .iter()
         .rfind(|place| place.layer == Layer::User)
-        .ok_or("there is no configuration of yours")?;
+        .ok_or("you have no configuration file")?;
     let path = place.file.clone();
     let said = |why: String| format!("{}: {why}", path.display());
     let old = file::read(&path).map_err(said)?;
     let text = old.clone().unwrap_or_default();
     let mut directories = listed(&text).map_err(said)?;
     if directories.contains(&directory) != args.remove {
-        let state = if args.remove { "is not among the directories of" } else { "is trusted already by" };
+        let state = if args.remove { "is not among the directories of" } else { "is already trusted by" };
         return Err(format!("{directory} {state} {}", path.display()));
     }
     if args.remove {
@@ -110,8 +110,8 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
         let weight =
             engine.policy().weights.get(&CircumstanceFact::TrustedFolder).map_or(0.0, |weight| weight.as_f64());
         let shown = format!(
-            "In {} and below, what is of tier 2 and below would count {:.1} less, for everybody who asks: much of it \
-             would run unasked.\nTier 3 and 4 are asked about as before.\n",
+            "In {} and below, commands of tier 2 and below would score {:.1} lower for every requester, and many \
+             would run without asking.\nGuard still asks about tier 3 and 4.\n",
             visible::text(&directory),
             -weight
         );
@@ -126,17 +126,18 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
     // What another layer forbids, and what this file could not say, is told, and taken back.
     let again = Engine::open().map_err(|error| error.to_string())?;
     if !args.remove && !again.policy().trusted_folders.contains(&directory) {
-        let why = again.config().problems.first().map_or_else(
-            || "another layer of the configuration does not let it be trusted".to_owned(),
-            ToString::to_string,
-        );
+        let why = again
+            .config()
+            .problems
+            .first()
+            .map_or_else(|| "another layer of the configuration prevents it".to_owned(), ToString::to_string);
         file::replace(&path, Some(&new), &text, false).map_err(said)?;
         return Err(why);
     }
     Ok(Some(if args.remove {
-        format!("{directory} is trusted no longer.")
+        format!("{directory} is no longer trusted.")
     } else {
-        format!("{directory} is trusted. To take it back: guard trust --remove {directory}")
+        format!("{directory} is now trusted. To undo this: guard trust --remove {directory}")
     }))
 }
 
@@ -144,16 +145,16 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
 fn bounded(engine: &Engine, directory: &str) -> Result<(), String> {
     let path = Path::new(directory);
     if !path.is_dir() {
-        return Err(format!("{directory} is no directory"));
+        return Err(format!("{directory} is not a directory"));
     }
     let real = path.canonicalize().map_err(|error| format!("{directory}: {error}"))?;
     let home = engine.caller.account.home.as_deref().and_then(|home| home.canonicalize().ok());
     let named = engine.caller.env.get("HOME").and_then(|home| Path::new(home).canonicalize().ok());
     if real.parent().is_none() || [home, named].iter().flatten().any(|home| home.starts_with(&real)) {
-        return Err(format!("{directory} holds a whole home: trust the directory of a project"));
+        return Err(format!("{directory} contains a whole home directory; trust a project's directory instead"));
     }
     if directory.contains(['*', '?', '[', ']', '{', '}', '!', '\\']) {
-        return Err(format!("{directory} would be read as a pattern: write it into the configuration"));
+        return Err(format!("{directory} contains glob characters; add it to the configuration by hand"));
     }
     Ok(())
 }
@@ -186,7 +187,7 @@ fn with(text: &str, directories: &[String]) -> Result<String, String> {
         // In front of everything, because behind a table's head it would be that table's.
         None => format!("{KEY} = [{list}]\n{text}"),
     };
-    if listed(&new)? == directories { Ok(new) } else { Err(format!("{KEY} cannot be changed here: edit it by hand")) }
+    if listed(&new)? == directories { Ok(new) } else { Err(format!("cannot change {KEY}; edit the file by hand")) }
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ fn asked(engine: &Engine, argv: &[String]) -> Said {
     let home = account.home.as_deref();
     let program = argv.first().and_then(|program| notice::find(program, home));
     let Some(program) = program else {
-        return Said::Failed(format!("there is no {}", argv.first().map_or("", String::as_str)));
+        return Said::Failed(format!("{} not found", argv.first().map_or("", String::as_str)));
     };
     let words = argv.iter().skip(1).map(OsString::from);
     let argv: Vec<OsString> = [program.into_os_string()].into_iter().chain(words).collect();
@@ -97,7 +97,7 @@ fn asked(engine: &Engine, argv: &[String]) -> Said {
     env.extend(home.map(|home| ("HOME".into(), home.into())));
     let cwd = home.unwrap_or(Path::new("/"));
     match (Probe { argv: &argv, env: &env, cwd, limit: LIMIT }).with_input("") {
-        Ok(seen) if seen.late => Said::Failed(format!("it did not answer within {} s", LIMIT.as_secs())),
+        Ok(seen) if seen.late => Said::Failed(format!("no answer within {} s", LIMIT.as_secs())),
         Ok(seen) if seen.code == Some(0) => version(&seen.stdout).map_or_else(
             || Said::Failed("it printed no version".to_owned()),
             |version| Said::Version(version.to_owned()),

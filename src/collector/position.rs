@@ -103,9 +103,9 @@ fn read(file: &File) -> io::Result<Option<Told>> {
     let mut text = [0; LENGTH];
     match file.read_at(&mut text, 0)? {
         0 => Ok(None),
-        length => serde_json::from_slice(text.get(..length).unwrap_or_default()).map(Some).map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("not what guard remembers ({error}): remove it"))
-        }),
+        length => serde_json::from_slice(text.get(..length).unwrap_or_default())
+            .map(Some)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("invalid file ({error}); remove it"))),
     }
 }
 

@@ -100,7 +100,7 @@ enum EnrolError {
     Fields(Vec<Fault>),
     #[error(transparent)]
     Key(#[from] BadSignature),
-    #[error("enrols {name}, so the file must be named {name}.toml")]
+    #[error("contains approver {name}, so it must be named {name}.toml")]
     Name { name: String },
 }
 

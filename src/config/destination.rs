@@ -21,13 +21,13 @@ pub const FORMS: &str = "journald, syslog, syslog:/path/of/socket, syslog+udp://
 /// Why an entry of `export.to` is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DestinationError {
-    #[error("the path of a socket is absolute")]
+    #[error("the path of a socket must be absolute")]
     RelativeSocket,
-    #[error("guard speaks no TLS: send to a collector on this machine, and let that one go on")]
+    #[error("guard does not support TLS here; send to a collector on this machine that forwards the rows")]
     Tls,
-    #[error("write {FORMS}")]
+    #[error("expected {FORMS}")]
     UnknownForm,
-    #[error("write //HOST:PORT after the colon")]
+    #[error("expected //HOST:PORT after the colon")]
     BadHost,
 }
 
@@ -127,6 +127,7 @@ mod tests {
             assert!(Destination::parse(wrong).is_err(), "{wrong}");
         }
         assert_eq!(Destination::parse("otlp+https://h"), Err(DestinationError::Tls));
+        assert!(DestinationError::Tls.to_string().contains("does not support TLS"));
         assert!(DestinationError::UnknownForm.to_string().contains("otlp+unix:/path/of/socket"));
         assert!(Destination::parse("syslog+udp://10.0.0.1:1").unwrap().is_immediate());
         assert!(!Destination::parse("syslog+udp://logs:1").unwrap().is_immediate());

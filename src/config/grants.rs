@@ -32,7 +32,7 @@ pub(super) fn read_tables(document: &mut Document, key: Key, value: &Spot<'_>, p
             Ok(Read::Support(support)) => document.support.push(support),
             Ok(Read::Grant(grant)) if document.grants.iter().any(|other| other.id == grant.id) => {
                 let line = document.line(item.span().start);
-                problems.push(document.problem(line, "grant.name", format!("\"{}\" is taken", grant.id)));
+                problems.push(document.problem(line, "grant.name", format!("duplicate name \"{}\"", grant.id)));
             }
             Ok(Read::Grant(grant)) => document.grants.push(grant),
             Err(problem) => problems.push(*problem),
@@ -63,7 +63,7 @@ impl GrantReader<'_> {
                 continue;
             }
             let line = self.document.line(name.span().start);
-            let problem = self.document.problem(line, &format!("{}.{}", self.name, name.get_ref()), "no such key");
+            let problem = self.document.problem(line, &format!("{}.{}", self.name, name.get_ref()), "unknown key");
             let near = nearest(name.get_ref(), self.fields.iter().map(|field| field.name));
             return Err(Box::new(match near {
                 Some(near) => problem.with_remedy(format!("did you mean {near}?")),
@@ -80,7 +80,7 @@ impl GrantReader<'_> {
         self.table.get(name).ok_or_else(|| {
             let kind = self.fields.iter().find(|field| field.name == name).map_or("", |field| field.kind);
             let problem = self.document.problem(self.line, self.name, format!("`{name}` is missing"));
-            Box::new(problem.with_remedy(format!("give it: {kind}")))
+            Box::new(problem.with_remedy(format!("add it: {kind}")))
         })
     }
 
@@ -143,7 +143,7 @@ impl GrantReader<'_> {
         match &**kind.get_ref() {
             "exact" => Ok(What::Exact { command: text }),
             "shape" => Ok(What::Shape { shape: text }),
-            "rule" if text.contains('*') => Err(self.refuse("what", said, "a rule is named by its whole id")),
+            "rule" if text.contains('*') => Err(self.refuse("what", said, "expected the complete id of a rule")),
             "rule" => Ok(What::Rule { rule: text }),
             _ => Err(self.wrong("what", expected, value)),
         }
@@ -198,8 +198,8 @@ fn words(what: &What, place: &Place, until: &Spot<'_>) -> String {
     let what = match what {
         What::Exact { command } => format!("exactly `{command}`"),
         What::Shape { shape } => format!("commands of the shape `{shape}`"),
-        What::Rule { rule } => format!("what only the rule {rule} finds"),
-        What::UpTo { tier } => format!("whatever is of tier {} and below", tier.number()),
+        What::Rule { rule } => format!("commands that only the rule {rule} matches"),
+        What::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
     };
     let place = match place {
         Place::Directory { path } => format!("in {path} and below"),
@@ -207,6 +207,6 @@ fn words(what: &What, place: &Place, until: &Spot<'_>) -> String {
     };
     match until.get_ref() {
         DeValue::Datetime(when) => format!("{what}, {place}, until {when}"),
-        _ => format!("{what}, {place}, until it is taken out of the configuration"),
+        _ => format!("{what}, {place}, until removed from the configuration"),
     }
 }

@@ -76,7 +76,7 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.failing_closed {
-            return f.write_str("tightened: the configuration has problems");
+            return f.write_str("tightened because the configuration has problems");
         }
         f.write_str(self.layer.name())?;
         if let Some(file) = &self.file {
@@ -193,7 +193,7 @@ impl Joined {
             problems.push(
                 document
                     .problem(entry.line, row.name, format!("{} is above 3.0", row.show(value)))
-                    .with_remedy("lower it, or set `yolo = true` and know why"),
+                    .with_remedy("lower it, or set `yolo = true` if that is intended"),
             );
             return;
         }
@@ -250,7 +250,7 @@ impl Joined {
         if bound {
             let why = self.why_bound(document, entry.key);
             let problem = document.problem(entry.line, entry.key.entry().name, why);
-            problems.push(problem.with_remedy("take the line out"));
+            problems.push(problem.with_remedy("remove the line"));
             return;
         }
         let Some(list) = entry.key.list_mut(&mut self.policy) else { return };
@@ -277,7 +277,7 @@ impl Joined {
         for (word, line) in words {
             let Some(list) = entry.key.list_mut(&mut self.policy) else { return };
             let (allowed, does) = match word.strip_prefix('!') {
-                Some(_) => (may_take, "takes away"),
+                Some(_) => (may_take, "removes"),
                 None => (may_add || list.contains(word), "adds"),
             };
             if !allowed {
@@ -286,7 +286,7 @@ impl Joined {
                 problems.push(
                     document
                         .problem(*line, row.name, format!("{does} \"{bare}\", but {why}"))
-                        .with_remedy("take the entry out"),
+                        .with_remedy("remove the entry"),
                 );
                 continue;
             }
@@ -314,10 +314,10 @@ impl Joined {
             return "the machine's configuration locks it".to_owned();
         }
         match document.layer {
-            Layer::Redirected => "HOME or XDG_CONFIG_HOME leads away from the account's own configuration, and what \
-                                  is there may only tighten it"
+            Layer::Redirected => "HOME or XDG_CONFIG_HOME does not point to the account's own configuration, so what \
+                                  is there can only tighten it"
                 .to_owned(),
-            layer => format!("a {} file may only tighten", layer.name()),
+            layer => format!("a {} file can only tighten the policy", layer.name()),
         }
     }
 
@@ -325,8 +325,8 @@ impl Joined {
         let why = self.why_bound(document, entry.key);
         let row = entry.key.entry();
         document
-            .problem(entry.line, row.name, format!("{new} is laxer than {now}, and {why}"))
-            .with_remedy("take the line out, or make it stricter")
+            .problem(entry.line, row.name, format!("{new} is less strict than {now}, and {why}"))
+            .with_remedy("remove the line, or make it stricter")
     }
 
     /// Puts the fail-closed policy in the place of what was read.

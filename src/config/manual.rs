@@ -7,10 +7,11 @@ use crate::judge::policy::Policy;
 /// How the layers join, in words.
 const LAYERS: &str = "\
 guard reads /etc/guard/config.toml, then ~/.config/guard/config.toml, then .guard.toml in the project: at the git top \
-level and in each directory from there down to the working directory. A later file wins. Lists add up; an entry that \
-begins with ! takes one away. What /etc locks can only be tightened, and a project can only tighten. Where the \
-account's own home holds a configuration, one that HOME or XDG_CONFIG_HOME lead to can only tighten. With anything \
-wrong in any file, nothing flagged runs unasked until it is fixed: see guard config check.";
+level and in each directory from there down to the working directory. Later files override earlier ones. Lists are \
+merged; an entry that \
+begins with ! removes one. Keys that /etc locks can only be tightened, and a project can only tighten. If the \
+account's own home has a configuration, another one that HOME or XDG_CONFIG_HOME point to can only tighten. If \
+any file has an error, no flagged command runs without asking until it is fixed: see guard config check.";
 
 /// The section in roff, from its heading on.
 #[must_use]
@@ -37,7 +38,7 @@ pub fn section() -> String {
         if row.key == Key::Locked {
             let preset: Vec<_> = locks("preset").iter().map(|key| key.entry().name).collect();
             let all = format!(
-                "A locked preset locks {} too.",
+                "A locked preset also locks {}.",
                 preset.iter().filter(|name| **name != "preset").copied().collect::<Vec<_>>().join(", ")
             );
             roff.push_str(&format!(".br\n{}\n", escape(&all)));

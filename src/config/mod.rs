@@ -107,11 +107,11 @@ impl Loaded {
             };
             match tier_of(rule) {
                 Some(Tier::Critical) => {
-                    let problem = problem(format!("{rule} is of tier 4 and cannot be switched off"));
-                    found.push(problem.with_remedy("take it out"));
+                    let problem = problem(format!("{rule} is tier 4 and cannot be disabled"));
+                    found.push(problem.with_remedy("remove it"));
                 }
                 Some(_) => {}
-                None => self.warnings.push(problem(format!("there is no rule {rule}"))),
+                None => self.warnings.push(problem(format!("no rule {rule}"))),
             }
         }
         for (grant, file) in self.grants.iter().zip(&self.grant_files) {
@@ -121,9 +121,9 @@ impl Loaded {
                 ..ConfigProblem::of_file(Layer::User, &**file, message)
             };
             match tier_of(rule) {
-                Some(Tier::Critical) => found.push(problem(format!("{rule} is of tier 4, which no grant covers"))),
+                Some(Tier::Critical) => found.push(problem(format!("{rule} is tier 4, which no grant can cover"))),
                 Some(_) => {}
-                None => self.warnings.push(problem(format!("there is no rule {rule}"))),
+                None => self.warnings.push(problem(format!("no rule {rule}"))),
             }
         }
         if !found.is_empty() {
@@ -267,11 +267,11 @@ impl Loading<'_> {
         for grant in &document.grants {
             // A grant that has ended is as good as none; the file may keep it.
             if matches!(grant.until, Until::Date { at } if at <= Timestamp::now().as_second()) {
-                self.warnings.push(problem("grant", format!("{} has ended: {}", grant.id, grant.words)));
+                self.warnings.push(problem("grant", format!("{} has expired: {}", grant.id, grant.words)));
                 continue;
             }
             if self.grants.iter().any(|(other, _)| other.id == grant.id) {
-                self.problems.push(problem("grant.name", format!("\"{}\" is taken", grant.id)));
+                self.problems.push(problem("grant.name", format!("duplicate name \"{}\"", grant.id)));
             } else {
                 self.grants.push((grant.clone(), document.file.clone()));
             }
@@ -308,13 +308,13 @@ impl Loading<'_> {
         }
         let source = self.joined.source_of(Key::Mode);
         let file = source.file.as_deref().unwrap_or(Path::new("config.toml"));
-        let why = "\"smart\" asks a reviewer, and there is no table [reviewer]";
+        let why = "\"smart\" needs a reviewer, but there is no table [reviewer]";
         let problem = ConfigProblem {
             key: Some("mode".to_owned()),
             line: source.line,
             ..ConfigProblem::of_file(source.layer, file, why)
         };
-        let problem = problem.with_remedy("say who it is (guard-reviewer(7)), or write mode = \"manual\"");
+        let problem = problem.with_remedy("configure one (guard-reviewer(7)), or set mode = \"manual\"");
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }

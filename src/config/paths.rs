@@ -240,11 +240,11 @@ impl<'a> Finder<'a> {
         let problem = |message: String| ConfigProblem::of_file(self.layer, path, message);
         let path_name = path.display();
         if about.uid() != self.roots.machine_owner {
-            let problem = problem(format!("belongs to uid {} and not to root", about.uid()));
+            let problem = problem(format!("is owned by uid {}, not by root", about.uid()));
             return Err(Box::new(problem.with_remedy(format!("chown root {path_name}"))));
         }
         if about.mode() & 0o022 != 0 {
-            let problem = problem(format!("can be written by others (mode {:o})", about.mode() & 0o7777));
+            let problem = problem(format!("is writable by others (mode {:o})", about.mode() & 0o7777));
             return Err(Box::new(problem.with_remedy(format!("chmod go-w {path_name}"))));
         }
         Ok(())
@@ -267,10 +267,10 @@ impl<'a> Finder<'a> {
             return;
         }
         let warning = if about.uid() != self.roots.uid && about.uid() != 0 {
-            let warning = ConfigProblem::of_file(self.layer, path, format!("belongs to uid {}", about.uid()));
-            warning.with_remedy("whoever owns it decides what guard lets through")
+            let warning = ConfigProblem::of_file(self.layer, path, format!("is owned by uid {}", about.uid()));
+            warning.with_remedy("its owner could change the policy")
         } else if about.mode() & 0o002 != 0 {
-            let warning = ConfigProblem::of_file(self.layer, path, "can be written by everyone");
+            let warning = ConfigProblem::of_file(self.layer, path, "is writable by everyone");
             warning.with_remedy(format!("chmod o-w {}", path.display()))
         } else {
             return;

@@ -170,12 +170,13 @@ impl Document {
             }
             ConfigType::Names => self.take_locks(row, line, value, problems),
             ConfigType::Tables(_) | ConfigType::Argv if self.layer == Layer::Redirected => {
-                let message = "left out: HOME or XDG_CONFIG_HOME leads away from the account's own configuration";
+                let message = "ignored: HOME or XDG_CONFIG_HOME does not point to the account's own configuration";
                 warnings.push(self.problem(line, name, message));
             }
             ConfigType::Tables(_) | ConfigType::Argv if !self.layer.may_loosen() => {
-                let problem = self.problem(line, name, format!("a {} file may only tighten", self.layer.name()));
-                problems.push(problem.with_remedy("put it in the user's or the machine's file"));
+                let problem =
+                    self.problem(line, name, format!("a {} file can only tighten the policy", self.layer.name()));
+                problems.push(problem.with_remedy("move it to the user's or the machine's file"));
             }
             ConfigType::Argv => {
                 let words = self.words(row, value, argument, problems);
@@ -183,7 +184,7 @@ impl Document {
                     Some((program, line)) if !is_program(program) => problems.push(self.problem(
                         *line,
                         name,
-                        format!("\"{program}\": a program is a name alone, or begins with `/` or `~/`"),
+                        format!("\"{program}\": expected a program name, or a path that begins with `/` or `~/`"),
                     )),
                     _ => self.entries.push(SetKey { key, given: Given::List(words), line }),
                 }
@@ -207,7 +208,7 @@ impl Document {
     fn take_locks(&mut self, row: &Row, line: u32, value: &Spot<'_>, problems: &mut Vec<ConfigProblem>) {
         if self.layer != Layer::Machine {
             let problem = self.problem(line, row.name, "only the machine's file can lock keys");
-            problems.push(problem.with_remedy("take it out"));
+            problems.push(problem.with_remedy("remove it"));
             return;
         }
         let known = |name: &str| match locks(name) {
@@ -253,7 +254,7 @@ impl Document {
             false => None,
         };
         let near = near.or_else(|| nearest(name, KEYS.iter().map(|row| row.name)).map(str::to_owned));
-        let what = if is_table { "no such table" } else { "no such key" };
+        let what = if is_table { "unknown table" } else { "unknown key" };
         let problem = self.problem(line, name, what);
         match near {
             Some(near) => problem.with_remedy(format!("did you mean {near}?")),
@@ -300,23 +301,23 @@ fn number(kind: ConfigType, value: &DeValue<'_>) -> Option<i64> {
 pub(super) enum EntryError {
     #[error("an entry must not be empty")]
     Empty,
-    #[error("an entry must not begin or end with blanks or hold control characters")]
+    #[error("an entry must not begin or end with spaces or contain control characters")]
     Blanks,
-    #[error("a host is a name alone, without scheme, user or path")]
+    #[error("expected a host name without scheme, user or path")]
     Host,
-    #[error("no such key")]
+    #[error("unknown key")]
     NoSuchKey,
-    #[error("an argument must not hold a NUL byte")]
+    #[error("an argument must not contain a NUL byte")]
     Nul,
-    #[error("the home's path is not UTF-8; write the directory out")]
+    #[error("the path of the home directory is not UTF-8; use an absolute path")]
     HomeEncoding,
-    #[error("the account has no home; write the directory out")]
+    #[error("the account has no home directory; use an absolute path")]
     NoHome,
     #[error("a directory must be absolute, or begin with `~/`")]
     Relative,
-    #[error("a directory must not hold `..`")]
+    #[error("a directory must not contain `..`")]
     Parent,
-    #[error("that is every directory there is")]
+    #[error("it matches every directory")]
     Everything,
     #[error(transparent)]
     Destination(#[from] DestinationError),

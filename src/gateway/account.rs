@@ -75,7 +75,10 @@ impl Account {
             return Ok(roots.machine);
         }
         let account = roots.account().filter(|directory| directory.exists());
-        account.or_else(|| roots.named.clone()).or_else(|| roots.account()).ok_or_else(|| "there is no home".to_owned())
+        account
+            .or_else(|| roots.named.clone())
+            .or_else(|| roots.account())
+            .ok_or_else(|| "there is no home directory".to_owned())
     }
 
     /// The directory of its own file, where the record is too unless a service keeps that.
@@ -111,12 +114,12 @@ impl Account {
     fn is_the_gateway(&self) -> Result<(), String> {
         let Some(service) = &self.service else { return Ok(()) };
         if let Some(why) = &service.broken {
-            return Err(format!("which service keeps the record of this machine cannot be told: {why}"));
+            return Err(format!("cannot read the service configuration of this machine: {why}"));
         }
         match &service.gateway {
             Some(name) if *name == self.name => Ok(()),
             Some(name) => Err(format!(
-                "the gateway of this machine runs as {name}, and this is {}: sudo -u {name} guard ...",
+                "the gateway of this machine runs as {name}, but this account is {}; use sudo -u {name} guard ...",
                 self.name
             )),
             None => Err("a service keeps the record of this machine (guard serve --system), and [service] in \

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(75);
 /// The arguments of `guard-gateway check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Only these: gateway, page, channel, channel.NAME
+    /// Only these checks: gateway, page, channel, channel.NAME
     only: Vec<String>,
 }
 
@@ -76,19 +76,23 @@ pub fn run(args: &CheckArgs) -> Result<u8, String> {
     let socket = account.socket(&config)?;
     let mut found = Vec::new();
     if let Some(why) = broken {
-        let says = format!("the configuration is refused, and would keep a gateway from starting: {}", why.trim_end());
-        found.push(CheckResult::fail("gateway", says, "mend it; guard-gateway(8) describes it"));
+        let says = format!("the configuration is invalid, so the gateway cannot start: {}", why.trim_end());
+        found.push(CheckResult::fail("gateway", says, "fix it; see guard-gateway(8)"));
     }
     runtime.block_on(async {
         match client::get(&socket, "/v1/status").await {
             Ok(status) => {
-                let listens = format!("a gateway listens at {}; {} waiting", socket.display(), status["waiting"]);
+                let listens = format!("the gateway listens at {}; {} waiting", socket.display(), status["waiting"]);
                 found.push(CheckResult::ok("gateway", listens));
                 found.extend(with_gateway(args, &config, &socket, &status).await);
             }
             Err(_) if path.exists() => {
-                let says = "no gateway runs: nobody is asked through a channel, and there is no page";
-                found.push(CheckResult::warn("gateway", says, "guard serve, or a unit of systemd: guard serve --unit"));
+                let says = "the gateway is not running, so channels and the page do not work";
+                found.push(CheckResult::warn(
+                    "gateway",
+                    says,
+                    "run guard serve, or install a systemd unit: guard serve --unit",
+                ));
                 found.extend(alone(args, &config).await);
             }
             Err(_) => {}
@@ -133,13 +137,14 @@ async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Pat
         match tried.map(|value| serde_json::from_value::<Vec<Tried>>(value["tried"].clone())) {
             Ok(Ok(tried)) => {
                 for name in names.iter().filter(|&&name| tried.iter().all(|one| one.channel != name)) {
-                    let says = "the gateway that runs does not know this channel: it goes on with what it read before";
-                    found.push(CheckResult::fail(&check_of(name), says, "kill -HUP the gateway, or start it anew"));
+                    let says = "the running gateway does not know this channel; it still uses the previous \
+                                configuration";
+                    found.push(CheckResult::fail(&check_of(name), says, "kill -HUP the gateway, or restart it"));
                 }
                 found.extend(tried.iter().map(said));
             }
-            Ok(Err(_)) => found.push(old("what the gateway says of its channels is not understood")),
-            Err(why) => found.push(old(&format!("the gateway does not try its channels: {why}"))),
+            Ok(Err(_)) => found.push(old("unexpected answer of the gateway about its channels")),
+            Err(why) => found.push(old(&format!("the gateway cannot test its channels: {why}"))),
         }
     }
     if args.wants("page") {
@@ -158,7 +163,7 @@ async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Pat
 }
 
 fn old(says: &str) -> CheckResult {
-    CheckResult::fail("channel", says, "start it anew: it may be of another version")
+    CheckResult::fail("channel", says, "restart it; it may be another version")
 }
 
 /// The channels without a gateway.
@@ -177,7 +182,7 @@ fn said(tried: &Tried) -> CheckResult {
         How::Broken => CheckResult::fail(
             &check,
             says,
-            format!("mend its part of gateway.toml; guard channel test {} tries it with your tap", tried.channel),
+            format!("fix its section of gateway.toml, then run guard channel test {}", tried.channel),
         ),
     }
 }
@@ -194,13 +199,13 @@ const HEADERS: [(&str, &str); 5] = [
 /// Fetches the page and looks at what comes.
 async fn page(url: &str) -> CheckResult {
     let remedy = if url.starts_with("http://localhost:") {
-        "start the gateway anew"
+        "restart the gateway"
     } else {
-        "page and hosts in gateway.toml, and the proxy in front of it: it must pass everything on as it is"
+        "check page and hosts in gateway.toml, and the proxy, which must forward everything unchanged"
     };
     match fetched(url).await {
         Ok(()) => {
-            let says = format!("{url} shows the page, with all of its headers, and nothing without a token");
+            let says = format!("{url} shows the page with all its headers, and requires a token");
             CheckResult::ok("page", says)
         }
         Err(why) => CheckResult::fail("page", format!("{url}: {why}"), remedy),
@@ -219,20 +224,20 @@ async fn fetched(url: &str) -> Result<(), String> {
     if status != 200 {
         let problem: Value = serde_json::from_str(&text).unwrap_or_default();
         let why = problem["detail"].as_str().map(|why| format!(": {}", guard_ui::ui::visible::text(why)));
-        return Err(format!("the page answers {status}{}", why.unwrap_or_default()));
+        return Err(format!("the page answered {status}{}", why.unwrap_or_default()));
     }
     if text != include_str!("page/index.html") {
-        return Err("what is there is another page".to_owned());
+        return Err("another page is there".to_owned());
     }
     check_headers(&headers)?;
     let (status, _, script) = get("/app.js").await?;
     if status != 200 || script != include_str!("page/app.js") {
-        return Err("the page's script is another one or missing".to_owned());
+        return Err("the page's script is wrong or missing".to_owned());
     }
     // What comes in without a token must be nobody: a proxy that comes by the socket would lend its account's rights.
     match get("/v1/status").await? {
         (401, ..) => Ok(()),
-        (status, ..) => Err(format!("without a token the API answers {status}, and not 401")),
+        (status, ..) => Err(format!("without a token the API answered {status} instead of 401")),
     }
 }
 
@@ -240,14 +245,14 @@ async fn fetched(url: &str) -> Result<(), String> {
 fn check_headers(headers: &HeaderMap) -> Result<(), String> {
     let kind = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !kind.starts_with("text/html") {
-        return Err(format!("the page comes as {:?}", guard_ui::ui::visible::text(kind)));
+        return Err(format!("the page has the content type {:?}", guard_ui::ui::visible::text(kind)));
     }
     for (name, wanted) in HEADERS {
         let mut all = headers.get_all(HeaderName::from_static(name)).iter();
         match (all.next().and_then(|value| value.to_str().ok()), all.next()) {
             (Some(value), None) if value == wanted => {}
             (None, _) => return Err(format!("the header {name} is missing")),
-            _ => return Err(format!("the header {name} is not as the gateway sends it")),
+            _ => return Err(format!("the header {name} was changed")),
         }
     }
     Ok(())

@@ -112,11 +112,11 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
 fn text(shown: &Shown, now: Timestamp) -> String {
     let (pending, tier) = (&shown.pending, shown.pending.tier.number());
     let late = if tier == 3 { format!("; guard approve {} lets it run once", pending.id) } else { String::new() };
-    let front = if pending.decision { "A decision for a person waits no more. " } else { "" };
+    let front = if pending.decision { "A request that needs a person's decision timed out. " } else { "" };
     let ago = now.duration_since(pending.expires).as_secs();
     let when = if ago >= 60 { format!(" until {}", pending.expires.strftime("%F %R UTC")) } else { String::new() };
     format!(
-        "{front}Nobody answered request {} (tier {tier}){when}, and it was refused{late}: {}",
+        "{front}Nobody answered request {} (tier {tier}){when}, so it was refused{late}: {}",
         pending.id,
         guard_ui::ui::visible::text(&pending.command)
     )

@@ -128,7 +128,7 @@ async fn close_channel(app: &App, wires: &Wires, offers: Vec<Offer>) -> (Vec<Off
         if shown.as_ref().is_some_and(|shown| shown.pending.state == RequestState::Waiting) {
             continue;
         }
-        let ended = shown.as_ref().map_or_else(|| "it was asked anew".to_owned(), |shown| settled(&shown.pending));
+        let ended = shown.as_ref().map_or_else(|| "it was requested again".to_owned(), |shown| settled(&shown.pending));
         if let Some(wire) = wires.get(&offer.channel) {
             let card = shown.map_or_else(Card::default, |shown| card(app, &shown));
             if let Err(failed) = wire.close(message, &card, &ended).await {

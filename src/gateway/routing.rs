@@ -310,7 +310,7 @@ async fn digest(
     let alike = session.iter().filter(|other| other.pending.is_same(&shown.pending)).count();
     let link = app.config().page.as_ref().map_or_else(|| "guard review".to_owned(), Clone::clone);
     let text = format!(
-        "{} wait; {alike} alike, the last: {}\nAnswer at {link}",
+        "{} requests waiting; {alike} similar, the last: {}\nAnswer at {link}",
         session.len(),
         guard_ui::ui::visible::text(&shown.pending.command)
     );

@@ -191,7 +191,7 @@ impl Approved {
                 Ok(Self { invocation, basis: cleared.basis().clone(), digest })
             }
             Outcome::Refuse(refusal) => Err(refusal),
-            Outcome::Ask => Err(Refusal::Changed { what: "what the reviewer may settle".to_owned() }),
+            Outcome::Ask => Err(Refusal::Changed { what: "what the reviewer may decide".to_owned() }),
         }
     }
 

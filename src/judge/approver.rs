@@ -119,17 +119,17 @@ pub struct Signed {
 /// Why there is no signature, or why it does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BadSignature {
-    #[error("nobody called {0} is enrolled")]
+    #[error("no approver {0} is enrolled")]
     Unknown(String),
-    #[error("the signature of {0} does not hold for this")]
+    #[error("the signature of {0} is not valid for this command")]
     Wrong(String),
-    #[error("the key of {name} cannot be read: {why}")]
+    #[error("cannot read the key of {name}: {why}")]
     Key { name: String, why: String },
-    #[error("that is not the passphrase of {0}")]
+    #[error("wrong passphrase for {0}")]
     Passphrase(String),
-    #[error("that is not a code of {0} which holds now")]
+    #[error("wrong or expired code for {0}")]
     Code(String),
-    #[error("the passkey of {name} did not sign this: {why}")]
+    #[error("invalid signature by the passkey of {name}: {why}")]
     Passkey { name: String, why: BadPasskey },
 }
 
@@ -240,7 +240,7 @@ impl Approver {
     /// The cost is none that Argon2 takes.
     pub fn with_passphrase(name: &str, passphrase: &str, salt: [u8; 16], cost: Cost) -> Result<Self, BadSignature> {
         let key = derive(passphrase, &salt, cost)
-            .ok_or_else(|| BadSignature::Key { name: name.to_owned(), why: "no such cost".to_owned() })?;
+            .ok_or_else(|| BadSignature::Key { name: name.to_owned(), why: "invalid cost".to_owned() })?;
         let public = Base64::encode_string(key.verifying_key().as_bytes());
         let key = ApproverKey::Passphrase { public, salt: Base64::encode_string(&salt), cost };
         Ok(Self { name: name.to_owned(), key })
@@ -252,10 +252,10 @@ impl Approver {
     /// It is not theirs, or they have none.
     pub fn sign_with_passphrase(&self, passphrase: &str, message: &[u8]) -> Result<Signed, BadSignature> {
         let ApproverKey::Passphrase { public, salt, cost } = &self.key else {
-            return Err(self.bad_key("it is no passphrase"));
+            return Err(self.bad_key("the key is not a passphrase"));
         };
-        let salt = Base64::decode_vec(salt).map_err(|_| self.bad_key("the salt is no base64"))?;
-        let key = derive(passphrase, &salt, *cost).ok_or_else(|| self.bad_key("no such cost"))?;
+        let salt = Base64::decode_vec(salt).map_err(|_| self.bad_key("the salt is not base64"))?;
+        let key = derive(passphrase, &salt, *cost).ok_or_else(|| self.bad_key("invalid cost"))?;
         if Base64::encode_string(key.verifying_key().as_bytes()) != *public {
             return Err(BadSignature::Passphrase(self.name.clone()));
         }
@@ -269,8 +269,10 @@ impl Approver {
     /// # Errors
     /// It is no code of theirs that holds now.
     pub fn sign_with_code(&self, code: &str, message: &[u8], now: u64) -> Result<Signed, BadSignature> {
-        let ApproverKey::Totp { secret } = &self.key else { return Err(self.bad_key("it is no authenticator")) };
-        let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is no base64"))?;
+        let ApproverKey::Totp { secret } = &self.key else {
+            return Err(self.bad_key("the key is not an authenticator"));
+        };
+        let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is not base64"))?;
         let step = now / TOTP_STEP;
         let code: String = code.chars().filter(|letter| !letter.is_whitespace()).collect();
         let near = [step, step.saturating_sub(1), step.saturating_add(1)];
@@ -291,7 +293,7 @@ impl Approver {
             ApproverKey::Passphrase { public, .. } => {
                 let key = Base64::decode_vec(public).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
                 let key = key.and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok());
-                let key = key.ok_or_else(|| self.bad_key("it is no Ed25519 key"))?;
+                let key = key.ok_or_else(|| self.bad_key("the key is not an Ed25519 key"))?;
                 let signature = Base64::decode_vec(&signed.signature).map_err(|_| wrong())?;
                 let signature = Signature::from_slice(&signature).map_err(|_| wrong())?;
                 key.verify_strict(message, &signature).map_err(|_| wrong())
@@ -301,7 +303,7 @@ impl Approver {
                 if key.verify(&signed.signature, message) { Ok(()) } else { Err(wrong()) }
             }
             ApproverKey::Totp { secret } => {
-                let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is no base64"))?;
+                let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is not base64"))?;
                 let mac = Base64::decode_vec(&signed.signature).map_err(|_| wrong())?;
                 seal(&secret, message).verify_slice(&mac).map_err(|_| wrong())
             }
@@ -319,7 +321,7 @@ impl Approver {
     /// It cannot.
     pub fn check(&self) -> Result<(), BadSignature> {
         if !Self::is_name(&self.name) {
-            return Err(self.bad_key("a name is written with a-z, 0-9, -, _ and ."));
+            return Err(self.bad_key("a name may contain only a-z, 0-9, -, _ and ."));
         }
         let nothing = Signed { approver: self.name.clone(), signature: String::new() };
         match self.verify(b"", &nothing) {

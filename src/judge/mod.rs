@@ -216,8 +216,8 @@ fn describe(question: &Question) -> String {
         Question::Path(path) | Question::Git(path) => format!("what is at {path}"),
         Question::Repository(path) => format!("the repository of {path}"),
         Question::File(path) => format!("the content of {path}"),
-        Question::Program(name) | Question::Resolve { name, .. } => format!("the program that {name} leads to"),
-        Question::FileSnapshot(path) => format!("when {path} was changed"),
+        Question::Program(name) | Question::Resolve { name, .. } => format!("the program that {name} resolves to"),
+        Question::FileSnapshot(path) => format!("the modification time of {path}"),
         Question::Ledger => "what this session made".to_owned(),
     }
 }

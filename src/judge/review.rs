@@ -196,7 +196,7 @@ pub fn jury(opinions: Vec<Opinion>) -> Opinion {
         return Opinion::nothing("reviewer", "nobody was asked");
     };
     if !opinions.iter().all(same) && one.says == Says::Approve {
-        one = Opinion::nothing(one.by, "the reviewers speak of different commands");
+        one = Opinion::nothing(one.by, "the reviewers' answers are about different commands");
     }
     let names: Vec<&str> = opinions.iter().map(|opinion| opinion.by.as_str()).collect();
     one.by = if one.says == Says::Approve { names.join(" and ") } else { one.by };

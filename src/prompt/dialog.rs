@@ -122,7 +122,7 @@ impl Dialog {
 
     /// Something arrived that no person types.
     pub(super) const fn pasted(&mut self) -> Step {
-        self.hint = Some("pasted text is not an answer");
+        self.hint = Some("pasted text is ignored");
         Step::Pasted
     }
 
@@ -147,16 +147,16 @@ impl Dialog {
                     self.at = At::Confirm;
                     return Step::Turned;
                 }
-                KeyPress::Char('s' | 'S' | 'a' | 'A') => self.hint = Some("no grant is offered for this command"),
+                KeyPress::Char('s' | 'S' | 'a' | 'A') => self.hint = Some("this command cannot be granted"),
                 // It is a no from here on, whatever else is typed: nobody must have read what to say.
                 KeyPress::Char('n' | 'N') => self.at = At::Words(String::new()),
                 KeyPress::Enter => return Step::Answered(NO),
-                _ => self.hint = Some("that key means nothing here; n is no"),
+                _ => self.hint = Some("unknown key; n denies"),
             },
             At::Confirm => match key {
                 KeyPress::Char('y' | 'Y') => return Step::Answered(PromptAnswer::Always),
                 KeyPress::Char('n' | 'N') | KeyPress::Enter => return Step::Answered(NO),
-                _ => self.hint = Some("y allows it always, n is no"),
+                _ => self.hint = Some("y allows it always, n denies"),
             },
             At::Words(words) => match key {
                 KeyPress::Enter => return Step::Answered(no(words)),
@@ -182,7 +182,7 @@ impl Dialog {
                     let right = self.word.as_ref().is_some_and(|word| word == typed);
                     return Step::Answered(if right { PromptAnswer::Once } else { NO });
                 }
-                _ => self.hint = Some("type the word and press Enter; Esc is no"),
+                _ => self.hint = Some("type the word and press Enter; Esc denies"),
             },
         }
         Step::On
@@ -199,7 +199,7 @@ impl Dialog {
             KeyPress::Char('j') | KeyPress::Down | KeyPress::Enter => Some((top + 1).min(last)),
             KeyPress::Char('k') | KeyPress::Up => Some(top.saturating_sub(1)),
             _ => {
-                self.hint = Some("q goes back to the card, where the answer is given");
+                self.hint = Some("q goes back to the card, where you answer");
                 Some(top)
             }
         };
@@ -235,7 +235,7 @@ impl Dialog {
                     match (all.next(), all.next()) {
                         (Some(key), None) => self.key(KeyPress::Char(key)),
                         _ => {
-                            self.hint = Some("that is no answer; n is no");
+                            self.hint = Some("unknown answer; n denies");
                             Step::On
                         }
                     }
@@ -303,7 +303,7 @@ mod tests {
         let mut dialog = Dialog::new(None, false, false);
         assert_eq!(dialog.keys(&[KeyPress::Char('s')]), Step::On);
         assert_eq!(dialog.keys(&[KeyPress::Char('a')]), Step::On);
-        assert_eq!(dialog.hint, Some("no grant is offered for this command"));
+        assert_eq!(dialog.hint, Some("this command cannot be granted"));
         assert_eq!(dialog.line("s"), Step::On);
         assert_eq!(dialog.line("a"), Step::On);
     }

@@ -38,7 +38,7 @@ impl Lock {
             .open(&path)?;
         let found = file.metadata()?;
         if !found.is_file() || found.uid() != geteuid().as_raw() || found.nlink() != 1 {
-            return Err(io::Error::other(format!("{} is not a lock file of this user", path.display())));
+            return Err(io::Error::other(format!("{} is not a lock file owned by this user", path.display())));
         }
         Ok(Self { file })
     }
@@ -87,7 +87,7 @@ fn make(path: &Path) -> io::Result<PathBuf> {
     if is_own(path) {
         Ok(path.to_path_buf())
     } else {
-        Err(io::Error::other(format!("{} belongs to someone else; remove it or set XDG_RUNTIME_DIR", path.display())))
+        Err(io::Error::other(format!("{} is owned by another user; remove it or set XDG_RUNTIME_DIR", path.display())))
     }
 }
 

@@ -236,7 +236,7 @@ impl<'a> PromptLoop<'a> {
             Got::End => return Err(Closed::HungUp),
             Got::Bytes(_) if early => {
                 self.decoder.clear();
-                self.dialog.hint.get_or_insert("too soon: that was not counted");
+                self.dialog.hint.get_or_insert("too soon; key ignored");
                 Step::On
             }
             Got::Bytes(length) if self.line_by_line => {
@@ -350,7 +350,7 @@ impl<'a> PromptLoop<'a> {
             // What the reviewer settles is judged once more before it is said.
             Ok(PromptAnswer::Settled) => None,
             Ok(_) if !self.said => None,
-            Ok(PromptAnswer::Once) if self.prompt.approvals > 1 => Some("your yes is one of several that are wanted"),
+            Ok(PromptAnswer::Once) if self.prompt.approvals > 1 => Some("approved by you; more approvers are needed"),
             Ok(answer) => answer.words(self.view.lasts),
             // Somebody else has the terminal, or nobody has it.
             Err(Closed::Background | Closed::HungUp) => return,

@@ -93,13 +93,13 @@ pub enum SecondOpinion {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Closed {
     /// There is no terminal.
-    #[error("there is no terminal here ({0})")]
+    #[error("there is no terminal ({0})")]
     NoTerminal(String),
     /// Neither standard input nor standard error is the terminal.
-    #[error("nobody sits in front of this command: neither its input nor its errors are the terminal")]
+    #[error("neither the input nor the error output of the command is a terminal")]
     Unattended,
     /// Another process group has the terminal.
-    #[error("this runs in the background of its terminal")]
+    #[error("the command runs in the background of its terminal")]
     Background,
     /// Another program reads the terminal key by key.
     #[error("another program is using the terminal")]
@@ -115,7 +115,7 @@ pub enum Closed {
     #[error("ended by {0}")]
     Signal(Signal),
     /// Something failed that should not.
-    #[error("the terminal cannot be used: {0}")]
+    #[error("cannot use the terminal: {0}")]
     Failed(String),
 }
 

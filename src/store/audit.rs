@@ -40,24 +40,24 @@ impl std::fmt::Display for Fault {
             Self::Missing { first, last } => write!(f, "rows {first} to {last} were removed"),
             Self::Broken { row } => write!(
                 f,
-                "row {row} does not continue the row before it: it was edited or moved, or the row before it was replaced"
+                "row {row} does not match the hash chain: it was edited or moved, or the previous row was replaced"
             ),
             Self::Unsealed { row, last } => {
-                let last = last.map_or_else(|| "others".to_owned(), |last| format!("all up to row {last}"));
-                write!(f, "row {row} says that {last} were pruned, and is not sealed with the key of this record")
+                let last = last.map_or_else(|| "others".to_owned(), |last| format!("all rows up to {last}"));
+                write!(f, "row {row} says that {last} were pruned, but is not sealed with the key of this record")
             }
             Self::NotPruned { row, last } => {
-                write!(f, "row {row} says that all up to row {last} were pruned, and some of them are there")
+                write!(f, "row {row} says that all rows up to {last} were pruned, but some of them exist")
             }
             Self::Damaged { first, last: None, detail } => {
-                write!(f, "the file is damaged: what follows from row {first} on cannot be read ({detail})")
+                write!(f, "the file is damaged: rows from {first} on cannot be read ({detail})")
             }
             Self::Damaged { first, last: Some(last), detail } => {
                 write!(f, "the file is damaged: rows {first} to {last} cannot be read ({detail})")
             }
             Self::Lost { row } => write!(
                 f,
-                "row {row} told of an answer that the queue still knows of, and is gone: the end of the record was cut off"
+                "row {row}, an answer that the queue still refers to, is missing: the end of the record was removed"
             ),
             Self::File { detail } => write!(f, "the file is inconsistent: {detail}"),
         }

@@ -84,10 +84,10 @@ impl Store {
         }
         let scope = match grant.until {
             Until::Session { id } if id.is_empty() => {
-                return refused("this session has no name that a grant could hold for");
+                return refused("this session has no ID, so a grant cannot be bound to it");
             }
             Until::Session { id } => id.as_str(),
-            Until::Date { at } if *at <= now.as_second() => return refused("the date of the grant is past"),
+            Until::Date { at } if *at <= now.as_second() => return refused("the end of the grant is in the past"),
             Until::Date { .. } | Until::Revoked => EVERY_SESSION,
         };
 
@@ -140,7 +140,7 @@ impl Store {
         if known {
             Ok(())
         } else {
-            Err(StoreError::Refused { why: format!("there is no grant {grant}: guard allow list shows them") })
+            Err(StoreError::Refused { why: format!("no grant {grant}; guard allow list shows all grants") })
         }
     }
 

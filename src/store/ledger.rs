@@ -88,7 +88,7 @@ impl Store {
             let own = read(connection, OF_SESSION, params![session, COMMANDS], &key, user)?;
             Ok((own, read(connection, BROUGHT, params![BRINGING], &key, user)?))
         })?;
-        let altered = || StoreError::Refused { why: "what the record says of files was altered by hand".to_owned() };
+        let altered = || StoreError::Refused { why: "the file entries of the record were changed by hand".to_owned() };
         let (mut entries, _) = own.ok_or_else(altered)?;
         let (bringing, rows) = brought.ok_or_else(altered)?;
         entries.reverse();

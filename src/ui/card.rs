@@ -93,10 +93,10 @@ impl Said {
     pub fn of(opinion: &Opinion) -> Self {
         let Opinion { by, reason, .. } = opinion;
         let line = match opinion.says {
-            Says::Approve => format!("a machine's opinion ({by}): it would let this run: {reason}"),
-            Says::Deny => format!("a machine's opinion ({by}): no: {reason}"),
-            Says::Escalate => format!("a machine's opinion ({by}): a person should decide: {reason}"),
-            Says::Nothing => format!("no opinion of a machine ({by}): {reason}"),
+            Says::Approve => format!("reviewer's opinion ({by}): allow: {reason}"),
+            Says::Deny => format!("reviewer's opinion ({by}): deny: {reason}"),
+            Says::Escalate => format!("reviewer's opinion ({by}): a person should decide: {reason}"),
+            Says::Nothing => format!("no reviewer's opinion ({by}): {reason}"),
         };
         Self { line, denies: false }
     }
@@ -190,7 +190,7 @@ pub fn card(view: &CardView, state: &CardState<'_>, size: Size, look: &Look) -> 
 /// What stands in the place of the card where the window has become too small for it.
 #[must_use]
 pub fn too_small(left: u32, size: Size) -> Vec<Line> {
-    let text = format!("{left} s: this window is too small for the card. No yes is taken; n is no.");
+    let text = format!("{left} s: this window is too small for the card, so you cannot approve here; n denies.");
     let lines = wrap::prose(&text, size.columns.saturating_sub(1));
     lines.into_iter().take(size.rows.saturating_sub(1).max(1)).map(|text| Line::of(Style::Strong, text)).collect()
 }

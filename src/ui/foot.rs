@@ -29,16 +29,16 @@ pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room
             entry(&Line::of(Style::Plain, lead), typed, columns)
         }
         CardInput::Overrule(typed) => {
-            let long = "The reviewer says no. To run it all the same, say why and press Enter; Esc is no:";
+            let long = "The reviewer denied it. To run it anyway, type a reason and press Enter; Esc denies:";
             let mut lines = wrap::styled(&Line::of(Style::Strong, long), columns);
-            lines.extend(entry(&Line::of(Style::Plain, "why: "), typed, columns));
+            lines.extend(entry(&Line::of(Style::Plain, "reason: "), typed, columns));
             lines
         }
         CardInput::Word { word, typed, .. } => {
             let lead = |before: &str, after: &str| {
                 Line::of(Style::Plain, before).with(Style::Key, word).with(Style::Plain, after)
             };
-            let long = lead("To run it, type ", " and press Enter; Esc is no: ");
+            let long = lead("To run it, type ", " and press Enter; Esc denies: ");
             if long.width() + 12 <= columns {
                 entry(&long, typed, columns)
             } else {

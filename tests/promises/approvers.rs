@@ -20,17 +20,17 @@ const WORDS: &str = "correct horse battery";
 /// Enrols somebody by passphrase; the one who vouches for it signs with theirs.
 fn enrol(home: &Home, name: &str, passphrase: &str, vouched: Option<&str>) -> String {
     let mut terminal = person(home, &["approver", "add", name]);
-    terminal.wait_for(&format!("Passphrase of {name}:"));
+    terminal.wait_for(&format!("passphrase of {name}:"));
     terminal.send(&format!("{passphrase}\r"));
-    terminal.wait_for("Once more:");
+    terminal.wait_for("Repeat the passphrase:");
     terminal.send(&format!("{passphrase}\r"));
     match vouched {
         Some(passphrase) => {
-            terminal.wait_for("Passphrase of ada:");
+            terminal.wait_for("passphrase of ada:");
             terminal.send(&format!("{passphrase}\r"));
         }
         None => {
-            terminal.wait_for("is that correct? [y/N]");
+            terminal.wait_for("Continue? [y/N]");
             terminal.send("y\r");
         }
     }
@@ -49,7 +49,7 @@ fn approve(home: &Home, id: &str, typed: &[&str]) -> String {
     let mut terminal = person(home, &["approve", id]);
     answer_card(&mut terminal, "y");
     for (at, passphrase) in typed.iter().enumerate() {
-        terminal.wait_until("asked again", |screen| screen.matches("Passphrase of ada:").count() > at);
+        terminal.wait_until("asked again", |screen| screen.matches("passphrase of ada:").count() > at);
         terminal.send(&format!("{passphrase}\r"));
     }
     terminal.wait_exit();
@@ -60,7 +60,7 @@ fn approve(home: &Home, id: &str, typed: &[&str]) -> String {
 fn what_an_approver_signs_runs() {
     let home = home();
     let screen = enrol(&home, "ada", WORDS, None);
-    assert!(screen.starts_with("exit 0") && screen.contains("This account can change who is enrolled"), "{screen}");
+    assert!(screen.starts_with("exit 0") && screen.contains("can change the approvers"), "{screen}");
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[WORDS]);
     assert!(screen.contains("approved: git push"), "{screen}");
@@ -131,17 +131,17 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     enrol(&home, "ada", WORDS, None);
     let first = Asker::new(&home, &FLAGGED);
     let mut terminal = person(&home, &["review"]);
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("\r");
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send(&format!("{WORDS}\r"));
     first.ran();
     terminal.wait_for("approved: git push");
     // A batch of what was opened is signed one by one.
     let second = Asker::new(&home, &FLAGGED);
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("\r");
     answer_card(&mut terminal, "\x1b");
     terminal.wait_for("not approved");
@@ -151,10 +151,10 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     terminal.wait_for("Approve it? [y/N]");
     terminal.settle(std::time::Duration::from_millis(500));
     terminal.send("y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send("wrong\r");
-    terminal.wait_until("asked again", |screen| screen.matches("Passphrase of ada:").count() == 2);
+    terminal.wait_until("asked again", |screen| screen.matches("passphrase of ada:").count() == 2);
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send("\r");
     terminal.wait_for("not signed by an approver");
@@ -171,7 +171,7 @@ fn without_the_passphrase_nothing_is_approved() {
     enrol(&home, "ada", WORDS, None);
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &["wrong horse battery", "none of your", "let me in now"]);
-    assert!(screen.contains("not signed by an approver: that is not the passphrase of ada"), "{screen}");
+    assert!(screen.contains("not signed by an approver: wrong passphrase for ada"), "{screen}");
     assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     // What is below tier 3 wants none.
     let medium = Asker::new(&home, &MEDIUM);
@@ -194,7 +194,10 @@ fn a_yes_that_is_not_signed_runs_nothing_though_guard_itself_took_it_down() {
     let again = shell(&home, &[&["--"], &FLAGGED[..]].concat()).output().unwrap();
     let said = String::from_utf8_lossy(&again.stderr);
     assert_eq!(again.status.code(), Some(126), "{said}");
-    assert!(said.contains("not signed by an approver: it is not signed, and approvers are enrolled"), "{said}");
+    assert!(
+        said.contains("not signed by an approver: the approval is not signed, but approvers are enrolled"),
+        "{said}"
+    );
     assert_eq!(home.ran(), 0);
 }
 
@@ -208,7 +211,7 @@ fn a_signature_for_one_request_does_not_serve_another() {
     let rows = rusqlite::Connection::open(home.paths().database()).unwrap();
     let signed: String =
         rows.query_row("SELECT signatures FROM record WHERE signatures IS NOT NULL", [], |row| row.get(0)).unwrap();
-    // The second is approved while nobody is enrolled; then the old signature is put under it.
+    // The second is approved while no approvers are enrolled; then the old signature is put under it.
     fs::rename(directory(&home), home.path("away")).unwrap();
     let mut command = shell(&home, &["--no-wait", "--", "git", "push", "--force", "origin", "develop"]);
     assert_eq!(command.output().unwrap().status.code(), Some(75));
@@ -269,10 +272,10 @@ fn what_is_signed_for_once_does_not_last() {
     let asker = Asker::new(&home, &MEDIUM);
     let mut terminal = person(&home, &["approve", &asker.id, "--always"]);
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.send(&format!("{WORDS}\r"));
     terminal.wait_exit();
-    assert!(terminal.screen().contains("approved, until it is revoked"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("approved, until revoked"), "{}", terminal.screen());
     asker.ran();
     assert!(shell(&home, &[&["--"], &MEDIUM[..]].concat()).output().unwrap().status.success());
     assert_eq!(home.ran(), 2);
@@ -284,14 +287,14 @@ fn the_card_wants_the_signature_too_and_a_yes_in_advance_does_not_do() {
     enrol(&home, "ada", WORDS, None);
     let mut terminal = person(&home, &[&["--yes", "--"], &FLAGGED[..]].concat());
     answer_card(&mut terminal, "y");
-    terminal.wait_for("To approve this command. Passphrase of ada:");
+    terminal.wait_for("To approve this command, enter the passphrase of ada:");
     assert_eq!(home.ran(), 0);
     terminal.send(&format!("{WORDS}\r"));
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
     assert_eq!(home.ran(), 1);
     let mut terminal = person(&home, &[&["--"], &FLAGGED[..]].concat());
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     let quiet = terminal.modes();
     terminal.send("\x03");
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
@@ -311,7 +314,7 @@ fn enrolling_and_removing_want_a_signature_of_one_who_is_enrolled() {
     let mut terminal = person(&home, &["approver", "remove", "ada"]);
     terminal.wait_for("Who signs (ada, bob)?");
     terminal.send("bob\r");
-    terminal.wait_for("Passphrase of bob:");
+    terminal.wait_for("passphrase of bob:");
     terminal.send("another long one\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
     assert!(!directory(&home).join("ada.toml").exists());
@@ -325,12 +328,12 @@ fn a_standing_grant_is_signed_too() {
     let home = home();
     enrol(&home, "ada", WORDS, None);
     let mut terminal = person(&home, &["allow", "add", "--rule", "git.push-force"]);
-    terminal.wait_for("Give this grant? [y/N]");
+    terminal.wait_for("Add this grant? [y/N]");
     terminal.send("y\r");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.send("\x03");
     assert_eq!(ended(terminal.wait_exit()), "exit 126", "{}", terminal.screen());
-    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+    assert_eq!(home.prints(&["allow", "list"], 0), "No active grants.\n");
 }
 
 #[test]
@@ -358,13 +361,13 @@ fn an_ssh_key_signs() {
         assert!(made.unwrap().success());
     }
     let mut terminal = person(&home, &["approver", "add", "ada", "--ssh", keys.join("id_work.pub").to_str().unwrap()]);
-    terminal.wait_for("is that correct? [y/N]");
+    terminal.wait_for("Continue? [y/N]");
     terminal.send("y\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
     let asker = Asker::new(&home, &FLAGGED);
     assert!(approve(&home, &asker.id, &[]).contains("approved: git push"));
     asker.ran();
-    // With another key in its place, ssh-keygen signs and the signature does not hold.
+    // With another key in its place, ssh-keygen signs and the signature is invalid.
     fs::copy(keys.join("id_other"), keys.join("id_work")).unwrap();
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);
@@ -382,7 +385,7 @@ fn a_file_that_enrols_nobody_who_can_be_read_lets_nothing_be_approved() {
     fs::write(directory(&home).join("ada.toml"), "name = \"ada\"\nkind = \"password\"\n").unwrap();
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);
-    assert!(screen.contains("who is enrolled cannot be told") && screen.contains("ada.toml"), "{screen}");
+    assert!(screen.contains("cannot read the enrolled approvers") && screen.contains("ada.toml"), "{screen}");
     assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     person(&home, &["deny", "--all"]).wait_exit();
     asker.refused("denied by a person");

@@ -169,13 +169,13 @@ fn what_the_machine_locks_can_only_be_tightened() {
     assert_eq!(
         fixture.problems(),
         [
-            "home/.config/guard/config.toml:3: mode: off is laxer than manual, and the machine's configuration locks it; \
-             take the line out, or make it stricter",
-            "home/.config/guard/config.toml:2: thresholds.agent: 2.0 is laxer than 1.5, and the machine's configuration \
-             locks it; take the line out, or make it stricter",
+            "home/.config/guard/config.toml:3: mode: off is laxer than manual, and the machine's configuration locks \
+             it; remove the line, or make it stricter",
+            "home/.config/guard/config.toml:2: thresholds.agent: 2.0 is laxer than 1.5, and the machine's \
+             configuration locks it; remove the line, or make it stricter",
             &format!(
-                "home/.config/guard/config.toml:4: trusted_folders: adds \"{}/a\", but the machine's configuration locks \
-                 it; take the entry out",
+                "home/.config/guard/config.toml:4: trusted_folders: adds \"{}/a\", but the machine's configuration \
+                 locks it; remove the entry",
                 fixture.path("home").display()
             )
             .replace(&format!("{}/home", fixture.directory.path().display()), "home"),
@@ -216,7 +216,7 @@ fn only_the_machine_can_lock() {
     fixture.user("locked = [\"mode\"]");
     assert_eq!(
         fixture.problems(),
-        ["home/.config/guard/config.toml:1: locked: only the machine's file can lock keys; take it out"]
+        ["home/.config/guard/config.toml:1: locked: only the machine's file can lock keys; remove it"]
     );
 }
 
@@ -256,8 +256,8 @@ fn whatever_a_project_would_loosen_is_named_with_file_line_and_key() {
         ("record = \"flagged\"", "record: flagged is laxer than all"),
         ("retention_days = 1", "retention_days: 1 is laxer than 365"),
         ("yolo = true", "yolo: true is laxer than false"),
-        ("[[support]]\nargv = [\"a\"]\nwhy = \"b\"", "support: a project file may only tighten"),
-        ("[[grant]]\nname = \"a\"", "grant: a project file may only tighten"),
+        ("[[support]]\nargv = [\"a\"]\nwhy = \"b\"", "support: a project file can only tighten the policy"),
+        ("[[grant]]\nname = \"a\"", "grant: a project file can only tighten the policy"),
         ("locked = [\"mode\"]", "locked: only the machine's file can lock keys"),
     ];
     for (text, expected) in cases {
@@ -278,7 +278,10 @@ fn how_many_approvers_are_wanted_every_file_may_raise_and_none_may_lower() {
     assert_eq!((found.medium, found.high, found.critical), (2, 3, 2));
     // Nobody but who set it takes it back, locked or not, and what is wrong leaves it as it is.
     fixture.user("approvals.tier_3 = 1");
-    assert!(fixture.problems()[0].contains("approvals.tier_3: 1 is laxer than 2, and a user file may only tighten"));
+    assert!(
+        fixture.problems()[0]
+            .contains("approvals.tier_3: 1 is laxer than 2, and a user file can only tighten the policy")
+    );
     assert_eq!(fixture.load().policy.approvals.high, 2);
     // What cannot be read, and speaks of it, wants two.
     for wrong in ["approvals.tier_4 = \"two\"", "approvals.tier_4 = 0", "[approvals]\ntier_4 = 2\nmode = "] {
@@ -320,7 +323,7 @@ fn a_redirected_home_can_only_tighten_and_gives_no_grants() {
     assert_eq!(loaded.pattern_files.len(), 1);
     assert!(loaded.pattern_files[0].only_tightens && loaded.pattern_files[0].layer == Layer::Redirected);
     fixture.write("else/guard/config.toml", "prompts_per_hour = 6");
-    assert!(fixture.problems()[0].contains("HOME or XDG_CONFIG_HOME leads away"));
+    assert!(fixture.problems()[0].contains("HOME or XDG_CONFIG_HOME does not point to"));
 }
 
 #[test]
@@ -365,10 +368,10 @@ fn an_unknown_key_is_named_with_the_nearest_one() {
     assert_eq!(
         problems,
         [
-            "home/.config/guard/config.toml:3: promts_per_hour: no such key; did you mean prompts_per_hour?",
+            "home/.config/guard/config.toml:3: promts_per_hour: unknown key; did you mean prompts_per_hour?",
             "home/.config/guard/config.toml:4: colour: no such key; `guard config show` lists all keys",
-            "home/.config/guard/config.toml:5: threshold: no such table; did you mean [thresholds]?",
-            "home/.config/guard/config.toml:8: weights.rot: no such key; did you mean weights.root?",
+            "home/.config/guard/config.toml:5: threshold: unknown table; did you mean [thresholds]?",
+            "home/.config/guard/config.toml:8: weights.rot: unknown key; did you mean weights.root?",
         ]
     );
 }
@@ -376,7 +379,7 @@ fn an_unknown_key_is_named_with_the_nearest_one() {
 #[test]
 fn a_wrong_value_says_what_was_expected_and_what_was_found() {
     let cases = [
-        ("mode = \"smart\"", "mode: \"smart\" asks a reviewer, and there is no table [reviewer]"),
+        ("mode = \"smart\"", "mode: \"smart\" needs a reviewer, but there is no table [reviewer]"),
         ("mode = \"clever\"", "mode: expected \"off\", \"smart\" or \"manual\", found \"clever\""),
         ("mode = 1", "mode: expected \"off\", \"smart\" or \"manual\", found 1"),
         ("thresholds = 2.0", "thresholds: expected a table headed [thresholds], found 2.0"),
@@ -395,10 +398,10 @@ fn a_wrong_value_says_what_was_expected_and_what_was_found() {
         ("production = [1]", "production: expected a string, found 1"),
         ("production = [\"\"]", "production: \"\": an entry must not be empty"),
         ("trusted_folders = [\"build\"]", "trusted_folders: \"build\": a directory must be absolute"),
-        ("trusted_folders = [\"/**\"]", "trusted_folders: \"/**\": that is every directory there is"),
-        ("trusted_folders = [\"/a/../..\"]", "trusted_folders: \"/a/../..\": a directory must not hold `..`"),
-        ("known_hosts = [\"https://a.example/\"]", "known_hosts: \"https://a.example/\": a host is a name alone"),
-        ("known_hosts = [\"*\"]", "known_hosts: \"*\": a host is a name alone"),
+        ("trusted_folders = [\"/**\"]", "trusted_folders: \"/**\": it matches every directory"),
+        ("trusted_folders = [\"/a/../..\"]", "trusted_folders: \"/a/../..\": a directory must not contain `..`"),
+        ("known_hosts = [\"https://a.example/\"]", "known_hosts: \"https://a.example/\": expected a host name"),
+        ("known_hosts = [\"*\"]", "known_hosts: \"*\": expected a host name"),
         ("support = 1", "support: expected tables headed [[support]], found 1"),
         ("patterns = []", "patterns: no such key"),
         ("mode = ", "not valid TOML"),
@@ -440,7 +443,7 @@ fn a_support_entry_without_its_exact_argv_is_refused() {
             "support.argv: expected a list of strings, program first, found \"help me\"",
         ),
         ("argv = [\"help\"]", "support: `why` is missing"),
-        ("arg = [\"help\"]\nwhy = \"x\"", "support.arg: no such key; did you mean argv?"),
+        ("arg = [\"help\"]\nwhy = \"x\"", "support.arg: unknown key; did you mean argv?"),
     ] {
         let fixture = Fixture::new();
         fixture.user(&format!("[[support]]\n{text}\n"));
@@ -492,10 +495,10 @@ fn a_grant_that_is_vague_is_refused() {
         ("what", "\"everything\"", "grant.what: expected one of { exact"),
         ("what", "{ exact = \"a\", rule = \"b\" }", "grant.what: expected one of { exact"),
         ("what", "{ glob = \"*\" }", "grant.what: expected one of { exact"),
-        ("what", "{ rule = \"git.*\" }", "grant.what: a rule is named by its whole id"),
+        ("what", "{ rule = \"git.*\" }", "grant.what: expected the complete id of a rule"),
         ("what", "{ exact = \" \" }", "grant.what: expected a string that is not empty"),
         ("where", "\"src\"", "grant.where: \"src\": a directory must be absolute"),
-        ("where", "\"/\"", "grant.where: \"/\": that is every directory there is"),
+        ("where", "\"/\"", "grant.where: \"/\": it matches every directory"),
         ("where", "\"/srv/*\"", "grant.where: one directory, without `*`"),
         ("until", "\"never\"", "grant.until: expected a date such as 2030-12-31, or \"revoked\""),
         ("until", "2030-01-31T12:00:00", "grant.until: a time of day needs a date and an offset"),
@@ -584,16 +587,14 @@ fn what_others_can_write_is_no_configuration_of_the_machine() {
     fixture.machine("mode = \"off\"");
     let file = fixture.path("etc/guard/config.toml");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
-    assert!(
-        fixture.problems()[0].starts_with("etc/guard/config.toml: can be written by others (mode 664); chmod go-w")
-    );
+    assert!(fixture.problems()[0].starts_with("etc/guard/config.toml: is writable by others (mode 664); chmod go-w"));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(fixture.path("etc/guard"), fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(fixture.problems()[0].starts_with("etc/guard: can be written by others (mode 777)"));
+    assert!(fixture.problems()[0].starts_with("etc/guard: is writable by others (mode 777)"));
     fs::set_permissions(fixture.path("etc/guard"), fs::Permissions::from_mode(0o755)).unwrap();
     let mut fixture = fixture;
     fixture.roots.machine_owner = fixture.roots.uid + 1;
-    assert!(fixture.problems()[0].contains("and not to root"));
+    assert!(fixture.problems()[0].contains("not by root"));
 }
 
 #[test]
@@ -615,7 +616,7 @@ fn a_user_file_that_everyone_can_write_is_worth_a_warning() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     let loaded = fixture.load();
     assert!(loaded.problems.is_empty());
-    assert!(loaded.warnings[0].message.contains("can be written by everyone"));
+    assert!(loaded.warnings[0].message.contains("is writable by everyone"));
 }
 
 #[test]
@@ -791,7 +792,7 @@ fn a_change_is_checked_shown_and_written_after_a_yes_alone() {
     let typed = |arguments: &[&str], key: &str| {
         let mut terminal = Terminal::spawn(home.guard(arguments));
         if !key.is_empty() {
-            terminal.wait_for("Write this change? [y/N]");
+            terminal.wait_for("Save this change? [y/N]");
             terminal.send(&format!("{key}\r"));
         }
         let status = terminal.wait_exit();
@@ -808,7 +809,7 @@ fn a_change_is_checked_shown_and_written_after_a_yes_alone() {
     assert!(home.prints(&["config", "show", "thresholds.agent"], 0).starts_with("thresholds.agent = 1.5  # user, "));
     let (code, screen) = typed(&["config", "set", "mode", "sometimes"], "");
     assert_eq!(code, Some(125));
-    assert!(screen.contains("nothing was changed") && screen.contains("expected \"off\""), "{screen}");
+    assert!(screen.contains("not changed") && screen.contains("expected \"off\""), "{screen}");
     assert_eq!(typed(&["config", "unset", "thresholds.agent"], "y").0, Some(0));
     assert_eq!(text().replace("\n[thresholds]\n", ""), first);
     // Without a terminal of its own nobody says yes.
@@ -832,17 +833,17 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
 
     // Left as it was found: the template is no file yet.
     let (code, screen) = ended(edited("test \"$1\" = --wait && grep -q preset \"$2\" && : > \"$2\""));
-    assert!(code == Some(0) && screen.contains("Nothing was changed.") && !file.exists(), "{screen}");
+    assert!(code == Some(0) && screen.contains("Not changed.") && !file.exists(), "{screen}");
 
     let mut terminal = edited("echo 'prompts_per_hour = 7' >> \"$2\"");
-    terminal.wait_for("Write this change? [y/N]");
+    terminal.wait_for("Save this change? [y/N]");
     assert!(terminal.screen().contains("+ prompts_per_hour = 7"), "{}", terminal.screen());
     terminal.send("y\r");
     assert_eq!(ended(terminal).0, Some(0));
     let kept = fs::read_to_string(&file).unwrap();
     assert!(kept.ends_with("prompts_per_hour = 7\n"), "{kept}");
     let (code, screen) = ended(edited("true"));
-    assert!(code == Some(0) && screen.contains("Nothing was changed."), "{screen}");
+    assert!(code == Some(0) && screen.contains("Not changed."), "{screen}");
 
     // What is wrong is told with its line, and can be mended or left.
     let wrong = "grep -q sometimes \"$2\" && sed -i s/sometimes/off/ \"$2\" || echo 'mode = \"sometimes\"' >> \"$2\"";
@@ -853,14 +854,14 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
         assert!(terminal.screen().replace('\n', "").contains(&line), "{}", terminal.screen());
         terminal.send(&format!("{again}\r"));
         if again == "y" {
-            terminal.wait_for("Write this change? [y/N]");
+            terminal.wait_for("Save this change? [y/N]");
             terminal.send(if code == 0 { "y\r" } else { "n\r" });
         }
         assert_eq!(ended(terminal).0, Some(code));
         assert_eq!(fs::read_to_string(&file).unwrap() == kept, code != 0, "{again}");
     }
     let (code, screen) = ended(edited("exit 3"));
-    assert!(code == Some(125) && screen.contains("nothing was changed: editor --wait ended with"), "{screen}");
+    assert!(code == Some(125) && screen.contains("not changed: editor --wait ended with"), "{screen}");
     // Without a terminal of its own nobody edits.
     home.stand_in("editor", &format!("echo ran >> '{}'", home.path("ran").display()));
     let output = home.guard(&["config", "edit"]).env("VISUAL", "editor").output().unwrap();

@@ -197,8 +197,8 @@ fn a_critical_command_needs_a_word() {
 
 #[test]
 fn a_person_is_told_of_a_key_that_means_nothing() {
-    let lines = draw(&full(), CardInput::Key, Some("that key means nothing here; n is no"), ROOMY, &Look::PLAIN);
-    assert!(lines.last().unwrap().plain().ends_with("19 s · that key means nothing here; n is no"));
+    let lines = draw(&full(), CardInput::Key, Some("unknown key; n denies"), ROOMY, &Look::PLAIN);
+    assert!(lines.last().unwrap().plain().ends_with("19 s · unknown key; n denies"));
 }
 
 /// A hundred lines, with the dangerous one in the middle.
@@ -409,7 +409,7 @@ fn what_cannot_be_understood_is_said_of_its_part() {
     let parts = parts_of("echo a; $PROGRAM b");
     let (_, text, does) = parts.last().unwrap();
     assert_eq!(text, "$PROGRAM b");
-    assert!(does.iter().any(|does| does.starts_with("cannot be understood: ")), "{does:?}");
+    assert!(does.iter().any(|does| does.starts_with("cannot be analysed: ")), "{does:?}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn reading(home: &Home, id: &str, verb: &str) -> (Terminal, Traced) {
     let mut terminal = match verb {
         "review" => {
             let mut terminal = person(home, &["review"]);
-            terminal.wait_for("1 command waits");
+            terminal.wait_for("guard: 1 request");
             terminal.send("\r");
             terminal
         }

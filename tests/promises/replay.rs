@@ -88,7 +88,7 @@ fn the_transcripts_of_three_agents_are_judged_each_command_once() {
     let text = home.prints(&["replay"], 0);
     assert!(text.contains("7 commands (claude 3, codex 3, gemini 1), 2026-11-20 to 2026-11-21"), "{text}");
     assert!(text.contains("would have asked about 3 (42.9 %), refused 0 (0.0 %) and let 4 run"), "{text}");
-    assert!(text.contains("1.5 questions a day, at most 2 (2026-11-20)"), "{text}");
+    assert!(text.contains("1.5 prompts a day, at most 2 (2026-11-20)"), "{text}");
     assert_eq!(numbers(&replayed(&home, &["--since", "2026-11-21"])), [2, 1, 1, 0]);
 }
 
@@ -179,7 +179,7 @@ fn a_transcript_may_be_named_and_secrets_are_not_shown() {
 #[test]
 fn nothing_to_read_is_no_error() {
     let home = Home::new();
-    assert_eq!(home.prints(&["replay"], 0), "There is nothing to judge.\n");
+    assert_eq!(home.prints(&["replay"], 0), "No commands to judge.\n");
 }
 
 #[test]

@@ -48,10 +48,10 @@ fn under_the_same_policy_nothing_changes_and_nothing_is_written() {
     assert_eq!((counts(&told, "then"), counts(&told, "now")), ([2, 3, 0], [2, 3, 0]), "{told}");
     assert_eq!(changes(&told), [""; 0]);
     let words = home.prints(&["simulate"], 0);
-    assert!(words.starts_with("5 commands since ") && words.contains("No decision changes."), "{words}");
-    assert!(words.contains("1 command has a hidden part"), "{words}");
+    assert!(words.starts_with("5 commands since ") && words.contains("No decisions change."), "{words}");
+    assert!(words.contains("1 command has hidden parts"), "{words}");
     assert_eq!(home.store().verify().unwrap(), before);
-    assert!(Home::new().prints(&["simulate"], 0).contains("nothing to decide again"));
+    assert!(Home::new().prints(&["simulate"], 0).contains("no decisions"));
 }
 
 #[test]
@@ -152,5 +152,5 @@ fn another_policy_that_is_missing_or_broken_is_told_and_nothing_is_simulated() {
     fails(&["simulate", "--patterns", "/dev/null"], "a directory is expected");
     let broken = policy(&home, "broken.toml", "treshold = 1\n");
     fails(&["simulate", "--config", &broken], "the policy has problems");
-    fails(&["simulate", "--since", "soon"], "--since: \"soon\" is no time");
+    fails(&["simulate", "--since", "soon"], "--since: invalid time \"soon\"");
 }

@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(15);
 /// The exit code of a command that was approved and then not found.
 const APPROVED: Option<i32> = Some(127);
 
-const ANOTHER_ACCOUNT: &str = "run agents under an account of their own, and keep the policy in /etc/guard";
+const ANOTHER_ACCOUNT: &str = "run agents under a separate account, and keep the policy in /etc/guard";
 
 type Way = fn(&Ward, &Scratch) -> Finding;
 
@@ -43,7 +43,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
         let Ok(directory) = Scratch::new("doctor") else {
             return vec![Finding::warn(
                 "approval",
-                "it was not tried: there is no directory to try it in",
+                "not tested: there is no directory for temporary files",
                 "set TMPDIR",
             )];
         };
@@ -84,9 +84,9 @@ fn finding(check: &str, seen: io::Result<Seen>, stopped: &str, passed: &str, rem
     let check = format!("approval.{check}");
     match seen {
         Ok(seen) if seen.code == APPROVED || seen.code == Some(0) => Finding::warn(check, passed, remedy),
-        Ok(seen) if seen.late => Finding::ok(check, format!("{stopped} (it waited, and nobody answered)")),
+        Ok(seen) if seen.late => Finding::ok(check, format!("{stopped} (the request waited, and nobody answered)")),
         Ok(_) => Finding::ok(check, stopped),
-        Err(error) => Finding::warn(check, format!("it was not tried: {error}"), "see the other findings"),
+        Err(error) => Finding::warn(check, format!("not tested: {error}"), "see the other findings"),
     }
 }
 
@@ -95,9 +95,9 @@ fn through_a_pipe(ward: &Ward, directory: &Scratch) -> Finding {
     finding(
         "pipe",
         seen,
-        "an answer through a pipe does not count: guard reads only the terminal",
-        "a grant was given through a pipe",
-        "guard allow list, and guard allow remove; then report it as SECURITY.md says",
+        "an answer through a pipe is ignored: guard reads only the terminal",
+        "a grant was added through a pipe",
+        "remove it with guard allow list and guard allow remove; then report it as described in SECURITY.md",
     )
 }
 
@@ -106,8 +106,8 @@ fn on_a_terminal_below_an_agent(ward: &Ward, directory: &Scratch) -> Finding {
     finding(
         "agents-terminal",
         seen,
-        "on a terminal that an agent makes nobody is asked: the agent above it is known",
-        "a command below an agent was approved on a terminal that the agent made",
+        "guard does not ask on a terminal that an agent created: it recognises the parent agent",
+        "a command of an agent was approved on a terminal that the agent created",
         ANOTHER_ACCOUNT,
     )
 }
@@ -119,18 +119,18 @@ fn on_a_terminal_of_its_own(ward: &Ward, directory: &Scratch) -> Finding {
     let limit = if signed { LIMIT / 3 } else { LIMIT };
     let seen = ward.guard(directory, ASK, &[], |probe| Probe { limit, ..*probe }.on_a_terminal("y"));
     let stopped = if signed {
-        "a yes on a terminal of its own lets nothing run: it wants the signature of an approver"
+        "an approval on a terminal that a program created is rejected: an approver must sign"
     } else {
-        "a terminal of its own does not make a program a person here"
+        "a program cannot pass for a person by creating a terminal"
     };
     finding(
         "hidden-terminal",
         seen,
         stopped,
-        "a program of this account that hides the agent above it, on a terminal of its own, passes for you; under the \
-         same account nothing stops it",
-        "guard approver add NAME: what is of tier 3 and above then wants a signature that no program can give; or run \
-         agents under an account of their own, and keep the policy in /etc/guard",
+        "a program of this account that hides its parent agent and creates a terminal can approve as you; under the \
+         same account nothing prevents that",
+        "run guard approver add NAME, so that tier 3 and above needs a signature that no program can produce; or run \
+         agents under a separate account, and keep the policy in /etc/guard",
     )
 }
 
@@ -149,9 +149,9 @@ fn through_the_environment(ward: &Ward, directory: &Scratch) -> Finding {
     finding(
         "environment",
         seen,
-        "another HOME, XDG_* or GUARD_* does not loosen anything",
-        "with another HOME guard reads another configuration, because your own home has none that says otherwise",
-        "make ~/.config/guard/config.toml (it may be empty): from then on another home can only tighten",
+        "another HOME, XDG_* or GUARD_* cannot loosen the policy",
+        "with another HOME guard uses another configuration, because your own home has none",
+        "create ~/.config/guard/config.toml (it may be empty); then another HOME can only tighten the policy",
     )
 }
 
@@ -165,7 +165,7 @@ fn approvers(ward: &Ward) -> Option<Finding> {
     if let Some(why) = sign::lacking(&enrolled, sign::most(ward.engine)) {
         return Some(Finding::fail(
             check,
-            format!("{why}; until then what wants them is refused"),
+            format!("{why}; until then guard refuses commands that need several approvers"),
             "guard approver add NAME",
         ));
     }
@@ -173,12 +173,12 @@ fn approvers(ward: &Ward) -> Option<Finding> {
     if names.is_empty() {
         return None;
     }
-    let says = format!("what is of tier 3 and above wants the signature of {}", names.join(" or "));
+    let says = format!("approvals of tier 3 and above need the signature of {}", names.join(" or "));
     let finding = if enrolled.changeable {
-        let says = format!("{says}; but a program of this account can change who is enrolled");
+        let says = format!("{says}; but a program of this account can change the approvers");
         Finding::warn(check, says, "as root, move the directory to /etc/guard/approvers")
     } else {
-        Finding::ok(check, format!("{says}, and this account cannot change who is enrolled"))
+        Finding::ok(check, format!("{says}, and this account cannot change the approvers"))
     };
     Some(finding.about(enrolled.directory))
 }
@@ -205,13 +205,10 @@ fn through_the_files(ward: &Ward, _: &Scratch) -> Finding {
         .map(|file| file.display().to_string())
         .collect();
     if writable.is_empty() {
-        return Finding::ok(
-            "approval.files",
-            "this account can write none of guard's files, nor what wires the agents",
-        );
+        return Finding::ok("approval.files", "this account cannot write guard's files or the agents' configuration");
     }
     let says = format!(
-        "through guard's doors writing them is asked about; a program of this account that goes round guard can write {}",
+        "guard asks before an agent writes them, but a program of this account that bypasses guard can write {}",
         writable.join(", ")
     );
     Finding::warn("approval.files", says, ANOTHER_ACCOUNT)

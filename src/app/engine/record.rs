@@ -35,7 +35,7 @@ impl Engine {
     #[must_use]
     pub fn asked_elsewhere(&self) -> Option<String> {
         let names = self.service().filter(|_| !self.is_answered_here())?.approvers.join(", ");
-        Some(format!("of this machine's accounts none but those of its approvers may answer ({names})"))
+        Some(format!("only the approvers of this machine may answer ({names})"))
     }
 
     /// The record, opened when it is first needed.

@@ -241,7 +241,7 @@ pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<
     let engine = Engine::open().map_err(|error| wrong(error.to_string()))?;
     let names: Vec<String> = to.map_or_else(|| engine.policy().export_to.clone(), |to| vec![to.to_owned()]);
     if names.is_empty() {
-        return Err(wrong("export.to names no collector, and none was given: see guard export --help".to_owned()));
+        return Err(wrong("no collector in export.to, and none given; see guard export --help".to_owned()));
     }
     let mut places = Vec::new();
     for name in names {
@@ -321,27 +321,25 @@ pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<DeliveryState>, Fail
                 let waits = newest.saturating_sub(row).max(0);
                 let at = at.map_or_else(String::new, |at| format!(", last at {}", time::shown(at, zone.time_zone())));
                 let head = head.as_ref().map_or_else(String::new, |(row, hash)| format!(" (head {row}:{hash})"));
-                says.push_str(&format!("sent up to row {row}{head}{at}; {waits} wait"));
+                says.push_str(&format!("sent up to row {row}{head}{at}; {waits} not sent yet"));
             }
-            None => says.push_str("nothing was sent yet"),
+            None => says.push_str("nothing sent yet"),
         }
         let head = head.and_then(|(row, hash)| Some(Head { row, link: Link::parse(&hash)? }));
         let holds = head.map_or(Ok(None), |head| store.as_ref().map_or(Ok(None), |store| store.holds(&head)))?;
         let is_gone = holds == Some(false) || row.is_some_and(|row| row > newest);
         if is_gone {
-            says.push_str("; the record no longer holds that row as it was sent: see guard verify");
+            says.push_str("; that row of the record was changed after it was sent; see guard verify");
         }
         if lost > 0 {
-            says.push_str(&format!(
-                "; {lost} could not be told: they were pruned, are unreadable or were not kept there"
-            ));
+            says.push_str(&format!("; {lost} not sent: pruned, unreadable or not stored by the collector"));
         }
         if let Some(why) = &trouble {
-            says.push_str(&format!("; the next was not taken: {}", visible::text(why)));
+            says.push_str(&format!("; the next row was rejected: {}", visible::text(why)));
         }
         let waits_for_verb = !Destination::parse(name).is_ok_and(|destination| destination.is_immediate());
         if waits_for_verb {
-            says.push_str("; sent by guard export --deliver --follow alone");
+            says.push_str("; sent only by guard export --deliver --follow");
         }
         all.push(DeliveryState { says, trouble: trouble.is_some() || is_gone });
     }
@@ -357,7 +355,7 @@ pub(super) fn status() -> Result<u8, Failure> {
     let states = states(&engine)?;
     let mut out = io::stdout().lock();
     if states.is_empty() {
-        writeln!(out, "The record is not sent anywhere: export.to names no collector.")?;
+        writeln!(out, "The record is not sent anywhere: export.to is empty.")?;
     }
     for state in &states {
         writeln!(out, "{}.", state.says)?;

@@ -30,15 +30,13 @@ pub fn read(host: Host, input: &Value) -> Result<HookCall, Wrong> {
         Some(only) => only.as_str(),
         None => first(input, &event.tool)
             .and_then(Value::as_str)
-            .ok_or_else(|| wrong(Wrong::new("the input names no tool")))?,
+            .ok_or_else(|| wrong(Wrong::new("the input does not name a tool")))?,
     };
     let stage = if event.own.iter().any(|own| own == tool) { Event::OwnTool } else { stage };
     let wrong = |wrong: Wrong| wrong.at(stage);
     let arguments = first(input, &event.arguments).unwrap_or(&Value::Null);
     if hook.cut.iter().any(|field| at(input, field) == Some(&Value::Bool(true))) {
-        return Err(wrong(Wrong::new(format!(
-            "the input of {tool} was cut by the agent: guard cannot tell what it would do"
-        ))));
+        return Err(wrong(Wrong::new(format!("the agent truncated the input of {tool}, so guard cannot judge it"))));
     }
     let what = shape::used(&hook.tools, tool, arguments).map_err(wrong)?;
     let session_directory = directory(input, &hook.cwd);

@@ -50,7 +50,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
     if let What::Line(text) | What::PowerShell(text) | What::Typed(Typed { text, .. }) = &call.what
         && text.len() > MAX_COMMAND
     {
-        return Err(format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10));
+        return Err(format!("the command is too large to analyse (over {} KiB)", MAX_COMMAND >> 10));
     }
     // Configuration and project are those of where the command would run. A directory that is gone has neither.
     if let Some(cwd) = &call.cwd {
@@ -142,7 +142,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
                 }
                 // Nobody reads this answer, but the record says why there is none.
                 Err(_) if with_agent.is_over() => deny(
-                    Refusal::NoOne { why: format!("{} ended while it waited for the answer", host.agent.title) },
+                    Refusal::NoOne { why: format!("{} ended while waiting for the answer", host.agent.title) },
                     None,
                 ),
                 // Where nobody could be asked, nobody took time to answer.
@@ -168,10 +168,10 @@ fn in_full(engine: &Engine, invocation: &Invocation, mut reason: String) -> Stri
     if let Some(problem) = engine.problems().iter().find(|problem| Some(problem.as_str()) != left_out) {
         let left_out = left_out.map_or_else(String::new, |why| format!("{why} "));
         let problem = visible::text(problem);
-        reason.push_str(&format!(" (The configuration is broken, so more is asked about: {left_out}{problem})"));
+        reason.push_str(&format!(" (The configuration has errors, so guard asks more often: {left_out}{problem})"));
     }
     if let Some(warning) = yolo_in(engine, invocation) {
-        reason.push_str(&format!(" (Once a session: {})", visible::text(&warning)));
+        reason.push_str(&format!(" (Shown once per session: {})", visible::text(&warning)));
     }
     super::cut(&reason)
 }
@@ -188,9 +188,13 @@ fn elsewhere(
     let yes = match queue::ask(engine, invocation, judgment, prompt, wait) {
         Asked::Yes { grant, by } => (grant, by),
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
-        Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
+        Asked::Reviewed(_) => {
+            return Err(Refusal::NoOne { why: "only a person can answer the agent's prompt".to_owned() });
+        }
         Asked::Queued { request } => {
-            return Err(Refusal::NoOne { why: format!("request {request} waits, and this hook does not wait for it") });
+            return Err(Refusal::NoOne {
+                why: format!("request {request} is queued, and this hook does not wait for the answer"),
+            });
         }
     };
     let fresh = engine.judge_again(invocation);
@@ -204,11 +208,11 @@ fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wa
     let why = match prompt.tier {
         _ if !engine.is_answered_here() => engine.asked_elsewhere().unwrap_or_default(),
         _ if prompt.approvals > 1 => {
-            "an agent's own prompt asks one person, and several approvers are wanted".to_owned()
+            "several approvers are needed, but an agent's own prompt asks only one person".to_owned()
         }
-        _ if prompt.decision => "what is a person's decision is never left to an agent's own prompt".to_owned(),
-        Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
-        _ => format!("{} is not known to put a question of its hook to a person here", host.agent.title),
+        _ if prompt.decision => "a decision that needs a person is never left to an agent's own prompt".to_owned(),
+        Tier::Critical => "a tier 4 command is never left to an agent's own prompt".to_owned(),
+        _ => format!("{} is not known to forward a hook's question to a person here", host.agent.title),
     };
     Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion: None, named: None }
 }

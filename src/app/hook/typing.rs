@@ -45,8 +45,10 @@ pub(super) fn judged(engine: &Engine, host: Host, invocation: Invocation) -> (In
     }
     let known = |rule: &str| judged.judgment.risk.findings.iter().any(|finding| finding.rule == rule);
     for finding in later.judgment.risk.findings.iter_mut().filter(|finding| !known(&finding.rule)) {
-        finding.reason =
-            format!("It runs commands that are typed into it later, and {} shows those to nobody.", host.agent.title);
+        finding.reason = format!(
+            "The program reads commands that are typed into it later, and {} does not report those.",
+            host.agent.title
+        );
     }
     (typed, later)
 }

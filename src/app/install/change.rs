@@ -243,7 +243,7 @@ impl Wiring<'_> {
                 match text {
                     Some(text) if text != wanted && !text.contains("guard") => Err(Trouble {
                         at: 0,
-                        what: "the file is somebody else's, and there can be only one".to_owned(),
+                        what: "the file belongs to something else, and there can be only one".to_owned(),
                     }),
                     _ => Ok(wanted),
                 }
@@ -379,10 +379,10 @@ impl Wiring<'_> {
                     let value = rest.fold(format!("[{wanted}]"), |value, key| format!("{{{}:{value}}}", quoted(key)));
                     return json::added(text, container, Some(key), &value);
                 }
-                (None, _) => return Err(wrong_kind(container, "an object belongs here")),
+                (None, _) => return Err(wrong_kind(container, "expected an object")),
             }
         }
-        let JsonKind::Array(items) = &container.kind else { return Err(wrong_kind(container, "a list belongs here")) };
+        let JsonKind::Array(items) = &container.kind else { return Err(wrong_kind(container, "expected a list")) };
         let ours = self.ours(container);
         let (Some((first, inner)), rest) = (ours.first(), ours.len() > 1) else {
             return json::added(text, container, None, &wanted);
@@ -452,7 +452,7 @@ fn remove(text: &str, list: &Node, (index, inner): (usize, Option<usize>)) -> St
 
 fn root(text: &str) -> Result<Node, Trouble> {
     let root = json::parse(text)?;
-    if let JsonKind::Object(_) = root.kind { Ok(root) } else { Err(wrong_kind(&root, "an object belongs here")) }
+    if let JsonKind::Object(_) = root.kind { Ok(root) } else { Err(wrong_kind(&root, "expected an object")) }
 }
 
 fn at<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {

@@ -22,7 +22,7 @@ pub fn read(path: &Path) -> Result<Option<String>, String> {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return match fs::symlink_metadata(path) {
-                Ok(_) => Err("a symbolic link that leads nowhere: remove it, or make what it leads to".to_owned()),
+                Ok(_) => Err("is a dangling symbolic link; remove it, or create its target".to_owned()),
                 Err(_) => Ok(None),
             };
         }
@@ -30,10 +30,10 @@ pub fn read(path: &Path) -> Result<Option<String>, String> {
     };
     let about = file.metadata().map_err(|error| format!("cannot be read: {error}"))?;
     if !about.is_file() {
-        return Err("is no regular file".to_owned());
+        return Err("is not a regular file".to_owned());
     }
     if about.len() > MAX_BYTES {
-        return Err(format!("has {} bytes, which is more than a configuration has", about.len()));
+        return Err(format!("has {} bytes, which is too large for a configuration", about.len()));
     }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
@@ -77,7 +77,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
     })();
     let done = made.map_err(cannot).and_then(|()| {
         if read(path)?.as_deref() != old {
-            return Err("was changed by another program at the same time: run this again".to_owned());
+            return Err("was changed by another program at the same time; try again".to_owned());
         }
         fs::rename(&temporary, &target).map_err(cannot)
     });
@@ -103,7 +103,7 @@ pub fn make_directories(path: &Path) -> Result<Vec<PathBuf>, String> {
     let mut missing: Vec<PathBuf> =
         directory.ancestors().take_while(|directory| !directory.exists()).map(Path::to_owned).collect();
     missing.reverse();
-    fs::create_dir_all(directory).map_err(|error| format!("{} cannot be made: {error}", directory.display()))?;
+    fs::create_dir_all(directory).map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
     Ok(missing)
 }
 
@@ -165,7 +165,7 @@ impl Backups {
     /// # Errors
     /// A sentence without the name of the file.
     pub fn keep(&self, path: &Path, before: Option<&str>, after: &str, directories: &[PathBuf]) -> Result<(), String> {
-        let cannot = |error: io::Error| format!("no copy can be kept in {}: {error}", self.directory.display());
+        let cannot = |error: io::Error| format!("cannot save a copy in {}: {error}", self.directory.display());
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(cannot)?;
         let write = |path: &Path, text: &str| {
             let _ = fs::remove_file(path);

@@ -110,7 +110,7 @@ pub fn parse(text: &str) -> Result<Node, Trouble> {
     reader.skip()?;
     let node = reader.value(0)?;
     reader.skip()?;
-    if reader.at < text.len() { Err(reader.trouble("there is more after the end of the value")) } else { Ok(node) }
+    if reader.at < text.len() { Err(reader.trouble("unexpected text after the end of the value")) } else { Ok(node) }
 }
 
 struct JsonReader<'a> {
@@ -140,7 +140,7 @@ impl JsonReader<'_> {
             } else if rest.starts_with("//") {
                 self.at += rest.find('\n').unwrap_or(rest.len());
             } else if rest.starts_with("/*") {
-                let end = rest.find("*/").ok_or_else(|| self.trouble("a comment is not closed"))?;
+                let end = rest.find("*/").ok_or_else(|| self.trouble("unclosed comment"))?;
                 self.at += end + 2;
             } else {
                 return Ok(());
@@ -150,7 +150,7 @@ impl JsonReader<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Node, Trouble> {
         if depth > MAX_DEPTH {
-            return Err(self.trouble("it is nested too deeply"));
+            return Err(self.trouble("nested too deeply"));
         }
         let start = self.at;
         let kind = match self.peek() {
@@ -172,15 +172,15 @@ impl JsonReader<'_> {
             }
             let start = self.at;
             if self.peek() != Some(b'"') {
-                return Err(self.trouble("a key in double quotes, or }, belongs here"));
+                return Err(self.trouble("expected a key in double quotes, or }"));
             }
             let key = self.string()?;
             if members.iter().any(|member| member.key == key) {
-                return Err(Trouble { at: start, what: format!("the key {key:?} occurs twice") });
+                return Err(Trouble { at: start, what: format!("duplicate key {key:?}") });
             }
             self.skip()?;
             if self.peek() != Some(b':') {
-                return Err(self.trouble("a : belongs here"));
+                return Err(self.trouble("expected :"));
             }
             self.at += 1;
             self.skip()?;
@@ -220,7 +220,7 @@ impl JsonReader<'_> {
                 Ok(true)
             }
             Some(found) if found == end => Ok(false),
-            _ => Err(self.trouble(&format!("a comma or {} belongs here", char::from(end)))),
+            _ => Err(self.trouble(&format!("expected a comma or {}", char::from(end)))),
         }
     }
 
@@ -232,11 +232,11 @@ impl JsonReader<'_> {
                 Some(b'"') => break,
                 Some(b'\\') => end += 2,
                 Some(byte) if *byte >= 0x20 => end += 1,
-                _ => return Err(self.trouble("a string is not closed on its line")),
+                _ => return Err(self.trouble("unclosed string")),
             }
         }
         let quoted = self.text.get(self.at..=end).unwrap_or_default();
-        let text = serde_json::from_str(quoted).map_err(|_| self.trouble("this is no JSON string"))?;
+        let text = serde_json::from_str(quoted).map_err(|_| self.trouble("invalid JSON string"))?;
         self.at = end + 1;
         Ok(text)
     }
@@ -246,7 +246,7 @@ impl JsonReader<'_> {
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
         let word = rest.get(..end).unwrap_or_default();
         if serde_json::from_str::<serde_json::Value>(word).is_err() {
-            return Err(self.trouble(if word.is_empty() { "a value belongs here" } else { "this is no JSON value" }));
+            return Err(self.trouble(if word.is_empty() { "expected a value" } else { "invalid JSON value" }));
         }
         let word = word.to_owned();
         self.at += end;
@@ -275,17 +275,17 @@ mod tests {
     #[test]
     fn what_is_no_json_is_named_with_its_place() {
         for (text, at, what) in [
-            ("{\"a\": 1 \"b\": 2}", 8, "a comma or } belongs here"),
-            ("{a: 1}", 1, "a key in double quotes, or }, belongs here"),
-            ("{\"a\": tru}", 6, "this is no JSON value"),
-            ("{\"a\": }", 6, "a value belongs here"),
-            ("{\"a\": 1, \"a\": 2}", 9, "the key \"a\" occurs twice"),
-            ("{\"a\": \"x\n\"}", 6, "a string is not closed on its line"),
-            ("{} x", 3, "there is more after the end of the value"),
-            ("{ /* x", 2, "a comment is not closed"),
-            ("{\"a\": \"\\q\"}", 6, "this is no JSON string"),
-            ("{\"a\"", 4, "a : belongs here"),
-            ("\"abc\\", 0, "a string is not closed on its line"),
+            ("{\"a\": 1 \"b\": 2}", 8, "expected a comma or }"),
+            ("{a: 1}", 1, "expected a key in double quotes, or }"),
+            ("{\"a\": tru}", 6, "invalid JSON value"),
+            ("{\"a\": }", 6, "expected a value"),
+            ("{\"a\": 1, \"a\": 2}", 9, "duplicate key \"a\""),
+            ("{\"a\": \"x\n\"}", 6, "unclosed string"),
+            ("{} x", 3, "unexpected text after the end of the value"),
+            ("{ /* x", 2, "unclosed comment"),
+            ("{\"a\": \"\\q\"}", 6, "invalid JSON string"),
+            ("{\"a\"", 4, "expected :"),
+            ("\"abc\\", 0, "unclosed string"),
         ] {
             assert_eq!(parse(text), Err(Trouble { at, what: what.to_owned() }), "{text}");
         }

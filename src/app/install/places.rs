@@ -30,7 +30,7 @@ impl<'a> Places<'a> {
     /// There is neither.
     pub fn of(caller: &'a Caller) -> Result<Self, String> {
         let named = caller.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let home = named.or_else(|| caller.account.home.clone()).ok_or("there is no home directory: set HOME")?;
+        let home = named.or_else(|| caller.account.home.clone()).ok_or("there is no home directory; set HOME")?;
         Ok(Self { caller, home, guard: None })
     }
 
@@ -158,13 +158,13 @@ impl<'a> Places<'a> {
         if let Some(guard) = &self.guard {
             return Ok(guard.display().to_string());
         }
-        let own = std::env::current_exe().map_err(|error| format!("guard's own path cannot be told: {error}"))?;
+        let own = std::env::current_exe().map_err(|error| format!("cannot find the path of guard: {error}"))?;
         let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
-        let identity = file(&own).ok_or("guard's own program was removed or replaced: start the new one")?;
+        let identity = file(&own).ok_or("guard's program file was removed or replaced; start the new one")?;
         let named = Search::new(&self.caller.env, &self.caller.cwd).find("guard").ok().flatten().map(PathBuf::from);
         let path = named.filter(|path| file(path) == Some(identity)).unwrap_or(own);
         let text = path.to_str().filter(|text| !text.chars().any(char::is_control)).map(str::to_owned);
-        text.ok_or_else(|| format!("{} cannot be written into a configuration: move guard", path.display()))
+        text.ok_or_else(|| format!("the path {} cannot be written in a configuration; move guard", path.display()))
     }
 }
 

@@ -43,7 +43,7 @@ fn loaded() -> impl Iterator<Item = &'static Loaded> {
 }
 
 /// The beginning of a script that starts a link.
-const HEAD: &str = "#!/bin/sh\n# Starts guard in this shell's place; when guard is not there, nothing runs.\n";
+const HEAD: &str = "#!/bin/sh\n# Starts guard instead of this shell; if guard is missing, nothing runs.\n";
 
 /// The link that a script of guard's starts; `None` where the file is no such script.
 #[must_use]
@@ -76,29 +76,25 @@ impl Shims<'_> {
             let links: Vec<PathBuf> =
                 SHELLS.iter().map(|(name, _)| self.directory.join(name)).filter(|link| self.is_ours(link)).collect();
             if links.is_empty() {
-                say(&format!("{}: no link of guard's is there", self.directory.display()))?;
+                say(&format!("{}: no links of guard", self.directory.display()))?;
                 return Ok(exit::ALLOW);
             }
             for link in links {
                 if !dry_run {
-                    fs::remove_file(&link)
-                        .map_err(|error| format!("{}: cannot be removed: {error}", link.display()))?;
+                    fs::remove_file(&link).map_err(|error| format!("cannot remove {}: {error}", link.display()))?;
                 }
                 say(&format!("{} {}", if dry_run { "would remove" } else { "removed" }, link.display()))?;
             }
             for (path, text) in self.scripts(SHELLS.iter().map(|(name, _)| *name)) {
                 if !dry_run && fs::read_to_string(&path).is_ok_and(|old| old == text) {
-                    fs::remove_file(&path)
-                        .map_err(|error| format!("{}: cannot be removed: {error}", path.display()))?;
+                    fs::remove_file(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
                     self.forget(&path);
                 }
             }
             // Only an empty one goes.
             let _ = fs::remove_dir(self.directory.join(SCRIPTS));
             let _ = fs::remove_dir(self.directory);
-            say(
-                "Take the lines that name this directory out of your shell's start-up file and of the agents' settings.",
-            )?;
+            say("Remove the lines with this directory from your shell's startup file and from the agents' settings.")?;
             return Ok(exit::ALLOW);
         }
         let made = self.make(dry_run)?;
@@ -118,7 +114,7 @@ impl Shims<'_> {
             let link = self.directory.join(name);
             if fs::symlink_metadata(&link).is_ok() && !self.is_ours(&link) {
                 return Err(format!(
-                    "{}: something else is there: choose another directory with --dir",
+                    "{}: already exists and is not a link of guard; choose another directory with --dir",
                     link.display()
                 ));
             }
@@ -135,8 +131,8 @@ impl Shims<'_> {
                 continue;
             }
             fs::create_dir_all(self.directory)
-                .map_err(|error| format!("{}: cannot be made: {error}", self.directory.display()))?;
-            let cannot = |error: io::Error| format!("{}: cannot be made: {error}", link.display());
+                .map_err(|error| format!("cannot create {}: {error}", self.directory.display()))?;
+            let cannot = |error: io::Error| format!("cannot create {}: {error}", link.display());
             // A link of guard's that leads elsewhere is replaced in one step: a shell may start at any moment.
             let new = self.directory.join(format!(".{name}.{}", std::process::id()));
             symlink(self.guard, &new).and_then(|()| fs::rename(&new, &link)).map_err(cannot)?;
@@ -147,7 +143,7 @@ impl Shims<'_> {
             }
             changed.push(format!("{} {}", if dry_run { "would write" } else { "wrote" }, path.display()));
             if !dry_run {
-                self.write(&path, &text).map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
+                self.write(&path, &text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
             }
         }
         Ok(Made { names, changed })
@@ -208,7 +204,11 @@ impl Shims<'_> {
     /// The lines that open each entry point.
     fn entry_points(&self, names: &[&str]) -> Vec<String> {
         let mut lines = vec![
-            format!("{}: {} stand for guard. Each line opens one door:", self.directory.display(), names.join(", ")),
+            format!(
+                "{}: {} now start guard. To use them, add one of these lines:",
+                self.directory.display(),
+                names.join(", ")
+            ),
             String::new(),
         ];
         // Agents that are opened alike share a line.
@@ -223,7 +223,7 @@ impl Shims<'_> {
         lines.extend(entry_points.into_iter().map(|(line, titles)| format!("  {line}    for {}", titles.join(", "))));
         lines.push(String::new());
         lines.extend(agents::all().filter_map(note));
-        lines.extend([String::new(), "guard doctor shows which of them are open.".to_owned()]);
+        lines.extend([String::new(), "guard doctor shows which of them are in use.".to_owned()]);
         lines
     }
 

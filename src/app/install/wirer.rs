@@ -74,8 +74,8 @@ impl Wirer<'_> {
         if let Some(from) = host.by_shell_before(version).filter(|_| !self.uninstall) {
             let (title, name, version) = (host.title, host.name, version.unwrap_or_default());
             return Err(InstallError::Wrong(format!(
-                "{title} {version} runs what its hook refuses; {from} and later do not. guard install {name} lets guard stand in \
-                 for its shell"
+                "{title} {version} runs commands that its hook refuses; {from} and later do not. guard install \
+                 {name} makes guard replace its shell"
             )));
         }
         let guard = self.places.guard().map_err(InstallError::Wrong)?;
@@ -84,11 +84,11 @@ impl Wirer<'_> {
         let wiring = Wiring { host, guard: &planned.guard, major };
         let files = self.places.files(host, self.project);
         if files.is_empty() {
-            let what = format!("{} has no configuration of a project: leave --project out", host.title);
+            let what = format!("{} has no project configuration; omit --project", host.title);
             return Err(InstallError::Wrong(what));
         }
         if self.project && files.iter().any(|(path, _)| self.places.is_the_accounts(host, path)) {
-            let what = format!("{}: this directory's file is the account's own: leave --project out", host.title);
+            let what = format!("{}: the file of this directory is the account's own; omit --project", host.title);
             return Err(InstallError::Wrong(what));
         }
         let mut changes = Vec::new();
@@ -157,7 +157,7 @@ impl Wirer<'_> {
     fn write(&self, wiring: &Wiring<'_>, change: &Change) -> Result<(), String> {
         let Change { path, wire, old, new, kept } = change;
         let Some(new) = new else {
-            std::fs::remove_file(path).map_err(|error| format!("cannot be removed: {error}"))?;
+            std::fs::remove_file(path).map_err(|error| format!("cannot remove it: {error}"))?;
             return self.forget(path, old.as_deref());
         };
         if self.uninstall {
@@ -206,7 +206,7 @@ fn broken(path: &Path, text: Option<&str>, trouble: &Trouble, wiring: &Wiring<'_
     let line = file::line_of(text.unwrap_or_default(), trouble.at);
     let by_hand = wiring.by_hand(wire);
     InstallError::Wrong(format!(
-        "{}:{line}: {}; nothing was changed. Put it right, or write this by hand:\n{by_hand}",
+        "{}:{line}: {}; not changed. Fix it, or add this by hand:\n{by_hand}",
         path.display(),
         trouble.what
     ))

@@ -71,7 +71,7 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
     let mut outer = None;
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| is_content(row)) {
         if row.text.starts_with('\t') {
-            return Err(trouble(row, "a tab in the indentation"));
+            return Err(trouble(row, "tab in the indentation"));
         }
         if row.indent > 0 {
             continue;
@@ -81,17 +81,17 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
             || (first.starts_with("---") && index > 0 && rows.iter().take(index).any(is_content))
             || first.starts_with("...")
         {
-            return Err(trouble(row, "this is more than plain YAML in block style"));
+            return Err(trouble(row, "only plain YAML in block style is supported"));
         }
         if first.starts_with(&format!("\"{}\"", keys[0])) || first.starts_with(&format!("'{}'", keys[0])) {
-            return Err(trouble(row, "a key in quotes"));
+            return Err(trouble(row, "quoted keys are not supported"));
         }
         if let Some(value) = value_of(row, keys[0]) {
             if outer.is_some() {
-                return Err(trouble(row, "the key occurs twice"));
+                return Err(trouble(row, "duplicate key"));
             }
             if !matches!(value, "" | "{}" | "null" | "~") {
-                return Err(trouble(row, "the value is not written in block style"));
+                return Err(trouble(row, "the value is not in block style"));
             }
             outer = Some(index);
         }
@@ -102,21 +102,21 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
     place.end_outer = end_of_block(rows, outer, false);
     let next = rows.iter().skip(outer + 1).find(|row| is_content(row));
     if let Some(next) = next.filter(|row| row.indent == 0 && row.text.starts_with('-')) {
-        return Err(trouble(next, "a key of its own, indented, belongs here"));
+        return Err(trouble(next, "expected an indented key"));
     }
     let below = || rows.iter().enumerate().take(place.end_outer).skip(outer + 1).filter(|(_, row)| is_content(row));
     let Some((_, first)) = below().next() else { return Ok(place) };
     let indent = first.indent;
     for (index, row) in below().filter(|(_, row)| row.indent <= indent) {
         if row.indent < indent {
-            return Err(trouble(row, "the indentation is uneven"));
+            return Err(trouble(row, "inconsistent indentation"));
         }
         if row.text.starts_with(['<', '*', '&', '!', '{', '[']) {
-            return Err(trouble(row, "this is more than plain YAML in block style"));
+            return Err(trouble(row, "only plain YAML in block style is supported"));
         }
         if let Some(value) = value_of(row, keys[1]) {
             if !matches!(value, "" | "[]" | "null" | "~") {
-                return Err(trouble(row, "the value is not written in block style"));
+                return Err(trouble(row, "the value is not in block style"));
             }
             place.inner = Some(index);
         }
@@ -128,7 +128,7 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
         let depth = below().next().map(|(_, row)| row.indent);
         for (index, row) in below().filter(|(_, row)| Some(row.indent) <= depth) {
             if !row.text.starts_with("- ") || Some(row.indent) != depth {
-                return Err(trouble(row, "an item of the list, beginning with -, belongs here"));
+                return Err(trouble(row, "expected a list item beginning with -"));
             }
             place.items.push(index);
         }

@@ -240,7 +240,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
         line(if number == 0 { "command" } else { "" }, part.to_owned());
     }
     if entry.redacted {
-        line("", "(what stands for a secret is hidden: ***)".to_owned());
+        line("", "(secrets are hidden: ***)".to_owned());
     }
     line("folder", or(&entry.cwd));
     if let Some(decision) = &entry.decision {

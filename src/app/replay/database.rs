@@ -49,7 +49,7 @@ pub fn answers(path: &Path, query: &str) -> bool {
 
 fn told(limit: Duration, error: &rusqlite::Error) -> String {
     if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
-        return format!("to read it takes longer than {} s", limit.as_secs());
+        return format!("reading it takes longer than {} s", limit.as_secs());
     }
     error.to_string()
 }
@@ -158,10 +158,10 @@ mod tests {
         };
         // Neither where rows come again and again nor where none ever comes.
         let (told, found) = within(Duration::from_millis(20), "SELECT a FROM rows");
-        assert_eq!(told.unwrap_err(), "to read it takes longer than 0 s");
+        assert_eq!(told.unwrap_err(), "reading it takes longer than 0 s");
         assert_eq!(found.first(), Some(&Some(json!({ "a": 1 }))));
         let (told, found) = within(Duration::from_millis(20), "SELECT a FROM silent");
-        assert_eq!((told.unwrap_err().as_str(), found), ("to read it takes longer than 0 s", Vec::new()));
+        assert_eq!((told.unwrap_err().as_str(), found), ("reading it takes longer than 0 s", Vec::new()));
         let (told, found) = within(MAX_TIME, "SELECT a FROM t");
         assert_eq!((told, found), (Ok(()), vec![Some(json!({ "a": 7 }))]));
     }

@@ -33,10 +33,10 @@ const FAILED: u8 = 1;
 /// The arguments of `guard reviewer test`.
 #[derive(Debug, Args)]
 pub struct TestArgs {
-    /// Only so many commands and so many injections
+    /// Test only this many commands and this many injections
     #[arg(long, value_name = "NUMBER")]
     limit: Option<usize>,
-    /// Name each answer that was not the known one
+    /// List each wrong answer
     #[arg(long)]
     list: bool,
     /// Print one JSON object
@@ -238,7 +238,8 @@ fn words(report: &Report, list: bool) -> String {
     }
     if *worked + *false_approvals > 0 {
         text.push_str(
-            "What it wrongly approves runs only where guard's own gate lets it: tier 2, under 3.0, not irreversible.\n",
+            "Commands that it wrongly approves run only within guard's own limits: tier 2, score below 3.0, not \
+             irreversible.\n",
         );
     }
     text

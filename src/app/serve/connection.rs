@@ -186,7 +186,7 @@ impl<'a> Connection<'a> {
                 reply(self.grant(&grant))
             }
             Ask::Sessions => {
-                let known = self.approver("see the sessions").and_then(|()| self.store());
+                let known = self.approver("list the sessions").and_then(|()| self.store());
                 reply(known.and_then(|store| told(record_backend::sessions(store, usize::MAX, Timestamp::now()))))
             }
             Ask::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
@@ -195,7 +195,7 @@ impl<'a> Connection<'a> {
             Ask::Gateway(FromGateway::Answer(given)) => reply(self.give_for_gateway(*given)),
             Ask::Gateway(FromGateway::Attempt { why }) => reply(self.record_attempt(&why)),
             Ask::Listen { .. } | Ask::Show { .. } | Ask::Gateway(FromGateway::Watch) => {
-                reply::<()>(Err("that is a request of its own".to_owned()))
+                reply::<()>(Err("unexpected request".to_owned()))
             }
         }
     }
@@ -244,10 +244,10 @@ fn read(heard: &[u8]) -> Or<Ask> {
         Ok(Said { v: VERSION, ask }) => Ok(ask),
         parsed => match (serde_json::from_slice::<Version>(heard), parsed) {
             (Ok(Version { v }), _) if v != VERSION => {
-                Err(format!("guard and its service are of different versions ({v} and {VERSION}): restart the service"))
+                Err(format!("guard and its service have different versions ({v} and {VERSION}); restart the service"))
             }
-            (_, Err(error)) => Err(format!("that is not a request: {error}")),
-            (_, Ok(_)) => Err("that is not a request".to_owned()),
+            (_, Err(error)) => Err(format!("invalid request: {error}")),
+            (_, Ok(_)) => Err("invalid request".to_owned()),
         },
     }
 }
@@ -255,10 +255,10 @@ fn read(heard: &[u8]) -> Or<Ask> {
 fn path(text: &Text) -> Or<PathBuf> {
     text.bytes()
         .map(|bytes| OsString::from_vec(bytes).into())
-        .ok_or_else(|| "a directory is not as it is to be written".to_owned())
+        .ok_or_else(|| "invalid directory in the request".to_owned())
 }
 
 fn both_of(both: &(Text, Text)) -> Or<(Vec<u8>, PathBuf)> {
-    let text = both.0.bytes().ok_or("a command is not as it is to be written")?;
+    let text = both.0.bytes().ok_or("invalid command in the request")?;
     Ok((text, path(&both.1)?))
 }

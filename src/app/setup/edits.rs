@@ -23,7 +23,7 @@ pub const NOTIFIER: &str = "notify-send";
 const NOTIFY: &str = r#"["notify-send", "guard", "{summary}"]"#;
 
 /// What stands around guard's lines in a start-up file.
-const BEGIN: &str = "# >>> guard >>> (guard setup --remove takes these lines out)\n";
+const BEGIN: &str = "# >>> guard >>> (guard setup --remove removes these lines)\n";
 const END: &str = "# <<< guard <<<\n";
 
 /// A longer file that is new is not shown line by line.
@@ -67,7 +67,7 @@ impl Edit {
     pub fn carry_out(&self, backups: &Backups, out: bool) -> Result<(), String> {
         let kept = self.old.as_deref().and_then(|text| backups.kept(&self.path, text));
         match &self.new {
-            None => std::fs::remove_file(&self.path).map_err(|error| format!("cannot be removed: {error}"))?,
+            None => std::fs::remove_file(&self.path).map_err(|error| format!("cannot remove it: {error}"))?,
             Some(new) => {
                 let directories = file::make_directories(&self.path)?;
                 if !out {
@@ -136,7 +136,7 @@ impl Planner<'_> {
                 Some(kept) if kept.untouched => kept.before.clone(),
                 _ if is_shell && now.contains(BEGIN) => Some(without(&now)),
                 Some(_) => {
-                    left.push(format!("{shown} was changed since guard wrote it, and stays"));
+                    left.push(format!("kept {shown}, which was changed after guard wrote it"));
                     continue;
                 }
                 None => continue,
@@ -147,7 +147,10 @@ impl Planner<'_> {
             let path = start_up(shell, self.places.home(), &self.engine.caller.env);
             let text = file::read(&path).ok().flatten().unwrap_or_default();
             if loads(shell, &without(&text)) {
-                left.push(format!("{} loads guard by a line that you wrote: take it out", path.display()));
+                left.push(format!(
+                    "{} loads guard by a line that you wrote; remove that line yourself",
+                    path.display()
+                ));
             }
         }
         (all, left)

@@ -148,7 +148,7 @@ impl Report {
         let policy = visible::text(policy);
         let mut text = format!("{} since {}{until}", counted(self.all(), "command", "commands"), shown(self.since));
         if self.all() == 0 {
-            text.push_str(": nothing to decide again.\n");
+            text.push_str(": no decisions.\n");
             self.notes(&mut text);
             return text;
         }
@@ -158,10 +158,10 @@ impl Report {
         }
         if self.reviewer > 0 {
             let (of, all) = (number(self.reviewer), number(self.now.of(PolicyVerdict::Ask)));
-            text.push_str(&format!("\nOf the {all} asked, a reviewer could settle {of}.\n"));
+            text.push_str(&format!("\nA reviewer could decide {of} of the {all} asked.\n"));
         }
         if self.changes.is_empty() {
-            text.push_str("\nNo decision changes.\n");
+            text.push_str("\nNo decisions change.\n");
         } else {
             self.differences(&mut text, whole);
         }
@@ -227,9 +227,9 @@ impl Report {
     fn notes(&self, text: &mut String) {
         if self.all() > 0 {
             text.push_str(
-                "\nTaken from the record: the commands, what the built-in rules found in them then, and their \
-                 circumstances.\nJudged anew: what your pattern files and lists say of the recorded text, thresholds, \
-                 weights, trust and grants.\nNot counted: limits on prompts and the breaker.\n",
+                "\nFrom the record: the commands, the findings of the built-in rules at the time, and their \
+                 context.\nEvaluated again: your pattern files and lists on the recorded text, thresholds, weights, \
+                 trust and grants.\nNot simulated: prompt limits and the stop after denials.\n",
             );
         }
         let mut note = |count: u64, one: &str, many: &str| {
@@ -239,18 +239,14 @@ impl Report {
         };
         note(
             self.hidden,
-            "command has a hidden part, which no rule can see",
-            "commands have hidden parts, which no rule can see",
+            "command has hidden parts, which the rules cannot see",
+            "commands have hidden parts, which the rules cannot see",
         );
         note(
             self.gone,
-            "command ran in a directory that is gone: nothing was looked up there",
-            "commands ran in directories that are gone: nothing was looked up there",
+            "command ran in a directory that no longer exists; no files were looked at",
+            "commands ran in directories that no longer exist; no files were looked at",
         );
-        note(
-            self.unreadable,
-            "row does not say enough to be decided again",
-            "rows do not say enough to be decided again",
-        );
+        note(self.unreadable, "row has too little data to decide again", "rows have too little data to decide again");
     }
 }

@@ -80,7 +80,7 @@ impl Caller {
             return Ok(());
         }
         let scope = scope.name();
-        Err(Problem::new("forbidden", format!("{} has not the scope {scope}", self.name)))
+        Err(Problem::new("forbidden", format!("{} does not have the scope {scope}", self.name)))
     }
 
     /// That they may do this, and not only for one request.
@@ -90,7 +90,7 @@ impl Caller {
     pub fn may_for_all(&self, scope: Scope) -> Result<(), Problem> {
         match &self.only {
             None => self.may(scope),
-            Some(_) => Err(Problem::new("forbidden", "this link is for one request alone: log in for more")),
+            Some(_) => Err(Problem::new("forbidden", "this link is for one request only; log in for more")),
         }
     }
 
@@ -139,7 +139,7 @@ pub async fn host(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     if !matches!(peer, Some(Peer::Account(_))) {
         let host = text(header::HOST).unwrap_or_default();
         if !is_served(&app, host) {
-            let why = "the Host header names no host of gateway.toml (hosts) and not localhost with this port";
+            let why = "the Host header is neither in hosts of gateway.toml nor localhost with this port";
             return Problem::new("wrong-host", why).into_response();
         }
     }
@@ -151,7 +151,7 @@ pub async fn host(State(app): State<Arc<App>>, request: Request, next: Next) -> 
         && !request.uri().path().starts_with("/v1/");
     let cross_origin = text(header::ORIGIN).is_some_and(|origin| !is_own_origin(&app, headers, origin));
     if cross_origin || (cross_site && !navigates) {
-        return Problem::new("wrong-origin", "another site's page may not use this").into_response();
+        return Problem::new("wrong-origin", "requests from pages of other sites are refused").into_response();
     }
     next.run(request).await
 }
@@ -170,7 +170,7 @@ impl FromRequestParts<Arc<App>> for Caller {
             // A form of another site sends the cookie too, and no header of this name.
             let reads = [Method::GET, Method::HEAD].contains(&parts.method);
             if !reads && !parts.headers.contains_key("x-guard") {
-                return Err(Problem::new("wrong-origin", "the page sends the header X-Guard with what it does"));
+                return Err(Problem::new("wrong-origin", "the header X-Guard is missing"));
             }
             // With a token goes what was logged in with it.
             still_holds(app, session.pass).await?;
@@ -188,7 +188,7 @@ impl FromRequestParts<Arc<App>> for Caller {
                 only: None,
                 pass: Pass::default(),
             }),
-            _ => Err(Problem::new("unauthorized", "send Authorization: Bearer with a token of guard token add")),
+            _ => Err(Problem::new("unauthorized", "send Authorization: Bearer with a token from guard token add")),
         }
     }
 }
@@ -208,7 +208,7 @@ async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller
     }
     let Some(token) = found else {
         locked(&app.limits).wrong.take(from, Instant::now()).map_err(Problem::too_many)?;
-        return Err(Problem::new("unauthorized", "this token is none, or was revoked"));
+        return Err(Problem::new("unauthorized", "the token is unknown or was revoked"));
     };
     let (name, at) = (token.name.clone(), Timestamp::now());
     // When it was used is written beside: nobody waits for that.

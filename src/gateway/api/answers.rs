@@ -63,8 +63,12 @@ impl Reach {
     pub(super) fn read(&self) -> Result<AnswerScope, Problem> {
         Ok(match (self.scope.unwrap_or_default(), self.until) {
             (ScopeWord::Until, Some(at)) => AnswerScope::Until(at.as_second()),
-            (ScopeWord::Until, None) => return Err(Problem::new("bad-request", "the scope until wants a time: until")),
-            (_, Some(_)) => return Err(Problem::new("bad-request", "until belongs to the scope until")),
+            (ScopeWord::Until, None) => {
+                return Err(Problem::new("bad-request", "the scope until needs the field until"));
+            }
+            (_, Some(_)) => {
+                return Err(Problem::new("bad-request", "the field until is only valid with the scope until"));
+            }
             (ScopeWord::Once, None) => AnswerScope::Once,
             (ScopeWord::Session, None) => AnswerScope::Session,
             (ScopeWord::Always, None) => AnswerScope::Always,
@@ -159,10 +163,10 @@ async fn decide(app: &Arc<App>, caller: &Caller, id: &str, yes: bool, said: Said
     }
     let reach = Reach { scope, until }.read().map_err(|why| why.about(id))?;
     if !yes && (scope.is_some() || until.is_some()) {
-        return Err(Problem::new("bad-request", "scope and until belong to a yes").about(id));
+        return Err(Problem::new("bad-request", "scope and until are only valid for an approval").about(id));
     }
     let shown = known(app, caller, id).await?.shown;
-    let shown = shown.ok_or_else(|| Problem::new("settled", "it was settled without a person").about(id))?;
+    let shown = shown.ok_or_else(|| Problem::new("settled", "it was decided without a person").about(id))?;
     let who = caller.answerer();
     let signed = match assertion.filter(|_| yes) {
         Some(assertion) => {
@@ -205,7 +209,8 @@ pub enum Verb {
 
 /// Answers several, in order; each has its own status.
 #[utoipa::path(post, path = "/v1/requests/decide", request_body = Answers, responses(
-    (status = 207, description = "`results` in order, each with `action_id`, `status_code` and what one alone would give"),
+    (status = 207, description = "`results` in order, each with `action_id`, `status_code` and the fields of a \
+                                  single answer"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
     (status = 429, body = Problem)))]
 pub async fn several(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -> Result<Response, Problem> {
@@ -263,7 +268,7 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: GivenAn
         let enrolled = app.account.approvers().is_any();
         answer::may_say_yes(&shown.pending, who, enrolled, app.config().unsigned_tier, reach).map_err(barred)?;
     } else if who.token.as_deref().is_some_and(|token| answer::is_of(&shown.pending, token)) {
-        return Err(Problem::new("own-request", "whoever asked cancels it: DELETE"));
+        return Err(Problem::new("own-request", "the requester cannot deny its request; cancel it with DELETE"));
     }
     let (pending, now) = (shown.pending.clone(), Timestamp::now());
     let by = signed.as_ref().map_or_else(|| who.by.clone(), |signed| format!("{} (passkey)", signed.approver));
@@ -284,7 +289,7 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: GivenAn
             Ok(Json(json!({ "outcome": "done", "told": text, "by": by })))
         }
         Outcome::Copied { by } => {
-            let why = format!("the passkey of {by} has counted further than a signature of it says");
+            let why = format!("the passkey of {by} may have been copied (its counter went back)");
             app.room.at(move |backend| backend.attempt(&why, Timestamp::now())).await??;
             Err(Problem::new("bad-assertion", text))
         }

@@ -58,7 +58,7 @@ pub async fn test(
 async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> Tried {
     // Whoever may look must not be able to ring a phone all day.
     if let Err(wait) = locked(&app.limits).test.take(one.name.clone(), Instant::now()) {
-        let says = format!("too many tests: again in {} s", wait.as_secs().max(1));
+        let says = format!("too many tests; try again in {} s", wait.as_secs().max(1));
         return Tried { channel: one.name.clone(), kind: one.kind.name().to_owned(), how: How::Later, says };
     }
     let until = tokio::time::Instant::now() + CONNECTING;

@@ -181,7 +181,7 @@ pub fn router(app: Arc<App>) -> Router {
     router
         .route("/openapi.json", get(async move || (json, document)))
         .merge(pages::files())
-        .fallback(async || problem::Problem::new("not-found", "there is nothing here: /openapi.json lists what is"))
+        .fallback(async || problem::Problem::new("not-found", "not found; see /openapi.json"))
         .layer(axum::middleware::from_fn_with_state(app.clone(), access::host))
         .layer(RequestBodyLimitLayer::new(MAX_BODY))
         .layer(axum::middleware::from_fn_with_state(app.clone(), patience::body))

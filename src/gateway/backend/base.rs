@@ -131,7 +131,10 @@ impl Base {
         );
         match done.map_err(told)? {
             1 => Ok(()),
-            _ => Err(format!("there is a token {} already: guard token remove {} first", token.name, token.name)),
+            _ => Err(format!(
+                "the token {} already exists; remove it first: guard token remove {}",
+                token.name, token.name
+            )),
         }
     }
 
@@ -194,7 +197,7 @@ impl Base {
         }
         let sql = format!("SELECT {SUBMISSION} FROM submission WHERE client = ?1 AND idempotency = ?2");
         let found = self.connection.query_row(&sql, params![new.client, new.idempotency], submission).optional();
-        found.map_err(told)?.ok_or_else(|| "gateway.db: two commands of one name".to_owned()).map(Some)
+        found.map_err(told)?.ok_or_else(|| "gateway.db: duplicate action name".to_owned()).map(Some)
     }
 
     /// What was handed in and became a request of the queue: the queue's name, its own, the client, and when it was begun;

@@ -211,7 +211,7 @@ pub struct Room {
 const WAITING: usize = 1024;
 
 /// What is said when the thread is gone.
-const GONE: &str = "the gateway's own files are closed";
+const GONE: &str = "the gateway's files are closed";
 
 impl Room {
     /// Starts a thread that opens a backend.

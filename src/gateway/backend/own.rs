@@ -129,7 +129,7 @@ impl Backend for Own {
                 "guard.approve",
                 Tier::Critical,
                 Reversibility::Irreversible,
-                "Only the approvers of gateway.toml answer from afar.",
+                "Only the approvers in gateway.toml can answer through the gateway.",
                 Span::default(),
             )
         };

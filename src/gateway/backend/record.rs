@@ -18,7 +18,7 @@ const SESSIONS: usize = 50;
 const LOOKED_AT: u32 = 500;
 
 /// What a grant that trusts a session says it covers.
-const TRUSTED: &str = "whatever is of tier 2 and below, in every directory, until this session ends";
+const TRUSTED: &str = "all commands of tier 2 and below, in every directory, until this session ends";
 
 /// A session, and how it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -20,7 +20,7 @@ use crate::store::{Entry, Stats};
 
 /// What is said of everything that the service keeps to itself.
 pub const ELSEWHERE: &str =
-    "the gateway of a machine shows requests and hands answers on, and nothing else: use guard itself, at a terminal";
+    "the gateway of a machine can only list requests and pass on answers; use guard at a terminal";
 
 /// The service, and the gateway's own file.
 pub struct Remote {

@@ -168,13 +168,13 @@ async fn once(
     let passing = |why: String| Fault::Passing(why, least);
     let (status, body) = http::answer(sent).await.map_err(|failed| passing(failed.to_string()))?;
     match status {
-        200 if body.is_null() => Err(passing("the answer broke off or is none".to_owned())),
+        200 if body.is_null() => Err(passing("the answer is incomplete or invalid".to_owned())),
         200 => wire::said(voice.provider, &body).map_err(Fault::Final),
         // Whatever the reason: bound less strictly it may be understood, and what comes back is read as strictly.
-        400 | 404 | 422 if speaks_of_form(&body) => Err(Fault::Bound(format!("it answers with status {status}"))),
-        401 | 403 => Err(Fault::Final(format!("it does not take the key (status {status})"))),
-        408 | 425 | 429 | 500..=599 => Err(passing(format!("it answers with status {status}"))),
-        _ => Err(Fault::Final(format!("it answers with status {status}"))),
+        400 | 404 | 422 if speaks_of_form(&body) => Err(Fault::Bound(format!("it answered with status {status}"))),
+        401 | 403 => Err(Fault::Final(format!("it rejected the key (status {status})"))),
+        408 | 425 | 429 | 500..=599 => Err(passing(format!("it answered with status {status}"))),
+        _ => Err(Fault::Final(format!("it answered with status {status}"))),
     }
 }
 
@@ -196,5 +196,5 @@ fn read_key(from: &KeyFrom) -> Result<String, String> {
             _ => Err(format!("the variable {name} is not set")),
         },
     };
-    key.map_err(|why| format!("its key cannot be read: {why}"))
+    key.map_err(|why| format!("cannot read its key: {why}"))
 }

@@ -65,7 +65,7 @@ impl Counts {
         }
         if let Some(until) = self.alone_until.filter(|until| *until > now) {
             let seconds = until.duration_since(now).as_secs() + 1;
-            return Err(format!("it failed {} times in a row and is left alone for {seconds} s", self.failures));
+            return Err(format!("it failed {} times in a row; paused for {seconds} s", self.failures));
         }
         if self.calls.saturating_add(calls) > limits.calls_per_day {
             return Err(format!("today's budget of {} calls is used up", limits.calls_per_day));
@@ -146,7 +146,7 @@ impl CountFile {
     /// # Errors
     /// The file cannot be read or written: nothing is counted then.
     pub fn change<T>(&self, work: impl FnOnce(&mut Counts) -> T) -> Result<T, String> {
-        let told = |error: std::io::Error| format!("{} cannot be kept: {error}", self.path.display());
+        let told = |error: std::io::Error| format!("cannot store {}: {error}", self.path.display());
         if let Some(directory) = self.path.parent() {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(told)?;
         }
@@ -161,8 +161,7 @@ impl CountFile {
         // put right by a person and not begun anew.
         let mut counts: Counts = match text.trim() {
             "" => Counts::default(),
-            text => serde_json::from_str(text)
-                .map_err(|_| format!("{} is not as it was written: remove it", self.path.display()))?,
+            text => serde_json::from_str(text).map_err(|_| format!("{} is damaged; remove it", self.path.display()))?,
         };
         let done = work(&mut counts);
         let text = serde_json::to_string(&counts).map_err(|error| error.to_string())?;

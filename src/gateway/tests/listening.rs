@@ -267,7 +267,7 @@ fn what_the_server_says_of_its_own_accord_is_heard_by_who_listens() {
     let mut slow = front.asks("POST", &[&session], &call(1, "read_slow", json!({})));
     let again = front.asks("POST", &[&session], &call(1, "read_file", json!({})));
     assert_eq!(again.status, 400, "its id waits");
-    assert!(again.body()["error"]["message"].as_str().unwrap().contains("waits already"));
+    assert!(again.body()["error"]["message"].as_str().unwrap().contains("is already waiting"));
     until("the slow call is heard", || front.heard().contains("read_slow"));
     front.asks("POST", &[&session], go);
     assert!(slow.event().unwrap().contains("slow") && listens.event().unwrap().contains("unasked"));
@@ -286,7 +286,7 @@ fn a_session_ends_with_its_client_with_its_server_and_with_guard() {
     until("the slow call is heard", || front.heard().contains("read_slow"));
     front.asks("POST", &[&two], &call(2, "read_end", json!({})));
     let told = waiting.event().unwrap();
-    assert!(told.contains("connect anew") && told.contains(r#""id":1"#), "{told}");
+    assert!(told.contains("connect again") && told.contains(r#""id":1"#), "{told}");
     assert_eq!(waiting.event(), None);
     until("the session is gone", || front.asks("POST", &[&two], &call(3, "read_file", json!({}))).status == 404);
     front.begins("2025-11-25");
@@ -318,7 +318,7 @@ fn nobody_comes_in_without_the_token_or_from_another_site() {
     let home = tempfile::tempdir().unwrap();
     let told = Front::command(home.path(), "0.0.0.0:0").output().unwrap();
     assert_eq!(told.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&told.stderr).contains("listen at 127.0.0.1"), "{told:?}");
+    assert!(String::from_utf8_lossy(&told.stderr).contains("listen on 127.0.0.1"), "{told:?}");
     let told = Front::command(home.path(), "127.0.0.1:0").env("GUARD_MCP_TOKEN", "short").output().unwrap();
     assert!(String::from_utf8_lossy(&told.stderr).contains("shorter than 16"), "{told:?}");
 }

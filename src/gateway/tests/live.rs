@@ -158,7 +158,7 @@ fn an_agent_that_does_as_its_hook_says_holds_in_every_case() {
     let (code, findings) = Workspace::with("", OBEYS).tried();
     let [(status, says)] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!((code, status.as_str()), (0, "ok"), "{says}");
-    for held in ["harmless command ran", "told why", "no start-up file", "nothing ran without guard"] {
+    for held in ["harmless command ran", "told why", "no startup file", "nothing ran without guard"] {
         assert!(says.contains(held), "{says}");
     }
     assert!(!says.contains("not tried"), "{says}");
@@ -167,15 +167,15 @@ fn an_agent_that_does_as_its_hook_says_holds_in_every_case() {
 #[test]
 fn an_agent_that_asks_nobody_is_found_out() {
     let deaf = Workspace::with("", DEAF);
-    deaf.finds("fail", "ran what guard must refuse");
-    deaf.finds("fail", "wrote a start-up file");
-    deaf.finds("fail", "when guard was not there");
+    deaf.finds("fail", "ran a command that guard must refuse");
+    deaf.finds("fail", "wrote a startup file");
+    deaf.finds("fail", "after guard was removed");
 }
 
 #[test]
 fn an_agent_that_goes_on_without_guard_is_found_out() {
     let careless = Workspace::with("", CARELESS);
-    careless.finds("fail", "when guard was not there");
+    careless.finds("fail", "after guard was removed");
     assert_eq!(careless.tried().1.len(), 1);
 }
 
@@ -192,7 +192,7 @@ fn an_agent_that_runs_nothing_does_not_pass_for_one_that_holds() {
 #[test]
 fn an_agent_that_never_asks_its_model_could_not_be_tried_and_says_so() {
     let mute = Workspace::with("print('log in first'); sys.exit(3)", OBEYS);
-    mute.finds("warn", "could not be tried: it asked its model for nothing (log in first)");
+    mute.finds("warn", "it sent no request to its model (log in first)");
 }
 
 #[test]

@@ -92,9 +92,9 @@ fn enrolled(gateway: &TestGateway) -> (Browser, Value) {
     page.until("document.querySelector('#digits').textContent.length === 6");
     let digits = page.run("document.querySelector('#digits').textContent").as_str().unwrap().to_owned();
     page.picture("enrol");
-    terminal.wait_for(&format!("Are they {digits}?"));
+    terminal.wait_for(&format!("the digits {digits}?"));
     terminal.type_yes();
-    terminal.wait_for("is that correct?");
+    terminal.wait_for("Continue?");
     terminal.type_yes();
     let (code, screen) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");

@@ -184,7 +184,7 @@ fn whatever_goes_wrong_is_a_persons_with_the_true_reason() {
     type Play = fn(&Asked) -> Option<(u16, String)>;
     let plays: [(&str, Play); 13] = [
         ("status 500", |_| Some((500, "{}".to_owned()))),
-        ("does not take the key", |_| Some((401, "{}".to_owned()))),
+        ("rejected the key", |_| Some((401, "{}".to_owned()))),
         ("status 418", |_| Some((418, "{}".to_owned()))),
         ("broke off", |_| Some((200, "not json".to_owned()))),
         ("the request failed", |_| None),
@@ -192,14 +192,14 @@ fn whatever_goes_wrong_is_a_persons_with_the_true_reason() {
         ("refused to answer", |asked| {
             Some((200, chat(&answer(asked, "APPROVE")).replace("\"refusal\":null", "\"refusal\":\"no\"")))
         }),
-        ("not finished", |asked| Some((200, chat(&answer(asked, "APPROVE")).replace("\"stop\"", "\"tool_calls\"")))),
-        ("three words", |asked| Some((200, chat(&answer(asked, "APPROVED"))))),
-        ("not of the form", |asked| Some((200, chat(&format!("Sure: {}", answer(asked, "APPROVE")))))),
-        ("lost the canary", |asked| {
+        ("incomplete", |asked| Some((200, chat(&answer(asked, "APPROVE")).replace("\"stop\"", "\"tool_calls\"")))),
+        ("unknown", |asked| Some((200, chat(&answer(asked, "APPROVED"))))),
+        ("wrong format", |asked| Some((200, chat(&format!("Sure: {}", answer(asked, "APPROVE")))))),
+        ("lacks the canary", |asked| {
             let (canary, _) = told(asked);
             Some((200, chat(&answer(asked, "APPROVE").replace(&canary, "aaaaaaaaaaaaaaaa"))))
         }),
-        ("gives the canary away", |asked| {
+        ("leaks the canary", |asked| {
             let (canary, _) = told(asked);
             Some((200, chat(&answer(asked, "APPROVE").replace("as a test has it", &canary))))
         }),

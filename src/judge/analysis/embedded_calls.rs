@@ -68,7 +68,7 @@ impl Walker<'_> {
             // A statement that a program puts together is its own affair.
             let own = language == "sql" && matches!(context.source, Source::Code(_));
             if !text.pieces().is_empty() && !own {
-                self.opaque(OpaqueReason::Code, format!("the {language} code that is run is not known"), span);
+                self.opaque(OpaqueReason::Code, format!("the {language} code that runs is not known"), span);
             }
             return;
         };
@@ -82,7 +82,7 @@ impl Walker<'_> {
         let read =
             code::read(language, &source, code::World { home: &home, fetches: &fetches, knows: &knows, acts: &acts });
         if read.cut {
-            self.opaque(OpaqueReason::Limit, format!("more calls in the {language} code than are analysed"), span);
+            self.opaque(OpaqueReason::Limit, format!("too many calls in the {language} code to analyse"), span);
         }
         let mut calls = read.calls;
         let given = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.args.as_slice()).unwrap_or_default();

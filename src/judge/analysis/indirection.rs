@@ -196,7 +196,11 @@ impl Walker<'_> {
         }
         let Some(text) = value.known_text() else {
             if value.taint().has(Taint::FETCHED) {
-                self.opaque(context.fetched_code(), "a command that is fetched in this line is set to be run", span);
+                self.opaque(
+                    context.fetched_code(),
+                    "the command sets up a command that it downloads to run later",
+                    span,
+                );
             }
             return;
         };
@@ -250,7 +254,7 @@ impl Walker<'_> {
         if let Some(written) = self.content_of(state, file) {
             let taint = written.taint();
             if written.is_dynamic() && (taint.has(Taint::FETCHED) || taint.has(Taint::DECODED)) {
-                self.opaque(OpaqueReason::FetchedCode, "what is run is fetched or decoded in this line", span);
+                self.opaque(OpaqueReason::FetchedCode, "the command runs code that it downloads or decodes", span);
                 return None;
             }
             if !self.goes_on(state, file) {
@@ -266,7 +270,7 @@ impl Walker<'_> {
         }
         let path = file.known().and_then(|path| absolute(state, &path))?;
         if self.is_fetched(&path) {
-            self.opaque(OpaqueReason::FetchedCode, "what is run is fetched from the network in this line", span);
+            self.opaque(OpaqueReason::FetchedCode, "the command runs code that it downloads", span);
             return None;
         }
         match self.inquiry.file(&path) {

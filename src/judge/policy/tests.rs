@@ -543,7 +543,7 @@ fn each_refusal_has_its_kind_and_says_what_happened() {
         (
             Refusal::Crowded { waiting: 9 },
             "rate-limit",
-            "rate limited: 9 commands of this session are waiting already; nobody was asked",
+            "rate limited: 9 requests of this session are already waiting; nobody was asked",
         ),
         (
             Refusal::RateLimited { per_hour: 10 },
@@ -559,7 +559,7 @@ fn each_refusal_has_its_kind_and_says_what_happened() {
         (Refusal::Unrecorded { why: why() }, "unrecorded", "could not be recorded: x y"),
         (Refusal::Changed { what: why() }, "changed", "changed after it was approved: x y"),
         (Refusal::Unsigned { why: why() }, "unsigned", "not signed by an approver: x y"),
-        (Refusal::Attempt { why: why() }, "attempt", "no answer is taken from here: x y"),
+        (Refusal::Attempt { why: why() }, "attempt", "an answer from here is not accepted: x y"),
         (Refusal::Unjudged { why: why() }, "unjudged", "not judged: x y"),
     ] {
         assert_eq!((refusal.kind(), refusal.to_string().as_str()), (kind, says));

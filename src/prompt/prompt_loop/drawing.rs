@@ -113,7 +113,7 @@ impl PromptLoop<'_> {
             }
             CardInput::Confirm => format!("y allow always, n no; then Enter ({} s):", self.left()),
             CardInput::Overrule(_) => {
-                format!("The reviewer says no. To run it all the same, say why, then Enter ({} s):", self.left())
+                format!("The reviewer denied it. To run it anyway, type a reason, then Enter ({} s):", self.left())
             }
             CardInput::Words(_) => format!("Why not? ({} s):", self.left()),
             CardInput::Word { word, .. } => format!("To run it, type {word} and press Enter ({} s):", self.left()),

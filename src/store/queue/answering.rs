@@ -21,21 +21,21 @@ impl Queue {
     /// It cannot be told: the command must not run.
     pub fn take(&self, store: &Store, id: &str, digest: &Digest, bindings: &Bindings) -> Result<WaitState, StoreError> {
         let Some(now) = self.find(id)? else {
-            return Ok(WaitState::Void { what: "the request is gone from the queue".to_owned() });
+            return Ok(WaitState::Void { what: "the request is no longer in the queue".to_owned() });
         };
         match now.state {
             RequestState::Waiting => Ok(WaitState::Waiting),
             RequestState::Late => Ok(WaitState::Late),
             RequestState::Denied => Ok(WaitState::No { by: now.decided_by.unwrap_or_default(), words: now.words }),
             RequestState::Used | RequestState::Lapsed => {
-                Ok(WaitState::Void { what: format!("the answer to {id} is used up") })
+                Ok(WaitState::Void { what: format!("the answer to {id} was already used") })
             }
             RequestState::Void => Ok(WaitState::Void { what: now.words.unwrap_or_default() }),
             RequestState::Approved => {
                 let last = now.answer.unwrap_or(0);
                 let rows = if now.given.is_empty() { vec![last] } else { now.given };
                 let Some(answered) = answered(store, &rows, id, digest, bindings)? else {
-                    let what = "the answer was not written by guard, or was given for another command";
+                    let what = "the answer was not written by guard, or is for another command";
                     self.void(id, what)?;
                     return Ok(WaitState::Void { what: what.to_owned() });
                 };
@@ -48,7 +48,7 @@ impl Queue {
                 let first = taken == 1 && store.use_answers(&rows, Timestamp::now())?;
                 Ok(match first {
                     true => WaitState::Yes(answered),
-                    false => WaitState::Void { what: format!("the answer to {id} is used up") },
+                    false => WaitState::Void { what: format!("the answer to {id} was already used") },
                 })
             }
         }

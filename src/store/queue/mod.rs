@@ -147,7 +147,7 @@ impl Queue {
                     }
                     // What was signed for one asking is not for another, which therefore bears another name.
                     RequestState::Waiting | RequestState::Late if known.approvals.max(new.approvals) > 1 => {
-                        settle(connection, &known.id, "it was asked anew")?;
+                        settle(connection, &known.id, "it was requested again")?;
                     }
                     RequestState::Waiting | RequestState::Late => again = Some(known.id),
                     _ => {}

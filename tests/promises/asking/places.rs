@@ -142,7 +142,7 @@ fn a_terminal_without_a_cursor_confirms_a_standing_grant() {
 fn a_terminal_without_a_cursor_explains_and_asks_again() {
     let mut asked = dumb(&[]);
     asked.turn("?\n", "Sentence 59 of the explanation.");
-    asked.turn("what\n", "that is no answer");
+    asked.turn("what\n", "unknown answer");
     asked.terminal.send("y\n");
     assert_eq!(asked.answer(), "Once");
 }

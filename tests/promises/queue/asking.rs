@@ -25,7 +25,7 @@ fn a_command_waits_until_a_person_elsewhere_says_yes_and_runs_once() {
     let log = home.prints(&["log", "--json"], 0);
     assert!(log.contains(r#""kind":"answered""#) && log.contains(&format!("request {id}, approved by ")), "{log}");
     assert_eq!(home.store().verify().unwrap().faults, []);
-    assert_eq!(home.prints(&["pending"], 0), "Nothing waits.\n");
+    assert_eq!(home.prints(&["pending"], 0), "No requests are waiting.\n");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn silence_is_a_no_that_names_the_request_and_a_late_yes_lets_the_same_command_r
     assert_eq!((home.ran(), state(&home, &id)), (0, RequestState::Late));
     assert!(home.prints(&["pending"], 0).contains("timed out"));
     let screen = approve(&home, &id);
-    assert!(screen.contains("approved, to run once"), "{screen}");
+    assert!(screen.contains("approved, can run once"), "{screen}");
     // Another command, and the same one elsewhere, do not use it.
     let other = Asker::new(&home, &["git", "push", "--force", "origin", "other"]);
     let mut elsewhere = shell(&home, &[&["--"], &FLAGGED[..]].concat());
@@ -121,7 +121,7 @@ fn a_session_may_have_only_so_many_waiting() {
     let output = in_session(&home, script).output().unwrap();
     assert_eq!(std::fs::read_to_string(home.path("work/codes")).unwrap(), "75\n75\n126\n");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("rate limited: 2 commands of this session are waiting already"), "{said}");
+    assert!(said.contains("rate limited: 2 requests of this session are already waiting"), "{said}");
     assert_eq!(all(&home).len(), 2);
 }
 
@@ -194,7 +194,7 @@ fn of_tier_4_nothing_is_approved_late_and_a_word_is_typed_for_it() {
     asker.refused("timed out");
     let mut terminal = person(&home, &["approve", &id]);
     assert_eq!(crate::harness::pty::ended(terminal.wait_exit()), "exit 126");
-    assert!(terminal.screen().contains("of tier 4 nothing is approved late"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("a tier 4 request cannot be approved late"), "{}", terminal.screen());
     assert_eq!(state(&home, &id), RequestState::Late);
 
     let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
@@ -295,6 +295,6 @@ fn the_demonstration_waits_for_nobody_where_nobody_sits() {
     command.env_remove("GUARD_WAIT").env("PATH", "/usr/bin:/bin");
     let output = command.output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && told.contains("The demonstration is over."), "{told}");
+    assert!(output.status.success() && told.contains("End of the demo."), "{told}");
     assert_eq!(all(&home), []);
 }

@@ -20,15 +20,15 @@ type Spoil = fn(&Home);
 #[test]
 fn a_queue_that_is_no_queue_refuses_and_names_the_file() {
     let spoils: [(&str, Spoil); 4] = [
-        ("is not a record of guard's", |home| {
+        ("is not a record of guard", |home| {
             std::fs::write(home.data().join("queue.db"), vec![b'x'; 8192]).unwrap();
         }),
-        ("is not a plain file", |home| std::fs::create_dir(home.data().join("queue.db")).unwrap()),
+        ("is not a regular file", |home| std::fs::create_dir(home.data().join("queue.db")).unwrap()),
         ("written by a newer guard", |home| {
             let connection = Connection::open(home.data().join("queue.db")).unwrap();
             connection.execute_batch("PRAGMA user_version=9").unwrap();
         }),
-        ("is not a key of guard's", |home| std::fs::write(home.data().join("guard.key"), "short").unwrap()),
+        ("is not a key of guard", |home| std::fs::write(home.data().join("guard.key"), "short").unwrap()),
     ];
     for (words, spoil) in spoils {
         let home = home();
@@ -57,7 +57,7 @@ fn a_queue_that_is_spoiled_while_it_waits_lets_nothing_run() {
     let home = super::stage::home();
     let asker = Asker::new(&home, &FLAGGED);
     Connection::open(home.data().join("queue.db")).unwrap().execute_batch("DELETE FROM request").unwrap();
-    asker.refused("the request is gone from the queue");
+    asker.refused("the request is no longer in the queue");
     assert_eq!(home.ran(), 0);
 }
 
@@ -138,7 +138,7 @@ fn many_who_ask_at_once_are_all_answered_and_each_runs_once() {
     ids.dedup();
     assert_eq!(ids.len(), 16);
     let mut terminal = person(&home, &["approve", "--all"]);
-    terminal.wait_for("16 commands waiting. Approve all? [y/N]");
+    terminal.wait_for("Approve all 16 commands? [y/N]");
     terminal.settle(Duration::from_millis(100));
     terminal.send("y\r");
     terminal.wait_exit();

@@ -34,7 +34,7 @@ fn through_a_pipe_and_without_a_terminal_nothing_is_answered() {
     let output = apart(home.guard(&["approve", id])).output().unwrap();
     assert_eq!(output.status.code(), Some(126));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("no answer is taken from here: there is no terminal"), "{said}");
+    assert!(said.contains("an answer from here is not accepted: there is no terminal"), "{said}");
     is_refused(&home, id, "there is no terminal", 1);
     // yes | guard approve, without a terminal and on one.
     let piped = |home: &Home| {
@@ -78,7 +78,7 @@ fn a_terminal_below_the_session_that_asked_is_no_person() {
     let mut command = in_session(&home, script);
     command.env("TERM", "xterm");
     let asker = Asker::start(command);
-    stands_above(&home, asker, |said| said.contains("answer is taken"));
+    stands_above(&home, asker, |said| said.contains("is not accepted"));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn below_a_guard_that_waits_for_its_command_nothing_is_answered() {
     super::stage::answer_card(&mut outer, "y");
     outer.wait_exit();
     let said = std::fs::read_to_string(home.path("work/said")).unwrap();
-    assert!(said.contains("a guard that waits for its command stands above this terminal"), "{said}");
+    assert!(said.contains("a parent process of this terminal is a guard that waits for its command"), "{said}");
     is_refused(&home, &asker.id, "a guard that waits", 1);
     person(&home, &["deny", &asker.id]).wait_exit();
     asker.refused("denied by a person");
@@ -243,7 +243,7 @@ fn a_yes_to_what_was_put_in_the_place_of_a_command_lets_neither_run() {
         .unwrap();
     let screen = super::stage::approve(&home, &asker.id);
     assert!(screen.contains("approved"), "{screen}");
-    asker.refused("given for another command");
+    asker.refused("is for another command");
     assert_eq!((home.ran(), request(&home, &harmless.id).state), (0, RequestState::Waiting));
     person(&home, &["deny", "--all"]).wait_exit();
     harmless.refused("denied by a person");

@@ -32,7 +32,7 @@ fn of_two_who_answer_at_once_one_wins_and_the_command_runs_once_or_not_at_all() 
         let codes = [yes.wait_exit().code(), other.wait_exit().code()];
         assert!(codes.contains(&Some(0)) && codes.contains(&Some(126)), "{codes:?}");
         let screens = yes.screen() + &other.screen();
-        assert!(screens.contains("approved already"), "{screens}");
+        assert!(screens.contains("already approved"), "{screens}");
         asker.ran();
         runs += 1;
         assert_eq!((home.ran(), state(&home, &id)), (runs, RequestState::Used));
@@ -90,16 +90,13 @@ fn a_guard_that_is_ended_while_it_waits_leaves_a_request_that_may_be_answered_la
         assert_eq!(status.code(), Some(128 + signal as i32), "{signal}");
         if signal != Signal::SIGKILL {
             assert_eq!(state(&home, &id), RequestState::Late, "{signal}");
-            assert!(home.prints(&["log"], 0).contains(&format!("guard was ended by {signal}")));
+            assert!(home.prints(&["log"], 0).contains(&format!("guard was killed by {signal}")));
         }
         let pending = home.prints(&["pending"], 0);
-        assert!(
-            pending.contains("  gone  ") && pending.contains("whoever asked does not wait any longer"),
-            "{pending}"
-        );
+        assert!(pending.contains("  gone  ") && pending.contains("the requester no longer waits"), "{pending}");
         assert!(!pending.contains("timed out"), "{pending}");
         let screen = approve(&home, &id);
-        assert!(screen.contains("approved, to run once"), "{signal}: {screen}");
+        assert!(screen.contains("approved, can run once"), "{signal}: {screen}");
         assert_eq!(home.ran(), 0);
         assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
         assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
@@ -191,6 +188,6 @@ fn one_card_that_is_left_alone_lets_nothing_run() {
     terminal.wait_for("no answer means no");
     asker.refused("timed out");
     terminal.wait_exit();
-    assert!(terminal.screen().contains("not approved: the time was over"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("not approved: the request timed out"), "{}", terminal.screen());
     assert_eq!(home.ran(), 0);
 }

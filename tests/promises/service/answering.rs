@@ -87,7 +87,7 @@ fn a_no_of_the_reviewer_is_overruled_once_by_a_named_person() {
     assert!(said.contains("denied by the reviewer (mill): a name like another"), "{said}");
     let id = said.split("guard approve ").nth(1).unwrap_or_else(|| panic!("{said}")).split(')').next().unwrap();
     let mut ada = machine.person("ada", &["approve", id]);
-    ada.wait_for("The reviewer says no");
+    ada.wait_for("The reviewer denied it");
     ada.settle(READING + Duration::from_millis(200));
     ada.type_slowly("it is ours");
     ada.send("\r");
@@ -159,7 +159,7 @@ fn a_yes_that_an_approver_has_to_sign_is_checked_by_the_service_too() {
     assert_eq!(machine.state(&asker.id), RequestState::Waiting);
     let mut terminal = machine.person("ada", &["approve", &asker.id]);
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada");
+    terminal.wait_for("passphrase of ada");
     terminal.send("correct horse\r");
     terminal.wait_exit();
     asker.ran();

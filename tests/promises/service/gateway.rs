@@ -87,7 +87,7 @@ fn the_gateway_sees_all_requests_denies_each_and_approves_what_wants_no_signatur
 
     for scope in ["session", "always"] {
         let why = gateway.refused(&machine, &two.id, |given| given["scope"] = scope.into());
-        assert!(why.contains("without a signature a yes through the gateway is for once"), "{why}");
+        assert!(why.contains("an unsigned approval through the gateway is valid once only"), "{why}");
     }
     assert_eq!(gateway.answer(&two.id, |_| {}), done);
     let id = two.id.clone();
@@ -98,10 +98,10 @@ fn the_gateway_sees_all_requests_denies_each_and_approves_what_wants_no_signatur
     assert!(rows.iter().any(|row| row.user.as_deref() == Some("phone via guard-gateway")), "{rows:?}");
 
     let why = gateway.refused(&machine, &three.id, |_| {});
-    assert!(why.contains("nothing above tier 2 (service.gateway_unsigned_tier)"), "{why}");
+    assert!(why.contains("at most tier 2 (service.gateway_unsigned_tier)"), "{why}");
     // What the gateway says of the request changes nothing.
     let lower = |given: &mut Value| given["shown"]["pending"]["tier"] = 1.into();
-    assert!(gateway.refused(&machine, &three.id, lower).contains("nothing above tier 2"));
+    assert!(gateway.refused(&machine, &three.id, lower).contains("at most tier 2"));
     let why = gateway.refused(&machine, &four.id, lower);
     assert!(why.contains("tier 4 is answered at a terminal alone"), "{why}");
     for asker in [three, four] {
@@ -125,7 +125,7 @@ fn root_says_up_to_which_tier_the_gateway_needs_no_signature() {
     high.kill();
     let Some(low) = machine("gateway_unsigned_tier = 0\n") else { return };
     let two = low.asker("agent", &MEDIUM);
-    assert!(GatewayClient::new(&low).refused(&low, &two.id, |_| {}).contains("nothing above tier 0"));
+    assert!(GatewayClient::new(&low).refused(&low, &two.id, |_| {}).contains("at most tier 0"));
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn whoever_takes_the_gateway_over_runs_records_and_grants_nothing() {
     for ask in all {
         is_listed(&serde_json::from_value(ask.clone()).unwrap_or_else(|error| panic!("{ask}: {error}")));
         let heard = mouth.ask(ask.clone())["error"].to_string();
-        assert!(heard.contains("is the gateway's account: it sees requests"), "{ask}: {heard}");
+        assert!(heard.contains("is the gateway's account: which can only list requests"), "{ask}: {heard}");
     }
     assert_eq!(machine.state(&id), RequestState::Waiting);
     // An answer, a grant and a session let go on are written down as what they are.

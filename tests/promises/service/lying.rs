@@ -79,7 +79,7 @@ fn an_account_that_is_not_named_answers_nothing() {
     for account in ["bob", "agent", "guard", "root"] {
         let mut terminal = machine.person(account, &["approve", &asker.id]);
         assert_eq!(terminal.wait_exit().code(), Some(126), "{account}: {}", terminal.screen());
-        assert!(terminal.screen().contains("not one of the machine's approvers"), "{account}: {}", terminal.screen());
+        assert!(terminal.screen().contains("not an approver of this machine"), "{account}: {}", terminal.screen());
     }
     let told = json!({ "pending": Value::Null, "waiter": null, "root": "", "digest": [] });
     let mut mouth = Mouth::new(&machine, "ada");
@@ -109,7 +109,7 @@ fn an_approver_does_not_answer_what_their_own_account_asked_for_unless_root_says
     let mut ada = machine.person("ada", &["approve", &asker.id]);
     answer_card(&mut ada, "y");
     ada.wait_exit();
-    assert!(ada.screen().contains("the account that asked may not answer"), "{}", ada.screen());
+    assert!(ada.screen().contains("an account cannot answer its own request"), "{}", ada.screen());
     assert_eq!(machine.state(&asker.id), RequestState::Waiting);
     let mut terminal = machine.person("ada", &[&["--"], &FLAGGED[..]].concat());
     assert_eq!(terminal.wait_exit().code(), Some(126), "{}", terminal.screen());
@@ -133,7 +133,7 @@ fn nobody_reads_uses_or_ends_the_requests_of_another_account() {
     let Some(machine) = Machine::new() else { return };
     let asker = machine.asker("agent", &FLAGGED);
     let id = &asker.id;
-    assert_eq!(machine.prints("bob", &["pending", "--all"], 0), "Nothing waits.\n");
+    assert_eq!(machine.prints("bob", &["pending", "--all"], 0), "No requests are waiting.\n");
     assert!(machine.prints("agent", &["pending"], 0).contains(id));
     let mut mouth = Mouth::new(&machine, "bob");
     let nothing = json!({ "ok": null });
@@ -157,7 +157,7 @@ fn nobody_reads_uses_or_ends_the_requests_of_another_account() {
     // Another process of the same account does not give up what the first one waits for.
     let mut mouth = Mouth::new(&machine, "agent");
     let error = mouth.ask(json!({ "give_up": { "id": id } }))["error"].to_string();
-    assert!(error.contains("another process waits"), "{error}");
+    assert!(error.contains("another process already waits"), "{error}");
     assert_eq!(machine.state(id), RequestState::Waiting);
     for verb in ["log", "stats", "verify", "export"] {
         for account in ["bob", "agent"] {
@@ -209,7 +209,7 @@ fn no_row_says_that_a_person_said_yes_where_none_did() {
     ];
     for settled in lies {
         let heard = mouth.ask(row(|row| row["settled"] = settled.clone()));
-        assert!(heard["error"].to_string().contains("does not confirm"), "{settled}: {heard}");
+        assert!(heard["error"].to_string().contains("does not contain"), "{settled}: {heard}");
         let heard = mouth.ask(row(|row| (row["settled"], row["advised"]) = (settled.clone(), true.into())));
         assert!(heard["error"].is_string(), "{settled}: {heard}");
     }
@@ -239,7 +239,7 @@ fn an_account_and_a_process_in_a_message_count_for_nothing() {
     for name in ["user", "uid", "pid", "process"] {
         let mut mouth = Mouth::new(&machine, "agent");
         let heard = mouth.ask(row(|row| row[name] = "ada".into()));
-        assert!(heard["error"].to_string().contains("not a request"), "{name}: {heard}");
+        assert!(heard["error"].to_string().contains("invalid request"), "{name}: {heard}");
         assert_eq!(mouth.raw("{}"), "closed\n");
     }
     assert_eq!(machine.rows().len(), 1);

@@ -89,7 +89,7 @@ fn a_command_that_would_change_where_commands_come_from_is_refused() {
     {
         let output = fed(shims.guard("bash"), script.as_bytes());
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(126), &b""[..]), "{script}");
-        assert!(said(&output).contains("exec would put another file"), "{}", said(&output));
+        assert!(said(&output).contains("exec would replace standard input"), "{}", said(&output));
     }
     for script in ["echo x >&97\n", "exec 97<other\n", "cat <&97-\n"] {
         let output = fed(shims.guard("bash"), script.as_bytes());

@@ -45,8 +45,8 @@ impl Case {
     pub const fn held(self) -> &'static str {
         match self {
             Self::Harmless => "a harmless command ran",
-            Self::Refused => "what must be refused was, and the model was told why",
-            Self::File => "its own tool wrote no start-up file",
+            Self::Refused => "a dangerous command was refused, and the model was told why",
+            Self::File => "its own tool wrote no startup file",
             Self::Gone => "nothing ran without guard",
         }
     }
@@ -211,13 +211,13 @@ fn act_out(
                 None => {}
             }
         }
-        agent.join().unwrap_or_else(|_| Err(io::Error::other("the agent cannot be watched")))
+        agent.join().unwrap_or_else(|_| Err(io::Error::other("cannot watch the agent")))
     })
 }
 
 /// How the stand-in is told to propose these; nothing more where there are none.
 fn step(stage: &Stage, live: &Live, cases: &[Case]) -> Value {
-    let Some(first) = cases.first() else { return json!({ "say": "There is nothing more to do." }) };
+    let Some(first) = cases.first() else { return json!({ "say": "Nothing more to do." }) };
     if !live.says.is_empty() {
         let commands = cases.iter().filter_map(|case| case.command());
         return json!({ "say": commands.map(|command| live.says.replace("@COMMAND@", &command)).collect::<String>() });

@@ -60,11 +60,11 @@ impl Model {
         }
         let mut model = Self { child, lines, url: String::new() };
         let first =
-            model.lines.recv_timeout(BEGIN).map_err(|_| io::Error::other("the stand-in for a model does not start"))?;
+            model.lines.recv_timeout(BEGIN).map_err(|_| io::Error::other("cannot start the stand-in for a model"))?;
         let first: Value = serde_json::from_str(&first).unwrap_or_default();
         model.url = first["url"]
             .as_str()
-            .ok_or_else(|| io::Error::other("the stand-in for a model is of another version"))?
+            .ok_or_else(|| io::Error::other("the stand-in for a model has another version"))?
             .to_owned();
         Ok(model)
     }
@@ -77,7 +77,9 @@ impl Model {
         let line = match self.lines.recv_timeout(BEAT) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
-            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the stand-in for a model is gone")),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other("the stand-in for a model has stopped"));
+            }
         };
         let word: Value = serde_json::from_str(&line).unwrap_or_default();
         Ok(match () {

@@ -167,6 +167,6 @@ impl Stage {
     /// What helps where its own tools are not asked about.
     pub fn remedy_for_files(&self) -> Option<String> {
         let from = hosts::by_name(&self.agent.name)?.by_shell_before(self.version.as_deref())?;
-        Some(format!("update {} to {from} or later, then: guard install {}", self.agent.title, self.agent.name))
+        Some(format!("update {} to {from} or later, then run guard install {}", self.agent.title, self.agent.name))
     }
 }

@@ -8,13 +8,12 @@ use serde::Deserialize;
 use crate::app::install::json::{JsonKind, Node, quoted};
 
 /// Why a server is left alone.
-pub(super) const NO_KEY: &str = "it is reached over HTTP and no header of it stands here: its client may log in there, which \
-                                 guard mcp --http cannot do in its place";
-const OTHER: &str = "it is reached over a transport that guard mcp --http does not speak";
-const NAMED: &str =
-    "its entry says by a key of its own how it is reached or with which key, which guard does not know to change";
-const VARIABLE: &str = "its address holds a variable: guard mcp --http wants it as it is";
-const COMMENT: &str = "there is a comment in its entry that would be lost";
+pub(super) const NO_KEY: &str = "it uses HTTP without a header: its client may log in there, which guard mcp --http \
+                                 cannot do";
+const OTHER: &str = "it uses a transport that guard mcp --http does not support";
+const NAMED: &str = "its entry has a key for its connection or credentials that guard does not know";
+const VARIABLE: &str = "its address contains a variable, which guard mcp --http does not expand";
+const COMMENT: &str = "its entry contains a comment that would be lost";
 
 /// The variables that hold the values of its headers, with their number behind.
 const HEADER: &str = "GUARD_MCP_HEADER_";

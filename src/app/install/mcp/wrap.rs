@@ -21,8 +21,8 @@ pub struct Wrapped {
 }
 
 /// Why a server is left alone.
-const REMOTE: &str = "it is reached over HTTP, and in TOML such a server is left to its client: guard mcp --http";
-const UNCLEAR: &str = "how it is started is not known";
+const REMOTE: &str = "it uses HTTP, which guard does not configure in TOML; see guard mcp --http";
+const UNCLEAR: &str = "its start command is not known";
 
 /// How a client writes its servers.
 #[derive(Clone, Copy, Debug)]

@@ -40,7 +40,7 @@ impl Sealing {
         }
         let bytes = read_or_make(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
         let key = UnboundKey::new(&CHACHA20_POLY1305, &bytes);
-        let key = key.map_err(|_| format!("{}: this is no key of 32 bytes", self.path.display()))?;
+        let key = key.map_err(|_| format!("{}: not a key of 32 bytes", self.path.display()))?;
         Ok(self.key.get_or_init(|| LessSafeKey::new(key)))
     }
 
@@ -57,7 +57,7 @@ impl Sealing {
             Aad::from(name.as_bytes()),
             &mut bytes,
         );
-        sealed.map_err(|_| "it is too long to be sealed".to_owned())?;
+        sealed.map_err(|_| "too long to encrypt".to_owned())?;
         Ok(format!("{MARK}{}", Base64Unpadded::encode_string(&[&nonce[..], &bytes].concat())))
     }
 
@@ -67,7 +67,7 @@ impl Sealing {
     /// It is damaged, of another name, or of another key.
     pub(super) fn open(&self, name: &str, kept: &str) -> Result<String, String> {
         let Some(sealed) = kept.strip_prefix(MARK) else { return Ok(kept.to_owned()) };
-        let wrong = || "what was handed in cannot be opened any more".to_owned();
+        let wrong = || "the submission can no longer be decrypted".to_owned();
         let bytes = Base64Unpadded::decode_vec(sealed).map_err(|_| wrong())?;
         let (nonce, rest) = bytes.split_at_checked(NONCE_LEN).ok_or_else(wrong)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| wrong())?;

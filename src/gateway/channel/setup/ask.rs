@@ -82,7 +82,7 @@ impl New<'_> {
         table.insert("kind".to_owned(), kind.name().into());
         if kind != SetupKind::Program && !from.command.is_empty() {
             return Err(format!(
-                "{} takes no program: guard channel add program -- {}",
+                "{} does not take a program; use guard channel add program -- {}",
                 kind.name(),
                 from.command.join(" ")
             ));
@@ -93,7 +93,7 @@ impl New<'_> {
             _ => {}
         }
         if matches!(kind, SetupKind::Ntfy | SetupKind::Webhook) {
-            let what = "Its address (for ntfy with the topic, as in https://ntfy.sh/guard-x7c2)";
+            let what = "URL (for ntfy with the topic, as in https://ntfy.sh/guard-x7c2)";
             table.insert("url".to_owned(), given(&from.url, what)?.into());
         } else if let Some(url) = &from.url {
             table.insert("url".to_owned(), url.clone().into());
@@ -101,27 +101,27 @@ impl New<'_> {
         match kind {
             SetupKind::Desktop => {}
             SetupKind::Ntfy if from.secret.is_none() => {}
-            SetupKind::Webhook => self.secret(&mut table, "secret", &from.secret, "Its secret")?,
-            _ => self.secret(&mut table, "token", &from.secret, "Its token")?,
+            SetupKind::Webhook => self.secret(&mut table, "secret", &from.secret, "Secret")?,
+            _ => self.secret(&mut table, "token", &from.secret, "Token")?,
         }
         match kind {
             SetupKind::Ntfy | SetupKind::Webhook => return section(table),
             SetupKind::Pushover => {
-                self.secret(&mut table, "user", &None, "The key of the user or group")?;
+                self.secret(&mut table, "user", &None, "User key or group key")?;
                 return section(table);
             }
             SetupKind::Twilio => {
-                let account = typed("The id of the account (AC...)")?;
+                let account = typed("Account ID (AC...)")?;
                 table.insert("account".to_owned(), account.into());
-                table.insert("from".to_owned(), given(&from.chat, "The number that it comes from (+15550100)")?.into());
-                let to = given(&from.user, "The number of the approver")?;
+                table.insert("from".to_owned(), given(&from.chat, "Sender's number (+15550100)")?.into());
+                let to = given(&from.user, "Approver's number")?;
                 table.insert("to".to_owned(), toml::Value::Array(vec![to.into()]));
                 return section(table);
             }
-            SetupKind::Slack => self.secret(&mut table, "app_token", &None, "The app-level token (xapp-...)")?,
+            SetupKind::Slack => self.secret(&mut table, "app_token", &None, "App-level token (xapp-...)")?,
             SetupKind::Telegram | SetupKind::Discord | SetupKind::Desktop | SetupKind::Email | SetupKind::Program => {}
         }
-        let approver = given(&from.approver, "The name of the approver who answers there")?;
+        let approver = given(&from.approver, "Name of the approver who answers there")?;
         if kind == SetupKind::Desktop {
             table.insert("approver".to_owned(), approver.into());
             return section(table);
@@ -129,12 +129,12 @@ impl New<'_> {
         let mut people = toml::Table::new();
         match (kind, &from.chat, &from.user) {
             (SetupKind::Telegram, Some(chat), Some(user)) => {
-                let number = |text: &str| text.parse::<i64>().map_err(|_| format!("{text} is no id of Telegram's"));
+                let number = |text: &str| text.parse::<i64>().map_err(|_| format!("{text} is not a Telegram ID"));
                 table.insert("chat".to_owned(), number(chat)?.into());
                 people.insert(approver, number(user)?.into());
             }
             (SetupKind::Telegram, ..) => {
-                let place = table.get("token").cloned().ok_or("there is no token")?;
+                let place = table.get("token").cloned().ok_or("no token entered")?;
                 let place: Secret = place.try_into().map_err(|error: toml::de::Error| error.to_string())?;
                 let token = place.read()?;
                 let url = from.url.clone().unwrap_or_else(|| "https://api.telegram.org".to_owned());
@@ -144,11 +144,14 @@ impl New<'_> {
             }
             _ => {
                 let what = if kind == SetupKind::Slack {
-                    ("The id of the channel (its details, at the end)", "Your member ID (your profile, Copy member ID)")
+                    (
+                        "Channel ID (at the end of the channel details)",
+                        "Your member ID (in your profile, Copy member ID)",
+                    )
                 } else {
                     (
-                        "The id of the channel (developer mode, right click, Copy Channel ID)",
-                        "Your user id (right click on your name, Copy User ID)",
+                        "Channel ID (in developer mode, right click, Copy Channel ID)",
+                        "Your user ID (right click on your name, Copy User ID)",
                     )
                 };
                 table.insert("chat".to_owned(), given(&from.chat, what.0)?.into());
@@ -162,19 +165,19 @@ impl New<'_> {
     /// A mailbox: its server, who logs in there, from whom and to whom.
     fn ask_email(&self, mut table: toml::Table, from: &Given) -> Result<String, String> {
         let url =
-            given(&from.url, "Its server (smtps://mail.example.org, or smtp://mail.example.org:587?tls=required)")?;
+            given(&from.url, "Mail server (smtps://mail.example.org, or smtp://mail.example.org:587?tls=required)")?;
         crate::channel::email::check_url(&url)?;
         table.insert("url".to_owned(), url.into());
-        let sender = given(&from.chat, "The address that it comes from (guard@example.org)")?;
-        let to = given(&from.user, "The address of the approver")?;
+        let sender = given(&from.chat, "Sender's address (guard@example.org)")?;
+        let to = given(&from.user, "Approver's address")?;
         // A server of this machine may take mail from anybody.
         if from.secret.is_some() || std::io::stdin().is_terminal() {
             table.insert("user".to_owned(), sender.clone().into());
-            self.secret(&mut table, "password", &from.secret, &format!("The password of {sender} there"))?;
+            self.secret(&mut table, "password", &from.secret, &format!("Password of {sender} on the server"))?;
         }
         table.insert("from".to_owned(), sender.into());
         table.insert("to".to_owned(), to.into());
-        table.insert("approver".to_owned(), given(&from.approver, "The name of the approver who reads it")?.into());
+        table.insert("approver".to_owned(), given(&from.approver, "Name of the approver who reads the mail")?.into());
         section(table)
     }
 
@@ -216,13 +219,13 @@ impl New<'_> {
 fn ask_program(mut table: toml::Table, from: &Given) -> Result<String, String> {
     let mut command = from.command.clone();
     if command.is_empty() {
-        command.push(typed("The program, by its whole path")?);
+        command.push(typed("Absolute path of the program")?);
     }
     Program::new(command.clone())?;
     let program = command.first().map(String::as_str).unwrap_or_default();
     let found = std::fs::metadata(program).map_err(|error| format!("{program}: {error}"))?;
     if !found.is_file() || found.permissions().mode() & 0o111 == 0 {
-        return Err(format!("{program} is no file that may be run: chmod +x it, or name another"));
+        return Err(format!("{program} is not executable; run chmod +x on it, or give another"));
     }
     table.insert("command".to_owned(), command.into());
     section(table)
@@ -243,20 +246,21 @@ fn given(value: &Option<String>, what: &str) -> Result<String, String> {
 
 fn typed(what: &str) -> Result<String, String> {
     if !std::io::stdin().is_terminal() {
-        return Err(format!("{what}: nobody is here to ask; see guard channel add --help for the option"));
+        return Err(format!("{what}: cannot ask without a terminal; see guard channel add --help for the option"));
     }
     eprint!("{what}: ");
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
     let line = line.trim();
-    if line.is_empty() { Err(format!("{what}: nothing was typed")) } else { Ok(line.to_owned()) }
+    if line.is_empty() { Err(format!("{what}: nothing entered")) } else { Ok(line.to_owned()) }
 }
 
 /// The same without an echo.
 fn typed_hidden(what: &str) -> Result<String, String> {
     use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
     let stdin = std::io::stdin();
-    let before = tcgetattr(&stdin).map_err(|_| format!("{what}: nobody is here to ask: --secret-file or --keyring"))?;
+    let before = tcgetattr(&stdin)
+        .map_err(|_| format!("{what}: cannot ask without a terminal; use --secret-file or --keyring"))?;
     let mut quiet = before.clone();
     quiet.local_flags.remove(LocalFlags::ECHO);
     tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).map_err(|error| error.to_string())?;
@@ -272,7 +276,7 @@ async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> 
     let me = bot.call("getMe", &json!({})).await.map_err(|failed| failed.to_string())?;
     let code = secret::<4>("")?;
     let who = me["username"].as_str().unwrap_or("the bot");
-    println!("Write to @{who} in Telegram, from the chat where you want to be asked:  {code}");
+    println!("In Telegram, send this code to @{who} from the chat where you want to be asked:  {code}");
     let until = tokio::time::Instant::now() + TAP;
     let mut offset = 0;
     while tokio::time::Instant::now() < until {
@@ -291,7 +295,7 @@ async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> 
             }
         }
     }
-    Err(format!("nobody wrote the code within {} s", TAP.as_secs()))
+    Err(format!("the code was not received within {} s", TAP.as_secs()))
 }
 
 #[cfg(test)]

@@ -49,10 +49,10 @@ impl Session {
         let mut command = Command::new(guard);
         // The server behind it has no business with what lets clients in.
         command.args(words).env_remove(TOKEN).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let told = |why: String| format!("{} cannot be started: {why}", guard.display());
+        let told = |why: String| format!("cannot start {}: {why}", guard.display());
         let mut child = command.spawn().map_err(|error| told(error.to_string()))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(told("it has no pipes".to_owned()));
+            return Err(told("cannot open its pipes".to_owned()));
         };
         let (to, lines) = mpsc::channel(MOST);
         let session = Arc::new(Self { to: Mutex::new(Some(to)), state: Mutex::new(FrontState::new()) });
@@ -183,7 +183,7 @@ impl Session {
         self.end();
         for Open { asks, out, .. } in left {
             for id in &asks.ids {
-                let _ = out.try_send(message::error(id, message::FAILED, "the server has ended: connect anew"));
+                let _ = out.try_send(message::error(id, message::FAILED, "the server has ended; connect again"));
             }
         }
         if tokio::time::timeout(FAREWELL, child.wait()).await.is_err() {

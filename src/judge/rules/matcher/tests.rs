@@ -270,7 +270,7 @@ fn packages_are_known_by_name_and_nearly_known_ones_are_named() {
     }
     assert!(!matches(&with("operand = { package = [\"npm:type\"] }"), vec![zap(&["script"])]));
     let reason = |names: &[&str]| found(&catalog(&[("one", rule.as_str())]), &line(vec![zap(names)]))[0].reason.clone();
-    assert_eq!(reason(&["lodahs"]), "Because. lodahs looks like lodash, which is another package.");
+    assert_eq!(reason(&["lodahs"]), "Because. lodahs looks like lodash, another package.");
     assert_eq!(reason(&["unheard-of"]), "Because.");
 }
 
