@@ -149,7 +149,7 @@ fn what_it_may_do_is_told_before_anything_runs() {
 #[test]
 fn of_the_shipped_set_a_model_that_approves_all_could_settle_only_the_middle() {
     let home = home(&says("approve"));
-    let text = include_str!("../../patterns/reviewer/trial.toml");
+    let text = include_str!("../../patterns/reviewer/evaluation.toml");
     let set: std::collections::BTreeMap<String, Vec<String>> = toml::from_str(text).unwrap();
     let commands: Vec<&String> = set.values().flatten().collect();
     let mut child = home.guard(&["check", "--batch", "--origin", "agent"]);

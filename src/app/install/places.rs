@@ -137,8 +137,8 @@ impl<'a> Places<'a> {
         }
         let argv = [program.into_os_string(), "--version".into()];
         let env: Vec<_> = self.caller.env.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let trial = Probe { argv: &argv, env: &env, cwd: Path::new("/"), limit: Duration::from_secs(5) };
-        let said = trial.with_input("").ok().filter(|seen| seen.code == Some(0))?.stdout;
+        let probe = Probe { argv: &argv, env: &env, cwd: Path::new("/"), limit: Duration::from_secs(5) };
+        let said = probe.with_input("").ok().filter(|seen| seen.code == Some(0))?.stdout;
         let version = said.trim().trim_start_matches('v');
         version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
     }
