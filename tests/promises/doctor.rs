@@ -536,3 +536,16 @@ fn a_person_reads_it_in_colours_with_a_sum_below() {
         assert!(String::from_utf8_lossy(&terminal.raw).contains("\u{1b}[33mwarn"));
     }
 }
+
+#[test]
+fn an_agent_that_is_asked_for_its_version_writes_nothing_into_the_home() {
+    let home = Home::new();
+    home.stand_in("goose", "mkdir -p \"$HOME/.local/state\" \"${XDG_STATE_HOME-$HOME}\"; echo x > \"${XDG_STATE_HOME-$HOME}/log\"; echo ' 1.40.0'");
+    let mut command = home.guard(&["doctor", "--json", "agent.goose"]);
+    let output = command.env("XDG_STATE_HOME", home.path("home/state")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1.40.0"), "{said}");
+    for left in ["home/state", "home/log", "home/.local/state"] {
+        assert!(!home.path(left).exists(), "{left}");
+    }
+}
