@@ -155,7 +155,7 @@ fn a_guard_that_is_gone_is_seen_at_every_agent() {
 
 #[test]
 fn where_a_shell_reads_the_line_a_guard_that_is_gone_lets_nothing_run() {
-    for agent in ["auggie", "codex", "gemini", "droid", "kimi", "qwen", "grok", "cline"] {
+    for agent in ["auggie", "codex", "gemini", "droid", "kimi", "qwen", "grok", "cline", "openhands"] {
         let host = guard::app::install::hosts::by_name(agent).unwrap();
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();
@@ -538,5 +538,18 @@ fn a_person_reads_it_in_colours_with_a_sum_below() {
         assert!(screen.contains("→ guard install qwen") && screen.contains(sum), "{screen}");
         assert!(screen.contains("ok    person: a person can be asked at this terminal"), "{screen}");
         assert!(String::from_utf8_lossy(&terminal.raw).contains("\u{1b}[33mwarn"));
+    }
+}
+
+#[test]
+fn an_agent_that_is_asked_for_its_version_writes_nothing_into_the_home() {
+    let home = Home::new();
+    home.stand_in("goose", "mkdir -p \"$HOME/.local/state\" \"${XDG_STATE_HOME-$HOME}\"; echo x > \"${XDG_STATE_HOME-$HOME}/log\"; echo ' 1.40.0'");
+    let mut command = home.guard(&["doctor", "--json", "agent.goose"]);
+    let output = command.env("XDG_STATE_HOME", home.path("home/state")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1.40.0"), "{said}");
+    for left in ["home/state", "home/log", "home/.local/state"] {
+        assert!(!home.path(left).exists(), "{left}");
     }
 }
