@@ -301,7 +301,8 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
 pub fn how_to_move(enrolled: &Enrolled) -> String {
     let directory = enrolled.directory.display();
     format!(
-        "This account, and every program that it runs, can change the approvers. To prevent that: sudo install -d -o root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {directory}/*.toml {MACHINE}/approvers/"
+        "This account, and every program that it runs, can change the approvers. To prevent that: sudo install -d -o \
+         root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {directory}/*.toml {MACHINE}/approvers/"
     )
 }
 

@@ -155,7 +155,7 @@ fn a_guard_that_is_gone_is_seen_at_every_agent() {
 
 #[test]
 fn where_a_shell_reads_the_line_a_guard_that_is_gone_lets_nothing_run() {
-    for agent in ["codex", "gemini", "droid", "kimi", "qwen", "grok", "cline"] {
+    for agent in ["auggie", "codex", "gemini", "droid", "kimi", "qwen", "grok", "cline"] {
         let host = guard::app::install::hosts::by_name(agent).unwrap();
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::call::{Typed, What, Wrong, command, file, patch, text, words};
 use crate::judge::agents::model::{Does, Known, Tools};
-use crate::judge::invocation::ChangeKind;
+use crate::judge::invocation::{ChangeKind, FileChange};
 
 /// Fields that hold a command for a shell.
 const COMMAND: &[&str] = &[
@@ -152,7 +152,7 @@ fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<What, Wrong>
             Some(code) => Ok(What::Argv(vec![program.clone(), "-c".to_owned(), code.to_owned()])),
             None => Err(Wrong::input(tool, "code")),
         },
-        Does::Typed => match text(arguments, &fields(&["text", "input", "chars", "data", "keys"])) {
+        Does::Typed => match text(arguments, &fields(&["text", "input", "input_text", "chars", "data", "keys"])) {
             Some(keys) => Ok(typed(known, keys, arguments)),
             None if own.is_some_and(|own| arguments.get(own).is_none()) => Ok(typed(known, "", arguments)),
             None => Err(Wrong::input(tool, "text")),
@@ -162,12 +162,22 @@ fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<What, Wrong>
             Some(what) => what,
             None => file(tool, arguments, &fields(FILE), ChangeKind::Edit),
         },
-        Does::Delete => file(tool, arguments, &fields(FILE), ChangeKind::Delete),
+        Does::Delete => deleted(tool, arguments, &fields(FILE)),
         Does::Patch => match patched(tool, arguments) {
             Some(what) => what,
             None if text(arguments, FILE).is_some() => file(tool, arguments, FILE, ChangeKind::Edit),
             None => Err(Wrong::input(tool, "patch that names a file")),
         },
+    }
+}
+
+/// The file that is deleted, or all of a list.
+fn deleted(tool: &str, arguments: &Value, fields: &[&str]) -> Result<What, Wrong> {
+    match fields.iter().find_map(|name| arguments.get(name)).and_then(words) {
+        Some(paths) if !paths.is_empty() => {
+            Ok(What::Files(paths.into_iter().map(|path| FileChange { kind: ChangeKind::Delete, path }).collect()))
+        }
+        _ => file(tool, arguments, fields, ChangeKind::Delete),
     }
 }
 
@@ -278,7 +288,7 @@ fn lines_or_words(tool: &str, arguments: &Value) -> Result<What, Wrong> {
 }
 
 fn files(path: &str, kind: ChangeKind) -> What {
-    What::Files(vec![crate::judge::invocation::FileChange { kind, path: path.to_owned() }])
+    What::Files(vec![FileChange { kind, path: path.to_owned() }])
 }
 
 #[cfg(test)]
@@ -370,6 +380,7 @@ mod tests {
             known: vec![
                 known(&["run"], Does::Line, None, None),
                 known(&["type"], Does::Typed, Some("chars"), None),
+                known(&["remove"], Does::Delete, Some("paths"), None),
                 known(&["python"], Does::Code("python3".to_owned()), None, None),
                 known(&["process"], Does::Typed, Some("data"), Some(("action".to_owned(), vec!["submit".to_owned()]))),
             ],
@@ -385,6 +396,10 @@ mod tests {
         assert_eq!(used(&tools, "process", &json!({ "action": "submit" })), typed("\n", false));
         assert_eq!(to(&tools, "process", &json!({ "action": "submit", "session_id": 7 })).as_deref(), Some("7"));
         let code = What::Argv(["python3", "-c", "print(1)"].map(String::from).to_vec());
+        let gone = ["a", "b c"].map(|path| FileChange { kind: ChangeKind::Delete, path: path.to_owned() }).to_vec();
+        assert_eq!(used(&tools, "remove", &json!({ "paths": ["a", "b c"] })), Ok(What::Files(gone)));
+        assert!(used(&tools, "remove", &json!({ "paths": [] })).is_err());
+        assert!(used(&tools, "remove", &json!({ "paths": ["a", 7] })).is_err());
         assert_eq!(used(&tools, "python", &json!({ "code": "print(1)" })), Ok(code));
     }
 }

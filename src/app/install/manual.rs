@@ -32,6 +32,9 @@ Programs that run commands through /bin/sh by its absolute path (make, system(3)
 ask \
 guard; what they run is part of the command that started them.";
 
+/// In place of what was seen, where the program was never run.
+const UNTRIED: &str = "not tried";
+
 /// How each agent held when it was run: made by `.ci/agents`, which runs the programs themselves.
 const TRIED: &str = include_str!("../../../patterns/agents/tried.tsv");
 
@@ -95,15 +98,23 @@ fn table() -> String {
         let config = host.config;
         let star = |fate: Fate| if fate == Fate::Blocked && config.blocks_from.is_some() { "*" } else { "" };
         let cells = [config.on_failure, config.on_timeout, config.on_missing];
-        let cells = cells.map(|fate| format!("{}{}", short(fate), star(fate)));
+        // What only its maker says of a program that was never run is no promise.
+        let seen = |fate| {
+            if host.agent.tried.is_empty() { UNTRIED.to_owned() } else { format!("{}{}", short(fate), star(fate)) }
+        };
+        let cells = cells.map(seen);
         let tried =
             host.agent.tried.last().map(|tried| format!("{} ({})", tried.version, tried.on)).unwrap_or_default();
         text.push_str(&format!("{}\t{}\t{}\n", escape(host.title), cells.join("\t"), escape(&tried)));
     }
     text.push_str(
-        ".TE\n.PP\n* Not in every version, or not in every case: see the agent's section. Seen with: the version of \
+        ".TE
+.PP
+* Not in every version, or not in every case: see the agent's section. Seen with: the version of \
          the program that was tested to refuse, to allow and to run without guard, against a stand-in for its model. \
-         Everything else is from the vendors' documentation and source.\n",
+         Not tried: the program was never run with guard; the section gives what the vendor's documentation and source \
+         say.
+",
     );
     text
 }
@@ -118,7 +129,7 @@ pub fn markdown() -> String {
     for host in HOSTS.iter() {
         // What only its maker says of a program that was never run is no promise.
         let cell = |fate: Fate| match (fate, &host.config.blocks_from) {
-            _ if host.agent.tried.is_empty() => "not tried".to_owned(),
+            _ if host.agent.tried.is_empty() => UNTRIED.to_owned(),
             (Fate::Blocked, Some(from)) => format!("blocked from {from}"),
             _ => short(fate).to_owned(),
         };
@@ -225,9 +236,15 @@ fn section(host: &Host) -> String {
             Runs::Plugin => "by a plugin in the agent",
         },
     );
-    line("guard fails", &host.fate(host.config.on_failure));
-    line("guard takes too long", &host.fate(host.config.on_timeout));
-    line("guard is missing", &host.fate(host.config.on_missing));
+    let fate = |fate| match (fate, host.agent.tried.is_empty()) {
+        (Fate::Runs | Fate::Blocked, true) => {
+            format!("according to the vendor's documentation, {}; {UNTRIED}", host.fate(fate))
+        }
+        _ => host.fate(fate),
+    };
+    line("guard fails", &fate(host.config.on_failure));
+    line("guard takes too long", &fate(host.config.on_timeout));
+    line("guard is missing", &fate(host.config.on_missing));
     line("Left to do", &host.config.next);
     text
 }

@@ -52,7 +52,13 @@ fn no_single_damage_hides_a_command() {
                     *place = other.clone();
                     let host = hosts::named(host.name()).unwrap().in_truth(&damaged);
                     let Ok(call) = guard::app::hook::dialect::read(host, &damaged) else { continue };
-                    let is_kept = matches!(&call.what, What::Line(text) if text.contains(&command));
+                    let is_kept = match &call.what {
+                        What::Line(text) => text.contains(&command),
+                        What::Typed(typed) => typed.text.contains(&command),
+                        // Of a tool that is not known all of the input is looked at, and a person is asked.
+                        What::Tool { input, .. } => input.contains(&command),
+                        _ => false,
+                    };
                     // The command itself may have become another text: an empty one does nothing.
                     let is_empty = other == json!("") && matches!(call.what, What::Line(_));
                     // A tool of another name is another tool.
