@@ -150,6 +150,24 @@ const CHARACTERS: [&str; 22] = [
     "\u{85}",
 ];
 
+/// More of them: all controls but blanks, all that are no characters, and samples of the private ranges. Those that
+/// stand for private ones within the judge are [`stand_ins`].
+fn characters() -> Vec<String> {
+    let controls = (0x1..0x20).filter(|at| ![0x9, 0xa, 0xd].contains(at)).chain(0x7f..=0x9f);
+    let planes = (0..=0x10).filter(|plane| ![0x5, 0x6].contains(plane));
+    let noncharacters = (0xfdd0..=0xfdef).chain(planes.flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]));
+    let private = (0xe000..=0xf8ff).step_by(101).chain((0xf_0000..=0x10_ffff).step_by(1021));
+    let all = controls.chain(noncharacters).chain(private).chain([0xfff9, 0xfffa, 0xfffb, 0x10_fffc]);
+    let all = all.map(|at: u32| char::from_u32(at).unwrap().to_string());
+    CHARACTERS.into_iter().map(str::to_owned).chain(all).collect()
+}
+
+/// Samples of the characters that stand for kept ones within the judge.
+fn stand_ins() -> impl Iterator<Item = String> {
+    let all = (0xe0ef..=0xe0f5).chain((0x5_0000..=0x6_ffff).step_by(4093));
+    all.map(|at: u32| char::from_u32(at).unwrap().to_string())
+}
+
 /// The ways in which a character comes into a line.
 const WAYS: [fn(&str) -> String; 8] = [
     |letter| letter.to_owned(),
@@ -182,6 +200,9 @@ impl Judge {
     }
 }
 
+/// How far apart two characters stand that are tried one after the other: a prime, so that each has its turn.
+const TURN: usize = 61;
+
 /// Whether a byte belongs to the name of a variable: another character there ends the name.
 fn is_in_a_variable(row: &[u8], at: usize) -> bool {
     let name = row[..at].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
@@ -192,7 +213,8 @@ fn is_in_a_variable(row: &[u8], at: usize) -> bool {
 /// P1: whatever character a command holds, by whatever way it came in, is judged no lower than a letter.
 #[test]
 fn no_character_means_anything_but_itself() {
-    let (judge, rows) = (Judge::new(), rows());
+    let (judge, rows, characters) = (Judge::new(), rows(), characters());
+    let mut turns = (0..).map(|turn| &characters[turn * TURN % characters.len()]);
     let every = std::env::var("GUARD_EVERY").ok().and_then(|every| every.parse().ok()).unwrap_or(60);
     let mut wrong = Vec::new();
     for (index, (name, row)) in rows.iter().enumerate().filter(|(index, _)| index % every == 0) {
@@ -202,8 +224,7 @@ fn no_character_means_anything_but_itself() {
         let with = |text: &str| [&row[..at], text.as_bytes(), &row[at + 1..]].concat();
         for (number, way) in WAYS.iter().enumerate() {
             let plain = judge.tier(with(&way(LETTER)), LETTER);
-            for turn in 0..3 {
-                let letter = CHARACTERS[(index / every + number * 3 + turn * 5) % CHARACTERS.len()];
+            for letter in turns.by_ref().take(3) {
                 let tier = judge.tier(with(&way(letter)), letter);
                 if tier < plain {
                     wrong.push(format!("{name} by way {number} with {letter:?}: {tier:?} < {plain:?}: {}", {
@@ -213,7 +234,8 @@ fn no_character_means_anything_but_itself() {
             }
         }
         // Bytes that are no text.
-        for byte in [0x80, 0xc0, 0xf3, 0xff] {
+        for class in [0x80, 0xa0, 0xc0, 0xe0] {
+            let byte = class + (index / every % 0x20) as u8;
             let line = [&row[..at], &[byte], &row[at + 1..]].concat();
             let invocation = invocation(line, b"");
             let known = judged(&judge.catalog, &judge.policy, &invocation, &|question| answer(question, "\u{fffd}"));
@@ -229,7 +251,7 @@ fn no_character_means_anything_but_itself() {
 /// Lines in which a character once stood for what is not known, or for what `mktemp` made.
 #[test]
 fn a_private_character_is_no_place_that_mktemp_made() {
-    let judge = Judge::new();
+    let (judge, characters) = (Judge::new(), characters());
     let lines: [fn(&str) -> String; 12] = [
         |x| format!("D=$(mktemp -d); bash -c \"ls $D; rm -rf {x}/etc\""),
         |x| format!("D=$(mktemp -d); bash -c 'ls '$D'; rm -rf {x}/etc'"),
@@ -244,13 +266,25 @@ fn a_private_character_is_no_place_that_mktemp_made() {
         |x| format!("python3 -c 'import shutil; shutil.rmtree(\"/tmp/{x}/share\")'"),
         |x| format!("git x; rm -rf {x}/etc"),
     ];
-    for line in lines {
+    for (number, line) in lines.into_iter().enumerate() {
         let plain = judge.tier(line(LETTER), LETTER);
         assert!(plain >= Tier::High, "{plain:?} for {}", line(LETTER));
-        for letter in CHARACTERS {
+        let more = characters.iter().map(String::as_str).skip(number).step_by(lines.len());
+        for letter in CHARACTERS.into_iter().chain(more) {
             assert!(judge.tier(line(letter), letter) >= plain, "{letter:?} in {}", line(LETTER));
         }
     }
+}
+
+/// No question can be asked about a path with such a character, so that a link of that name counts as its name.
+#[test]
+#[ignore = "fails: what cannot be asked about is judged by its name until no value travels within text"]
+fn a_stand_in_that_is_written_is_judged_no_lower_than_a_letter() {
+    let judge = Judge::new();
+    let line = |x: &str| format!("bash -c 'rm -rf \"$1\"' _ /tmp/tmp.{x}/share");
+    let plain = judge.tier(line(LETTER), LETTER);
+    let lower: Vec<String> = stand_ins().filter(|letter| judge.tier(line(letter), letter) < plain).collect();
+    assert!(lower.is_empty(), "{lower:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::command::assignment_of;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::{cost, of_bytes};
+use super::lookup::path_in;
 use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::sort;
@@ -41,14 +42,6 @@ impl Walker<'_> {
         }
     }
 
-    /// What `PATH` holds here.
-    fn lookup_path(&self, state: &State) -> Value {
-        match state.variable("PATH").and_then(|path| path.values.first()) {
-            Some(Bound::Scalar(value)) => value.clone(),
-            _ => self.invocation.env.get("PATH").map(Value::text).unwrap_or_default(),
-        }
-    }
-
     /// Makes an assignment, or only works out its value where a command follows.
     #[inline(never)]
     pub fn assign(&mut self, state: &mut State, context: &Context, assignment: &Assignment, lasting: bool) -> Value {
@@ -69,7 +62,7 @@ impl Walker<'_> {
                         self.zsh_table(state, context, name, &array);
                         // The directories of `PATH`, as an array.
                         if name == "path" {
-                            let old = self.lookup_path(state);
+                            let old = path_in(state, &[]).cloned().unwrap_or_else(|| self.outer_path());
                             let is_old = |dir: &Value| matches!(dir.pieces(), [Piece::Unknown(of)] if of.why == UnknownReason::Variable("path".to_owned()));
                             let dirs = array.iter().map(|(_, dir)| if is_old(dir) { &old } else { dir });
                             state.set_scalar("PATH", Value::join(dirs, ":"));

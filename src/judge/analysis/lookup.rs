@@ -20,6 +20,9 @@ const MAX_DIRECTORIES: usize = 64;
 /// The most names of one line whose program an answer is bound to.
 const MAX_PROGRAMS: usize = 64;
 
+/// The variable with the directories in which a shell looks for programs.
+const PATH: &str = "PATH";
+
 /// Directories whose programs only the system's administrator puts there.
 const SYSTEM: [&str; 8] = ["/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/snap/", "/Applications/", "/System/"];
 
@@ -115,13 +118,7 @@ impl<'a> Walker<'a> {
 
     /// `PATH` for a command: as set in front of it, else as the shell has it.
     fn search_path(&mut self, state: &State, env: &[(String, Value)]) -> SearchPath {
-        const PATH: &str = "PATH";
-        let given = env.iter().rev().find(|(name, _)| name == PATH);
-        let set = given.map(|(_, value)| value).or_else(|| match state.variable(PATH)?.values.first()? {
-            Bound::Scalar(value) => Some(value),
-            _ => None,
-        });
-        if let Some(value) = set {
+        if let Some(value) = path_in(state, env) {
             self.spend(cost::STEP + of_bytes(value.size()) * 4);
             let inherited = self.invocation.env.get(PATH).is_some_and(|path| value.is(path));
             return directories(value, state, !inherited);
@@ -129,14 +126,27 @@ impl<'a> Walker<'a> {
         if let Some(known) = &self.inherited_path {
             return known.clone();
         }
-        let value = self.invocation.env.get(PATH).map(Value::text).unwrap_or_default();
-        let path = directories(&value, state, false);
+        let path = directories(&self.outer_path(), state, false);
         // Where a directory is relative, the next command may stand elsewhere.
         if self.invocation.env.get(PATH).is_none_or(|path| path.split(':').all(|dir| dir.starts_with('/'))) {
             self.inherited_path = Some(path.clone());
         }
         path
     }
+
+    /// `PATH` as the environment of the line has it.
+    pub(super) fn outer_path(&self) -> Value {
+        self.invocation.env.get(PATH).map(Value::text).unwrap_or_default()
+    }
+}
+
+/// What the line set `PATH` to: in front of a command, else in its shell.
+pub(super) fn path_in<'s>(state: &'s State, env: &'s [(String, Value)]) -> Option<&'s Value> {
+    let given = env.iter().rev().find(|(name, _)| name == PATH);
+    given.map(|(_, value)| value).or_else(|| match state.variable(PATH)?.values.first()? {
+        Bound::Scalar(value) => Some(value),
+        _ => None,
+    })
 }
 
 /// The directories that a value of `PATH` names; one that is not known is left out.

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::scan::{Token, tokens};
-use super::{Call, HOLE, World, value};
+use super::{Call, HOLE, Language, World, value};
 
 /// Reads a program.
 pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
-    let tokens = tokens("awk", text);
+    let tokens = tokens(Language::Awk, text);
     let mut reader = Awk {
         tokens: &tokens,
         at: 0,

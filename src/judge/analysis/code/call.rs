@@ -3,7 +3,7 @@
 use super::calls::CallReader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
-use super::{Call, HOLE, database, globs};
+use super::{Call, HOLE, Language, database, globs};
 use crate::judge::analysis::act::Value;
 
 /// The most arguments that a chain of calls is followed with.
@@ -40,13 +40,13 @@ impl CallReader<'_> {
         ];
         let Some(name) = of.name.as_deref() else { return false };
         let bare = match self.language {
-            "ruby" | "perl" | "lua" => true,
-            "php" => matches!(name, "echo" | "print" | "include" | "require" | "include_once" | "require_once"),
+            Language::Ruby | Language::Perl | Language::Lua => true,
+            Language::Php => matches!(name, "echo" | "print" | "include" | "require" | "include_once" | "require_once"),
             // A template behind a name: what is in it is handed to a function.
-            "js" => return matches!(self.peek(0), Some(Token::Text(_))) && !is_keyword(name),
+            Language::Js => return matches!(self.peek(0), Some(Token::Text(_))) && !is_keyword(name),
             _ => false,
         };
-        if self.language == "lua" && name == "require" {
+        if self.language == Language::Lua && name == "require" {
             return matches!(self.peek(0), Some(Token::Text(_)));
         }
         if !bare || is_keyword(name) || name.starts_with(['$', '@']) {
@@ -57,7 +57,7 @@ impl CallReader<'_> {
             Some(Token::Text(_) | Token::Shell(_)) => true,
             Some(Token::Name(next)) => {
                 let takes = BARE.contains(&last) || self.is_described(name);
-                self.language != "lua" && takes && (!is_keyword(next) || matches!(next.as_str(), "my" | "our"))
+                self.language != Language::Lua && takes && (!is_keyword(next) || matches!(next.as_str(), "my" | "our"))
             }
             // `rm_rf ["a", "b"]`, `rm *files`, `drop_table :users`: a list, a name, and no member or product.
             Some(Token::Mark('[')) => self.is_described(name),
@@ -65,21 +65,23 @@ impl CallReader<'_> {
                 self.is_described(name) && matches!(self.peek(1), Some(Token::Name(_) | Token::Mark('[')))
             }
             Some(Token::Mark(':')) => self.is_described(name) && self.named(1).is_some(),
-            Some(Token::Number(_)) => self.language != "lua" && (BARE.contains(&last) || self.is_described(name)),
-            Some(Token::Mark('<')) => self.language == "perl" && last == "unlink",
-            Some(Token::Mark('{')) => self.language == "perl" && matches!(last, "exec" | "system"),
+            Some(Token::Number(_)) => {
+                self.language != Language::Lua && (BARE.contains(&last) || self.is_described(name))
+            }
+            Some(Token::Mark('<')) => self.language == Language::Perl && last == "unlink",
+            Some(Token::Mark('{')) => self.language == Language::Perl && matches!(last, "exec" | "system"),
             _ => false,
         }
     }
 
     /// A function of Ruby that is described.
     fn is_described(&self, name: &str) -> bool {
-        self.language == "ruby" && (self.world.knows)(name)
+        self.language == Language::Ruby && (self.world.knows)(name)
     }
 
     pub fn bare_arguments(&mut self, depth: usize) -> Vec<Expression> {
         // A template behind a name is all that it is given.
-        if let ("js", Some(Token::Text(text))) = (self.language, self.peek(0)) {
+        if let (Language::Js, Some(Token::Text(text))) = (self.language, self.peek(0)) {
             let text = text.clone();
             self.at += 1;
             return vec![Expression::of_text(text)];
@@ -101,7 +103,8 @@ impl CallReader<'_> {
 
     /// `force: true` of Ruby: its name is kept in front.
     fn setting(&mut self, depth: usize) -> Option<Expression> {
-        let key = self.named(0).filter(|_| self.language == "ruby" && self.mark(1, ':') && !self.mark(2, ':'))?;
+        let key =
+            self.named(0).filter(|_| self.language == Language::Ruby && self.mark(1, ':') && !self.mark(2, ':'))?;
         self.at += 2;
         let word = self.named(0).unwrap_or_default();
         let value = self.expression(depth);
@@ -125,7 +128,10 @@ impl CallReader<'_> {
                     let begin = self.at;
                     // A keyword argument: its name is kept in front, so that `shell=True` can be told from the rest.
                     let keyword = self.named(0).filter(|_| {
-                        self.mark(1, '=') && !self.mark(2, '=') && !self.mark(2, '>') && self.language == "python"
+                        self.mark(1, '=')
+                            && !self.mark(2, '=')
+                            && !self.mark(2, '>')
+                            && self.language == Language::Python
                     });
                     let expression = match keyword {
                         Some(keyword) => {
@@ -187,13 +193,13 @@ impl CallReader<'_> {
         if self.mark(0, '.') {
             return self.named(1).as_deref() == Some("close");
         }
-        if self.language == "ruby" && self.mark(0, '{') {
+        if self.language == Language::Ruby && self.mark(0, '{') {
             return self.mark(1, '}');
         }
         // A handle of Perl is written to by its name.
         let handle = arguments.first().and_then(|handle| handle.name.clone());
         let named = |token: &&Token| matches!(token, Token::Name(name) if Some(name) == handle.as_ref());
-        let used = self.language == "perl" && self.tokens.iter().filter(named).count() > 1;
+        let used = self.language == Language::Perl && self.tokens.iter().filter(named).count() > 1;
         !used && self.is_whole_statement() && matches!(self.peek(0), None | Some(Token::Line | Token::Mark(';')))
     }
 
@@ -209,7 +215,7 @@ impl CallReader<'_> {
     /// Notes a call and gives what it stands for.
     pub fn call(&mut self, of: Expression, arguments: Vec<Expression>) -> Expression {
         // The name of a function in a variable.
-        let of_text = of.text.clone().filter(|_| self.language == "php" && of.name.is_none());
+        let of_text = of.text.clone().filter(|_| self.language == Language::Php && of.name.is_none());
         let Some(mut callee) = of.name.clone().or(of_text) else { return Expression::default() };
         let mut arguments = arguments;
         // `f.call(this, x)`, `method(:f).call(x)`
@@ -222,7 +228,7 @@ impl CallReader<'_> {
             }
         }
         if callee == "constructor"
-            && self.language == "js"
+            && self.language == Language::Js
             && !self.mark(0, '{')
             && arguments.iter().any(|part| part.text.is_some())
         {
@@ -246,12 +252,14 @@ impl CallReader<'_> {
                 first.as_deref().map(bare)
             }
             // Whatever it is called here, what gives this module loads it.
-            _ if self.language == "js" && !(self.world.knows)(&callee) => {
+            _ if self.language == Language::Js && !(self.world.knows)(&callee) => {
                 first.as_deref().map(bare).filter(|name| name == "child_process")
             }
             _ => None,
         };
-        if let Some(module) = module.filter(|_| matches!(self.language, "js" | "python" | "mongo" | "lua")) {
+        if let Some(module) = module
+            .filter(|_| matches!(self.language, Language::Js | Language::Python | Language::Mongo | Language::Lua))
+        {
             if module.starts_with(['/', '.']) {
                 self.calls.push(Call::new("run-file".into(), vec![super::value(&module)]));
             }
@@ -259,7 +267,7 @@ impl CallReader<'_> {
             if module.contains(':') {
                 self.calls.push(Call::new(callee, vec![super::value(&module)]));
             }
-            if matches!(self.language, "python" | "lua") {
+            if matches!(self.language, Language::Python | Language::Lua) {
                 self.imported(&module);
             } else if !module.starts_with(['/', '.']) && !module.contains([':', HOLE]) {
                 self.calls
@@ -315,7 +323,7 @@ impl CallReader<'_> {
             self.calls.push(Call::new(function, args));
             return Expression::default();
         }
-        if self.language == "perl" && matches!(callee.as_str(), "find" | "finddepth") {
+        if self.language == Language::Perl && matches!(callee.as_str(), "find" | "finddepth") {
             let place = arguments.last().and_then(|place| place.text.clone()).unwrap_or_default();
             for name in ["$_", "$File.Find.name"] {
                 self.bound.insert(name.to_owned(), Expression::of_text(format!("{place}{}", super::FOUND)));
@@ -345,7 +353,7 @@ impl CallReader<'_> {
             .take(MAX_CARRIED)
             .collect();
         let noted = match self.language {
-            "mongo" => callee.rsplit('.').next().unwrap_or_default().to_owned(),
+            Language::Mongo => callee.rsplit('.').next().unwrap_or_default().to_owned(),
             _ => callee.clone(),
         };
         let writes = callee.rsplit('.').next().is_some_and(|last| WRITES.contains(&last));
@@ -383,15 +391,15 @@ const WRITES: [&str; 7] =
     ["write", "write_text", "writeFile", "writeFileSync", "writeTextFile", "writeTextFileSync", "file_put_contents"];
 
 /// Ways to call a function that has a name, by language, and how many arguments stand in front of its own.
-const CALLED: [(&str, &str, usize); 8] = [
-    ("js", ".call", 1),
-    ("js", ".apply", 1),
-    ("js", ".bind", 1),
-    ("ruby", ".call", 0),
-    ("ruby", ".to_proc.call", 0),
-    ("ruby", ".bind.call", 0),
-    ("python", ".__call__", 0),
-    ("lua", ".call", 0),
+const CALLED: [(Language, &str, usize); 8] = [
+    (Language::Js, ".call", 1),
+    (Language::Js, ".apply", 1),
+    (Language::Js, ".bind", 1),
+    (Language::Ruby, ".call", 0),
+    (Language::Ruby, ".to_proc.call", 0),
+    (Language::Ruby, ".bind.call", 0),
+    (Language::Python, ".__call__", 0),
+    (Language::Lua, ".call", 0),
 ];
 
 /// The file that is run as code: `exec(open(path).read())`.

@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use super::expression::{Expression, bare, joined};
 use super::functions::Functions;
 use super::scan::{Token, tokens};
-use super::{Call, HOLE, TEMPORARY, World};
+use super::{Call, HOLE, Language, TEMPORARY, World};
 use crate::judge::analysis::act::Value;
 
 /// Reads all calls of `text`.
-pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
+pub fn read(language: Language, text: &str, world: World<'_>) -> Vec<Call> {
     let tokens = tokens(language, text);
     let mut reader = CallReader {
         language,
@@ -55,7 +55,7 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
 
 /// What names stand for after a text was run, of what they stood for before.
 pub(super) fn bound_by(
-    language: &str,
+    language: Language,
     text: &str,
     world: World<'_>,
     bound: HashMap<String, Expression>,
@@ -87,7 +87,7 @@ pub(super) fn bound_by(
 const LOOPS: [&str; 5] = ["for", "find", "finddepth", "map", "grep"];
 
 pub(super) struct CallReader<'a> {
-    pub language: &'a str,
+    pub language: Language,
     pub world: World<'a>,
     pub tokens: Vec<Token>,
     pub at: usize,
@@ -145,15 +145,15 @@ impl CallReader<'_> {
     pub fn statement(&mut self) {
         let begin = self.at;
         match self.named(0).as_deref() {
-            Some("import" | "from") if self.language == "python" => self.python_import(),
-            Some("import") if self.language == "js" && !self.mark(1, '(') => self.js_import(),
+            Some("import" | "from") if self.language == Language::Python => self.python_import(),
+            Some("import") if self.language == Language::Js && !self.mark(1, '(') => self.js_import(),
             Some("const" | "let" | "var" | "my" | "our" | "local" | "return" | "await" | "async" | "use")
                 if !self.mark(1, '(') && !self.mark(1, '[') =>
             {
                 self.at += 1;
             }
             Some("print" | "puts" | "p" | "pp" | "say" | "echo" | "warn" | "die")
-                if matches!(self.language, "ruby" | "perl" | "php")
+                if matches!(self.language, Language::Ruby | Language::Perl | Language::Php)
                     && !self.mark(1, '(')
                     && !self.mark(1, '.')
                     && !self.is_assignment() =>
@@ -161,13 +161,15 @@ impl CallReader<'_> {
                 self.at += 1;
                 self.shown();
             }
-            Some("include" | "extend") if self.language == "ruby" && self.named(1).is_some() => {
+            Some("include" | "extend") if self.language == Language::Ruby && self.named(1).is_some() => {
                 self.at += 1;
                 self.everything_of = self.expression(0).name;
             }
-            Some("for" | "foreach") if matches!(self.language, "perl" | "php") => self.each(),
+            Some("for" | "foreach") if matches!(self.language, Language::Perl | Language::Php) => self.each(),
             // Code by the path of its file.
-            Some(word @ ("do" | "require" | "require_relative")) if matches!(self.language, "perl" | "ruby") => {
+            Some(word @ ("do" | "require" | "require_relative"))
+                if matches!(self.language, Language::Perl | Language::Ruby) =>
+            {
                 let beside = if word == "require_relative" { "./" } else { "" };
                 self.at += 1;
                 // A path, whole or put together; any other name is a module's.
@@ -177,14 +179,14 @@ impl CallReader<'_> {
                     self.calls.extend(file.map(|file| Call::new("run-file".into(), vec![super::value(&file)])));
                 }
             }
-            Some("def") if self.language == "python" => self.fixtures(),
-            Some("function") if matches!(self.language, "js" | "php") => {
+            Some("def") if self.language == Language::Python => self.fixtures(),
+            Some("function") if matches!(self.language, Language::Js | Language::Php) => {
                 self.at += 1;
                 self.take_parameters();
                 // What stands there is no call.
                 self.at += usize::from(self.named(0).is_some());
             }
-            Some("with") if self.language == "python" => {
+            Some("with") if self.language == Language::Python => {
                 self.at += 1;
                 let value = self.expression(0);
                 if let (Some("as"), Some(name)) = (self.named(0).as_deref(), self.named(1)) {
@@ -192,13 +194,17 @@ impl CallReader<'_> {
                     self.bind(&name, value);
                 }
             }
-            Some("for") if matches!(self.language, "python" | "js" | "ruby" | "lua") => self.looped(),
-            Some("as") if self.language == "python" => self.at += 2,
+            Some("for")
+                if matches!(self.language, Language::Python | Language::Js | Language::Ruby | Language::Lua) =>
+            {
+                self.looped()
+            }
+            Some("as") if self.language == Language::Python => self.at += 2,
             Some(_) if let Some(names) = self.targets() => self.several(&names),
             // `x += …`, `$x .= …`
             Some(name)
                 if (matches!(self.peek(1), Some(Token::Mark('+' | '.'))) && self.mark(2, '=')
-                    || self.language == "ruby" && self.mark(1, '<') && self.mark(2, '<'))
+                    || self.language == Language::Ruby && self.mark(1, '<') && self.mark(2, '<'))
                     && self.bound.contains_key(name) =>
             {
                 let held = self.bound.get(name).cloned().unwrap_or_default();
@@ -216,12 +222,12 @@ impl CallReader<'_> {
                 self.assignment(&name);
             }
             // `alias new old`
-            Some("alias") if self.language == "ruby" && self.named(2).is_some() => {
+            Some("alias") if self.language == Language::Ruby && self.named(2).is_some() => {
                 let (new, old) = (self.named(1).unwrap_or_default(), self.named(2).unwrap_or_default());
                 self.at += 3;
                 self.bind(&new, Expression::of_name(old));
             }
-            _ if self.mark(0, '{') && self.language == "js" => {
+            _ if self.mark(0, '{') && self.language == Language::Js => {
                 if !self.destructuring() {
                     self.at += 1;
                 }
@@ -272,7 +278,7 @@ impl CallReader<'_> {
     fn assignment(&mut self, name: &str) {
         self.at += if self.mark(1, ':') { 3 } else { 2 };
         let value = self.expression(0);
-        if name == "@ARGV" && self.language == "perl" {
+        if name == "@ARGV" && self.language == Language::Perl {
             // What Perl goes on to read: a name with a bar is a command.
             for value in value.clone().values() {
                 let text = value.known().map(|text| text.trim().to_owned()).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::calls::CallReader;
 use super::expression::{Expression, MAX_TEXT};
 use super::scan::Token;
-use super::{Call, EACH, FETCHED, FOUND, HOLE, NAME, TEMPORARY, globs, value};
+use super::{Call, EACH, FETCHED, FOUND, HOLE, Language, NAME, TEMPORARY, globs, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::decode;
 use crate::judge::reserved;
@@ -33,7 +33,9 @@ impl CallReader<'_> {
             "joinpath" => Some(Expression::of_path(format!("{}/{}", subject?, joined(arguments)))),
             // What has quotes in it is as good as a line.
             "split" if callee == "shlex.split" && text(0)?.contains(['"', '\'', '\\']) => plain(text(0)?.to_owned()),
-            "split" if subject.is_some() && matches!(self.language, "js" | "mongo" | "ruby") => {
+            "split"
+                if subject.is_some() && matches!(self.language, Language::Js | Language::Mongo | Language::Ruby) =>
+            {
                 let parts: Vec<&str> = match text(0) {
                     Some(mark) if !mark.trim().is_empty() => subject?.split(mark).collect(),
                     None if !arguments.is_empty() => return None,
@@ -43,17 +45,17 @@ impl CallReader<'_> {
                 let list = Some(parts.into_iter().map(value).collect());
                 Some(Expression { list, ..Expression::default() })
             }
-            "explode" if self.language == "php" && text(0).is_some_and(|mark| !mark.is_empty()) => {
+            "explode" if self.language == Language::Php && text(0).is_some_and(|mark| !mark.is_empty()) => {
                 let list = Some(text(1)?.split(text(0)?).map(value).collect());
                 Some(Expression { list, ..Expression::default() })
             }
-            "split" if self.language == "python" && (callee == "shlex.split" || arguments.is_empty()) => {
+            "split" if self.language == Language::Python && (callee == "shlex.split" || arguments.is_empty()) => {
                 let list = Some(first?.split_whitespace().map(value).collect());
                 Some(Expression { list, ..Expression::default() })
             }
-            "join" if matches!(callee, "join") && matches!(self.language, "js" | "ruby") => {
+            "join" if matches!(callee, "join") && matches!(self.language, Language::Js | Language::Ruby) => {
                 let all: Option<Vec<String>> = carried.iter().map(|value| Some(value.known()?.into_owned())).collect();
-                plain(all.filter(|all| !all.is_empty())?.join(text(0).unwrap_or(if self.language == "js" {
+                plain(all.filter(|all| !all.is_empty())?.join(text(0).unwrap_or(if self.language == Language::Js {
                     ","
                 } else {
                     ""
@@ -91,9 +93,11 @@ impl CallReader<'_> {
                 Some(Expression { list: first.list.clone(), name: first.name.clone(), ..Expression::default() })
             }
             // A statement as an object.
-            "text" | "SQL" | "DDL" if self.language == "python" && arguments.len() == 1 => plain(text(0)?.to_owned()),
+            "text" | "SQL" | "DDL" if self.language == Language::Python && arguments.len() == 1 => {
+                plain(text(0)?.to_owned())
+            }
             "str" | "String" | "bytes" | "bytearray" | "fspath" if arguments.len() < 3 => plain(text(0)?.to_owned()),
-            "compile" if self.language == "python" => plain(text(0)?.to_owned()),
+            "compile" if self.language == Language::Python => plain(text(0)?.to_owned()),
             "URI" | "URL" | "parse" | "new" if callee.contains("UR") => plain(text(0)?.to_owned()),
             "chr" | "fromCharCode" if !arguments.is_empty() => {
                 let letter = |argument: &Expression| {
@@ -146,7 +150,7 @@ impl CallReader<'_> {
                 if matches!(
                     callee.split('.').next(),
                     Some("os" | "fs" | "fs/promises" | "fs-extra" | "scandir" | "Dir")
-                ) && (last != "scandir" || self.language == "php") =>
+                ) && (last != "scandir" || self.language == Language::Php) =>
             {
                 plain(NAME.to_string())
             }
@@ -163,7 +167,7 @@ impl CallReader<'_> {
 
     /// Paths as objects with methods.
     fn of_paths(&self) -> Expression {
-        let name = if self.language == "ruby" { "Pathname" } else { "pathlib.Path" };
+        let name = if self.language == Language::Ruby { "Pathname" } else { "pathlib.Path" };
         Expression::of_name(name.to_owned())
     }
 
@@ -171,12 +175,12 @@ impl CallReader<'_> {
     pub fn environment(&self, name: &str) -> Option<String> {
         const PLACES: [&str; 7] = ["os.environ", "environ", "process.env", "ENV", "$ENV", "$_ENV", "os"];
         /// The program that runs the code, by language and by the name under which the language gives it.
-        const OWN: [(&str, &str, &str); 5] = [
-            ("python", "sys.executable", "python3"),
-            ("js", "process.execPath", "node"),
-            ("js", "process.argv0", "node"),
-            ("ruby", "RbConfig.ruby", "ruby"),
-            ("ruby", "Gem.ruby", "ruby"),
+        const OWN: [(Language, &str, &str); 5] = [
+            (Language::Python, "sys.executable", "python3"),
+            (Language::Js, "process.execPath", "node"),
+            (Language::Js, "process.argv0", "node"),
+            (Language::Ruby, "RbConfig.ruby", "ruby"),
+            (Language::Ruby, "Gem.ruby", "ruby"),
         ];
         if name == "Dir.home" {
             return Some(self.world.home.to_owned());
@@ -219,7 +223,7 @@ impl CallReader<'_> {
                 _ => None,
             };
         }
-        if self.language == "perl" {
+        if self.language == Language::Perl {
             let (mode, path) = match (text(1)?.trim(), text(2)) {
                 ("-|" | "|-", Some(command)) if arguments.len() == 3 => return call("pipe", command),
                 ("-|" | "|-", Some(_)) => {
@@ -242,7 +246,7 @@ impl CallReader<'_> {
         }
         let own = callee.contains("Path") && subject.is_some();
         let (path, mode) = if own { (subject?, text(0)) } else { (text(0)?, text(1)) };
-        if self.language == "ruby"
+        if self.language == Language::Ruby
             && let Some(command) = path.strip_prefix('|')
         {
             return call("pipe", command);
@@ -262,7 +266,7 @@ impl CallReader<'_> {
     /// A call of any other name that is given a path and, behind it or by name, the way in which a file is opened to be
     /// written: `ZipFile("x", "w")`, `FileHandler("x", mode="w")`, `input("x", inplace=True)`.
     fn opens_by_its_mode(&self, callee: &str, arguments: &[Expression]) -> Option<Call> {
-        if self.language != "python" {
+        if self.language != Language::Python {
             return None;
         }
         let setting = |names: &[&str]| {
@@ -284,7 +288,7 @@ impl CallReader<'_> {
     pub fn handed_on<'e>(&self, callee: &str, arguments: &'e [Expression]) -> Option<(String, &'e [Expression])> {
         let last = callee.rsplit('.').next()?;
         let takes = match self.language {
-            "php" => matches!(
+            Language::Php => matches!(
                 last,
                 "array_map"
                     | "array_walk"
@@ -295,7 +299,7 @@ impl CallReader<'_> {
                     | "register_shutdown_function"
                     | "register_tick_function"
             ),
-            "ruby" => matches!(last, "send" | "public_send" | "__send__" | "instance_exec"),
+            Language::Ruby => matches!(last, "send" | "public_send" | "__send__" | "instance_exec"),
             _ => false,
         };
         let (function, rest) = match arguments {
@@ -305,14 +309,14 @@ impl CallReader<'_> {
             _ => arguments.split_first()?,
         };
         let function = function.text.as_ref().filter(|_| takes)?;
-        let of = callee.strip_suffix(last).filter(|of| self.language == "ruby" && !of.is_empty());
+        let of = callee.strip_suffix(last).filter(|of| self.language == Language::Ruby && !of.is_empty());
         Some((super::names::plain_name(self.language, format!("{}{function}", of.unwrap_or_default())), rest))
     }
 
     /// What a method is called of by a name that is not known, where Ruby calls it by that: `Kernel` where nothing is named.
     pub fn sends_unknown<'c>(&self, callee: &'c str, name: Option<&str>) -> Option<&'c str> {
         let (of, last) = callee.rsplit_once('.').unwrap_or(("Kernel", callee));
-        let sends = self.language == "ruby" && matches!(last, "send" | "public_send" | "__send__");
+        let sends = self.language == Language::Ruby && matches!(last, "send" | "public_send" | "__send__");
         (sends && name.is_none_or(|name| name.contains(HOLE))).then_some(of)
     }
 

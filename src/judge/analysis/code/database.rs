@@ -1,5 +1,6 @@
 //! The databases of code: files that a client of it opens, and tables that it made itself.
 
+use super::Language;
 use super::calls::CallReader;
 use super::expression::Expression;
 use super::sql;
@@ -78,7 +79,7 @@ impl CallReader<'_> {
     /// The tables that the code made before this statement, where making one that is there stops it; those that this
     /// one makes are noted.
     pub(super) fn tables_made(&mut self, statement: Option<&str>) -> Option<Value> {
-        if !matches!(self.language, "python" | "ruby") || self.goes_on {
+        if !matches!(self.language, Language::Python | Language::Ruby) || self.goes_on {
             return None;
         }
         let made = Value::text(format!("--made={}", self.tables.join(",")));

@@ -1,7 +1,7 @@
 //! Commands of editors, debuggers and consoles that run something: `:!cmd`, `shell cmd`, `!cmd`.
 
 use super::scan::{Token, tokens};
-use super::{Call, value};
+use super::{Call, Language, value};
 
 /// The most commands in one line that are joined by bars.
 const MAX_BARS: usize = 16;
@@ -90,7 +90,7 @@ fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {
             ex_line(command, bars - 1, calls);
         }
         "exe" | "execute" => {
-            for token in tokens("other", rest) {
+            for token in tokens(Language::Other, rest) {
                 if let (Token::Text(inner), true) = (token, bars > 0) {
                     ex_line(&inner, bars - 1, calls);
                 }
@@ -116,7 +116,7 @@ fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {
 
 /// Calls of these functions, as calls of another name with one of their texts: the one at this place, or the last.
 fn named_calls(text: &str, names: &[&str], callee: &str, place: usize, calls: &mut Vec<Call>) {
-    let tokens = tokens("other", text);
+    let tokens = tokens(Language::Other, text);
     for (index, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
         if !names.contains(&name.as_str()) {
@@ -179,7 +179,7 @@ pub fn m4(text: &str) -> Vec<Call> {
 
 /// `do shell script "…"`, and `do script "…"` of the Terminal, in AppleScript and in JavaScript for Automation.
 pub fn applescript(text: &str) -> Vec<Call> {
-    let tokens = tokens("other", text);
+    let tokens = tokens(Language::Other, text);
     let words = |at: usize, wanted: &[&str]| {
         wanted.iter().enumerate().all(|(index, word)| {
             matches!(tokens.get(at + index), Some(Token::Name(name)) if name.eq_ignore_ascii_case(word))

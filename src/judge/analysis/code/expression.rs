@@ -3,7 +3,7 @@
 
 use super::calls::CallReader;
 use super::scan::Token;
-use super::{Call, HOLE, constants, globs, names, unknown, value};
+use super::{Call, HOLE, Language, constants, globs, names, unknown, value};
 use crate::judge::analysis::act::Value;
 
 /// The deepest nesting of brackets that is read.
@@ -121,11 +121,12 @@ impl CallReader<'_> {
         let mut all = self.operand(depth);
         loop {
             let joins = self.mark(0, '+') && !self.mark(1, '+')
-                || self.mark(0, '.') && matches!(self.language, "php" | "perl") && !self.mark(1, '.')
-                || self.mark(0, '.') && self.mark(1, '.') && self.language == "lua";
-            let below = self.language == "python" && self.mark(0, '/') && !self.mark(1, '/') && all.text.is_some();
+                || self.mark(0, '.') && matches!(self.language, Language::Php | Language::Perl) && !self.mark(1, '.')
+                || self.mark(0, '.') && self.mark(1, '.') && self.language == Language::Lua;
+            let below =
+                self.language == Language::Python && self.mark(0, '/') && !self.mark(1, '/') && all.text.is_some();
             // `'%s x' % name`
-            if self.mark(0, '%') && matches!(self.language, "python" | "ruby") && all.text.is_some() {
+            if self.mark(0, '%') && matches!(self.language, Language::Python | Language::Ruby) && all.text.is_some() {
                 self.at += 1;
                 let next = self.operand(depth);
                 let secret = all.secret || next.secret;
@@ -142,14 +143,17 @@ impl CallReader<'_> {
             }
             if !joins {
                 // Two strings side by side are one in Python.
-                if all.text.is_some() && matches!(self.peek(0), Some(Token::Text(_))) && self.language == "python" {
+                if all.text.is_some()
+                    && matches!(self.peek(0), Some(Token::Text(_)))
+                    && self.language == Language::Python
+                {
                     let next = self.operand(depth);
                     all = joined(all, next);
                     continue;
                 }
                 return all;
             }
-            self.at += if self.language == "lua" { 2 } else { 1 };
+            self.at += if self.language == Language::Lua { 2 } else { 1 };
             self.skip_lines();
             let next = self.operand(depth);
             all = joined(all, next);
@@ -187,7 +191,7 @@ impl CallReader<'_> {
                 self.at += 3;
                 return self.operand(depth + 1);
             }
-            Token::Mark('+') if self.language == "js" => {
+            Token::Mark('+') if self.language == Language::Js => {
                 self.at += 1;
                 return self.operand(depth + 1);
             }
@@ -197,7 +201,7 @@ impl CallReader<'_> {
                 match inner.len() {
                     1 => inner.pop().unwrap_or_default(),
                     // `(0, f)(x)`
-                    2.. if self.language == "js" && self.mark(0, '(') => inner.pop().unwrap_or_default(),
+                    2.. if self.language == Language::Js && self.mark(0, '(') => inner.pop().unwrap_or_default(),
                     _ => Expression {
                         list: Some(inner.into_iter().flat_map(Expression::values).collect()),
                         ..Expression::default()
@@ -205,18 +209,18 @@ impl CallReader<'_> {
                 }
             }
             // `({a: b} = require("m"))`
-            Token::Mark('{') if self.language == "js" && self.nesting > 0 && self.destructuring() => {
+            Token::Mark('{') if self.language == Language::Js && self.nesting > 0 && self.destructuring() => {
                 return Expression::default();
             }
             Token::Mark('{') => self.object(depth),
-            Token::Mark('<') if self.language == "perl" => self.angled(),
+            Token::Mark('<') if self.language == Language::Perl => self.angled(),
             // Whether something is there is no secret.
             Token::Mark('!') if !self.mark(1, '=') && !self.mark(1, '~') => {
                 self.at += 1;
                 return Expression { secret: false, ..self.operand(depth + 1) };
             }
             // A symbol of Ruby is text.
-            Token::Mark(':') if self.language == "ruby" && self.named(1).is_some() => {
+            Token::Mark(':') if self.language == Language::Ruby && self.named(1).is_some() => {
                 let text = self.named(1).unwrap_or_default();
                 self.at += 2;
                 Expression::of_text(text)
@@ -227,7 +231,7 @@ impl CallReader<'_> {
                 Expression { raw: Some(format!("-{number}")), ..Expression::default() }
             }
             // `&:delete`: the method of what it is handed to.
-            Token::Mark('&') if self.language == "ruby" && self.mark(1, ':') && self.named(2).is_some() => {
+            Token::Mark('&') if self.language == Language::Ruby && self.mark(1, ':') && self.named(2).is_some() => {
                 let method = self.named(2).unwrap_or_default();
                 self.at += 3;
                 return Expression { raw: Some(format!("&:{method}")), ..Expression::default() };
@@ -235,14 +239,14 @@ impl CallReader<'_> {
             Token::Mark('&' | '\\' | '*' | '@' | '%') => {
                 self.at += 1;
                 // `&{"name"}(…)`: a function that a text names.
-                if self.mark(0, '{') && self.language == "perl" {
+                if self.mark(0, '{') && self.language == Language::Perl {
                     self.at += 1;
                     let inner = self.arguments(depth + 1, '}').pop().unwrap_or_default();
                     return self.by_text(inner, depth);
                 }
                 // `&$name(…)`
                 if token == Token::Mark('&')
-                    && self.language == "perl"
+                    && self.language == Language::Perl
                     && let Some(name) = self.named(0).filter(|name| name.starts_with('$'))
                 {
                     self.at += 1;
@@ -258,7 +262,7 @@ impl CallReader<'_> {
                 return self.operand(depth + 1);
             }
             // `name := value`
-            Token::Name(name) if self.language == "python" && self.mark(1, ':') && self.mark(2, '=') => {
+            Token::Name(name) if self.language == Language::Python && self.mark(1, ':') && self.mark(2, '=') => {
                 self.at += 3;
                 let value = self.expression(depth + 1);
                 value.name.iter().for_each(|name| self.taken(name));
@@ -267,7 +271,7 @@ impl CallReader<'_> {
             }
             // `(f = "name")(…)`
             Token::Name(name)
-                if matches!(self.language, "js" | "php" | "perl")
+                if matches!(self.language, Language::Js | Language::Php | Language::Perl)
                     && self.nesting > 0
                     && self.mark(1, '=')
                     && !matches!(self.peek(2), Some(Token::Mark('=' | '>' | '~'))) =>
@@ -308,7 +312,7 @@ impl CallReader<'_> {
             Some(module) if self.mark(0, '(') && !BUILTINS.contains(&name.as_str()) => {
                 Expression::of_name(format!("{module}.{name}"))
             }
-            Some(module) if self.language == "ruby" && (self.world.knows)(&format!("{module}.{name}")) => {
+            Some(module) if self.language == Language::Ruby && (self.world.knows)(&format!("{module}.{name}")) => {
                 Expression::of_name(format!("{module}.{name}"))
             }
             _ => Expression::of_name(name),
@@ -317,7 +321,7 @@ impl CallReader<'_> {
 
     fn is_cast(&self) -> bool {
         let kind = |name: String| matches!(name.as_str(), "int" | "string" | "float" | "bool" | "array");
-        self.language == "php" && self.named(1).is_some_and(kind) && self.mark(2, ')')
+        self.language == Language::Php && self.named(1).is_some_and(kind) && self.mark(2, ')')
     }
 
     /// `<*.txt>` of Perl: what the glob stands for.
@@ -334,7 +338,7 @@ impl CallReader<'_> {
 
     /// `.name`, `::name`, `->name`, `[…]`, `(…)` behind an operand.
     pub(super) fn members(&mut self, mut of: Expression, depth: usize) -> Expression {
-        if self.language == "perl"
+        if self.language == Language::Perl
             && matches!(of.name.as_deref(), Some("unlink" | "rmdir"))
             && !self.mark(0, '(')
             && !self.takes_bare_arguments(&of)
@@ -349,17 +353,19 @@ impl CallReader<'_> {
             let member = if pair('?', '.') || pair(':', ':') || pair('-', '>') {
                 2
             } else {
-                usize::from(self.mark(0, '.') && !self.mark(1, '.') || self.mark(0, ':') && self.language == "lua")
+                usize::from(
+                    self.mark(0, '.') && !self.mark(1, '.') || self.mark(0, ':') && self.language == Language::Lua,
+                )
             };
-            if member > 0 && self.named(member).is_some() && !(self.mark(0, '.') && self.language == "php") {
+            if member > 0 && self.named(member).is_some() && !(self.mark(0, '.') && self.language == Language::Php) {
                 let part = self.named(member).unwrap_or_default();
                 // What a method of Ruby gives that is called without arguments.
                 let given = of.name.clone().filter(|_| sends).and_then(|name| self.known_result(&name, &of, &[]));
                 of = given.unwrap_or(of);
                 self.at += member + 1;
-                sends = self.language == "ruby" && part.starts_with(|c: char| c.is_ascii_lowercase());
+                sends = self.language == Language::Ruby && part.starts_with(|c: char| c.is_ascii_lowercase());
                 let is_known = || (self.world.knows)(&format!("{}.{part}", of.name.as_deref().unwrap_or_default()));
-                sends |= self.language == "perl" && of.called && is_known();
+                sends |= self.language == Language::Perl && of.called && is_known();
                 if let Some(same) = self.same_text(&of, &part) {
                     of = same;
                     continue;
@@ -408,7 +414,7 @@ impl CallReader<'_> {
                 continue;
             }
             // `$ENV{HOME}`
-            if self.language == "perl"
+            if self.language == Language::Perl
                 && self.mark(0, '{')
                 && let (Some(Token::Name(key) | Token::Text(key)), true) = (self.peek(1).cloned(), self.mark(2, '}'))
                 && of.name.as_deref().is_some_and(|name| name.starts_with('$'))
@@ -417,7 +423,7 @@ impl CallReader<'_> {
                 of = self.member(of, Expression::of_text(key.replace('$', HOLE.encode_utf8(&mut [0; 4]))));
                 continue;
             }
-            if self.language == "ruby"
+            if self.language == Language::Ruby
                 && (self.mark(0, '{') || self.named(0).as_deref() == Some("do"))
                 && self.mark(1, '|')
             {
@@ -434,7 +440,7 @@ impl CallReader<'_> {
                 sends = false;
                 continue;
             }
-            if pair('-', '>') && self.mark(2, '(') && self.language == "perl" {
+            if pair('-', '>') && self.mark(2, '(') && self.language == Language::Perl {
                 self.at += 2;
                 return self.by_text(of, depth);
             }

@@ -3,6 +3,7 @@
 //! The code is read once more for each call. Only where all that is said of a function is its definition and plain
 //! calls, and a parameter's name stands for nothing else in the code, is its value known.
 
+use super::Language;
 use std::collections::HashMap;
 
 use super::calls::CallReader;
@@ -29,10 +30,10 @@ pub(super) struct Functions {
 
 impl Functions {
     /// The functions that are defined, and never more than called.
-    pub fn of(language: &str, tokens: &[Token]) -> Self {
+    pub fn of(language: Language, tokens: &[Token]) -> Self {
         let word = match language {
-            "python" => "def",
-            "js" => "function",
+            Language::Python => "def",
+            Language::Js => "function",
             _ => return Self::default(),
         };
         let name = |at: usize| match tokens.get(at) {

@@ -5,7 +5,7 @@
 
 use super::expression::option;
 use super::scan::{Token, tokens};
-use super::{Call, World, value};
+use super::{Call, Language, World, value};
 use crate::judge::analysis::act::Value;
 
 /// The most tokens of one call that are looked at.
@@ -17,7 +17,7 @@ pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
 }
 
 fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
-    let tokens = tokens("other", text);
+    let tokens = tokens(Language::Other, text);
     // What begins with `!` is a command of the shell, in gnuplot and others.
     let commands = text.lines().filter_map(|line| line.trim_start().strip_prefix('!'));
     let mut calls: Vec<Call> = commands.map(|command| Call::new("exec".into(), vec![value(command)])).collect();

@@ -1,13 +1,14 @@
 //! Patterns of file names that code looks for: what they stand for.
 
 use super::HOLE;
+use super::Language;
 use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};
 
 /// The most patterns that the braces of one are written out to.
 const MAX_PATTERNS: usize = 64;
 
 /// Whether a call gives the files of a pattern.
-pub(super) fn finds(language: &str, callee: &str) -> bool {
+pub(super) fn finds(language: Language, callee: &str) -> bool {
     const FINDS: [&str; 24] = [
         "glob",
         "globSync",
@@ -34,7 +35,8 @@ pub(super) fn finds(language: &str, callee: &str) -> bool {
         "File.Glob.bsd_glob",
         "bsd_glob",
     ];
-    FINDS.contains(&callee) && (callee != "glob" || matches!(language, "php" | "perl" | "js" | "mongo"))
+    FINDS.contains(&callee)
+        && (callee != "glob" || matches!(language, Language::Php | Language::Perl | Language::Js | Language::Mongo))
 }
 
 /// Whether a call takes patterns where others take names.

@@ -1,5 +1,6 @@
 //! Lists and objects in code.
 
+use super::Language;
 use super::calls::CallReader;
 use super::expression::{Expression, MAX_DEPTH, MAX_LIST, option, raw};
 use super::scan::Token;
@@ -15,7 +16,7 @@ impl CallReader<'_> {
     /// `{…}`: an object or a block. Its calls are read; its text is kept when it is short.
     pub fn object(&mut self, depth: usize) -> Expression {
         let begin = self.at;
-        if let (true, Some(elements)) = (self.language == "python", self.set()) {
+        if let (true, Some(elements)) = (self.language == Language::Python, self.set()) {
             return elements;
         }
         self.at += 1;
@@ -52,11 +53,11 @@ impl CallReader<'_> {
             }
         }
         let tokens = self.tokens.get(begin..self.at).unwrap_or_default();
-        if self.language == "mongo" {
+        if self.language == Language::Mongo {
             return Expression { raw: Some(raw(tokens)), ..Expression::default() };
         }
         let environment = |token: &Token| matches!(token, Token::Name(name) if name == "environ");
-        let secret = self.language == "python" && tokens.iter().any(environment) && !self.asks;
+        let secret = self.language == Language::Python && tokens.iter().any(environment) && !self.asks;
         let settings = tokens.windows(3).filter_map(|part| match part {
             // `{"--force": null}`: a word for a library that hands its words to a program.
             [Token::Text(key), Token::Mark(':'), Token::Name(word)] if key.starts_with('-') => {

@@ -3,19 +3,19 @@
 use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
-use super::{EACH, FOUND, HOLE, NAME, unknown};
+use super::{EACH, FOUND, HOLE, Language, NAME, unknown};
 
 impl CallReader<'_> {
     /// `for my $x (…)`, `… for …` of Perl, `foreach (… as $x)` of PHP.
     pub fn each(&mut self) {
         self.at += 1;
-        if self.language == "php" && self.mark(0, '(') && self.mark(2, '=') && !self.mark(3, '>') {
+        if self.language == Language::Php && self.mark(0, '(') && self.mark(2, '=') && !self.mark(3, '>') {
             return self.counted();
         }
         while matches!(self.named(0).as_deref(), Some("my" | "our")) {
             self.at += 1;
         }
-        let php = self.language == "php";
+        let php = self.language == Language::Php;
         let mut name = self.named(0).filter(|name| name.starts_with('$') && self.mark(1, '(') && !php);
         self.at += usize::from(name.is_some() || php && self.mark(0, '('));
         let value = self.expression(0);
@@ -50,7 +50,7 @@ impl CallReader<'_> {
         let value = self.expression(0);
         let walked = value.text.as_ref().is_some_and(|text| text.contains(FOUND));
         // Behind the directory, the names in it.
-        let named = walked && self.language == "python";
+        let named = walked && self.language == Language::Python;
         for (index, name) in names.iter().enumerate() {
             // A walk gives the directory first, then the names in it.
             // Of an environment that is gone through, the names come first.
@@ -122,7 +122,7 @@ impl CallReader<'_> {
     /// `if f.endswith('.x'): …`.
     pub fn narrowed(&self, name: &str, of: Expression) -> Expression {
         let whole = of.text.as_deref() == Some(NAME.encode_utf8(&mut [0; 4]));
-        if self.language != "python" || !whole {
+        if self.language != Language::Python || !whole {
             return of;
         }
         let is = |at: usize, wanted: &str| matches!(self.tokens.get(at), Some(Token::Name(name)) if name == wanted);

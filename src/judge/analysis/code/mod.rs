@@ -20,6 +20,7 @@ mod expression;
 mod functions;
 mod generic;
 mod globs;
+mod language;
 mod lists;
 mod loops;
 mod names;
@@ -34,6 +35,7 @@ mod values;
 pub(super) mod windows;
 
 pub use command::{CallWord, words_of};
+use language::Language;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
 
@@ -113,22 +115,28 @@ pub struct Read {
 pub fn read(language: &str, text: &str, world: World<'_>) -> Read {
     // Characters that stand for something here say nothing when they are written.
     let text = &text.replace([FOUND, TEMPORARY, FETCHED, EACH, NAME], "\u{FFFC}");
+    let Some(language) = Language::of(language) else { return Read::default() };
     let mut calls = match language {
-        "python" | "js" | "ruby" | "perl" | "php" | "lua" | "mongo" => calls::read(language, text, world),
-        "sql" => sql::read(text),
-        "awk" => awk::read(text, world),
-        "sed" => sed_redis::sed(text),
-        "redis" => sed_redis::redis(text),
-        "powershell" => powershell::read(text, world.home),
-        "cmd" => cmd::read(text),
-        "ex" => editors::ex(text, world.home),
-        "gdb" => editors::gdb(text),
-        "ipython" => editors::ipython(text),
-        "tcl" => tcl::read(text),
-        "m4" => editors::m4(text),
-        "applescript" => editors::applescript(text),
-        "other" => generic::read(text, world),
-        _ => Vec::new(),
+        Language::Python
+        | Language::Js
+        | Language::Ruby
+        | Language::Perl
+        | Language::Php
+        | Language::Lua
+        | Language::Mongo => calls::read(language, text, world),
+        Language::Sql => sql::read(text),
+        Language::Awk => awk::read(text, world),
+        Language::Sed => sed_redis::sed(text),
+        Language::Redis => sed_redis::redis(text),
+        Language::Powershell => powershell::read(text, world.home),
+        Language::Cmd => cmd::read(text),
+        Language::Ex => editors::ex(text, world.home),
+        Language::Gdb => editors::gdb(text),
+        Language::Ipython => editors::ipython(text),
+        Language::Tcl => tcl::read(text),
+        Language::M4 => editors::m4(text),
+        Language::Applescript => editors::applescript(text),
+        Language::Other => generic::read(text, world),
     };
     let cut = calls.len() > MAX_CALLS;
     calls.truncate(MAX_CALLS);

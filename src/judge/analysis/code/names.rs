@@ -6,58 +6,58 @@
 use super::calls::CallReader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
-use super::{Call, EACH, FOUND, HOLE, NAME, TEMPORARY, globs};
+use super::{Call, EACH, FOUND, HOLE, Language, NAME, TEMPORARY, globs};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::secret_names::is_secret_name;
 
 /// What stands in front of a name without changing what it names, by language; and what stands for it instead.
-const SAME: [(&str, &str, &str); 26] = [
-    ("python", "sys.modules.", ""),
-    ("python", "builtins.", ""),
-    ("python", "__builtins__.", ""),
-    ("python", "globals.", ""),
-    ("python", "locals.", ""),
-    ("python", "posix.", "os."),
-    ("python", "nt.", "os."),
-    ("python", "importlib.__import__", "__import__"),
-    ("js", "globalThis.", ""),
-    ("js", "global.", ""),
-    ("js", "window.", ""),
-    ("js", "process.mainModule.", ""),
-    ("js", "process.getBuiltinModule", "require"),
-    ("js", "require.main.", ""),
-    ("js", "module.require", "require"),
-    ("js", "module.constructor._load", "require"),
-    ("js", "constructor.constructor", "Function"),
-    ("js", "module._load", "require"),
-    ("ruby", "Kernel.", ""),
-    ("ruby", "Object.", ""),
-    ("ruby", "FileUtils.Verbose.", "FileUtils."),
-    ("perl", "CORE.GLOBAL.", ""),
-    ("perl", "CORE.", ""),
-    ("perl", "POSIX.", ""),
-    ("lua", "_G.", ""),
-    ("lua", "_ENV.", ""),
+const SAME: [(Language, &str, &str); 26] = [
+    (Language::Python, "sys.modules.", ""),
+    (Language::Python, "builtins.", ""),
+    (Language::Python, "__builtins__.", ""),
+    (Language::Python, "globals.", ""),
+    (Language::Python, "locals.", ""),
+    (Language::Python, "posix.", "os."),
+    (Language::Python, "nt.", "os."),
+    (Language::Python, "importlib.__import__", "__import__"),
+    (Language::Js, "globalThis.", ""),
+    (Language::Js, "global.", ""),
+    (Language::Js, "window.", ""),
+    (Language::Js, "process.mainModule.", ""),
+    (Language::Js, "process.getBuiltinModule", "require"),
+    (Language::Js, "require.main.", ""),
+    (Language::Js, "module.require", "require"),
+    (Language::Js, "module.constructor._load", "require"),
+    (Language::Js, "constructor.constructor", "Function"),
+    (Language::Js, "module._load", "require"),
+    (Language::Ruby, "Kernel.", ""),
+    (Language::Ruby, "Object.", ""),
+    (Language::Ruby, "FileUtils.Verbose.", "FileUtils."),
+    (Language::Perl, "CORE.GLOBAL.", ""),
+    (Language::Perl, "CORE.", ""),
+    (Language::Perl, "POSIX.", ""),
+    (Language::Lua, "_G.", ""),
+    (Language::Lua, "_ENV.", ""),
 ];
 
 /// Parts of a name behind which it begins anew: `shutil.os.system` is `os.system`.
-const ANEW: [(&str, &str, &str); 5] = [
-    ("python", ".__globals__.", ""),
-    ("python", ".os.", "os."),
-    ("python", ".sys.modules.", ""),
-    ("js", ".mainModule.", ""),
-    ("js", ".process.", "process."),
+const ANEW: [(Language, &str, &str); 5] = [
+    (Language::Python, ".__globals__.", ""),
+    (Language::Python, ".os.", "os."),
+    (Language::Python, ".sys.modules.", ""),
+    (Language::Js, ".mainModule.", ""),
+    (Language::Js, ".process.", "process."),
 ];
 
 /// A name by its common spelling.
-pub(super) fn plain_name(language: &str, mut name: String) -> String {
-    let language = if language == "mongo" { "js" } else { language };
+pub(super) fn plain_name(language: Language, mut name: String) -> String {
+    let language = if language == Language::Mongo { Language::Js } else { language };
     // No call that means anything is named by so many members.
     if name.len() > 2 * TAIL {
         let from = (name.len() - TAIL..).find(|at| name.is_char_boundary(*at)).unwrap_or_default();
         name = name.split_off(from);
     }
-    if language == "python" && name.contains(".__dict__") {
+    if language == Language::Python && name.contains(".__dict__") {
         name = name.replace(".__dict__", "");
     }
     for (_, part, plain) in ANEW.iter().filter(|(of, ..)| *of == language) {
@@ -226,7 +226,7 @@ impl CallReader<'_> {
             return Expression { secret: of.secret, ..Expression::of_text(HOLE.to_string()) };
         }
         let Some(name) = of.name else { return Expression { secret: of.secret, ..Expression::default() } };
-        if self.language == "ruby" && name == "Dir" {
+        if self.language == Language::Ruby && name == "Dir" {
             if key.text.as_ref().is_some_and(|glob| glob.starts_with("/proc/")) {
                 return Expression::of_text(EACH.to_string());
             }
@@ -301,7 +301,7 @@ impl CallReader<'_> {
 
     /// What a function that is handed on takes: names that come to stand for what it is called on.
     pub fn parameters(&mut self, of: &Expression) {
-        if !matches!(self.language, "js" | "mongo") {
+        if !matches!(self.language, Language::Js | Language::Mongo) {
             return;
         }
         let begin = self.at;
@@ -390,8 +390,8 @@ impl CallReader<'_> {
         let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.clone());
         let name = |at: usize| arguments.get(at).filter(|argument| !argument.called)?.name.clone();
         let whole = match (self.language, last) {
-            ("python", "vars" | "globals" | "locals") => name(0).unwrap_or_else(|| last.to_owned()),
-            ("python", "getattr") | ("js", "get") if last == "getattr" || before == "Reflect" => {
+            (Language::Python, "vars" | "globals" | "locals") => name(0).unwrap_or_else(|| last.to_owned()),
+            (Language::Python, "getattr") | (Language::Js, "get") if last == "getattr" || before == "Reflect" => {
                 let whole = name(0)?;
                 let Some(part) = text(1).filter(|part| !part.contains(HOLE)) else {
                     if self.mark(0, '(') {
@@ -401,39 +401,41 @@ impl CallReader<'_> {
                 };
                 format!("{whole}.{part}")
             }
-            ("python", "__getattribute__" | "__getattr__") => format!("{before}.{}", text(0)?),
+            (Language::Python, "__getattribute__" | "__getattr__") => format!("{before}.{}", text(0)?),
             // `attrgetter("f")(module)`, `methodcaller("f", x)(module)`
-            ("python", "attrgetter") if of.called => {
+            (Language::Python, "attrgetter") if of.called => {
                 let whole = format!("{}.{}", name(0)?, of.carried.first()?.known()?);
                 return Some(Expression::of_name(plain_name(self.language, whole)));
             }
-            ("python", "methodcaller") if of.called => {
+            (Language::Python, "methodcaller") if of.called => {
                 let (method, given) = of.carried.split_first()?;
                 let callee = plain_name(self.language, format!("{}.{}", name(0)?, method.known()?));
                 self.calls.push(Call::new(callee, given.to_vec()));
                 return Some(Expression::default());
             }
-            ("js" | "mongo", "eval") if before.is_empty() && text(0).is_some_and(|text| is_name(&text)) => {
+            (Language::Js | Language::Mongo, "eval")
+                if before.is_empty() && text(0).is_some_and(|text| is_name(&text)) =>
+            {
                 self.calls.push(Call::new(callee.to_owned(), vec![Value::text(text(0)?)]));
                 text(0)?
             }
-            ("python", "resolve_name" | "locate") => text(0)?.replace(':', "."),
-            ("ruby", "method" | "instance_method" | "const_get" | "public_method") => {
+            (Language::Python, "resolve_name" | "locate") => text(0)?.replace(':', "."),
+            (Language::Ruby, "method" | "instance_method" | "const_get" | "public_method") => {
                 let whole = text(0)?;
                 if before.is_empty() { whole } else { format!("{before}.{whole}") }
             }
-            ("ruby", "unbind" | "to_proc" | "bind") => before.to_owned(),
-            ("js", "promisify" | "callbackify")
-            | ("python", "staticmethod" | "partial" | "partialmethod" | "classmethod")
+            (Language::Ruby, "unbind" | "to_proc" | "bind") => before.to_owned(),
+            (Language::Js, "promisify" | "callbackify")
+            | (Language::Python, "staticmethod" | "partial" | "partialmethod" | "classmethod")
                 if arguments.len() == 1 =>
             {
                 let name = name(0)?;
                 self.taken(&name);
                 name
             }
-            ("php", "ReflectionFunction" | "fromCallable") => text(0)?,
-            ("perl", "can") => format!("{before}.{}", text(0)?),
-            ("js" | "mongo", "createRequire") => "require".to_owned(),
+            (Language::Php, "ReflectionFunction" | "fromCallable") => text(0)?,
+            (Language::Perl, "can") => format!("{before}.{}", text(0)?),
+            (Language::Js | Language::Mongo, "createRequire") => "require".to_owned(),
             _ => return None,
         };
         Some(Expression { carried: of.carried.clone(), ..Expression::of_name(plain_name(self.language, whole)) })

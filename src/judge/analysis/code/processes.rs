@@ -3,7 +3,7 @@
 use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
-use super::{Call, EACH};
+use super::{Call, EACH, Language};
 use crate::judge::analysis::act::{Piece, UnknownReason, Value};
 
 /// What an id that code counts or goes through is.
@@ -85,8 +85,8 @@ impl CallReader<'_> {
         let last = callee.rsplit('.').next()?;
         let each = || Some(Expression::of_text(EACH.to_string()));
         match last {
-            "range" | "xrange" if self.language == "python" => each(),
-            "range" if self.language == "php" => each(),
+            "range" | "xrange" if self.language == Language::Python => each(),
+            "range" if self.language == Language::Php => each(),
             "listdir" | "scandir" | "readdirSync" | "readdir" | "children" | "each_child" | "entries" | "glob"
             | "iglob" | "globSync"
                 if text(0).is_some_and(|path| path == "/proc" || path.starts_with("/proc/")) =>

@@ -1,5 +1,7 @@
 //! Tokens of scripting languages: names, strings, marks. Comments are left out.
 
+use super::Language;
+
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
@@ -25,11 +27,11 @@ const MAX_NESTING: u8 = 6;
 
 /// Reads all of a text. Never fails: what is no token is a mark. A string with code in it becomes its parts, joined by
 /// `+` in brackets.
-pub fn tokens(language: &str, text: &str) -> Vec<Token> {
+pub fn tokens(language: Language, text: &str) -> Vec<Token> {
     nested(language, text, 0)
 }
 
-pub(super) fn nested(language: &str, text: &str, depth: u8) -> Vec<Token> {
+pub(super) fn nested(language: Language, text: &str, depth: u8) -> Vec<Token> {
     if depth > MAX_NESTING {
         return vec![Token::Name(super::HOLE.to_string())];
     }
@@ -41,15 +43,15 @@ pub(super) fn nested(language: &str, text: &str, depth: u8) -> Vec<Token> {
     scanner.tokens
 }
 
-pub(super) struct Scanner<'a> {
-    pub language: &'a str,
+pub(super) struct Scanner {
+    pub language: Language,
     pub chars: Vec<char>,
     pub at: usize,
     pub depth: u8,
     pub tokens: Vec<Token>,
 }
 
-impl Scanner<'_> {
+impl Scanner {
     pub fn peek(&self, ahead: usize) -> char {
         self.chars.get(self.at + ahead).copied().unwrap_or('\0')
     }
@@ -58,14 +60,14 @@ impl Scanner<'_> {
         text.chars().enumerate().all(|(ahead, c)| self.peek(ahead) == c)
     }
 
-    pub fn is(&self, languages: &[&str]) -> bool {
+    pub fn is(&self, languages: &[Language]) -> bool {
         languages.contains(&self.language)
     }
 
     fn one(&mut self) {
         let c = self.peek(0);
-        let hashes = self.is(&["python", "ruby", "perl", "php", "awk"]);
-        let slashes = self.is(&["js", "mongo", "php"]);
+        let hashes = self.is(&[Language::Python, Language::Ruby, Language::Perl, Language::Php, Language::Awk]);
+        let slashes = self.is(&[Language::Js, Language::Mongo, Language::Php]);
         match c {
             '\n' => {
                 self.at += 1;
@@ -74,21 +76,26 @@ impl Scanner<'_> {
             }
             c if c.is_whitespace() => self.at += 1,
             '#' if hashes => self.skip_line(),
-            '-' if self.language == "lua" && self.starts("--[[") => self.skip_past("]]"),
-            '-' if self.language == "lua" && self.starts("--") => self.skip_line(),
+            '-' if self.language == Language::Lua && self.starts("--[[") => self.skip_past("]]"),
+            '-' if self.language == Language::Lua && self.starts("--") => self.skip_line(),
             '/' if slashes && self.starts("//") => self.skip_line(),
             '/' if slashes && self.starts("/*") => self.skip_past("*/"),
-            '/' if self.is(&["js", "mongo", "ruby", "perl", "awk"]) && self.may_be_pattern() => self.pattern(),
-            '\'' if self.language == "other" && !self.closes_soon() => {
+            '/' if self.is(&[Language::Js, Language::Mongo, Language::Ruby, Language::Perl, Language::Awk])
+                && self.may_be_pattern() =>
+            {
+                self.pattern()
+            }
+            '\'' if self.language == Language::Other && !self.closes_soon() => {
                 self.at += 1;
                 self.tokens.push(Token::Mark(c));
             }
             '"' | '\'' => self.quoted(c, String::new()),
-            '`' if self.is(&["js", "mongo"]) => self.quoted('`', String::new()),
+            '`' if self.is(&[Language::Js, Language::Mongo]) => self.quoted('`', String::new()),
             '`' => self.backtick(),
-            '%' if self.language == "ruby" && (!self.after_value() || self.begins_text()) => self.percent(),
-            '<' if self.starts("<<") && self.is(&["ruby", "perl", "php"]) && self.heredoc() => {}
-            '[' if self.language == "lua" && self.starts("[[") => {
+            '%' if self.language == Language::Ruby && (!self.after_value() || self.begins_text()) => self.percent(),
+            '<' if self.starts("<<") && self.is(&[Language::Ruby, Language::Perl, Language::Php]) && self.heredoc() => {
+            }
+            '[' if self.language == Language::Lua && self.starts("[[") => {
                 self.at += 2;
                 let text = self.until("]]");
                 self.tokens.push(Token::Text(text));
@@ -97,12 +104,12 @@ impl Scanner<'_> {
                 let word = self.word(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
                 self.tokens.push(Token::Number(word));
             }
-            '$' if self.language == "js" && self.peek(1) == '`' => {
+            '$' if self.language == Language::Js && self.peek(1) == '`' => {
                 self.at += 1;
                 self.tokens.push(Token::Name("$".to_owned()));
             }
             // What PHP keeps quiet of is called all the same.
-            '@' if self.language == "php" => self.at += 1,
+            '@' if self.language == Language::Php => self.at += 1,
             c if is_name(c) || (matches!(c, '$' | '@') && (is_name(self.peek(1)) || self.peek(1) == '{')) => {
                 self.name()
             }
@@ -134,15 +141,17 @@ impl Scanner<'_> {
         name.push_str(&self.word(|c| is_name(c) || c.is_ascii_digit()));
         // String prefixes of Python: r"", f"", b"", rb"".
         let prefix = name.len() <= 2 && name.chars().all(|c| "rRbBfFuU".contains(c));
-        if self.language == "python" && prefix && matches!(self.peek(0), '"' | '\'') {
+        if self.language == Language::Python && prefix && matches!(self.peek(0), '"' | '\'') {
             let quote = self.peek(0);
             return self.quoted(quote, name.to_ascii_lowercase());
         }
-        if self.language == "perl" && matches!(name.as_str(), "s" | "m" | "qr" | "tr" | "y") && self.perl_pattern(&name)
+        if self.language == Language::Perl
+            && matches!(name.as_str(), "s" | "m" | "qr" | "tr" | "y")
+            && self.perl_pattern(&name)
         {
             return;
         }
-        if self.language == "perl"
+        if self.language == Language::Perl
             && matches!(name.as_str(), "q" | "qq" | "qx" | "qw")
             && !self.after_arrow()
             && let Some(text) = self.delimited()
@@ -264,7 +273,7 @@ impl Scanner<'_> {
                     self.at += 1;
                     self.word(|c| c.is_ascii_alphabetic());
                     self.tokens.push(Token::Number("/".into()));
-                    if let Some((_, code)) = pattern.split_once("(?{").filter(|_| self.language == "perl") {
+                    if let Some((_, code)) = pattern.split_once("(?{").filter(|_| self.language == Language::Perl) {
                         self.tokens.push(Token::Mark(';'));
                         self.tokens.extend(nested(self.language, code.trim_end_matches("})"), self.depth + 1));
                     }
@@ -284,13 +293,15 @@ impl Scanner<'_> {
     fn skip_document(&mut self) {
         // Within a statement it is none.
         let before = self.tokens.iter().rev().find(|token| **token != Token::Line);
-        if !matches!(before, None | Some(Token::Mark(';' | '}' | '{'))) && self.language == "perl" {
+        if !matches!(before, None | Some(Token::Mark(';' | '}' | '{'))) && self.language == Language::Perl {
             return;
         }
         let end = match self.language {
-            "perl" if self.peek(0) == '=' && self.peek(1).is_ascii_alphabetic() => "\n=cut",
-            "ruby" if self.starts("=begin") => "\n=end",
-            "perl" | "ruby" if self.starts("__END__\n") || self.starts("__DATA__\n") && self.language == "perl" => {
+            Language::Perl if self.peek(0) == '=' && self.peek(1).is_ascii_alphabetic() => "\n=cut",
+            Language::Ruby if self.starts("=begin") => "\n=end",
+            Language::Perl | Language::Ruby
+                if self.starts("__END__\n") || self.starts("__DATA__\n") && self.language == Language::Perl =>
+            {
                 self.at = self.chars.len();
                 return;
             }

@@ -1,5 +1,6 @@
 //! Strings of scripting languages: quotes, escapes, heredocs, and code in them.
 
+use super::Language;
 use super::scan::{Scanner, Token, is_name, nested};
 use crate::judge::reserved;
 
@@ -16,7 +17,7 @@ impl Parts {
     }
 }
 
-impl Scanner<'_> {
+impl Scanner {
     /// A single quote that is a string and no mark: it ends in the same line.
     pub fn closes_soon(&self) -> bool {
         let mut rest = self.chars.iter().skip(self.at + 1).take_while(|c| **c != '\n');
@@ -26,22 +27,26 @@ impl Scanner<'_> {
     /// A quoted string from its quote on; triple quotes in Python.
     pub fn quoted(&mut self, quote: char, prefix: String) {
         let triple: String = std::iter::repeat_n(quote, 3).collect();
-        let is_triple = self.language == "python" && self.starts(&triple);
+        let is_triple = self.language == Language::Python && self.starts(&triple);
         self.at += if is_triple { 3 } else { 1 };
         let ends = |scanner: &Self| if is_triple { scanner.starts(&triple) } else { scanner.peek(0) == quote };
-        let raw = prefix.contains('r') || (quote == '\'' && self.is(&["ruby", "perl", "php"]));
-        let interpolates = quote != '\'' && self.is(&["ruby", "perl", "php"]);
+        let raw = prefix.contains('r') || (quote == '\'' && self.is(&[Language::Ruby, Language::Perl, Language::Php]));
+        let interpolates = quote != '\'' && self.is(&[Language::Ruby, Language::Perl, Language::Php]);
         let mut parts = Parts::default();
         while self.at < self.chars.len() && !ends(self) {
             match self.peek(0) {
                 '\\' => self.escape(raw, &mut parts.text),
                 '$' if quote == '`' && self.peek(1) == '{' => parts.code(self.inner(1, '}')),
-                '#' if interpolates && self.language == "ruby" && self.peek(1) == '{' => parts.code(self.inner(1, '}')),
+                '#' if interpolates && self.language == Language::Ruby && self.peek(1) == '{' => {
+                    parts.code(self.inner(1, '}'))
+                }
                 '{' if prefix.contains('f') && self.peek(1) != '{' => parts.code(self.inner(0, '}')),
-                '{' if interpolates && self.language == "php" && self.peek(1) == '$' => parts.code(self.inner(0, '}')),
+                '{' if interpolates && self.language == Language::Php && self.peek(1) == '$' => {
+                    parts.code(self.inner(0, '}'))
+                }
                 '$' | '@'
                     if interpolates
-                        && (self.is(&["perl"]) || self.peek(0) == '$' && self.is(&["php"]))
+                        && (self.is(&[Language::Perl]) || self.peek(0) == '$' && self.is(&[Language::Php]))
                         && (is_name(self.peek(1)) || self.peek(1) == '{') =>
                 {
                     parts.code(self.variable());
@@ -100,7 +105,7 @@ impl Scanner<'_> {
             return;
         }
         let (digits, radix) = match next {
-            '0'..='9' if self.language == "lua" => {
+            '0'..='9' if self.language == Language::Lua => {
                 self.at -= 1;
                 (3, 10)
             }
@@ -179,7 +184,9 @@ impl Scanner<'_> {
                     self.inner(1, '}');
                     text.push(super::HOLE);
                 }
-                '$' if self.is(&["perl", "php"]) && (is_name(self.peek(1)) || self.peek(1).is_ascii_digit()) => {
+                '$' if self.is(&[Language::Perl, Language::Php])
+                    && (is_name(self.peek(1)) || self.peek(1).is_ascii_digit()) =>
+                {
                     self.variable();
                     text.push(super::HOLE);
                 }

@@ -6,7 +6,7 @@
 use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
-use super::{Call, World};
+use super::{Call, Language, World};
 use crate::judge::analysis::act::Value;
 
 /// Functions of the C library by which embedded code runs programs or deletes.
@@ -54,11 +54,11 @@ impl CallReader<'_> {
         let inside = |token: &Token| matches!(token, Token::Name(name) if INSIDES.contains(&name.as_str()));
         // To go through the classes of an object is to look; to take one of them by its place is on the way out.
         let taken = |two: &[Token]| matches!(two, [Token::Name(name), Token::Mark('[')] if name == "__mro__" || name == "__bases__");
-        if self.language == "python" && (self.tokens.iter().any(inside) || self.tokens.windows(2).any(taken)) {
+        if self.language == Language::Python && (self.tokens.iter().any(inside) || self.tokens.windows(2).any(taken)) {
             names.push("__globals__".to_owned());
         }
         let built = |token: &&Token| matches!(token, Token::Text(text) if text == "constructor");
-        if self.language == "js" && self.tokens.iter().filter(built).count() > 1 {
+        if self.language == Language::Js && self.tokens.iter().filter(built).count() > 1 {
             names.push("constructor".to_owned());
         }
         names.into_iter().map(|name| Call::new("function-value".into(), vec![Value::text(name)])).collect()
@@ -76,20 +76,20 @@ impl CallReader<'_> {
         }
         if LIBRARY.contains(&last) && LOADERS.iter().any(|loader| before.contains(loader)) {
             let known = match self.language {
-                "lua" if matches!(last, "remove" | "rmdir" | "unlink" | "unlinkat") => "os.remove".to_owned(),
-                "lua" if last == "rename" => "os.rename".to_owned(),
-                "lua" => "os.execute".to_owned(),
-                "python" => format!("os.{last}"),
+                Language::Lua if matches!(last, "remove" | "rmdir" | "unlink" | "unlinkat") => "os.remove".to_owned(),
+                Language::Lua if last == "rename" => "os.rename".to_owned(),
+                Language::Lua => "os.execute".to_owned(),
+                Language::Python => format!("os.{last}"),
                 _ => last.to_owned(),
             };
             return Some(if (self.world.acts)(&known) { known } else { "function-value".to_owned() });
         }
         let modules: &[&str] = match self.language {
-            "js" if last.ends_with("Sync") => &["child_process", "fs"],
-            "python" if matches!(last, "rmtree" | "check_call" | "check_output" | "getoutput") => {
+            Language::Js if last.ends_with("Sync") => &["child_process", "fs"],
+            Language::Python if matches!(last, "rmtree" | "check_call" | "check_output" | "getoutput") => {
                 &["shutil", "subprocess"]
             }
-            "python" if last == "system" && arguments.iter().any(|argument| argument.text.is_some()) => &["os"],
+            Language::Python if last == "system" && arguments.iter().any(|argument| argument.text.is_some()) => &["os"],
             _ => return None,
         };
         modules.iter().map(|module| format!("{module}.{last}")).find(|name| (self.world.acts)(name))
@@ -97,7 +97,9 @@ impl CallReader<'_> {
 
     /// The names that a text sets which is run as code here: `exec("f = os.system")`.
     pub fn run_here(&mut self, callee: &str, text: Option<&str>) {
-        let Some(text) = text.filter(|text| self.language == "python" && callee == "exec" && text.contains('=')) else {
+        let Some(text) =
+            text.filter(|text| self.language == Language::Python && callee == "exec" && text.contains('='))
+        else {
             return;
         };
         if self.nesting < 4 {
