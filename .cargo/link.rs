@@ -47,8 +47,8 @@ fn main() -> io::Result<()> {
 
 /// The name of the profile: cargo tells no build script, but where it writes. `target/[TRIPLE/]PROFILE/build/…/out`.
 fn profile(out: &Path) -> Option<String> {
-    let folder = out.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "build"))?;
-    Some(folder.parent()?.file_name()?.to_str()?.to_owned())
+    let directory = out.ancestors().find(|directory| directory.file_name().is_some_and(|name| name == "build"))?;
+    Some(directory.parent()?.file_name()?.to_str()?.to_owned())
 }
 
 /// The compiler as it names itself: `rustc 1.90.0 (…)`.
@@ -67,8 +67,8 @@ fn statically(out: &Path) -> io::Result<bool> {
     {
         return Ok(false);
     }
-    let folder = out.join("static");
-    fs::create_dir_all(&folder)?;
+    let directory = out.join("static");
+    fs::create_dir_all(&directory)?;
     if found("rcrt1.o").is_none() {
         return Ok(false);
     }
@@ -77,10 +77,10 @@ fn statically(out: &Path) -> io::Result<bool> {
             return Ok(false);
         };
         let paths: Vec<_> = paths.iter().map(|path| format!("\"{}\"", path.display())).collect();
-        fs::write(folder.join(format!("lib{library}.a")), format!("GROUP ( {} )\n", paths.join(" ")))?;
+        fs::write(directory.join(format!("lib{library}.a")), format!("GROUP ( {} )\n", paths.join(" ")))?;
     }
     println!("cargo::rustc-link-arg-bins=-static-pie");
-    println!("cargo::rustc-link-arg-bins=-L{}", folder.display());
+    println!("cargo::rustc-link-arg-bins=-L{}", directory.display());
     if is("CARGO_CFG_TARGET_ARCH", "x86_64") {
         println!("cargo::rustc-link-arg-bins=-Wl,-e,guard_start");
     }
@@ -88,7 +88,7 @@ fn statically(out: &Path) -> io::Result<bool> {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
     if is("PROFILE", "release") {
-        let script = folder.join("sections.ld");
+        let script = directory.join("sections.ld");
         fs::write(&script, format!("{}{WITHOUT_UNWINDING}", start_together()?))?;
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
     }

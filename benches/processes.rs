@@ -74,19 +74,19 @@ critical = 10
 
 /// A home to work in.
 struct Home {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Home {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a temporary folder") }
+        Self { directory: tempfile::tempdir().expect("a temporary folder") }
     }
 
     /// With a configuration and fifty rules of the user's own.
     fn configured() -> Self {
         let home = Self::new();
-        let folder = home.path().join(".config/guard/patterns");
-        fs::create_dir_all(&folder).expect("a directory in the temporary one");
+        let directory = home.path().join(".config/guard/patterns");
+        fs::create_dir_all(&directory).expect("a directory in the temporary one");
         fs::write(home.path().join(".config/guard/config.toml"), CONFIG).expect("a file in it");
         let mut rules = String::from("family = \"ours\"\nabout = \"Rules of our own.\"\n");
         for rule in 0..50 {
@@ -102,12 +102,12 @@ impl Home {
                  bad = [\"tool{program} -f x{rule}\"]\ngood = [\"tool{program} y\"]\n"
             );
         }
-        fs::write(folder.join("ours.toml"), rules).expect("a file in it");
+        fs::write(directory.join("ours.toml"), rules).expect("a file in it");
         home
     }
 
     fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     fn command(&self, program: &str, arguments: &[&str]) -> Command {

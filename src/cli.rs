@@ -1,4 +1,4 @@
-//! The command line: what was typed becomes a [`Call`].
+//! The command line: what was typed becomes a [`CommandLine`].
 //!
 //! What may not enter: doing any of it. The two calls that every command passes through (`guard -- …`
 //! and `guard -c …`) are read by hand, so that nothing is built for them that they do not need; clap
@@ -26,7 +26,7 @@ pub use help::topics;
 
 /// What guard is asked to do.
 #[derive(Debug)]
-pub enum Call {
+pub enum CommandLine {
     /// `guard [--yes] [--no-wait] -- program arguments…`
     Run { argv: Vec<OsString>, manner: RunOptions },
     /// `guard [--yes] [--no-wait] -c 'commands'`, with a shell's other options; guard under a shell's name.
@@ -63,25 +63,24 @@ Files: ~/.config/guard/config.toml, ~/.config/guard/patterns/*.toml, .guard.toml
 project, /etc/guard/ for the machine, ~/.local/share/guard/guard.db (the record) and queue.db (what waits).
 
 Environment: GUARD_WAIT=SECONDS shortens how long a command waits in the queue; 0 refuses it at once.
-PAGER is what guard log is read in on a terminal (less without it), VISUAL or EDITOR what guard config edit starts.";
+PAGER is the pager of guard log on a terminal (default: less); VISUAL or EDITOR is the editor of guard config edit.";
 
 /// Understands each command before it runs, asks a person when it should, and records every decision.
 #[derive(Debug, Parser)]
 #[command(name = "guard", version, after_help = AFTER_HELP, arg_required_else_help = false)]
-#[command(override_usage = "guard [--yes] [--no-wait] -- PROGRAM [ARGUMENT]...\n       \
-                            guard [--yes] [--no-wait] [SHELL OPTION]... -c 'COMMANDS' [ARGUMENT]...\n       \
-                            guard VERB")]
+#[command(override_usage = "guard [--yes] [--no-wait] -- PROGRAM [ARGUMENT]...\n       guard [--yes] [--no-wait] \
+                            [SHELL OPTION]... -c 'COMMANDS' [ARGUMENT]...\n       guard COMMAND")]
 pub struct Cli {
-    /// Your own yes in advance, up to tier 3 and only from your own terminal
+    /// Approve in advance, up to tier 3 and only from your own terminal
     #[arg(long)]
     pub yes: bool,
-    /// Where nobody sits at the terminal, do not wait for an answer: exit 75 and say the request's name
+    /// Without a person at the terminal, do not wait for an answer: print the request's ID and exit 75
     #[arg(long)]
     pub no_wait: bool,
-    /// A command string; the shell's other options (-l, -e, -o pipefail, …) may stand in front of it
+    /// A command string; other options of the shell (-l, -e, -o pipefail, …) may precede it
     #[arg(short = 'c', value_name = "COMMANDS", allow_hyphen_values = true)]
     pub commands: Option<OsString>,
-    /// A program and its arguments, run as they are with no shell in between
+    /// A program and its arguments, run as given without a shell
     #[arg(last = true, value_name = "PROGRAM [ARGUMENT]...")]
     pub argv: Vec<OsString>,
     #[command(subcommand)]
@@ -93,87 +92,86 @@ pub struct Cli {
 pub enum Verb {
     /// Judge a command without running it: exit 0 allow, 1 ask, 2 deny
     Check(check::CheckArgs),
-    /// Judge a command and draw how: the parts, what each does, which rule, why this score
+    /// Explain a verdict: the parts of the command, what each does, the rules and the score
     Explain(explain::ExplainArgs),
     /// Show and check the configuration
     Config(config::ConfigArgs),
-    /// Show what was decided, by whom, and what came of it
+    /// Show what was decided, by whom, and how the command ended
     Log(log::LogArgs),
-    /// Show the commands that wait for an answer
+    /// List the requests that wait for an answer
     Pending(pending::PendingArgs),
-    /// Let commands run that wait, each shown in full
+    /// Approve waiting requests, each shown in full
     Approve(answer::ApproveArgs),
-    /// Decide on the commands that wait, on the whole screen
+    /// Answer waiting requests on the whole screen
     Review,
-    /// Refuse commands that wait
+    /// Deny waiting requests
     Deny(answer::DenyArgs),
-    /// Show sessions, and let one be asked about again after too many denials
+    /// List sessions, trust one, or resume one that was stopped after too many denials
     Session(session::SessionArgs),
-    /// Trust a directory: tier 2 and below counts for less there
+    /// Trust a directory: commands of tier 2 and below score lower there
     Trust(trust::TrustArgs),
-    /// List what is always allowed, and give a grant for it
+    /// List commands that you always allow, and grant them
     Learn(learn::LearnArgs),
     /// Wait for the answer to a request: exit 0 approved, 126 refused, 75 not answered yet
     Wait(wait::WaitArgs),
-    /// Show how it stands: the policy, who asks guard, what waits, what is granted, what was refused
+    /// Show the current state: policy, agents and shells, waiting requests, grants, refusals
     Status(status::StatusArgs),
-    /// Show how much is asked, how it is answered, and how fast
+    /// Show how often guard asks, how it is answered, and how fast
     Stats(stats::StatsArgs),
-    /// Try the reviewer of `mode = "smart"`, show what it said and cost, and what it is to learn
+    /// Test the reviewer of `mode = "smart"`, show its answers and cost, and manage its examples
     Reviewer(reviewer::ReviewerArgs),
-    /// Decide again what is in the record, under another policy: how much more or less would be asked
+    /// Decide recorded commands again under another policy, and show what would change
     Simulate(simulate::SimulateArgs),
-    /// Write the record in the forms that other systems read
+    /// Export the record in the formats of other systems
     Export(export::ExportArgs),
-    /// Check that the record is as it was written: exit 0 when it is, 1 when not
+    /// Check the record for changed or missing rows: exit 0 when it is intact, 1 when not
     Verify(verify::VerifyArgs),
-    /// Enrol who may approve what is of tier 3 and above, with a key that signs
+    /// Enrol approvers, who sign approvals of tier 3 and above with a key
     Approver(approver::ApproverArgs),
-    /// List, give and take back standing grants
+    /// List, add and revoke grants
     Allow(allow::AllowArgs),
-    /// List, show and test the rules, or begin a pattern file of your own
+    /// List, show and test rules, or create a pattern file of your own
     Patterns(patterns::PatternsArgs),
-    /// Set everything up by asking: agents, shells, how strict; change it later, or take it back (--remove)
+    /// Set up agents, shells and policy interactively; change the setup, or undo it (--remove)
     Setup(setup::SetupArgs),
-    /// Change an agent's configuration so that it asks guard before each command
+    /// Configure an agent to ask guard before each command
     Install(install::InstallArgs),
-    /// Print what makes an interactive shell ask guard before each line
+    /// Print the code that makes an interactive shell ask guard before each line
     Init(init::InitArgs),
     /// Judge one line for an interactive shell: exit 0 when it may run
     #[command(hide = true)]
     Line(line::LineArgs),
-    /// Answer an agent that asks before it runs a command: JSON in, the agent's own dialect out
+    /// Answer an agent's hook: reads its JSON, answers in the agent's format
     Hook(hook::HookArgs),
-    /// Stand between an MCP client and its server, and judge each call of a tool
+    /// Run an MCP server behind guard, which judges each tool call
     Mcp(mcp::McpArgs),
-    /// Serve guard's own tools to agents over MCP: judge a command before it is proposed, see what waits, ask for
-    /// several
+    /// Serve guard's own tools to agents over MCP: judge commands, list requests, request approvals
     #[command(name = "mcp-serve")]
     McpServe,
-    /// Judge what was run before: how often guard would have asked, and why
+    /// Judge commands from the past: how often guard would have asked, and why
     Replay(replay::ReplayArgs),
-    /// Check that everyone who should ask guard does, and that guard can answer: exit 0 when all that is set up works
+    /// Check that agents and shells ask guard, and that guard can answer: exit 0 when everything works
     Doctor(doctor::DoctorArgs),
-    /// Carry what waits to a person anywhere, or keep the record and the queue of a machine (--system)
+    /// Run the gateway, which asks people elsewhere, or the record service of a machine (--system)
     Serve(serve::ServeArgs),
-    /// Make, list and revoke the tokens of the gateway's API
+    /// Create, list and revoke tokens of the gateway's API
     Token(gateway::Words),
-    /// Set up, try, list and remove the messengers that the gateway asks people through
+    /// Add, test, list and remove the gateway's messengers
     Channel(gateway::Words),
     /// Judge a command for the gateway, and wait for the answer
     #[command(hide = true)]
     Submit(submit::SubmitArgs),
-    /// Whether a person stands here who may change who answers
+    /// Check that a person is at this terminal who may change the approvers
     #[command(hide = true)]
     Person(person::PersonArgs),
-    /// Show the main job on real commands, step by step, in a scratch project that is made for it
+    /// Show guard at work on real commands, step by step, in a scratch project
     Demo(demo::DemoArgs),
-    /// Say what may stand where the cursor is
+    /// Print completions for the word at the cursor
     #[command(hide = true)]
     Complete(complete::CompleteArgs),
-    /// Print the completions of a shell
+    /// Print the completion script for a shell
     Completions(completions::CompletionsArgs),
-    /// Print a manual page, or the list of them
+    /// Show a manual page, or list them
     Man(man::ManArgs),
 }
 
@@ -182,7 +180,7 @@ pub const SHORT_HELP: &str = "\
 guard understands each command before it runs, asks a person when it should,
 and records every decision.
 
-  guard setup                      wire agents and shells, by asking
+  guard setup                      set up agents and shells interactively
   guard -- rm -rf build            run one command, arguments as given
   guard -c 'make clean && ls'      run a command string with your shell
   guard check 'git push --force'   judge without running
@@ -193,7 +191,7 @@ guard demo shows it in a scratch project. guard --help lists everything.
 /// Reads the name that guard was called by and the arguments after it. `path` is what it was started by,
 /// `account_shell` is `$SHELL`.
 #[must_use]
-pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_shell: Option<&OsStr>) -> Call {
+pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_shell: Option<&OsStr>) -> CommandLine {
     // The path tells more than a name that a caller made up.
     let named = Called::by(name).filter(|called| called.dialect.is_some());
     if let Some(called) = named.or_else(|| Called::behind(path?, name)).or_else(|| Called::by(name)) {
@@ -202,7 +200,11 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
     if arguments.is_empty() {
         // A terminal or an editor starts `$SHELL` by its whole path; a person who asks for help types a name.
         let is_a_shell = name.as_encoded_bytes().starts_with(b"/") && account_shell == Some(name);
-        return if is_a_shell { shell(Called::guard(), arguments, RunOptions::default()) } else { Call::ShortHelp };
+        return if is_a_shell {
+            shell(Called::guard(), arguments, RunOptions::default())
+        } else {
+            CommandLine::ShortHelp
+        };
     }
     let mut manner = RunOptions::default();
     let mut rest = arguments;
@@ -217,8 +219,8 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
     let Some(first) = rest.first() else { return with_clap(arguments) };
     if first == "--" {
         return match rest.get(1..) {
-            Some(argv) if !argv.is_empty() => Call::Run { argv: argv.to_vec(), manner },
-            _ => Call::Wrong(Wrong::NoCommand),
+            Some(argv) if !argv.is_empty() => CommandLine::Run { argv: argv.to_vec(), manner },
+            _ => CommandLine::Wrong(Wrong::NoCommand),
         };
     }
     if is_shell_option(first) {
@@ -228,10 +230,10 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
 }
 
 /// Reads a shell's options.
-fn shell(called: Called, arguments: &[OsString], manner: RunOptions) -> Call {
+fn shell(called: Called, arguments: &[OsString], manner: RunOptions) -> CommandLine {
     match ShellCall::read(called.dialect.unwrap_or_default(), arguments) {
-        Ok(call) => Call::Shell { called, call, manner },
-        Err(error) => Call::Wrong(Wrong::Shell(error)),
+        Ok(call) => CommandLine::Shell { called, call, manner },
+        Err(error) => CommandLine::Wrong(Wrong::Shell(error)),
     }
 }
 
@@ -243,10 +245,10 @@ fn is_shell_option(word: &OsStr) -> bool {
 }
 
 /// Reads a verb. Only the verb that is named is built; anything else gets the whole command, for its help and errors.
-fn with_clap(arguments: &[OsString]) -> Call {
+fn with_clap(arguments: &[OsString]) -> CommandLine {
     let named = arguments.first().and_then(|name| name.to_str());
     if let Some(text) = asked_for_help(arguments) {
-        return Call::Help(text);
+        return CommandLine::Help(text);
     }
     let rest = arguments.get(1..).unwrap_or_default();
     let verb = match named {
@@ -257,22 +259,22 @@ fn with_clap(arguments: &[OsString]) -> Call {
         // Most agents run the command when their hook fails with any code but one.
         Some("hook") => {
             return match one("guard hook", rest, Verb::Hook) {
-                Err(error) if error.use_stderr() => Call::Wrong(Wrong::Hook(error)),
-                Err(error) => Call::Wrong(Wrong::Clap(error)),
-                Ok(verb) => Call::Verb(Box::new(verb)),
+                Err(error) if error.use_stderr() => CommandLine::Wrong(Wrong::Hook(error)),
+                Err(error) => CommandLine::Wrong(Wrong::Clap(error)),
+                Ok(verb) => CommandLine::Verb(Box::new(verb)),
             };
         }
         Some("help") if rest.len() == 1 && !slip::is_verb(&rest[0]) => {
-            return Call::Wrong(Wrong::NoVerb(slip::no_topic(&rest[0].to_string_lossy())));
+            return CommandLine::Wrong(Wrong::NoVerb(slip::no_topic(&rest[0].to_string_lossy())));
         }
         Some(first) if !first.starts_with('-') && !slip::is_verb(OsStr::new(first)) => {
-            return Call::Wrong(Wrong::NoVerb(slip::no_verb(arguments, is_program)));
+            return CommandLine::Wrong(Wrong::NoVerb(slip::no_verb(arguments, is_program)));
         }
         _ => parsed(arguments).and_then(|cli| cli.verb.ok_or_else(missing_verb)),
     };
     match verb {
-        Ok(verb) => Call::Verb(Box::new(verb)),
-        Err(error) => Call::Wrong(Wrong::Clap(error)),
+        Ok(verb) => CommandLine::Verb(Box::new(verb)),
+        Err(error) => CommandLine::Wrong(Wrong::Clap(error)),
     }
 }
 
@@ -314,8 +316,10 @@ fn is_program(name: &str) -> bool {
 }
 
 fn missing_verb() -> clap::Error {
-    Cli::command()
-        .error(clap::error::ErrorKind::MissingSubcommand, "say what to do: -- PROGRAM, -c 'COMMANDS' or a verb")
+    Cli::command().error(
+        clap::error::ErrorKind::MissingSubcommand,
+        "nothing to do: give -- PROGRAM, -c 'COMMANDS' or a command of guard",
+    )
 }
 
 fn one<A: Args + FromArgMatches>(
@@ -335,8 +339,8 @@ impl Cli {
     fn command_for_about(name: &str) -> &'static str {
         match name {
             "guard check" => "Judge a command without running it: exit 0 allow, 1 ask, 2 deny",
-            "guard hook" => "Answer an agent that asks before it runs a command: JSON in, the agent's own dialect out",
-            _ => "Judge a command and draw how: the parts, what each does, which rule, why this score",
+            "guard hook" => "Answer an agent's hook: reads its JSON, answers in the agent's format",
+            _ => "Explain a verdict: the parts of the command, what each does, the rules and the score",
         }
     }
 }

@@ -19,7 +19,7 @@ use guard::app::{
     init, install, learn, line, log, man, mcp, mcp_serve, name_service, patterns, pending, person, replay, review,
     reviewer, run, screen, serve, session, setup, simulate, stats, status, submit, trust, verify, wait,
 };
-use guard::cli::{self, Call, Verb, Wrong};
+use guard::cli::{self, CommandLine, Verb, Wrong};
 use guard::config::Layer;
 use guard::exec::preserve;
 use guard::prompt::sealed;
@@ -52,9 +52,9 @@ fn begin() -> u8 {
 fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) -> u8 {
     let (path, shell) = (preserve::started_by(), std::env::var_os("SHELL"));
     match cli::read(name, arguments, path.as_deref(), shell.as_deref()) {
-        Call::Run { argv, manner } => run::run(Wanted::Argv(argv), manner, inherited),
-        Call::Shell { called, call, manner } => run::run(Wanted::Shell(called, call), manner, inherited),
-        Call::Verb(verb) => match *verb {
+        CommandLine::Run { argv, manner } => run::run(Wanted::Argv(argv), manner, inherited),
+        CommandLine::Shell { called, call, manner } => run::run(Wanted::Shell(called, call), manner, inherited),
+        CommandLine::Verb(verb) => match *verb {
             Verb::Demo(args) => match demo::enter(&args) {
                 Ok(Some(words)) => called(name, &words, inherited),
                 Ok(None) => do_verb(&Verb::Demo(args)),
@@ -65,11 +65,12 @@ fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) 
                 None => serve::run(&args).unwrap_or_else(|why| run::failed(&why)),
                 Some(Err(why)) => run::failed(&why),
                 Some(Ok(words)) => match cli::read("guard".as_ref(), words, None, None) {
-                    Call::Verb(verb) => do_verb(&verb),
-                    Call::Wrong(wrong) => explain_wrong(&wrong),
-                    Call::Run { .. } | Call::Shell { .. } | Call::ShortHelp | Call::Help(_) => {
-                        run::failed("that is no verb")
-                    }
+                    CommandLine::Verb(verb) => do_verb(&verb),
+                    CommandLine::Wrong(wrong) => explain_wrong(&wrong),
+                    CommandLine::Run { .. }
+                    | CommandLine::Shell { .. }
+                    | CommandLine::ShortHelp
+                    | CommandLine::Help(_) => run::failed("guard serve: not a command that can follow --"),
                 },
             },
             verb @ (Verb::Log(_) | Verb::Stats(_) | Verb::Verify(_) | Verb::Export(_)) => {
@@ -78,9 +79,9 @@ fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) 
             }
             verb => do_verb(&verb),
         },
-        Call::ShortHelp => printed(&screen::fitted(cli::SHORT_HELP)),
-        Call::Help(text) => printed(&text),
-        Call::Wrong(wrong) => explain_wrong(&wrong),
+        CommandLine::ShortHelp => printed(&screen::fitted(cli::SHORT_HELP)),
+        CommandLine::Help(text) => printed(&text),
+        CommandLine::Wrong(wrong) => explain_wrong(&wrong),
     }
 }
 
@@ -90,8 +91,8 @@ fn do_verb(verb: &Verb) -> u8 {
         sealed::seal();
     }
     let done = match verb {
-        Verb::Line(_) => Err("guard line is asked by a shell".to_owned()),
-        Verb::Serve(_) => Err("guard serve stands alone".to_owned()),
+        Verb::Line(_) => Err("guard line is called by the shell integration only".to_owned()),
+        Verb::Serve(_) => Err("guard serve cannot be called from here".to_owned()),
         Verb::Init(args) => init::run(args).map_err(|error| error.to_string()),
         Verb::Check(args) => check::run(args).map_err(|error| error.to_string()),
         Verb::Explain(args) => explain::run(args).map_err(|error| error.to_string()),
@@ -167,6 +168,6 @@ fn explain_wrong(wrong: &Wrong) -> u8 {
             hook::DENIED
         }
         Wrong::NoVerb(why) => run::failed(why),
-        Wrong::NoCommand => run::failed("-- wants a command after it, as in: guard -- ls -la"),
+        Wrong::NoCommand => run::failed("missing command after --, as in: guard -- ls -la"),
     }
 }

@@ -32,6 +32,8 @@ mod exporting;
 mod facts;
 #[path = "promises/failing.rs"]
 mod failing;
+#[path = "promises/fixture.rs"]
+mod fixture;
 #[path = "promises/git.rs"]
 mod git;
 #[path = "promises/harness/mod.rs"]
@@ -78,8 +80,6 @@ mod repositories;
 mod review;
 #[path = "promises/reviewing.rs"]
 mod reviewing;
-#[path = "promises/scene.rs"]
-mod scene;
 #[path = "promises/sealing.rs"]
 mod sealing;
 #[path = "promises/service.rs"]

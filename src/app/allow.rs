@@ -38,18 +38,18 @@ pub struct AllowArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the grants in force
+    /// List the active grants
     List {
-        /// Those that have ended too
+        /// Include grants that have ended
         #[arg(long)]
         all: bool,
         /// Print one JSON object a line
         #[arg(long)]
         json: bool,
     },
-    /// Give a grant: exactly this command, in this directory, for this session
+    /// Add a grant: for exactly this command, in this directory, until this session ends
     Add(AddArgs),
-    /// Take a grant back
+    /// Revoke a grant
     Remove {
         /// The number of the grant, as `guard allow list` shows it
         #[arg(value_parser = number)]
@@ -59,7 +59,8 @@ enum Action {
 
 /// The number of a grant.
 fn number(text: &str) -> Result<i64, String> {
-    let why = "write the number of a grant, as guard allow list shows it; one of the configuration is taken out there";
+    let why = "expected the number of a grant, as guard allow list shows it; a grant of the configuration is removed \
+               in its file";
     text.parse().map_err(|_| why.to_owned())
 }
 
@@ -70,22 +71,22 @@ struct AddArgs {
     command: Option<OsString>,
     #[command(flatten)]
     tool: ToolArgs,
-    /// Cover its programs, subcommands and flags, with operands in the directory alone
+    /// Cover the same programs, subcommands and flags with any operands inside the directory
     #[arg(long, conflicts_with = "rule")]
     shape: bool,
-    /// Cover whatever only this rule finds, instead of a command
+    /// Cover every command that only this rule matches, instead of one command
     #[arg(long, value_name = "RULE", conflicts_with_all = ["command", "tool"])]
     rule: Option<String>,
-    /// Hold in this directory and below
-    #[arg(long, value_name = "DIR", conflicts_with = "anywhere")]
-    folder: Option<PathBuf>,
-    /// Hold in every directory
+    /// Apply in this directory and below
+    #[arg(long = "folder", value_name = "DIR", conflicts_with = "anywhere")]
+    directory: Option<PathBuf>,
+    /// Apply in every directory
     #[arg(long)]
     anywhere: bool,
-    /// Hold until this time, in every session: 2h, 3d, 2026-11-21
+    /// Apply in every session until this time: 2h, 3d, 2026-11-21
     #[arg(long, value_name = "TIME", conflicts_with = "always")]
     until: Option<String>,
-    /// Hold until it is revoked, in every session
+    /// Apply in every session until revoked
     #[arg(long)]
     always: bool,
 }
@@ -102,10 +103,10 @@ pub fn run(args: &AllowArgs) -> Result<u8, Failure> {
         Action::Add(args) => add(&engine, args, &now),
         Action::Remove { id } => {
             let store = engine.existing()?.ok_or_else(|| StoreError::Refused {
-                why: format!("there is no grant {id}: guard allow list shows them"),
+                why: format!("no grant {id}; guard allow list shows all grants"),
             })?;
             store.revoke(*id, &engine.caller.account.name, now.timestamp())?;
-            writeln!(io::stdout(), "Grant {id} no longer holds.")?;
+            writeln!(io::stdout(), "Revoked grant {id}.")?;
             Ok(exit::ALLOW)
         }
     }
@@ -128,7 +129,7 @@ fn list(engine: &Engine, all: bool, as_json: bool, now: &Zoned) -> Result<u8, Fa
             out.write_all(b"\n")?;
         }
     } else if grants.is_empty() {
-        writeln!(out, "No grant is in force.")?;
+        writeln!(out, "No active grants.")?;
     } else {
         let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
         let lines: Vec<Line> = grants.iter().flat_map(|listed| drawn(listed, &engine.caller.session.id, now)).collect();
@@ -162,21 +163,21 @@ fn drawn(listed: &Listed, session: &str, now: &Zoned) -> [Line; 2] {
         What::Rule { rule } => ("rule", rule),
         What::UpTo { tier } => {
             upto = tier.number().to_string();
-            ("tier up to", &upto)
+            ("up to tier", &upto)
         }
     };
     let until = match &grant.until {
         Until::Session { id } if id == session => "until this session ends".to_owned(),
         Until::Session { id } => format!("until session {id} ends"),
         Until::Date { .. } => format!("until {}", end_of(&grant.until, now.time_zone())),
-        Until::Revoked => "until it is revoked".to_owned(),
+        Until::Revoked => "until revoked".to_owned(),
     };
     let ended = match listed.ended {
         None => String::new(),
         Some(Ended::Revoked { at }) => Timestamp::from_millisecond(at)
             .map_or_else(|_| "; revoked".to_owned(), |at| format!("; revoked {}", time::shown(at, now.time_zone()))),
-        Some(Ended::Past) => "; past".to_owned(),
-        Some(Ended::Altered) => "; its row is not what was written, so it does not hold".to_owned(),
+        Some(Ended::Past) => "; expired".to_owned(),
+        Some(Ended::Altered) => "; invalid: its row was changed after it was written".to_owned(),
     };
     let by = listed.user.as_ref().map_or(String::new(), |user| format!("; given by {user}"));
     [
@@ -189,16 +190,16 @@ fn drawn(listed: &Listed, session: &str, now: &Zoned) -> [Line; 2] {
 fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     let caller = &engine.caller;
     if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
-        return refuse("a grant is given by a person at their own terminal, and not from inside a guarded session");
+        return refuse("only a person at their own terminal can add a grant, not a guarded session");
     }
     let what = match what(engine, args)? {
         Ok(what) => what,
         Err(why) => return refuse(&why),
     };
-    let place = match (&args.folder, args.anywhere) {
+    let place = match (&args.directory, args.anywhere) {
         (_, true) => Place::Anywhere,
-        (Some(folder), false) => Place::Folder { path: named(&caller.cwd.join(folder)) },
-        (None, false) => Place::Folder { path: caller.cwd.to_string_lossy().into_owned() },
+        (Some(directory), false) => Place::Directory { path: named(&caller.cwd.join(directory)) },
+        (None, false) => Place::Directory { path: caller.cwd.to_string_lossy().into_owned() },
     };
     let until = match (&args.until, args.always) {
         (Some(time), _) => {
@@ -209,21 +210,21 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
         (None, false) => Until::Session { id: caller.session.id.clone() },
     };
     let words = words(&what, &place, &until, now);
-    let mut shown = format!("Without asking, guard would let run {}.\n", visible::text(&words));
+    let mut shown = format!("Guard would run without asking: {}.\n", visible::text(&words));
     if let What::Shape { shape } = &what {
-        let folder = match &place {
-            Place::Folder { path } => path,
-            Place::Anywhere => "the directory that it is run in",
+        let directory = match &place {
+            Place::Directory { path } => path,
+            Place::Anywhere => "the directory in which it runs",
         };
-        shown.push_str(&examples(shape, folder));
+        shown.push_str(&examples(shape, directory));
     }
-    if !confirm(&shown, "Give this grant?")? {
-        return refuse("not given");
+    if !confirm(&shown, "Add this grant?")? {
+        return refuse("grant not added");
     }
     // A grant may let run what is of tier 3, again and again.
     let enrolled = engine.approvers();
     if sign::is_wanted(&enrolled, Tier::High, 1)
-        && let Err(why) = sign::sign(&enrolled, "To give this grant", &approver::grant(&words), &[])
+        && let Err(why) = sign::sign(&enrolled, "To add this grant", &approver::grant(&words), &[])
     {
         return refuse(&Refusal::Unsigned { why }.to_string());
     }
@@ -236,7 +237,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
         session: &caller.session.id,
     };
     let id = engine.store().map_err(|error| Failure::Said(error.to_string()))?.grant(&grant, now.timestamp())?;
-    writeln!(io::stdout(), "Grant {id} holds. To take it back: guard allow remove {id}")?;
+    writeln!(io::stdout(), "Added grant {id}. To revoke it: guard allow remove {id}")?;
     Ok(exit::ALLOW)
 }
 
@@ -244,15 +245,15 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
 fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, String>, Failure> {
     if let Some(id) = &args.rule {
         let Some(rule) = engine.catalog.rule(id) else {
-            return Err(Failure::Said(format!("there is no rule {id}: guard patterns list shows them")));
+            return Err(Failure::Said(format!("no rule {id}; guard patterns list shows all rules")));
         };
         return Ok(match rule.tier {
-            Tier::Critical => Err(format!("{id} is of tier 4, and no grant covers that")),
-            _ if rule.approvals > 1 => Err(format!("{id} wants several approvers, and no grant covers that")),
+            Tier::Critical => Err(format!("rule {id} is tier 4, which no grant can cover")),
+            _ if rule.approvals > 1 => Err(format!("rule {id} needs several approvers, which no grant can replace")),
             _ if rule.notes.contains(&Note::Decision) => {
-                Err(format!("{id} is a person's decision each time, and no grant covers that"))
+                Err(format!("rule {id} needs a person's decision each time, which no grant can replace"))
             }
-            _ if rule.deny => Err(format!("{id} denies outright, and no grant covers that")),
+            _ if rule.deny => Err(format!("rule {id} always denies, which no grant can override")),
             _ => Ok(What::Rule { rule: id.clone() }),
         });
     }
@@ -263,19 +264,19 @@ fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, String>, Failure
     let invocation: Invocation = engine.caller.invocation(request);
     let judgment = engine.judge(&invocation).judgment;
     if judgment.risk.tier == Tier::Critical {
-        return Ok(Err("this is of tier 4, and no grant covers that".to_owned()));
+        return Ok(Err("the command is tier 4, which no grant can cover".to_owned()));
     }
     if engine.policy().approvals.wanted(&judgment.risk) > 1 {
-        return Ok(Err("this wants several approvers, and no grant covers that".to_owned()));
+        return Ok(Err("the command needs several approvers, which no grant can replace".to_owned()));
     }
     if !judgment.may_grant {
         let why = match invocation.tool() {
             Some(_) if tools::pays(&judgment.risk.findings) => {
-                "this moves money: every payment is a decision of its own, and no grant covers that"
+                "the call moves money: a person decides on every payment, which no grant can replace"
             }
-            Some(call) if !call.hidden.is_empty() => "no grant covers a call of which something is hidden",
-            Some(_) => "no grant covers what runs a shell or an interpreter",
-            None => "no grant covers a shell, an interpreter, a wrapper, or what cannot be understood",
+            Some(call) if !call.hidden.is_empty() => "no grant can cover a call with hidden parts",
+            Some(_) => "no grant can cover a call that runs a shell or an interpreter",
+            None => "no grant can cover a shell, an interpreter, a wrapper, or a command that guard cannot analyse",
         };
         return Ok(Err(why.to_owned()));
     }
@@ -285,7 +286,7 @@ fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, String>, Failure
     Ok(judgment
         .shape_to_grant()
         .map(|shape| What::Shape { shape })
-        .ok_or_else(|| "this command has no shape of its own".to_owned()))
+        .ok_or_else(|| "the command has no shape that a grant could cover".to_owned()))
 }
 
 /// What a grant of a shape covers, and what it does not.
@@ -297,8 +298,8 @@ pub(super) fn shaped(shape: &str) -> String {
     let (scripts, rules): (Vec<&str>, Vec<&str>) =
         named.split(", ").filter(|name| !name.is_empty()).partition(is_script);
     let mut only = match rules.as_slice() {
-        [] => "no rule finds anything".to_owned(),
-        rules => format!("only {} finds anything", rules.join(", ")),
+        [] => "no rule matches".to_owned(),
+        rules => format!("only {} matches", rules.join(", ")),
     };
     for script in scripts {
         let path = script.rsplit_once('=').map_or(script, |(path, _)| path);
@@ -307,10 +308,10 @@ pub(super) fn shaped(shape: &str) -> String {
     if let Some((name, inputs)) = of_tool(program) {
         let inputs = if inputs.is_empty() { "nothing".to_owned() } else { inputs.join(" and ") };
         return format!(
-            "calls of the tool `{name}` that are given {inputs} and no more, with paths in that directory alone, where {only}"
+            "calls of the tool `{name}` with only the inputs {inputs}, with paths only inside the directory, if {only}"
         );
     }
-    format!("`{program}` with no other flags and with operands in that directory alone, where {only}")
+    format!("`{program}` with no other flags and with operands only inside the directory, if {only}")
 }
 
 /// The tool of a shape and the names of what it is given; `None` for a command.
@@ -320,24 +321,24 @@ fn of_tool(program: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 /// Commands that a grant of a shape would let run, and one that it would not: for whoever is about to give it.
-pub(super) fn examples(shape: &str, folder: &str) -> String {
+pub(super) fn examples(shape: &str, directory: &str) -> String {
     let program = shape.split(" [").next().unwrap_or(shape);
     let with = |operand: &str| format!("  {}\n", visible::text(&format!("{program} {operand}")));
     let inside: String = ["notes.txt", "src/main.c", "a/folder"].into_iter().map(with).collect();
-    let folder = visible::text(folder);
+    let directory = visible::text(directory);
     if let Some((name, inputs)) = of_tool(program) {
         let call = |more: &[&str]| {
             let all: Vec<String> = inputs.iter().chain(more).map(|input| format!("\"{input}\": …")).collect();
             format!("  {}\n", visible::text(&format!("{name} {{{}}}", all.join(", "))))
         };
         return format!(
-            "It would let be called, whatever stands there:\n{}It would still ask about a path elsewhere, and about \
-             more than that:\n{}",
+            "It would allow, with any values:\n{}It would still ask about paths elsewhere, and about further \
+             inputs:\n{}",
             call(&[]),
             call(&["another"])
         );
     }
-    format!("It would let run, for example, in {folder}:\n{inside}It would still ask about:\n{}", with("/etc/hosts"))
+    format!("For example, it would allow in {directory}:\n{inside}It would still ask about:\n{}", with("/etc/hosts"))
 }
 
 /// What a grant covers, as a sentence goes on.
@@ -345,16 +346,16 @@ fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
     let what = match what {
         What::Exact { command } => format!("exactly `{command}`"),
         What::Shape { shape } => shaped(shape),
-        What::UpTo { tier } => format!("whatever is of tier {} and below", tier.number()),
-        What::Rule { rule } => format!("any command of which only the rule {rule} has anything to say"),
+        What::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
+        What::Rule { rule } => format!("any command that only the rule {rule} matches"),
     };
     let until = match until {
         Until::Session { .. } => "until this session ends".to_owned(),
         Until::Date { .. } => format!("until {}", end_of(until, now.time_zone())),
-        Until::Revoked => "in every session, until it is revoked".to_owned(),
+        Until::Revoked => "in every session, until revoked".to_owned(),
     };
     let where_ = match where_ {
-        Place::Folder { .. } => format!("in {}", place(where_)),
+        Place::Directory { .. } => format!("in {}", place(where_)),
         Place::Anywhere => "in every directory".to_owned(),
     };
     format!("{what}, {where_}, {until}")
@@ -374,10 +375,10 @@ mod tests {
         let shape = "tool:calendar.create_event attendees title [tools.calendar-change]";
         let words = shaped(shape);
         assert!(
-            words.starts_with("calls of the tool `calendar.create_event` that are given attendees and title"),
+            words.starts_with("calls of the tool `calendar.create_event` with only the inputs attendees and title"),
             "{words}"
         );
-        assert!(words.ends_with("where only tools.calendar-change finds anything"), "{words}");
+        assert!(words.ends_with("if only tools.calendar-change matches"), "{words}");
         let shown = examples(shape, "/work");
         assert!(shown.contains(r#"  calendar.create_event {"attendees": …, "title": …}"#), "{shown}");
         assert!(!shown.contains("notes.txt") && !shown.contains("/etc/hosts"), "{shown}");

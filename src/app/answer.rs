@@ -15,19 +15,19 @@ use crate::judge::risk::Tier;
 /// The arguments of `guard approve`.
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
-    /// The requests, as guard pending names them
+    /// The IDs of the requests, as guard pending lists them
     #[arg(value_name = "REQUEST", required_unless_present = "all")]
     ids: Vec<String>,
-    /// All that wait now: one question for tier 2 and below, one for each of tier 3; tier 4 is left out
+    /// All waiting requests: one question for tier 2 and below, one for each of tier 3; tier 4 is left out
     #[arg(long, conflicts_with = "ids")]
     all: bool,
-    /// Let exactly this command run without asking until the session that asked ends
+    /// Also allow exactly this command until the session of the request ends
     #[arg(long, conflicts_with_all = ["all", "until", "always"])]
     session: bool,
-    /// Let it run without asking until this time, at most 14 days ahead: 2h, 3d, 2026-11-21
+    /// Also allow exactly this command until this time, at most 14 days ahead: 2h, 3d, 2026-11-21
     #[arg(long, value_name = "TIME", conflicts_with_all = ["all", "always"])]
     until: Option<String>,
-    /// Let it run without asking until that is revoked
+    /// Also allow exactly this command until revoked
     #[arg(long, conflicts_with = "all")]
     always: bool,
 }
@@ -50,13 +50,13 @@ impl ApproveArgs {
 /// The arguments of `guard deny`.
 #[derive(Debug, Args)]
 pub struct DenyArgs {
-    /// The requests, as guard pending names them
+    /// The IDs of the requests, as guard pending lists them
     #[arg(value_name = "REQUEST", required_unless_present = "all")]
     ids: Vec<String>,
-    /// All that wait now
+    /// All waiting requests
     #[arg(long, conflicts_with = "ids")]
     all: bool,
-    /// What the one who asked is told
+    /// The reason, which the requester sees
     #[arg(long, short = 'r', value_name = "WORDS")]
     reason: Option<String>,
 }
@@ -85,7 +85,7 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
         shown.into_iter().partition(|one| !single && one.may_be_in_a_batch());
     for one in by_themselves {
         if one.tier() == Tier::Critical && !single {
-            report.no(one.id(), "of tier 4, which is in no batch: guard approve it by itself");
+            report.no(one.id(), "tier 4 requests cannot be approved in a batch; approve it alone");
             continue;
         }
         approvals.ask(&one, scope, &mut report)?;

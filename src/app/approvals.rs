@@ -15,7 +15,7 @@ use self::place::{attempt, not_from_here};
 pub(super) use self::shown::{Shown, in_full, question};
 use super::approver::sign;
 use super::ask::{Card, asked_for};
-use super::authorize::folder_identity;
+use super::authorize::directory_identity;
 use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
@@ -26,9 +26,9 @@ use crate::judge::bindings::Bindings;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm;
-use crate::prompt::terminal::{self, Answer as Reply};
+use crate::prompt::terminal::{self, PromptAnswer as Reply};
 use crate::store::StoreError;
-use crate::store::queue::{Answer, Outcome, Pending, State};
+use crate::store::queue::{Answer, Outcome, Pending, RequestState};
 use crate::ui::pending::approvals;
 use crate::ui::style::{self, Look};
 use crate::ui::visible;
@@ -52,7 +52,7 @@ impl Approvals {
             [&["guard", verb], words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat().join(" ");
         let behind = engine.caller.behind_the_terminal();
         let stranger = engine.service().filter(|service| !service.approves(&engine.caller.account.name));
-        let stranger = stranger.map(|_| "this account is not one of the machine's approvers".to_owned());
+        let stranger = stranger.map(|_| "this account is not an approver of this machine".to_owned());
         if let Some(why) = not_from_here(&engine.caller, &behind).or(stranger) {
             attempt(&engine, &verb, &why);
             writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why })?;
@@ -66,9 +66,9 @@ impl Approvals {
     pub fn named(&self, ids: &[String], all: bool, report: &mut Report) -> Result<Vec<Pending>, Failure> {
         let known = self.queue.list(Timestamp::now())?;
         if all {
-            let waiting: Vec<_> = known.into_iter().filter(|pending| pending.state == State::Waiting).collect();
+            let waiting: Vec<_> = known.into_iter().filter(|pending| pending.state == RequestState::Waiting).collect();
             if waiting.is_empty() {
-                report.lines.push("Nothing waits.".to_owned());
+                report.lines.push("No requests are waiting.".to_owned());
             }
             return Ok(waiting);
         }
@@ -96,7 +96,7 @@ impl Approvals {
         let above = self.queue.whole(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
         let is_above = |name: String| above.contains(&name);
         Ok(if caller.session.root == pending.root {
-            Some("the session that asked may not answer: use another terminal")
+            Some("a session cannot answer its own request; answer from another terminal")
         } else if self.behind.iter().filter_map(Process::unique_name).any(is_above) {
             Some("this terminal and the requesting command have the same parent process; answer from another terminal")
         } else {
@@ -109,7 +109,7 @@ impl Approvals {
         if let Err(why) = self.may_answer(pending)? {
             return Ok(Err(why));
         }
-        let waited_for = pending.waiter.as_deref().is_none_or(Caller::lives) && pending.state == State::Waiting;
+        let waited_for = pending.waiter.as_deref().is_none_or(Caller::lives) && pending.state == RequestState::Waiting;
         if pending.is_never_late() && pending.state.is_open() && !waited_for {
             return Ok(Err(too_late(pending.tier)));
         }
@@ -134,13 +134,13 @@ impl Approvals {
         let (digest, bindings) = if is_others || invocation.hides_here() {
             (whole.digest, whole.bindings.clone())
         } else {
-            let bindings = Bindings::of(&judgment, folder_identity(&invocation.cwd));
+            let bindings = Bindings::of(&judgment, directory_identity(&invocation.cwd));
             (invocation.digest(&judgment.facts.expanded), bindings)
         };
         if let Some(what) = whole.bindings.difference(&bindings) {
             self.queue.void(&pending.id, &what)?;
             self.wake(&pending.id);
-            return Ok(Err(format!("void: {what} changed since it was asked")));
+            return Ok(Err(format!("void: {what} changed after the request")));
         }
         let wanted = pending.approvals.max(engine.policy().approvals.wanted(&judgment.risk));
         if (judgment.risk.tier == Tier::Critical || wanted > 1) && !waited_for {
@@ -158,14 +158,14 @@ impl Approvals {
             let names =
                 given.and_then(|given| approver::signers(&enrolled.approvers, &message, &given).ok().map(owned));
             let Some(names) = names else {
-                let what = "one of its approvals is not from an enrolled approver";
+                let what = "one of its approvals was not signed by an enrolled approver";
                 self.queue.void(&pending.id, what)?;
                 self.wake(&pending.id);
                 return Ok(Err(format!("void: {what}")));
             };
             signed = names;
         }
-        let same = |one: &Pending| one.id != pending.id && one.state == State::Waiting && one.is_same(pending);
+        let same = |one: &Pending| one.id != pending.id && one.state == RequestState::Waiting && one.is_same(pending);
         let more = self.queue.list(Timestamp::now())?.iter().filter(|one| same(one)).count();
         let approvals = wanted;
         Ok(Ok(Shown { whole, engine, judgment, digest, bindings, waited_for, more, approvals, signed, is_others }))
@@ -181,7 +181,7 @@ impl Approvals {
         // A grant may be signed where the command by itself is not.
         let grave = if prompt.may_grant { Tier::High } else { one.tier() };
         if let Ok(Some(offer)) = asked_for(&one.whole.invocation, true, scope) {
-            view.evidence.insert(0, format!("A yes here lets run without asking {}.", offer.words));
+            view.evidence.insert(0, format!("If you approve, guard also runs without asking: {}.", offer.words));
             view.lasts = true;
             explained.card = view.clone();
             // How long it lasts was said already.
@@ -194,7 +194,7 @@ impl Approvals {
             Reply::Once => self.allow(one, scope, None, report),
             Reply::Overruled { words } => self.allow(one, AnswerScope::Once, Some(&words), report),
             Reply::Settled => {
-                report.no(one.id(), "already answered elsewhere");
+                report.no(one.id(), "not approved: already answered elsewhere");
                 Ok(())
             }
             Reply::Session => {
@@ -203,11 +203,11 @@ impl Approvals {
             Reply::Always => self.allow(one, AnswerScope::of(always.as_ref().map(|offer| &offer.until)), None, report),
             Reply::No { words: Some(words) } => self.deny(&one.whole.pending, Some(&words), report),
             Reply::No { words: None } => {
-                report.no(one.id(), "not approved; guard deny refuses it and tells the one who asked");
+                report.no(one.id(), "not approved; guard deny denies it and tells the requester");
                 Ok(())
             }
             Reply::TimedOut { .. } => {
-                report.no(one.id(), "not approved: the time was over");
+                report.no(one.id(), "not approved: the request timed out");
                 Ok(())
             }
             Reply::Closed(closed) => {
@@ -310,7 +310,7 @@ impl Approvals {
                 match (answer.yes.is_some(), late) {
                     (true, false) if answer.scope.is_once() => report.yes(id, &format!("approved: {command}")),
                     (true, false) => report.yes(id, &format!("approved, {}: {command}", so_far(answer.scope))),
-                    (true, true) => report.yes(id, &format!("approved, to run once within an hour: {command}")),
+                    (true, true) => report.yes(id, &format!("approved, can run once within an hour: {command}")),
                     (false, _) => report.yes(id, &format!("denied: {command}")),
                 }
             }
@@ -319,19 +319,21 @@ impl Approvals {
                 let so_far = approvals(wanted, &by).unwrap_or_default();
                 report.yes(id, &format!("{so_far}: {command}"));
             }
-            Outcome::SignedAlready { by } => report.no(id, &format!("{by} has signed it already, and counts once")),
-            Outcome::Copied { by } => {
-                report.no(id, &format!("the passkey of {by} may have been copied: it was refused"))
+            Outcome::SignedAlready { by } => {
+                report.no(id, &format!("{by} has already signed; another approver must sign"))
             }
-            Outcome::Unsigned => report.no(id, "several approvers are wanted, and this yes is not signed"),
+            Outcome::Copied { by } => report.no(id, &format!("refused: the passkey of {by} may have been copied")),
+            Outcome::Unsigned => {
+                report.no(id, "not approved: several approvers are needed, and this approval is not signed")
+            }
             Outcome::Settled(pending) => report.no(id, &settled(&pending)),
-            Outcome::Wordless => report.no(id, "the reviewer refused it: a yes against that says why"),
+            Outcome::Wordless => report.no(id, "the reviewer denied it; give a reason to approve it anyway"),
             Outcome::NotOffered { why } => report.no(id, &format!("not approved: {why}")),
             Outcome::TooLate => {
                 report.no(id, &too_late(pending.tier));
             }
-            Outcome::AskedAnew => report.no(id, "it was asked again in the meantime: look at it again"),
-            Outcome::Unknown => report.no(id, "there is no such request any more"),
+            Outcome::AskedAnew => report.no(id, "the request was renewed in the meantime; look at it again"),
+            Outcome::Unknown => report.no(id, "the request no longer exists"),
         }
         Ok(())
     }
@@ -351,19 +353,19 @@ fn so_far(scope: AnswerScope) -> String {
         AnswerScope::Once => "once".to_owned(),
         AnswerScope::Session => "until its session ends".to_owned(),
         AnswerScope::Until(at) => format!("until {}", Timestamp::from_second(at).unwrap_or_default()),
-        AnswerScope::Always => "until it is revoked".to_owned(),
+        AnswerScope::Always => "until revoked".to_owned(),
     }
 }
 
 /// Why nothing is approved once nobody waits.
 fn too_late(tier: Tier) -> String {
-    let what = if tier == Tier::Critical { "of tier 4 nothing" } else { "nothing that wants several approvers" };
-    format!("nobody waits for it any more, and {what} is approved late")
+    let what = if tier == Tier::Critical { "a tier 4 request" } else { "a request that needs several approvers" };
+    format!("the requester no longer waits, and {what} cannot be approved late")
 }
 
 /// What another version of guard filed cannot be read, and nothing that cannot be shown is approved.
 fn other_version() -> String {
-    "another version of guard filed it, and what it would run cannot be read: it has to be asked anew".to_owned()
+    "the request was made by another version of guard and cannot be read; run the command again".to_owned()
 }
 
 /// The request of this name, or the only one whose name begins so: one that waits before one that is settled.
@@ -379,10 +381,10 @@ pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, S
     let all = if open.is_empty() { like().collect() } else { open };
     match all.as_slice() {
         [one] => Ok(one),
-        [] => Err("there is no such request: guard pending shows them".to_owned()),
+        [] => Err("no such request; guard pending lists the requests".to_owned()),
         several => {
             let names: Vec<&str> = several.iter().map(|pending| pending.id.as_str()).collect();
-            Err(format!("several requests begin so: {}", names.join(", ")))
+            Err(format!("ambiguous request ID: {}", names.join(", ")))
         }
     }
 }
@@ -396,12 +398,12 @@ pub(super) fn settled(pending: &Pending) -> String {
     let by = pending.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
     let words = pending.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
     let what = match pending.state {
-        State::Waiting | State::Late => "what it would run cannot be read",
-        State::Approved => "approved already",
-        State::Denied => "denied already",
-        State::Used => "approved already, and used",
-        State::Void => "void",
-        State::Lapsed => "too old to be answered",
+        RequestState::Waiting | RequestState::Late => "its command cannot be read",
+        RequestState::Approved => "already approved",
+        RequestState::Denied => "already denied",
+        RequestState::Used => "already approved and used",
+        RequestState::Void => "void",
+        RequestState::Lapsed => "expired",
     };
     format!("{what}{by}{words}")
 }

@@ -20,7 +20,7 @@ use super::engine::{Engine, EngineError};
 use super::{exit, screen};
 use crate::config::approvers::{self, Enrolled};
 use crate::config::paths::MACHINE;
-use crate::judge::approver::{Approver, Cost, Key, MIN_PASSPHRASE, PublicKey, enrolment, people};
+use crate::judge::approver::{Approver, ApproverKey, Cost, MIN_PASSPHRASE, PublicKey, enrolment, people};
 use crate::judge::policy::Refusal;
 use crate::prompt::confirm::confirm;
 use crate::prompt::line;
@@ -36,15 +36,15 @@ pub struct ApproverArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Enrol an approver; from the first one on, a yes to what is of tier 3 and above is signed
+    /// Enrol an approver; once one is enrolled, approvals of tier 3 and above must be signed
     Add(AddArgs),
-    /// List the approvers, and whether this account could change them
+    /// List the approvers, and whether this account can change them
     List {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Remove an approver; one that is enrolled signs for it
+    /// Remove an approver; an enrolled approver must sign for it
     Remove {
         /// Who
         name: String,
@@ -56,16 +56,16 @@ enum Action {
 struct AddArgs {
     /// Who: a-z, 0-9, -, _ and .
     name: String,
-    /// A passphrase, which no file keeps (the default)
+    /// A passphrase, which is stored nowhere (default)
     #[arg(long)]
     passphrase: bool,
     /// An SSH key: its .pub file, ssh-ed25519 or sk-ssh-ed25519@openssh.com
     #[arg(long, value_name = "FILE")]
     ssh: Option<PathBuf>,
-    /// The codes of an authenticator; whoever can read the approver's file can make them
+    /// Codes of an authenticator app; anyone who can read the approver's file can generate them
     #[arg(long)]
     totp: bool,
-    /// A passkey of a phone, a key or a computer: shows a code for it, and wants a gateway that runs
+    /// A passkey of a phone, a security key or a computer; needs a running gateway
     #[arg(long)]
     passkey: bool,
 }
@@ -127,10 +127,10 @@ fn refuse(why: &str) -> Result<u8, ApproverError> {
 
 fn add(args: &AddArgs, enrolled: &Enrolled, wanted: usize) -> Result<u8, ApproverError> {
     if !Approver::is_name(&args.name) {
-        return Err(ApproverError::Key(format!("{}: a name is written with a-z, 0-9, -, _ and .", args.name)));
+        return Err(ApproverError::Key(format!("invalid name {}: use only a-z, 0-9, -, _ and .", args.name)));
     }
     if enrolled.named(&args.name).is_some() {
-        return Err(ApproverError::Key(format!("{} is enrolled already; remove it first", args.name)));
+        return Err(ApproverError::Key(format!("approver {} is already enrolled; remove it first", args.name)));
     }
     let approver = match (&args.ssh, args.totp) {
         _ if args.passkey => match passkey::pair(&args.name)? {
@@ -142,7 +142,7 @@ fn add(args: &AddArgs, enrolled: &Enrolled, wanted: usize) -> Result<u8, Approve
         (None, false) => with_passphrase(&args.name)?,
     };
     if let Some(other) = enrolled.approvers.iter().find(|other| other.key.is_same(&approver.key)) {
-        return Err(ApproverError::Key(format!("{} is enrolled with this key already", other.name)));
+        return Err(ApproverError::Key(format!("this key is already enrolled for {}", other.name)));
     }
     if !vouched(enrolled, wanted, "add", &approver)? {
         return Ok(exit::REFUSED);
@@ -150,8 +150,8 @@ fn add(args: &AddArgs, enrolled: &Enrolled, wanted: usize) -> Result<u8, Approve
     let path = approvers::enrol(enrolled, &approver)
         .map_err(|error| ApproverError::File { path: enrolled.file(&args.name).display().to_string(), error })?;
     let mut out = io::stdout().lock();
-    writeln!(out, "{} is enrolled ({}): {}", approver.name, approver.key.kind(), path.display())?;
-    writeln!(out, "From now on a yes to what is of tier 3 and above is signed.")?;
+    writeln!(out, "Enrolled {} ({}): {}", approver.name, approver.key.kind(), path.display())?;
+    writeln!(out, "From now on approvals of tier 3 and above must be signed.")?;
     if enrolled.changeable {
         writeln!(out, "{}", how_to_move(enrolled))?;
     }
@@ -160,14 +160,14 @@ fn add(args: &AddArgs, enrolled: &Enrolled, wanted: usize) -> Result<u8, Approve
 
 fn remove(name: &str, enrolled: &Enrolled, wanted: usize) -> Result<u8, ApproverError> {
     let Some(approver) = enrolled.named(name) else {
-        return Err(ApproverError::Key(format!("nobody called {name} is enrolled: guard approver list")));
+        return Err(ApproverError::Key(format!("no approver {name}; guard approver list shows all approvers")));
     };
     if !vouched(enrolled, wanted, "remove", approver)? {
         return Ok(exit::REFUSED);
     }
     approvers::remove(enrolled, name)
         .map_err(|error| ApproverError::File { path: enrolled.file(name).display().to_string(), error })?;
-    writeln!(io::stdout(), "{name} is not enrolled any more.")?;
+    writeln!(io::stdout(), "Removed approver {name}.")?;
     Ok(exit::ALLOW)
 }
 
@@ -176,7 +176,7 @@ fn remove(name: &str, enrolled: &Enrolled, wanted: usize) -> Result<u8, Approver
 fn vouched(enrolled: &Enrolled, wanted: usize, change: &str, approver: &Approver) -> Result<bool, ApproverError> {
     let what = format!("To {change} {} ({})", approver.name, approver.key.kind());
     if !enrolled.is_any() {
-        return Ok(confirm("", &format!("{what}: is that correct?"))?);
+        return Ok(confirm("", &format!("{what}. Continue?"))?);
     }
     let message = enrolment(change, approver);
     // Who could enrol or remove others alone could sign for two.
@@ -185,7 +185,7 @@ fn vouched(enrolled: &Enrolled, wanted: usize, change: &str, approver: &Approver
     while signed.len() < wanted.min(people) {
         let what = match signed.as_slice() {
             [] => what.clone(),
-            by => format!("{what}, which {} signed and {wanted} have to", by.join(" and ")),
+            by => format!("{what}, signed by {}; {wanted} must sign", by.join(" and ")),
         };
         match sign::sign(enrolled, &what, &message, &signed) {
             Ok(one) => signed.push(one.approver),
@@ -199,18 +199,18 @@ fn vouched(enrolled: &Enrolled, wanted: usize, change: &str, approver: &Approver
 }
 
 fn with_passphrase(name: &str) -> Result<Approver, ApproverError> {
-    let text = "A passphrase that only you know; whoever can read the approver's file can try out guesses.\n";
-    let question = format!("Passphrase of {name}:");
-    let short = format!("A passphrase has at least {MIN_PASSPHRASE} characters; Esc cancels.\n");
+    let text = "Choose a passphrase that only you know. Anyone who can read the approver's file can test guesses.\n";
+    let question = format!("Enter the passphrase of {name}:");
+    let short = format!("The passphrase must have at least {MIN_PASSPHRASE} characters. Esc cancels.\n");
     let mut lead = text;
     let passphrase = loop {
         let passphrase = line::ask_hidden(&screen::fitted(lead), &question)?;
         if passphrase.trim().chars().count() < MIN_PASSPHRASE {
             lead = &short;
-        } else if line::ask_hidden("", "Once more:")?.trim() == passphrase.trim() {
+        } else if line::ask_hidden("", "Repeat the passphrase:")?.trim() == passphrase.trim() {
             break passphrase;
         } else {
-            lead = "The two are not the same.\n";
+            lead = "The passphrases do not match.\n";
         }
     };
     let mut salt = [0; 16];
@@ -224,17 +224,18 @@ fn with_ssh(name: &str, file: &PathBuf) -> Result<Approver, ApproverError> {
     let text = std::fs::read_to_string(file).map_err(|error| ApproverError::File { path: shown.clone(), error })?;
     let public = text.lines().next().unwrap_or_default().trim().to_owned();
     PublicKey::read(&public).map_err(|error| ApproverError::Key(format!("{shown}: {error}")))?;
-    Ok(Approver { name: name.to_owned(), key: Key::Ssh { public } })
+    Ok(Approver { name: name.to_owned(), key: ApproverKey::Ssh { public } })
 }
 
 fn with_totp(name: &str) -> Result<Approver, ApproverError> {
     let mut secret = [0; 20];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let approver = Approver { name: name.to_owned(), key: Key::Totp { secret: Base64::encode_string(&secret) } };
+    let approver =
+        Approver { name: name.to_owned(), key: ApproverKey::Totp { secret: Base64::encode_string(&secret) } };
     let shown = base32(&secret);
     let address = format!("otpauth://totp/guard:{name}?secret={shown}&issuer=guard");
-    let text = format!("{}Give this to your authenticator:\n  {shown}\n  {address}\n", squares(&address));
-    let code = line::ask(&text, "The code that it shows now:")?;
+    let text = format!("{}Add this to your authenticator app:\n  {shown}\n  {address}\n", squares(&address));
+    let code = line::ask(&text, "Current code:")?;
     let now = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or(0);
     approver.sign_with_code(&code, b"", now).map_err(|error| ApproverError::Key(error.to_string()))?;
     Ok(approver)
@@ -263,7 +264,7 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
             .collect();
         let problems: Vec<_> = enrolled.problems.iter().map(ToString::to_string).collect();
         let whole = serde_json::json!({
-            "approvers": approvers, "folder": enrolled.folder, "changeable": enrolled.changeable, "problems": problems,
+            "approvers": approvers, "folder": enrolled.directory, "changeable": enrolled.changeable, "problems": problems,
         });
         return writeln!(out, "{whole}");
     }
@@ -271,21 +272,24 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
     let mut lines = Vec::new();
     for approver in &enrolled.approvers {
         let about = match &approver.key {
-            Key::Passphrase { .. } => "a passphrase".to_owned(),
-            Key::Passkey(passkey) => format!("a passkey, on the page at {}", passkey.origins.join(", ")),
-            Key::Totp { .. } => "an authenticator; whoever can read its file can sign".to_owned(),
-            Key::Ssh { public } => match PublicKey::read(public) {
-                Ok(key) if key.is_hardware() => "an SSH key on hardware, which wants a touch".to_owned(),
+            ApproverKey::Passphrase { .. } => "a passphrase".to_owned(),
+            ApproverKey::Passkey(passkey) => format!("a passkey, on the page at {}", passkey.origins.join(", ")),
+            ApproverKey::Totp { .. } => "an authenticator app; anyone who can read its file can sign".to_owned(),
+            ApproverKey::Ssh { public } => match PublicKey::read(public) {
+                Ok(key) if key.is_hardware() => "an SSH key on hardware, which needs a touch".to_owned(),
                 _ => "an SSH key".to_owned(),
             },
         };
         lines.push(Line::of(Style::Strong, approver.name.clone()).with(Style::Plain, format!("  {about}")));
     }
     for problem in &enrolled.problems {
-        lines.push(Line::of(Style::Strong, "wrong: ").with(Style::Plain, problem.to_string()));
+        lines.push(Line::of(Style::Strong, "problem: ").with(Style::Plain, problem.to_string()));
     }
     if !enrolled.is_any() {
-        lines.push(Line::of(Style::Plain, "Nobody is enrolled: a yes is not signed. guard approver add NAME"));
+        lines.push(Line::of(
+            Style::Plain,
+            "No approvers are enrolled, so approvals are not signed. To enrol one: guard approver add NAME",
+        ));
     } else if enrolled.changeable {
         lines.push(Line::of(Style::Dim, how_to_move(enrolled)));
     }
@@ -295,11 +299,10 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
 /// What it is worth where the keys lie, and where they are better kept.
 #[must_use]
 pub fn how_to_move(enrolled: &Enrolled) -> String {
-    let folder = enrolled.folder.display();
+    let directory = enrolled.directory.display();
     format!(
-        "This account can change who is enrolled, and so can every program that runs under it. To put it out of reach: \
-         sudo install -d -o root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {folder}/*.toml \
-         {MACHINE}/approvers/"
+        "This account, and every program that it runs, can change the approvers. To prevent that: sudo install -d -o \
+         root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {directory}/*.toml {MACHINE}/approvers/"
     )
 }
 

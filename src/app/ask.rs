@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::approver::sign;
-use super::authorize::folder_identity;
+use super::authorize::directory_identity;
 use super::engine::Engine;
 use super::queue;
 use super::reviewer::{self, Advice, Review};
@@ -22,7 +22,7 @@ use crate::judge::policy::{Decision, Prompt, Refusal};
 use crate::judge::review::role;
 use crate::judge::syntax::tree::Span;
 use crate::judge::tier::Tier;
-use crate::prompt::terminal::{self, Answer, Closed, Question, Second};
+use crate::prompt::terminal::{self, Closed, PromptAnswer, Question, Second};
 use crate::store::{Filter, NewGrant};
 use crate::ui::card::CardView;
 use crate::ui::explain::{self, ExplainView};
@@ -117,7 +117,7 @@ pub fn ask(
 }
 
 /// What several approvers sign, one of them signs on the card, and cannot wait for the others.
-const ANOTHER: &str = "several approvers are wanted, and nothing may wait here for another";
+const ANOTHER: &str = "several approvers are needed, and requests cannot wait here for another one";
 
 /// A yes on the card, with the signature that it wants. Only then is it said.
 fn signed(
@@ -134,7 +134,7 @@ fn signed(
         return Asked::No(Refusal::Unsigned { why: error.to_string() });
     }
     let fresh = Fresh::of(nonce, invocation, &judgment.risk);
-    let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
+    let bindings = Bindings::of(judgment, directory_identity(&invocation.cwd));
     let filed = jiff::Timestamp::now().as_millisecond();
     let approval = Approval {
         request: "here",
@@ -176,7 +176,7 @@ fn at_the_terminal(
     let question = Question { view: &view, prompt, explained: &explained, look, said: !is_signed };
     let answer = terminal::ask_beside(question, runtime, second);
     // Where nobody could be asked, its opinion is still wanted.
-    if !matches!(answer, Answer::Closed(_)) {
+    if !matches!(answer, PromptAnswer::Closed(_)) {
         review.end();
     }
     let allowed = |grant: Option<Offer>, by: Option<String>| {
@@ -189,31 +189,33 @@ fn at_the_terminal(
     };
     let yes = |grant| allowed(grant, None);
     Ok(match answer.clone() {
-        Answer::Once => yes(None),
-        Answer::Overruled { words } => allowed(None, Some(format!("against the reviewer's no: {words}"))),
-        Answer::Settled => match review.outcome() {
+        PromptAnswer::Once => yes(None),
+        PromptAnswer::Overruled { words } => allowed(None, Some(format!("against the reviewer's denial: {words}"))),
+        PromptAnswer::Settled => match review.outcome() {
             Advice::Runs(approved) => {
                 terminal::say_yes(&answer, &view.command, &look);
                 Asked::Reviewed(approved)
             }
             Advice::Refused(refusal) => Asked::No(refusal),
-            Advice::Open => Asked::No(Refusal::Changed { what: "what the reviewer may settle".to_owned() }),
+            Advice::Open => Asked::No(Refusal::Changed { what: "what the reviewer may decide".to_owned() }),
         },
-        Answer::Session => yes(session.filter(|_| may_grant)),
-        Answer::Always => yes(always.filter(|_| may_grant)),
-        Answer::No { words } => Asked::No(Refusal::Person { words }),
-        Answer::TimedOut { seconds } => Asked::No(Refusal::Timeout { seconds }),
-        Answer::Closed(Closed::Interrupted(signal)) => {
+        PromptAnswer::Session => yes(session.filter(|_| may_grant)),
+        PromptAnswer::Always => yes(always.filter(|_| may_grant)),
+        PromptAnswer::No { words } => Asked::No(Refusal::Person { words }),
+        PromptAnswer::TimedOut { seconds } => Asked::No(Refusal::Timeout { seconds }),
+        PromptAnswer::Closed(Closed::Interrupted(signal)) => {
             Asked::Killed { refusal: Refusal::Person { words: None }, signal: signal as i32 }
         }
-        Answer::Closed(Closed::Signal(signal)) => Asked::Killed {
-            refusal: Refusal::NoOne { why: format!("guard was ended by {signal} while asking") },
+        PromptAnswer::Closed(Closed::Signal(signal)) => Asked::Killed {
+            refusal: Refusal::NoOne { why: format!("guard was killed by {signal} while asking") },
             signal: signal as i32,
         },
-        Answer::Closed(closed @ (Closed::NoTerminal(_) | Closed::Unattended | Closed::Background | Closed::Busy)) => {
+        PromptAnswer::Closed(
+            closed @ (Closed::NoTerminal(_) | Closed::Unattended | Closed::Background | Closed::Busy),
+        ) => {
             return Err(closed);
         }
-        Answer::Closed(closed) => Asked::No(Refusal::NoOne { why: closed.to_string() }),
+        PromptAnswer::Closed(closed) => Asked::No(Refusal::NoOne { why: closed.to_string() }),
     })
 }
 
@@ -236,7 +238,7 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
     let threshold = engine.policy().thresholds.of(invocation.origin);
     let mut evidence = evidence(engine, invocation, judgment);
     if prompt.approvals > 1 {
-        evidence.insert(0, format!("{} different approvers sign a yes to this.", prompt.approvals));
+        evidence.insert(0, format!("{} different approvers must sign.", prompt.approvals));
     }
     let view = CardView {
         words: words(judgment),
@@ -300,10 +302,10 @@ fn offer(invocation: &Invocation, until: Until) -> Offer {
     let end = match &until {
         Until::Session { .. } => "until this session ends".to_owned(),
         Until::Date { at } => format!("until {}", Timestamp::from_second(*at).unwrap_or_default()),
-        Until::Revoked => "until it is revoked".to_owned(),
+        Until::Revoked => "until revoked".to_owned(),
     };
-    let folder = invocation.cwd.to_string_lossy();
-    Offer { until, words: format!("exactly this command, in {folder} and below, {end}") }
+    let directory = invocation.cwd.to_string_lossy();
+    Offer { until, words: format!("exactly this command, in {directory} and below, {end}") }
 }
 
 /// The grant of a yes that was given elsewhere and reaches so far; `may_grant` says whether the card offers one.
@@ -325,7 +327,7 @@ pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Opti
     if let Some(grant) = grant
         && let Err(why) = give(engine, invocation, grant)
     {
-        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be kept: {why}");
+        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be stored: {why}");
     }
 }
 

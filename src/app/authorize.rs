@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::approver::sign;
 use super::ask::{self, Asked};
-use super::deeds;
+use super::changes;
 use super::engine::{Engine, Judged, changed_file};
 use super::exit;
 use super::export::deliver;
@@ -20,7 +20,7 @@ use crate::exec::{self, Inherited};
 use crate::judge::Judgment;
 use crate::judge::approved::{Advance, Approved, Receipt};
 use crate::judge::invocation::{Invocation, Origin, Request};
-use crate::judge::ledger::Deeds;
+use crate::judge::ledger::CommandChanges;
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Record, Refusal, yes_in_advance};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Risk, Tier};
@@ -117,12 +117,12 @@ fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Opt
     if sign::is_wanted(&engine.approvers(), judgment.risk.tier, engine.policy().approvals.wanted(&judgment.risk)) {
         return None;
     }
-    let folder = paths::physical(&invocation.cwd);
-    let handed = Handed { text: &line.text, cwd: &folder, root: &invocation.session.root };
+    let directory = paths::physical(&invocation.cwd);
+    let handed = Handed { text: &line.text, cwd: &directory, root: &invocation.session.root };
     let approved = Approved::in_advance(invocation.clone(), judgment, Advance::Host);
-    let (settled, deeds) = (Settled::Allowed(&ApprovalReason::Host), deeds::of(engine, invocation, judgment));
+    let (settled, changes) = (Settled::Allowed(&ApprovalReason::Host), changes::of(engine, invocation, judgment));
     let row = IntentRow {
-        deeds: &deeds,
+        changes: &changes,
         ..IntentRow::plain(Timestamp::now(), invocation, approved.digest(), &judgment.risk, settled)
     };
     let receipt = engine.store().ok()?.intent_of_handed(&row, &handed).ok()??;
@@ -138,7 +138,7 @@ fn with_a_person(
     manner: RunOptions,
     inherited: &mut Inherited,
 ) -> Result<Ready, u8> {
-    let folder = folder_identity(&invocation.cwd);
+    let directory = directory_identity(&invocation.cwd);
     let begun = Instant::now();
     inherited.hold_alarm();
     let mut review = Review::begin(engine, &invocation, judgment, Duration::MAX);
@@ -154,8 +154,8 @@ fn with_a_person(
         Asked::Queued { request } => {
             let _ = writeln!(
                 std::io::stderr(),
-                "guard: queued: request {request} waits for a person; guard wait {request} waits for the answer, and \
-                 the same command in the same directory then uses it, once"
+                "guard: queued as request {request}; guard wait {request} waits for the answer. Once approved, the \
+                 same command in the same directory runs once"
             );
             return Err(exit::QUEUED);
         }
@@ -173,7 +173,7 @@ fn with_a_person(
     };
     // Time has passed: what was approved must still be what would run.
     let fresh = engine.judge_again(&invocation);
-    if folder != folder_identity(&invocation.cwd) {
+    if directory != directory_identity(&invocation.cwd) {
         let refusal = Refusal::Changed { what: "the working directory".to_owned() };
         return Err(refuse(&refusal, answer));
     }
@@ -279,12 +279,12 @@ fn record(
 ) -> Result<Receipt, Refusal> {
     let parent = engine.parent();
     let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
-    let deeds = match settled {
-        Settled::Refused(_) => Deeds::default(),
-        Settled::Allowed(_) | Settled::Asked => deeds::of(engine, invocation, judgment),
+    let changes = match settled {
+        Settled::Refused(_) => CommandChanges::default(),
+        Settled::Allowed(_) | Settled::Asked => changes::of(engine, invocation, judgment),
     };
     let row = IntentRow {
-        deeds: &deeds,
+        changes: &changes,
         answer_ms: told.answer.map(milliseconds),
         words: told.words,
         parent: parent.as_deref(),
@@ -337,8 +337,8 @@ fn say(refusal: &Refusal, risk: &Risk) -> u8 {
 }
 
 /// Device and inode of the working directory.
-pub(super) fn folder_identity(folder: &std::path::Path) -> Option<(u64, u64)> {
+pub(super) fn directory_identity(directory: &std::path::Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
-    let facts = std::fs::metadata(folder).ok()?;
+    let facts = std::fs::metadata(directory).ok()?;
     Some((facts.dev(), facts.ino()))
 }

@@ -23,7 +23,7 @@ use crate::ui::{verdict, wrap};
 /// The arguments of `guard check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The command string to judge; read from standard input when it is `-`
+    /// The command string to judge; `-` reads it from standard input
     #[arg(required_unless_present_any = ["batch", "argv", "tool"], conflicts_with = "batch")]
     command: Option<OsString>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub struct CheckArgs {
     /// for each, in order
     #[arg(long, conflicts_with = "tool")]
     batch: bool,
-    /// Judge as if the command came from here; its thresholds are used
+    /// Judge as if the command came from this origin, with its thresholds
     #[arg(long, value_name = "ORIGIN", value_parser = origins())]
     origin: Option<Origin>,
     /// A program and its arguments, judged as they are
@@ -147,14 +147,14 @@ fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
                     let Row { input, server, description, schema, annotations, .. } = row;
                     Ok(Told { input, server, description, schema, annotations }.request(engine, tool))
                 }
-                _ => Err("give one of \"command\", \"argv\" and \"tool\"".to_owned()),
+                _ => Err("expected one of \"command\", \"argv\" and \"tool\"".to_owned()),
             }?;
             Ok((request, row.cwd))
         });
         match row {
-            Ok((request, folder)) => {
+            Ok((request, directory)) => {
                 base.request = request;
-                base.cwd.clone_from(folder.as_ref().unwrap_or(&cwd));
+                base.cwd.clone_from(directory.as_ref().unwrap_or(&cwd));
                 let judged = engine.judge(&base);
                 let command = base.display();
                 let verdict = Verdict::new(&command, base.origin, engine.policy(), &judged.judgment, &judged.decision);

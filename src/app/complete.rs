@@ -16,15 +16,15 @@ use super::install::hosts::HOSTS;
 use super::man::PAGES;
 use super::{exit, session};
 use crate::cli::{Cli, topics};
-use crate::config::keys::{KEYS, Kind};
+use crate::config::keys::{ConfigType, KEYS};
 use crate::judge::approved::GrantId;
-use crate::store::queue::State;
+use crate::store::queue::RequestState;
 use crate::ui::visible;
 
 /// The arguments of `guard complete`.
 #[derive(Debug, Args)]
 pub struct CompleteArgs {
-    /// The words behind guard, the last of which is being typed
+    /// The words after guard; the last one is being typed
     #[arg(last = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }
@@ -35,7 +35,7 @@ enum Wanted {
     /// One of these, each with what it is.
     Words(Vec<(String, String)>),
     Files,
-    Folders,
+    Directories,
     /// The word of this number, counted from guard's own, begins another command.
     Command(usize),
 }
@@ -48,7 +48,7 @@ pub fn run(args: &CompleteArgs) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     match wanted(&args.words, &known) {
         Wanted::Files => writeln!(out, ":files")?,
-        Wanted::Folders => writeln!(out, ":directories")?,
+        Wanted::Directories => writeln!(out, ":directories")?,
         Wanted::Command(word) => writeln!(out, ":command {word}")?,
         Wanted::Words(words) => {
             for (word, about) in words {
@@ -205,7 +205,7 @@ fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(St
         ("PAGE", "man") => Names::Pages,
         ("CHECK", "doctor") => Names::Checks,
         ("FILE", _) => return Wanted::Files,
-        ("DIR", _) => return Wanted::Folders,
+        ("DIR", _) => return Wanted::Directories,
         _ => return Wanted::Words(Vec::new()),
     };
     with(known(kind))
@@ -214,8 +214,8 @@ fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(St
 /// The words that a key of the configuration takes, where it takes words.
 fn values_of(key: &str) -> Vec<(String, String)> {
     let words: &[&str] = match KEYS.iter().find(|row| row.name == key).map(|row| row.kind) {
-        Some(Kind::Word(words)) => words,
-        Some(Kind::Flag) => &["true", "false"],
+        Some(ConfigType::Word(words)) => words,
+        Some(ConfigType::Flag) => &["true", "false"],
         _ => &[],
     };
     words.iter().map(|word| ((*word).to_owned(), String::new())).collect()
@@ -246,7 +246,7 @@ fn known(names: Names) -> Vec<(String, String)> {
 fn requests() -> Result<Vec<(String, String)>, Failure> {
     let Some(queue) = engine::requests()? else { return Ok(Vec::new()) };
     let mut all = queue.list(Timestamp::now())?;
-    all.retain(|pending| pending.state == State::Waiting);
+    all.retain(|pending| pending.state == RequestState::Waiting);
     Ok(all.into_iter().map(|pending| (pending.id, pending.command)).collect())
 }
 
@@ -321,7 +321,7 @@ mod tests {
         assert!(words(&["log", "--s"]).contains(&"--since".to_owned()));
         assert!(words(&["-"]).contains(&"--yes".to_owned()));
         assert_eq!(at(&["patterns", "test", ""]), Wanted::Files);
-        assert_eq!(at(&["trust", "x"]), Wanted::Folders);
+        assert_eq!(at(&["trust", "x"]), Wanted::Directories);
         assert_eq!(at(&["--", ""]), Wanted::Command(2));
         assert_eq!(at(&["--yes", "--", "git", "pu"]), Wanted::Command(3));
         assert_eq!(at(&["check", "--", ""]), Wanted::Command(3));

@@ -13,7 +13,7 @@ use super::engine::{Engine, judge_here};
 use super::failure::{Failure, unless_unread};
 use super::screen::Fitted;
 use super::{exit, notify};
-use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
+use crate::config::keys::{ConfigType, KEYS, Key, Stricter, nearest};
 use crate::config::{ConfigProblem, Loaded, Provenance, Reviewer, Source};
 use crate::judge::document::quoted;
 use crate::judge::invocation::Request;
@@ -35,13 +35,13 @@ pub struct ConfigArgs {
 enum What {
     /// Show every key with its value and the file it comes from
     Show {
-        /// Only this key or table, with what it does
+        /// Only this key or table, with its description
         key: Option<String>,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Check all configuration files: exit 0 when they are in order, 1 when not
+    /// Check all configuration files: exit 0 when they are valid, 1 when not
     Check {
         /// Print one JSON object
         #[arg(long)]
@@ -53,13 +53,13 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// Set a key in your own file, once the result is in order and you have seen it
+    /// Set a key in your own file; the result is checked and shown first
     Set(edit::SetArgs),
-    /// Take a key out of your own file
+    /// Remove a key from your own file
     Unset(edit::UnsetArgs),
-    /// Change your own file in $VISUAL or $EDITOR: the result is checked and shown before it is kept
+    /// Edit your own file in $VISUAL or $EDITOR; the result is checked and shown before it is saved
     Edit,
-    /// Write a commented file to begin with
+    /// Create a commented configuration file
     Init,
 }
 
@@ -81,7 +81,10 @@ pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
         What::Check { json } => printed(*json, |engine, out| {
             let problems: Vec<_> = engine.broken().iter().cloned().chain(support(engine)).collect();
             let mut odd = approvals(engine);
-            odd.extend(notify::lacking(engine).map(|why| format!("queue.notify: {why}; nobody is told of what waits")));
+            odd.extend(
+                notify::lacking(engine)
+                    .map(|why| format!("queue.notify: {why}; no notification is sent about waiting requests")),
+            );
             check(engine.config(), &problems, &odd, *json, out)
         }),
     }
@@ -106,11 +109,11 @@ fn support(engine: &Engine) -> Vec<String> {
         let (tier, command) = (risk.tier, invocation.display());
         if let Some(finding) = risk.findings.iter().find(|finding| finding.approvals > 1) {
             let (command, rule) = (command.escape_debug(), &finding.rule);
-            problems.push(format!("support: {rule} wants several approvers for {command}; it is asked about"));
+            problems.push(format!("support: {command}: rule {rule} needs several approvers; guard asks about it"));
         }
         if tier > Tier::Medium {
             problems.push(format!(
-                "support: {} is of tier {}, and a support command is of tier 2 at most; it is asked about like any other",
+                "support: {} is tier {}, but a support command is tier 2 at most; guard asks about it",
                 command.escape_debug(),
                 tier.number()
             ));
@@ -123,14 +126,14 @@ fn support(engine: &Engine) -> Vec<String> {
 fn approvals(engine: &Engine) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(why) = sign::lacking(&engine.approvers(), sign::most(engine)) {
-        found.push(format!("approvals: {why}; until then what wants them is refused"));
+        found.push(format!("approvals: {why}; until then guard refuses commands that need several approvers"));
     }
     for id in &engine.policy().disabled_rules {
         if engine.catalog.rule(id).is_some_and(|rule| rule.approvals > 1) {
-            found.push(format!("disabled_rules: {id} wants several approvers and stays"));
+            found.push(format!("disabled_rules: {id} needs several approvers and cannot be disabled"));
         }
         if engine.catalog.rule(id).is_some_and(|rule| rule.notes.contains(&Note::Decision)) {
-            found.push(format!("disabled_rules: {id} is a person's decision each time and stays"));
+            found.push(format!("disabled_rules: {id} needs a person's decision each time and cannot be disabled"));
         }
     }
     found
@@ -140,12 +143,12 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
     let wanted = |name: &str| {
         key.is_none_or(|key| name == key || name.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
     };
-    let keys: Vec<_> = KEYS.iter().filter(|row| row.kind != Kind::LockOnly && wanted(row.name)).collect();
+    let keys: Vec<_> = KEYS.iter().filter(|row| row.kind != ConfigType::LockOnly && wanted(row.name)).collect();
     if keys.is_empty() {
         let wrong = key.unwrap_or_default();
         let near = nearest(wrong, KEYS.iter().map(|row| row.name));
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        writeln!(io::stderr(), "guard: there is no key {}{hint}", wrong.escape_debug())?;
+        writeln!(io::stderr(), "guard: unknown key {}{hint}", wrong.escape_debug())?;
         return Ok(exit::FAILED);
     }
     let sources = config.sources();
@@ -168,17 +171,19 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
     if key.is_some() {
         for row in &keys {
             let way = match (row.kind, row.stricter) {
-                (Kind::Tables(_) | Kind::Table(_) | Kind::Names | Kind::Argv, _) => String::new(),
-                (Kind::List(_), Stricter::Higher) => "; more is stricter".to_owned(),
-                (Kind::List(_), Stricter::Lower) => "; fewer is stricter".to_owned(),
-                (Kind::Word(words), _) => format!("; {} is the strictest", words.last().unwrap_or(&"")),
-                (Kind::Flag, _) => "; false is stricter".to_owned(),
+                (ConfigType::Tables(_) | ConfigType::Table(_) | ConfigType::Names | ConfigType::Argv, _) => {
+                    String::new()
+                }
+                (ConfigType::List(_), Stricter::Higher) => "; more is stricter".to_owned(),
+                (ConfigType::List(_), Stricter::Lower) => "; fewer is stricter".to_owned(),
+                (ConfigType::Word(words), _) => format!("; {} is the strictest", words.last().unwrap_or(&"")),
+                (ConfigType::Flag, _) => "; false is stricter".to_owned(),
                 (_, Stricter::Higher) => "; higher is stricter".to_owned(),
                 (_, Stricter::Lower) => "; lower is stricter".to_owned(),
             };
             writeln!(out, "\n{}: {}", row.name, row.what)?;
             writeln!(out, "  {}; default {}{way}", row.expected(), default(row.key))?;
-            if let Kind::Tables(fields) | Kind::Table(fields) = row.kind {
+            if let ConfigType::Tables(fields) | ConfigType::Table(fields) = row.kind {
                 for field in fields {
                     writeln!(out, "  {}: {} ({})", field.name, field.what, field.kind)?;
                 }
@@ -197,24 +202,28 @@ fn lines(key: Key, config: &Loaded, sources: &[Provenance]) -> Vec<(String, Stri
         format!("{}{lock}", source.source)
     };
     match row.kind {
-        Kind::List(_) | Kind::Argv if of_key.is_empty() => vec![("[]".to_owned(), Source::BUILT_IN.to_string())],
+        ConfigType::List(_) | ConfigType::Argv if of_key.is_empty() => {
+            vec![("[]".to_owned(), Source::BUILT_IN.to_string())]
+        }
         // A list has one line for each entry, because each may come from another file.
-        Kind::List(_) | Kind::Argv => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
-        Kind::Word(_) => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
-        Kind::Tables(_) => {
+        ConfigType::List(_) | ConfigType::Argv => {
+            of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect()
+        }
+        ConfigType::Word(_) => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
+        ConfigType::Tables(_) => {
             let entries: Vec<String> = match key {
                 Key::Support => config.policy.support.iter().map(|entry| entry.argv.join(" ")).collect(),
                 _ => config.grants.iter().map(|grant| format!("{}: {}", grant.id, grant.words)).collect(),
             };
             entries.into_iter().map(|entry| (quoted(&entry), "user or machine".to_owned())).collect()
         }
-        Kind::Table(_) if key == Key::Reviewer => {
+        ConfigType::Table(_) if key == Key::Reviewer => {
             let of = |(reviewer, source): &(Reviewer, Source)| {
                 reviewer.lines().into_iter().map(|line| (line, source.to_string())).collect()
             };
             config.reviewer.as_ref().map(of).unwrap_or_default()
         }
-        Kind::Names | Kind::LockOnly => Vec::new(),
+        ConfigType::Names | ConfigType::LockOnly => Vec::new(),
         _ => of_key.iter().map(|source| (source.value.clone(), marked(source))).collect(),
     }
 }
@@ -249,17 +258,17 @@ fn key_json(key: Key, config: &Loaded, sources: &[Provenance]) -> Value {
         "locked": config.is_locked(key),
     });
     match row.kind {
-        Kind::List(_) | Kind::Argv => {
+        ConfigType::List(_) | ConfigType::Argv => {
             value["value"] = of_key().map(|row| json!({ "entry": row.value, "source": source(&row.source) })).collect();
         }
-        Kind::Tables(_) if key == Key::Support => value["value"] = json!(config.policy.support),
-        Kind::Table(_) if key == Key::Reviewer => {
+        ConfigType::Tables(_) if key == Key::Support => value["value"] = json!(config.policy.support),
+        ConfigType::Table(_) if key == Key::Reviewer => {
             if let Some((reviewer, from)) = &config.reviewer {
                 value["value"] = json!(reviewer.lines());
                 value["source"] = source(from);
             }
         }
-        Kind::Tables(_) => value["value"] = json!(config.grants),
+        ConfigType::Tables(_) => value["value"] = json!(config.grants),
         _ => {
             if let Some(row) = of_key().next() {
                 value["value"] = json!(row.value);
@@ -310,7 +319,7 @@ fn check(config: &Loaded, others: &[String], odd: &[String], as_json: bool, out:
         writeln!(out, "warning: {warning}")?;
     }
     if code != 0 {
-        writeln!(out, "Until this is fixed, thresholds are 1.01 at most, grants do not count and a person is asked.")?;
+        writeln!(out, "Until this is fixed, thresholds are at most 1.01, grants are ignored and guard asks a person.")?;
     } else {
         let files = config.places.iter().filter(|place| place.found).count();
         let plural = |count: usize| if count == 1 { "" } else { "s" };
@@ -356,12 +365,12 @@ mod tests {
 
     /// What is loaded with this user file, and the directory that keeps it.
     fn with(text: &str) -> (tempfile::TempDir, Loaded) {
-        let folder = tempfile::tempdir().unwrap();
-        let named = folder.path().join("guard");
+        let directory = tempfile::tempdir().unwrap();
+        let named = directory.path().join("guard");
         std::fs::create_dir(&named).unwrap();
         std::fs::write(named.join("config.toml"), text).unwrap();
         let roots = Roots {
-            machine: folder.path().join("etc"),
+            machine: directory.path().join("etc"),
             machine_owner: 0,
             home: None,
             named: Some(named),
@@ -370,19 +379,19 @@ mod tests {
             uid: nix::unistd::getuid().as_raw(),
         };
         let loaded = load(&roots);
-        (folder, loaded)
+        (directory, loaded)
     }
 
-    fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<u8>, folder: &Path) -> (String, u8) {
+    fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<u8>, directory: &Path) -> (String, u8) {
         let mut out = Vec::new();
         let code = write(&mut out).unwrap();
-        (String::from_utf8(out).unwrap().replace(&folder.display().to_string(), ""), code)
+        (String::from_utf8(out).unwrap().replace(&directory.display().to_string(), ""), code)
     }
 
     #[test]
     fn showing_a_table_names_value_source_and_what_each_key_does() {
-        let (folder, loaded) = with("[timeouts]\nhigh = 20\n");
-        let (shown, code) = text(|out| show(&loaded, Some("timeouts"), false, out), folder.path());
+        let (directory, loaded) = with("[timeouts]\nhigh = 20\n");
+        let (shown, code) = text(|out| show(&loaded, Some("timeouts"), false, out), directory.path());
         assert_eq!(code, 0);
         assert!(shown.starts_with("timeouts.medium          = 60  # built in\ntimeouts.high            = 20  # user, /guard/config.toml:2\n"), "{shown}");
         assert!(shown.contains("\ntimeouts.high: Time to answer at tier 3.\n  a whole number of seconds from 1 to 3600; default 30; lower is stricter\n"), "{shown}");
@@ -390,44 +399,48 @@ mod tests {
 
     #[test]
     fn every_key_is_shown() {
-        let (folder, loaded) = with("");
-        let (shown, _) = text(|out| show(&loaded, None, true, out), folder.path());
+        let (directory, loaded) = with("");
+        let (shown, _) = text(|out| show(&loaded, None, true, out), directory.path());
         let shown: Value = serde_json::from_str(&shown).unwrap();
         let names: Vec<_> = shown["keys"].as_array().unwrap().iter().map(|key| key["key"].as_str().unwrap()).collect();
-        let all: Vec<_> = KEYS.iter().filter(|row| row.kind != Kind::LockOnly).map(|row| row.name).collect();
+        let all: Vec<_> = KEYS.iter().filter(|row| row.kind != ConfigType::LockOnly).map(|row| row.name).collect();
         assert_eq!(names, all);
     }
 
     #[test]
     fn an_unknown_key_is_a_usage_error() {
-        let (folder, loaded) = with("");
-        assert_eq!(text(|out| show(&loaded, Some("colour"), false, out), folder.path()), (String::new(), exit::FAILED));
+        let (directory, loaded) = with("");
+        assert_eq!(
+            text(|out| show(&loaded, Some("colour"), false, out), directory.path()),
+            (String::new(), exit::FAILED)
+        );
     }
 
     #[test]
     fn checking_names_each_problem_and_exits_1() {
-        let (folder, loaded) = with("mode = 3\n");
-        let (said, code) = text(|out| check(&loaded, &["x.toml:1: broken".to_owned()], &[], false, out), folder.path());
+        let (directory, loaded) = with("mode = 3\n");
+        let (said, code) =
+            text(|out| check(&loaded, &["x.toml:1: broken".to_owned()], &[], false, out), directory.path());
         assert_eq!(code, WRONG);
         assert!(said.starts_with(
             "problem: /guard/config.toml:1: mode: expected \"off\", \"smart\" or \"manual\", found 3\nproblem: x.toml:1: broken\n"
         ), "{said}");
-        let (said, _) = text(|out| check(&loaded, &[], &[], true, out), folder.path());
+        let (said, _) = text(|out| check(&loaded, &[], &[], true, out), directory.path());
         let said: Value = serde_json::from_str(&said).unwrap();
         assert_eq!((&said["ok"], &said["problems"][0]["line"]), (&json!(false), &json!(1)));
     }
 
     #[test]
     fn checking_what_is_in_order_says_how_much_was_read() {
-        let (folder, loaded) = with("mode = \"off\"\n");
-        let checked = text(|out| check(&loaded, &[], &[], false, out), folder.path());
+        let (directory, loaded) = with("mode = \"off\"\n");
+        let checked = text(|out| check(&loaded, &[], &[], false, out), directory.path());
         assert_eq!(checked, ("OK: 1 configuration file, 0 pattern files.\n".to_owned(), 0));
     }
 
     #[test]
     fn the_paths_say_which_files_are_there() {
-        let (folder, loaded) = with("");
-        let (said, _) = text(|out| path(&loaded, false, out), folder.path());
+        let (directory, loaded) = with("");
+        let (said, _) = text(|out| path(&loaded, false, out), directory.path());
         assert_eq!(said, "machine    /etc/config.toml  (none)\nuser       /guard/config.toml\n");
     }
 }

@@ -40,18 +40,18 @@ pub const CANARY: &str = "guard-canary deny";
 /// The word that must pass.
 pub const HARMLESS: &str = "true";
 
-/// How long one trial may take.
+/// How long one probe may take.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The arguments of `guard doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Only these: agent, agent.claude, shell, record, export, config, clock, person, update, approval,
+    /// Only these checks: agent, agent.claude, shell, record, export, config, clock, person, update, approval,
     /// gateway, channel, channel.NAME, page. Every channel of the gateway gets a test message
     #[arg(value_name = "CHECK")]
     only: Vec<String>,
-    /// Run each AGENT itself, or all that are here, in a home made for it and against a stand-in for its model, and see
-    /// that guard is asked: no account, no network, and nothing of your own is read or changed
+    /// Run each AGENT, or all installed ones, in a temporary home against a stand-in for its model, and check that it
+    /// asks guard. Needs no account and no network, and does not read or change your files
     #[arg(long, value_name = "AGENT", num_args = 0.., conflicts_with = "only", value_parser = live::names())]
     live: Option<Vec<String>>,
     /// Print one JSON object
@@ -199,11 +199,11 @@ fn nothing(only: &[String]) -> String {
     let all: Vec<String> = CHECKS.iter().map(ToString::to_string).chain(agents()).collect();
     let names = only.join(", ");
     if only.iter().all(|name| all.contains(name)) {
-        return format!("no check is named {names} here: nothing of that is set up");
+        return format!("no check {names}: it is not set up here");
     }
     let near = only.iter().find_map(|name| nearest(name, all.iter().map(String::as_str)));
     let near = near.map_or_else(String::new, |name| format!("; did you mean: guard doctor {name}"));
-    format!("no check is named {names} (guard doctor lists the checks by name){near}")
+    format!("no check {names}; guard doctor lists the checks by name{near}")
 }
 
 /// What all checks find.
@@ -311,12 +311,12 @@ impl Report {
         lines.push(Line::new());
         let summary = match (*code, count(Status::Warn)) {
             (exit::ALLOW, _) if *bare => {
-                "Nothing is set up yet: no agent and no shell asks guard. guard setup does it, by asking.".to_owned()
+                "guard is not set up: no agent and no shell asks it. Run guard setup.".to_owned()
             }
-            (exit::ALLOW, 0) if live => "All that was tried holds.".to_owned(),
-            (exit::ALLOW, warnings) if live => format!("All that was tried holds; {warnings} to look at."),
-            (exit::ALLOW, 0) => "All that is set up works.".to_owned(),
-            (exit::ALLOW, warnings) => format!("All that is set up works; {warnings} to look at."),
+            (exit::ALLOW, 0) if live => "All tests passed.".to_owned(),
+            (exit::ALLOW, warnings) if live => format!("All tests passed; {warnings} to look at."),
+            (exit::ALLOW, 0) => "Everything that is set up works.".to_owned(),
+            (exit::ALLOW, warnings) => format!("Everything that is set up works; {warnings} to look at."),
             (_, warnings) => format!("{} broken, {warnings} to look at.", count(Status::Fail)),
         };
         lines.extend(wrap::labelled(&Line::new(), Style::Strong, &summary, columns));

@@ -19,7 +19,7 @@ use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
 use crate::config::{self, Loaded, Roots};
 use crate::judge::analysis::inquiry::Answers;
 use crate::judge::analysis::lookup::Named;
-use crate::judge::analysis::question::{Answer, Question};
+use crate::judge::analysis::question::{Question, WorldAnswer};
 use crate::judge::approved::{Grant, Rejudged};
 use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::ledger::Ledger;
@@ -48,7 +48,7 @@ pub struct Engine {
 }
 
 /// What is said where the policy fails closed and would have asked a reviewer.
-const LEFT_OUT: &str = "the reviewer is not asked until this is put right (mode = \"smart\" holds as \"manual\"):";
+const LEFT_OUT: &str = "the reviewer is not asked until this is fixed (mode = \"smart\" acts as \"manual\"):";
 
 /// All pattern files, read and checked.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ pub enum EngineError {
     Identity(#[from] IdentityError),
     #[error(transparent)]
     NoShell(#[from] NoShell),
-    #[error("guard does not run setuid or setgid: what it decides would be another account's decision")]
+    #[error("guard must not be setuid or setgid: it would decide for another account")]
     Setuid,
 }
 
@@ -326,7 +326,7 @@ fn judge_with(
     let world = OnceCell::new();
     let world = || world.get_or_init(|| World::new(invocation));
     let source = |question: &Question| match question {
-        Question::Ledger => ledger().map_or(Answer::Unavailable, Answer::Ledger),
+        Question::Ledger => ledger().map_or(WorldAnswer::Unavailable, WorldAnswer::Ledger),
         _ => world().answer(question),
     };
     let mut judgment = judge(invocation, catalog, policy, &Answers::of(&source));
@@ -351,7 +351,7 @@ pub fn changed_file(invocation: &Invocation, judgment: &Judgment) -> Option<Stri
     judgment.rests_on.keys().find_map(|question| {
         let what = match question {
             Question::File(path) => format!("the content of {path}"),
-            Question::Resolve { name, .. } => format!("the program that {name} leads to"),
+            Question::Resolve { name, .. } => format!("the program that {name} resolves to"),
             _ => return None,
         };
         let now = world.get_or_insert_with(|| World::new(invocation)).answer(question);

@@ -21,30 +21,30 @@ mod messages;
 /// The arguments of `guard export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The form: JSON Lines, CSV, Elastic Common Schema, Open Cybersecurity Schema, Common Event Format, or the logs of
-    /// OpenTelemetry as its collector reads them from a file
+    /// The format: JSON Lines, CSV, Elastic Common Schema, Open Cybersecurity Schema, Common Event Format, or
+    /// OpenTelemetry logs in the collector's file format
     #[arg(long, value_enum, value_name = "FORM", default_value = "jsonl")]
     format: Form,
-    /// Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"
+    /// Only rows since this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Before this time
+    /// Only rows before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Only rows after this one: the last that was exported before
+    /// Only rows after this one, such as the last row of the previous export
     #[arg(long, value_name = "ROW")]
     after: Option<i64>,
     /// Only this session
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Go on with rows as they are written, until interrupted: for a pipe into a collector
+    /// Continue with new rows as they are written, until interrupted
     #[arg(short = 'f', long, conflicts_with = "until")]
     follow: bool,
-    /// Send to a collector what it was not sent yet, instead of printing: to those that export.to names, or to this one
+    /// Send new rows to a collector instead of printing them: to those in export.to, or to this one
     #[arg(long, value_name = "COLLECTOR", num_args = 0..=1, conflicts_with_all = ["format", "since", "until", "session"])]
     deliver: Option<Option<String>>,
-    /// Tell how far each collector that export.to names was sent the record, and what keeps the rest from it: exit 0 when
-    /// nothing does, 1 when something does
+    /// Show what was sent to each collector in export.to, and why rows are missing: exit 0 when none is missing, 1
+    /// when some are
     #[arg(long, conflicts_with_all = ["format", "since", "until", "session", "after", "follow", "deliver"])]
     status: bool,
 }

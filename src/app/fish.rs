@@ -16,12 +16,13 @@ enum Block {
 
 /// The line as bash would be told it.
 pub(super) fn as_bash(line: &[u8]) -> Vec<u8> {
-    let mut reader = Reader { rest: line, out: Vec::with_capacity(line.len() + 16), blocks: Vec::new(), in_set: false };
+    let mut reader =
+        FishReader { rest: line, out: Vec::with_capacity(line.len() + 16), blocks: Vec::new(), in_set: false };
     reader.read();
     reader.out
 }
 
-struct Reader<'a> {
+struct FishReader<'a> {
     rest: &'a [u8],
     out: Vec<u8>,
     blocks: Vec<Block>,
@@ -29,7 +30,7 @@ struct Reader<'a> {
     in_set: bool,
 }
 
-impl Reader<'_> {
+impl FishReader<'_> {
     fn read(&mut self) {
         let mut begins = true;
         while let Some(byte) = self.rest.first().copied() {

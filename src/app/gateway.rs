@@ -19,7 +19,7 @@ const PLACES: [&str; 3] = ["/usr/local/libexec", "/usr/libexec", "/usr/lib/guard
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct Words {
-    /// What to do: --help lists it
+    /// The command and its arguments; --help lists them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
     pub words: Vec<OsString>,
 }
@@ -31,7 +31,7 @@ pub struct Words {
 pub fn run(verb: &str, words: &Words) -> Result<u8, String> {
     let program = find()?;
     let error = Tool::at(&program).map_or_else(|error| error, |tool| tool.arg(verb).args(&words.words).replace());
-    Err(format!("{} cannot be started: {error}", program.display()))
+    Err(format!("cannot start {}: {error}", program.display()))
 }
 
 /// The program, beside this one or where packages put it; never by what `PATH` says.
@@ -40,13 +40,13 @@ pub fn run(verb: &str, words: &Words) -> Result<u8, String> {
 /// It is not installed.
 pub fn find() -> Result<PathBuf, String> {
     let own = std::env::current_exe().and_then(std::fs::canonicalize);
-    let beside = own.ok().and_then(|own| own.parent().map(|folder| folder.join(PROGRAM)));
-    let places = PLACES.iter().map(|folder| PathBuf::from(folder).join(PROGRAM));
+    let beside = own.ok().and_then(|own| own.parent().map(|directory| directory.join(PROGRAM)));
+    let places = PLACES.iter().map(|directory| PathBuf::from(directory).join(PROGRAM));
     beside.iter().cloned().chain(places).find(|path| path.is_file()).ok_or_else(|| {
         let beside = beside.map_or_else(|| "guard".to_owned(), |path| path.display().to_string());
         format!(
-            "the gateway is not installed (looked for {beside}, and in {}): cargo install --path src/gateway; for the \
-             record of a machine, guard serve --system",
+            "the gateway is not installed (searched {beside} and {}); install it with cargo install --path \
+             src/gateway. For the record of a machine, guard serve --system",
             PLACES.join(", ")
         )
     })

@@ -22,17 +22,17 @@ mod respond;
 mod typing;
 mod unjudged;
 
-use call::{Answer, Event, Reply};
+use call::{Event, HookReply, Reply};
 use hosts::Host;
 use watchdog::Watchdog;
 
 /// The arguments of `guard hook`.
 #[derive(Debug, Args)]
 pub struct HookArgs {
-    /// The agent whose hook this is; its JSON is read from standard input
+    /// The agent that calls the hook; its JSON is read from standard input
     #[arg(long, value_name = "NAME")]
     pub agent: String,
-    /// For how long the agent waits, where its configuration says other than the agent's default
+    /// How long the agent waits for the hook, if its configuration changes the default
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub timeout: Option<u32>,
 }
@@ -47,7 +47,7 @@ const MAX_REASON: usize = 2000;
 const UNKNOWN_WAITS: u32 = 5;
 
 /// What is said when the deadline passes.
-const LATE: &str = "guard ran out of time before it could answer";
+const LATE: &str = "guard could not answer in time";
 
 /// The exit code of a denial in no dialect.
 pub const DENIED: u8 = 2;
@@ -59,7 +59,7 @@ pub fn run(args: &HookArgs) -> u8 {
     let waits = args.timeout.unwrap_or_else(|| host.map_or(UNKNOWN_WAITS, |host| host.hook.waits));
     let waits = host.map_or(waits, |host| host.waits(waits).min(limits::configured(host).unwrap_or(u32::MAX)));
     let deny = |host: Option<Host>, event: Event, why: &str| match host {
-        Some(host) => dialect::say(host, event, &Answer::Deny { reason: refused(why) }),
+        Some(host) => dialect::say(host, event, &HookReply::Deny { reason: refused(why) }),
         None => Reply::exit_2(&refused(why)),
     };
     let late = |host: Option<Host>, event: Event| deny(host, event, LATE);
@@ -67,13 +67,13 @@ pub fn run(args: &HookArgs) -> u8 {
     let watchdog = match Watchdog::begin(Host::deadline(waits), late(host, Event::Unknown), agent) {
         Ok(watchdog) => watchdog,
         Err(error) => {
-            return watchdog::give(&deny(host, Event::Unknown, &format!("the deadline cannot be set: {error}")));
+            return watchdog::give(&deny(host, Event::Unknown, &format!("cannot set the deadline: {error}")));
         }
     };
     watchdog.on_panic(deny(host, Event::Unknown, "guard failed"));
     let input = read();
     let Some(host) = host else {
-        let why = format!("unknown agent {:?}; guard knows {}", args.agent, hosts::names());
+        let why = format!("unknown agent {:?}; known agents: {}", args.agent, hosts::names());
         unjudged::record(agent, &why);
         return watchdog.answer(&deny(None, Event::Unknown, &why));
     };
@@ -98,7 +98,7 @@ pub fn run(args: &HookArgs) -> u8 {
         Ok(answer) => answer,
         Err(why) => {
             unjudged::record(host.name(), &why);
-            Answer::Deny { reason: refused(&why) }
+            HookReply::Deny { reason: refused(&why) }
         }
     };
     watchdog.answer(&dialect::say(host, call.event, &answer))
@@ -110,15 +110,15 @@ fn read() -> Result<Value, String> {
     let mut stdin = io::stdin().lock();
     let mut text = Vec::new();
     let taken = stdin.by_ref().take(MAX_INPUT + 1).read_to_end(&mut text);
-    taken.map_err(|error| format!("standard input cannot be read: {error}"))?;
+    taken.map_err(|error| format!("cannot read standard input: {error}"))?;
     if text.len() as u64 > MAX_INPUT {
         let _ = io::copy(&mut stdin, &mut io::sink());
         return Err(format!("the input is longer than {} MiB", MAX_INPUT >> 20));
     }
     if text.iter().all(u8::is_ascii_whitespace) {
-        return Err("there is no input: this is for the hooks of agents, which write JSON to it".to_owned());
+        return Err("no input: guard hook is called by agents, which write JSON to it".to_owned());
     }
-    serde_json::from_slice(&text).map_err(|error| format!("the input is not the JSON that was expected: {error}"))
+    serde_json::from_slice(&text).map_err(|error| format!("the input is not the expected JSON: {error}"))
 }
 
 /// A denial that is not about the command.

@@ -13,7 +13,7 @@ use crate::judge::invocation::{Environment, quote};
 /// The arguments of `guard init`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Put it at the end of the shell's start-up file:
+Add it at the end of the shell's startup file:
   bash  ~/.bashrc                   eval \"$(guard init bash)\"
   zsh   ~/.zshrc                    eval \"$(guard init zsh)\"
   fish  ~/.config/fish/config.fish  guard init fish | source")]

@@ -33,23 +33,22 @@ use crate::world::identity::{Caller, IdentityError};
 /// The arguments of `guard install`.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
-    /// The agent that shall ask guard; shims for links that stand in front of the shells; mcp for the servers of MCP
-    /// clients
+    /// The agent to configure; shims for links that replace the shells; mcp for the servers of MCP clients
     #[arg(value_name = "AGENT", value_parser = names(), required_unless_present = "all")]
     agent: Option<String>,
-    /// The client whose servers are put behind guard (mcp)
+    /// The client whose servers run behind guard (mcp)
     #[arg(value_name = "CLIENT", conflicts_with = "all")]
     client: Option<String>,
-    /// Every agent that is found, by its directory or its program on the PATH; with mcp every client that has servers
+    /// Every agent whose directory or program is found; with mcp every client that has servers
     #[arg(long)]
     all: bool,
-    /// In this project only, where the agent has a file for that
+    /// Only in this project, if the agent has a project configuration
     #[arg(long)]
     project: bool,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take guard out again; a file that was not changed since is restored exactly
+    /// Remove guard; a file that was not changed since is restored exactly
     #[arg(long)]
     uninstall: bool,
     /// Do not ask
@@ -106,25 +105,29 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
         return Ok(exit::REFUSED);
     }
     let places = Places::of(&caller).map_err(InstallError::Wrong)?;
-    let data = engine::paths()?.folder().to_owned();
+    let data = engine::paths()?.directory().to_owned();
     let agent = args.agent.as_deref();
     if agent != Some("mcp") {
         if args.client.is_some() {
-            return Err(InstallError::Wrong("a client is for mcp, as in: guard install mcp CLIENT".to_owned()));
+            return Err(InstallError::Wrong(
+                "CLIENT is only valid with mcp, as in: guard install mcp CLIENT".to_owned(),
+            ));
         }
         if let Some(agent) = agent.filter(|_| args.all) {
-            return Err(InstallError::Wrong(format!("--all is for every agent: leave {agent} out")));
+            return Err(InstallError::Wrong(format!("--all cannot be combined with {agent}")));
         }
     }
     if agent == Some("shims") {
-        let folder = args.dir.clone().unwrap_or_else(|| data.join("shims"));
-        let folder = caller.cwd.join(folder);
+        let directory = args.dir.clone().unwrap_or_else(|| data.join("shims"));
+        let directory = caller.cwd.join(directory);
         let guard = places.guard().map_err(InstallError::Wrong)?;
-        let shims = shims::Shims { caller: &caller, folder: &folder, guard: Path::new(&guard) };
+        let shims = shims::Shims { caller: &caller, directory: &directory, guard: Path::new(&guard) };
         return shims.run(args.uninstall, args.dry_run).map_err(InstallError::Wrong);
     }
     if args.dir.is_some() {
-        return Err(InstallError::Wrong("--dir is for shims, as in: guard install shims --dir DIR".to_owned()));
+        return Err(InstallError::Wrong(
+            "--dir is only valid with shims, as in: guard install shims --dir DIR".to_owned(),
+        ));
     }
     if agent == Some("mcp") {
         let backups = Backups::new(&data.join("mcp"));
@@ -145,7 +148,7 @@ pub(super) fn refusal(caller: &Caller, uninstall: bool, yes: bool) -> Option<Str
     let behind = || Caller::agent_among(&caller.behind_the_terminal());
     if let Some(agent) = caller.session.agent.as_deref().or_else(behind) {
         return Some(format!(
-            "how guard is wired is changed by a person, not from inside a guarded session ({agent}): run this in your own terminal"
+            "a guarded session ({agent}) cannot change how guard is installed; run this in your own terminal"
         ));
     }
     if caller.terminal.is_person_here() {
@@ -153,12 +156,10 @@ pub(super) fn refusal(caller: &Caller, uninstall: bool, yes: bool) -> Option<Str
     }
     if uninstall {
         return Some(
-            "guard is taken out by a person at their own terminal; --dry-run shows what would change".to_owned(),
+            "only a person at their own terminal can remove guard; --dry-run shows what would change".to_owned(),
         );
     }
-    (!yes).then(|| {
-        format!("{}: give --yes to change without being asked, or --dry-run to see what would", caller.terminal)
-    })
+    (!yes).then(|| format!("{}: use --yes to change without asking, or --dry-run to see the changes", caller.terminal))
 }
 
 struct Session<'a> {
@@ -176,7 +177,7 @@ impl Session<'_> {
         let host = hosts::by_name(name).ok_or_else(|| InstallError::Wrong(format!("unknown agent {name}")))?;
         Ok(match self.host(host)? {
             Done::Declined => {
-                writeln!(io::stderr(), "guard: refused: not changed")?;
+                writeln!(io::stderr(), "guard: not changed")?;
                 exit::REFUSED
             }
             Done::Changed | Done::Nothing => exit::ALLOW,
@@ -208,7 +209,7 @@ impl Session<'_> {
         }
         if found == 0 {
             let names: Vec<&str> = HOSTS.iter().map(|host| host.name).collect();
-            writeln!(io::stdout(), "No agent was found; guard knows {}.", names.join(", "))?;
+            writeln!(io::stdout(), "No agent found; known agents: {}.", names.join(", "))?;
         }
         Ok(code)
     }
@@ -231,29 +232,29 @@ impl Session<'_> {
         let shown = planned.shown(&self.look);
         if self.args.dry_run {
             write!(out, "{shown}")?;
-            writeln!(out, "{}: nothing was changed (--dry-run)", host.title)?;
+            writeln!(out, "{}: not changed (--dry-run)", host.title)?;
             return Ok(Done::Nothing);
         }
         if self.args.yes {
             write!(out, "{shown}")?;
         } else {
-            let question = if self.args.uninstall { "Take guard out?" } else { "Make this change?" };
+            let question = if self.args.uninstall { "Remove guard?" } else { "Make this change?" };
             if !confirm(&shown, question)? {
                 return Ok(Done::Declined);
             }
         }
         wirer.carry_out(&planned)?;
         if self.args.uninstall {
-            writeln!(out, "{}: guard is taken out", host.title)?;
+            writeln!(out, "{}: guard removed", host.title)?;
         } else {
             writeln!(out, "{}: installed. {}", host.title, host.config.next)?;
             if !self.wirer.places.is_here(host) {
-                writeln!(out, "  No program of {} is on the PATH: it takes effect once there is one.", host.title)?;
+                writeln!(out, "  {} is not on the PATH; guard takes effect once it is installed.", host.title)?;
             }
             for change in changes.iter().filter(|change| change.old.is_some()) {
                 writeln!(
                     out,
-                    "  {} as it was: {}",
+                    "  {} before the change: {}",
                     change.path.display(),
                     self.wirer.backups.copy(&change.path).display()
                 )?;
@@ -265,14 +266,14 @@ impl Session<'_> {
     /// An agent whose hook cannot refuse anything in this version: guard stands in for its shell, which it can.
     fn by_shell(&self, host: &Host, version: &str, from: &str) -> Result<Done, InstallError> {
         let title = host.title;
-        let folder = self.shims.as_path();
+        let directory = self.shims.as_path();
         let guard = self.wirer.places.guard().map_err(InstallError::Wrong)?;
-        let shims = shims::Shims { caller: self.caller, folder, guard: Path::new(&guard) };
+        let shims = shims::Shims { caller: self.caller, directory, guard: Path::new(&guard) };
         let mut out = io::stdout().lock();
         writeln!(
             out,
-            "{title} {version} runs what its hook refuses; {from} and later do not. So guard stands in for its shell, and the hook \
-             is left out:"
+            "{title} {version} runs commands that its hook refuses; {from} and later do not. So guard replaces its \
+             shell, and the hook is left out:"
         )?;
         let made = shims.make(self.args.dry_run).map_err(InstallError::Wrong)?;
         for line in &made.changed {

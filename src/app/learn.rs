@@ -29,7 +29,7 @@ pub struct LearnArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Give the grant of an offer, after it is shown in words
+    /// Add the grant of an offer after showing it
     Accept {
         /// The number of the offer, as guard learn lists it
         number: usize,
@@ -45,7 +45,7 @@ const DAYS: i64 = 30;
 /// What could be granted.
 struct Offer {
     habit: Habit,
-    folder: String,
+    directory: String,
     what: What,
 }
 
@@ -80,12 +80,12 @@ fn offers(engine: &Engine) -> Result<Vec<Offer>, StoreError> {
             continue;
         }
         // Where most of them were: what is elsewhere is still asked about.
-        let Some((folder, _)) = habit.folders.iter().max_by_key(|(_, count)| **count) else { continue };
-        let folder = folder.clone();
+        let Some((directory, _)) = habit.directories.iter().max_by_key(|(_, count)| **count) else { continue };
+        let directory = directory.clone();
         let what = narrowest(&habit);
-        let covers = |grant: &crate::judge::approved::Grant| grant.what == what && grant.place.holds(&folder);
+        let covers = |grant: &crate::judge::approved::Grant| grant.what == what && grant.place.holds(&directory);
         if !granted.iter().any(|listed| listed.ended.is_none() && covers(&listed.grant)) {
-            offers.push(Offer { habit, folder, what });
+            offers.push(Offer { habit, directory, what });
         }
     }
     Ok(offers)
@@ -96,7 +96,7 @@ fn words(offer: &Offer) -> String {
         What::Exact { command } => format!("exactly `{command}`"),
         _ => shaped(&offer.habit.shape),
     };
-    format!("{what}, in {} and below, until it is revoked", offer.folder)
+    format!("{what}, in {} and below, until revoked", offer.directory)
 }
 
 fn list() -> Result<u8, Failure> {
@@ -105,19 +105,19 @@ fn list() -> Result<u8, Failure> {
     let zone = Zoned::now();
     let mut out = io::stdout().lock();
     if offers.is_empty() {
-        writeln!(out, "No command was allowed {OFTEN} times in {DAYS} days without a refusal.")?;
+        writeln!(out, "No command was allowed {OFTEN} times in {DAYS} days without a denial.")?;
     }
     for (number, offer) in offers.iter().enumerate() {
         let times = format!(
-            "{}. You allowed it {} times in {DAYS} days, last {}, and never refused it.",
+            "{}. You allowed it {} times in {DAYS} days, last {}, and never denied it.",
             number + 1,
             offer.habit.allowed,
             time::shown(offer.habit.last, zone.time_zone())
         );
-        writeln!(out, "{times}\n   Without asking, guard would let run {}.", visible::text(&words(offer)))?;
+        writeln!(out, "{times}\n   Guard would run without asking: {}.", visible::text(&words(offer)))?;
     }
     if !offers.is_empty() {
-        writeln!(out, "To give one: guard learn accept NUMBER")?;
+        writeln!(out, "To add one: guard learn accept NUMBER")?;
     }
     Ok(exit::ALLOW)
 }
@@ -133,23 +133,23 @@ fn accept(number: usize) -> Result<u8, Failure> {
     };
     let offers = offers(&approvals.engine)?;
     let Some(offer) = number.checked_sub(1).and_then(|at| offers.get(at)) else {
-        return refused("there is no such offer: guard learn lists them");
+        return refused("no such offer; guard learn lists the offers");
     };
     // A grant that an approver has to sign is given by the verb that asks for the signature.
     if sign::is_wanted(&approvals.engine.approvers(), Tier::High, 1) {
-        return refused("a standing grant is signed by an approver: guard allow add --shape");
+        return refused("an approver must sign a grant; use guard allow add --shape");
     }
     let words = words(offer);
-    let mut said = format!("Without asking, guard would let run {}.\n", visible::text(&words));
+    let mut said = format!("Guard would run without asking: {}.\n", visible::text(&words));
     if let What::Shape { shape } = &offer.what {
-        said.push_str(&examples(shape, &offer.folder));
+        said.push_str(&examples(shape, &offer.directory));
     }
-    if !confirm(&said, "Give this grant?")? {
-        return refused("not given");
+    if !confirm(&said, "Add this grant?")? {
+        return refused("grant not added");
     }
     let grant = NewGrant {
         what: &offer.what,
-        place: &Place::Folder { path: offer.folder.clone() },
+        place: &Place::Directory { path: offer.directory.clone() },
         until: &Until::Revoked,
         words: &words,
         user: &approvals.engine.caller.account.name,
@@ -157,6 +157,6 @@ fn accept(number: usize) -> Result<u8, Failure> {
     };
     let store = approvals.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
     let id = store.grant(&grant, Timestamp::now())?;
-    writeln!(io::stdout(), "Grant {id} holds. To take it back: guard allow remove {id}")?;
+    writeln!(io::stdout(), "Added grant {id}. To revoke it: guard allow remove {id}")?;
     Ok(exit::ALLOW)
 }

@@ -21,7 +21,7 @@ use crate::judge::syntax::{self, Completeness};
 /// The arguments of `guard line`.
 #[derive(Debug, Args)]
 pub struct LineArgs {
-    /// Ask nobody and print nothing: exit 4 where somebody would be asked or told
+    /// Do not ask or print: exit 4 if guard would ask or print
     #[arg(long)]
     unasked: bool,
     /// The shell that asks
@@ -29,7 +29,7 @@ pub struct LineArgs {
     /// What was typed
     #[arg(allow_hyphen_values = true)]
     line: std::ffi::OsString,
-    /// What its names mean in that shell, as commands
+    /// The definitions of its names in that shell, as commands
     #[arg(default_value = "", allow_hyphen_values = true)]
     names: std::ffi::OsString,
 }

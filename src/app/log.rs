@@ -34,69 +34,69 @@ pub struct LogArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show all that is recorded of one command
+    /// Show everything recorded about one command
     Show {
-        /// The number of the row, as `guard log` lists it; the newest without
+        /// The number of the row, as `guard log` lists it (default: the newest)
         #[arg(value_parser = row)]
         id: Option<i64>,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
-        /// Print it as it is, however long it is
+        /// Do not use a pager
         #[arg(long)]
         no_pager: bool,
     },
-    /// Tell a day in plain sentences, by session: what ran, who said yes, what was refused
+    /// Describe a day in sentences, by session: what ran, who approved it, what was refused
     Day(day::DayArgs),
-    /// Cut off what is older than retention_days or beyond retention_mib, so that guard verify can still prove the rest
+    /// Delete rows older than retention_days or beyond retention_mib; guard verify can still check the rest
     Prune(prune::PruneArgs),
 }
 
 #[derive(Debug, Args)]
 struct Filters {
-    /// Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"
+    /// Only rows since this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Before this time
+    /// Only rows before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// Only this tier; 2+ means 2 and above, 1-2 a range
     #[arg(long, value_name = "TIER", value_parser = tiers)]
     tier: Option<(Tier, Tier)>,
-    /// Only what was decided so
+    /// Only rows with this decision
     #[arg(long, value_name = "DECISION")]
     decision: Option<DecisionName>,
-    /// Only commands with this text in them
+    /// Only commands that contain this text
     #[arg(long, value_name = "TEXT")]
     command: Option<String>,
-    /// Only calls of tools: those whose name fits this glob (payment.*), or all
+    /// Only tool calls: all, or those whose name matches this glob (payment.*)
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "*")]
     tool: Option<String>,
     /// Only commands in this directory and below
-    #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
-    /// Only rows with this text in the command, the findings, the words, the directory, or who asked
+    #[arg(long = "folder", value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Only rows that contain this text in the command, the findings, the reasons, the directory or the requester
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
-    /// Only this session, as guard session names it
+    /// Only this session, as guard session lists it
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Put rows together that are of one session, under its name
+    /// Group rows by session
     #[arg(long, conflicts_with_all = ["follow", "json"])]
     by_session: bool,
-    /// Only what is hard to undo, or cannot be undone, and ran without a person
+    /// Only commands that are hard or impossible to undo and ran without a person's approval
     #[arg(long)]
     unconfirmed: bool,
-    /// Go on showing rows as they are written, until interrupted
+    /// Continue with new rows as they are written, until interrupted
     #[arg(short = 'f', long)]
     follow: bool,
-    /// How many, the newest; 0 for all
+    /// Show this many of the newest rows; 0 shows all
     #[arg(short = 'n', long = "number", value_name = "COUNT", default_value_t = 50)]
     number: u32,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
-    /// Print it as it is, however long it is; without, a terminal gets $PAGER, or less
+    /// Do not use a pager; by default a terminal gets $PAGER or less
     #[arg(long)]
     no_pager: bool,
 }
@@ -111,14 +111,14 @@ enum DecisionName {
 /// The number of a row.
 fn row(text: &str) -> Result<i64, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| "write the number of a row, as guard log lists it".to_owned())
+    number.ok_or_else(|| "expected the number of a row, as guard log lists it".to_owned())
 }
 
 /// `3`, `2+` or `1-2`.
 fn tiers(text: &str) -> Result<(Tier, Tier), String> {
     let tier = |text: &str| {
         let number = text.parse::<u8>().ok().and_then(Tier::from_number);
-        number.ok_or_else(|| "write 3, 2+ or 1-2, with tiers from 0 to 4".to_owned())
+        number.ok_or_else(|| "expected 3, 2+ or 1-2, with tiers from 0 to 4".to_owned())
     };
     if let Some(lowest) = text.strip_suffix('+') {
         return Ok((tier(lowest)?, Tier::Critical));
@@ -216,7 +216,7 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Fa
     let mut out = Output::new(!(filters.no_pager || filters.json || filters.follow));
     let layout = table::Layout::new(found.last().copied().unwrap_or(0), columns, look.ascii, now);
     if found.is_empty() && !filters.json {
-        let nothing = if newest > 0 { "No row matches." } else { "Nothing is recorded yet." };
+        let nothing = if newest > 0 { "No matching rows." } else { "The record is empty." };
         writeln!(out, "{nothing}")?;
     } else if !filters.json {
         print(&mut out, &layout.head(), &look)?;
@@ -241,7 +241,7 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Fa
         print(&mut out, &line, &look)?;
     }
     if more && terminal && !filters.json {
-        print(&mut out, &Line::of(Style::Dim, "There is more: -n 0 shows all of it."), &look)?;
+        print(&mut out, &Line::of(Style::Dim, "More rows exist; -n 0 shows all."), &look)?;
     }
     out.flush()?;
     Ok(newest)
@@ -293,12 +293,12 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
         let read = |text: &String| time::past(text, now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
         text.as_ref().map(read).transpose()
     };
-    let folder = match &filters.folder {
-        Some(folder) if folder.is_absolute() => Some(named(folder)),
+    let directory = match &filters.directory {
+        Some(directory) if directory.is_absolute() => Some(named(directory)),
         // From where the shell says that it is, as it was recorded.
-        Some(folder) => {
+        Some(directory) => {
             let here = Caller::of_this_process().map_err(|error| Failure::Said(error.to_string()))?;
-            Some(named(&here.cwd.join(folder)))
+            Some(named(&here.cwd.join(directory)))
         }
         None => None,
     };
@@ -309,7 +309,7 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
         decision: filters.decision.and_then(|name| name.to_possible_value().map(|value| value.get_name().to_owned())),
         command: filters.command.clone(),
         tool: filters.tool.clone(),
-        folder,
+        directory,
         text: filters.search.clone(),
         session: filters.session.clone(),
         unconfirmed: filters.unconfirmed,
@@ -319,9 +319,9 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
 }
 
 /// A directory by the name that it would be recorded under: links stay as they are written, `.` and `..` go.
-pub(super) fn named(folder: &Path) -> String {
+pub(super) fn named(directory: &Path) -> String {
     let mut name = PathBuf::new();
-    for component in folder.components() {
+    for component in directory.components() {
         match component {
             Component::ParentDir => {
                 name.pop();
@@ -389,12 +389,12 @@ mod tests {
             tiers: Some((Tier::Medium, Tier::Critical)),
             decision: Some("deny".to_owned()),
             command: Some("x".to_owned()),
-            folder: Some("/a/b".to_owned()),
+            directory: Some("/a/b".to_owned()),
             ..Filter::default()
         };
         assert_eq!(found, wanted);
         let wrong = filter(&parse(&["--since", "soon"]).unwrap().filters, &now).unwrap_err();
-        assert!(wrong.to_string().starts_with("--since: \"soon\" is no time"), "{wrong}");
+        assert!(wrong.to_string().starts_with("--since: invalid time \"soon\""), "{wrong}");
     }
 
     #[test]

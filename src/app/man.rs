@@ -19,21 +19,25 @@ use crate::exec::tool::Tool;
 /// The arguments of `guard man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The page, with or without its section (guard-record, guard-record.7); without one, the pages are listed
+    /// The page, with or without its section (guard-record, guard-record.7); by default the pages are listed
     page: Option<String>,
-    /// Print the source of the page on a terminal too
+    /// Print the roff source
     #[arg(long, requires = "page")]
     roff: bool,
 }
 
 /// A manual page: its file name, what it is about, its source.
 pub const PAGES: &[(&str, &str, &str)] = &[
-    ("guard.1", "every verb and option, every key of the configuration, exit codes", include_str!("../../man/guard.1")),
-    ("guard-agents.7", "each agent, and what it does when guard fails", include_str!("../../man/guard-agents.7")),
-    ("guard-approvals.7", "the queue, who may answer, approver keys", include_str!("../../man/guard-approvals.7")),
-    ("guard-gateway.8", "answers from afar: the API, the page, messengers", include_str!("../../man/guard-gateway.8")),
-    ("guard-record.7", "the record: what it shows, how long it is kept", include_str!("../../man/guard-record.7")),
-    ("guard-reviewer.7", "another model's opinion before a person's", include_str!("../../man/guard-reviewer.7")),
+    ("guard.1", "all commands, options, configuration keys and exit codes", include_str!("../../man/guard.1")),
+    ("guard-agents.7", "the agents, and what each does when guard fails", include_str!("../../man/guard-agents.7")),
+    ("guard-approvals.7", "the queue, who can answer, approver keys", include_str!("../../man/guard-approvals.7")),
+    (
+        "guard-gateway.8",
+        "answering from elsewhere: the API, the page, messengers",
+        include_str!("../../man/guard-gateway.8"),
+    ),
+    ("guard-record.7", "the record: its contents and retention", include_str!("../../man/guard-record.7")),
+    ("guard-reviewer.7", "asking another model before a person", include_str!("../../man/guard-reviewer.7")),
     ("guard-patterns.5", "rules of your own", include_str!("../../man/guard-patterns.5")),
 ];
 
@@ -53,7 +57,7 @@ pub fn run(args: &ManArgs) -> Result<u8, Failure> {
     let Some((name, _, source)) = PAGES.iter().find(|(name, _, _)| is_wanted(name)) else {
         let names = PAGES.iter().map(|(name, _, _)| name.split('.').next().unwrap_or(name));
         let near = nearest(wanted, names).map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
-        return Err(Failure::Said(format!("there is no page {wanted}{near}: guard man lists them")));
+        return Err(Failure::Said(format!("no manual page {wanted}{near}; guard man lists the pages")));
     };
     if args.roff || !out.is_terminal() {
         out.write_all(source.as_bytes())?;
@@ -70,8 +74,8 @@ pub fn run(args: &ManArgs) -> Result<u8, Failure> {
 
 /// Whether `man` showed the page; `None` where there is none.
 fn read(name: &str, source: &str) -> Option<bool> {
-    let folder = Scratch::new("man").ok()?;
-    let path = folder.path().join(name);
+    let directory = Scratch::new("man").ok()?;
+    let path = directory.path().join(name);
     std::fs::write(&path, source).ok()?;
     let status = Tool::named("man").ok()?.arg("-l").arg(&path).status().ok()?;
     Some(status.success())

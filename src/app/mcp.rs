@@ -60,27 +60,26 @@ pub struct McpArgs {
     /// The name of the server, as your client's configuration has it
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Seconds that a call may wait for an answer, at most: most clients give up after 60
+    /// How many seconds a call may wait for an answer; most clients give up after 60
     #[arg(long, value_name = "SECONDS", default_value_t = 50)]
     wait: u64,
-    /// Hide secrets in what the server answers, so that no model reads them
+    /// Hide secrets in the server's answers from the model
     #[arg(long)]
     redact_results: bool,
     /// The server is reached over HTTP at this address
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     http: Option<String>,
-    /// A header of every request to it, as NAME: VALUE; ${NAME} stands for a variable of the environment
+    /// A header for every request, as NAME: VALUE; ${NAME} is replaced by the environment variable
     #[arg(long, value_name = "HEADER", requires = "http")]
     header: Vec<String>,
-    /// A header whose value a variable of the environment holds, as NAME=VARIABLE: for configurations in which ${ means
-    /// something to the client
+    /// A header with the value of an environment variable, as NAME=VARIABLE, for clients that interpret ${ themselves
     #[arg(long, value_name = "HEADER", requires = "http")]
     header_env: Vec<String>,
-    /// Serve clients over HTTP at this address of this machine, each with a server of its own; they send the header
-    /// Authorization: Bearer with the token in GUARD_MCP_TOKEN, or with the one that is printed
+    /// Serve clients over HTTP at this address, each with its own server process; clients send Authorization: Bearer
+    /// with the token in GUARD_MCP_TOKEN, or with the one that guard prints
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// For how many seconds such a session lives that nobody uses
+    /// End a session that is unused for this many seconds
     #[arg(long, value_name = "SECONDS", requires = "listen", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=604_800))]
     idle: u64,
     /// The server's program and its arguments
@@ -90,7 +89,7 @@ pub struct McpArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// List what servers said of their tools at first and what changed, and take a change for right
+    /// List the pinned tool descriptions of servers, show changes, and accept them
     Pins(accept::PinsArgs),
 }
 
@@ -110,9 +109,9 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
         .and_then(|tool| tool.args(rest).stdin(Stdio::piped()).stdout(Stdio::piped()).start())
         .map_err(|error| format!("{}: {error}", program.to_string_lossy()))?;
     let (Some(to_server), Some(from_server)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("the server's standard input and output cannot be had".to_owned());
+        return Err("cannot open the server's standard input and output".to_owned());
     };
-    let pins = Pins::of(engine::paths().map_err(|error| error.to_string())?.folder());
+    let pins = Pins::of(engine::paths().map_err(|error| error.to_string())?.directory());
     let pinned = args.name.clone().or_else(|| args.http.as_deref().map(place)).unwrap_or_else(|| line(&args.server));
     let between = Arc::new(Between {
         marks: Mutex::new(pins.known(&pinned, &Catalog::builtin())),
@@ -142,9 +141,9 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
             lock(&between.server).take();
         });
     }
-    let ended = back.join().map_err(|_| "reading from the server failed".to_owned())?;
+    let ended = back.join().map_err(|_| "cannot read from the server".to_owned())?;
     let code = end(&mut child).map_err(|error| error.to_string())?;
-    ended.map_err(|error| format!("between client and server: {error}"))?;
+    ended.map_err(|error| format!("connection between client and server: {error}"))?;
     Ok(code)
 }
 
@@ -203,7 +202,7 @@ impl Between {
                 if skip_line(&mut from).is_err() {
                     return;
                 }
-                self.answer(&message::error(&Value::Null, -32600, "guard: the message is too long to be judged"));
+                self.answer(&message::error(&Value::Null, -32600, "guard: the message is too long to judge"));
                 continue;
             }
             self.of_client(&line);
@@ -238,7 +237,7 @@ impl Between {
                 let line = line.to_vec();
                 if !self.takes(&calls) {
                     // Under no id: the one that waits is not answered by this.
-                    let why = "guard: another call with this id waits already";
+                    let why = "guard: another call with this id is already waiting";
                     self.answer(&message::error(&Value::Null, -32600, why));
                     return;
                 }
@@ -250,7 +249,11 @@ impl Between {
                 });
                 if judged.is_err() {
                     self.judging.fetch_sub(1, Ordering::SeqCst);
-                    self.answer(&message::error(&Value::Null, -32603, "guard: there is no thread to judge it on"));
+                    self.answer(&message::error(
+                        &Value::Null,
+                        -32603,
+                        "guard: cannot start a thread to judge the call",
+                    ));
                 }
             }
         }
@@ -343,7 +346,7 @@ impl Between {
             if line.last() != Some(&b'\n') && line.len() as u64 >= LONGEST_BACK {
                 if self.redacts {
                     skip_line(&mut from)?;
-                    complain("an answer of the server is too long to look for secrets in it, and was left out");
+                    complain("an answer of the server was dropped because it is too long to search for secrets");
                 } else {
                     self.pass_back_long(&line, &mut from)?;
                 }
@@ -386,15 +389,15 @@ impl Between {
             Ok(marks) => {
                 for (tool, mark) in marks.iter().flat_map(|(tool, all)| all.iter().map(move |mark| (tool, mark))) {
                     let what = match mark {
-                        Mark::Changed => "says something else than when it was looked at first".to_owned(),
-                        Mark::Instructs(what) => format!("has a description that holds {what}"),
-                        Mark::Shadows(other) => format!("has the name of a tool of {other}"),
+                        Mark::Changed => "changed its description since it was pinned".to_owned(),
+                        Mark::Instructs(what) => format!("has a description that contains {what}"),
+                        Mark::Shadows(other) => format!("has the same name as a tool of {other}"),
                     };
                     complain(&format!("{}: {tool} {what}", self.pinned));
                 }
                 lock(&self.marks).extend(marks);
             }
-            Err(why) => complain(&format!("what the server says of its tools cannot be kept: {why}")),
+            Err(why) => complain(&format!("cannot store the server's tool descriptions: {why}")),
         }
         let mut known = lock(&self.tools);
         for tool in tools {
@@ -442,7 +445,7 @@ impl decide::Waits for Progress<'_> {
         self.told += 1;
         self.between.answer(&json!({
             "jsonrpc": "2.0", "method": "notifications/progress",
-            "params": { "progressToken": token, "progress": self.told, "message": "guard: a person is asked" },
+            "params": { "progressToken": token, "progress": self.told, "message": "guard: asking a person" },
         }));
     }
 }

@@ -23,7 +23,7 @@ use super::tool::{Servers, Told};
 use super::{exit, pending};
 use crate::judge::invocation::{Invocation, Origin};
 use crate::judge::policy::Decision;
-use crate::store::queue::{Plea, State};
+use crate::store::queue::{Plea, RequestState};
 use crate::ui::json::Verdict;
 use crate::ui::verdict;
 
@@ -32,8 +32,9 @@ const LONGEST: u64 = 4 << 20;
 const BATCH: usize = 20;
 
 /// What a model is told of the tools.
-const INSTRUCTIONS: &str = "Judge a command with check_command before you propose it. What guard would ask a person about \
-                            can be asked for with submit_batch; a person answers it elsewhere, and then the same command or call runs.";
+const INSTRUCTIONS: &str = "Judge a command with check_command before you propose it. If guard would ask a person \
+                            about it, request approval with submit_batch; a person answers elsewhere, and then the \
+                            same command or call runs.";
 
 /// Errors of JSON-RPC.
 const UNREADABLE: i32 = -32700;
@@ -79,7 +80,7 @@ pub fn run() -> Result<u8, Failure> {
         }
         let answer = match serde_json::from_slice::<Value>(&line) {
             Ok(message) => answer(&message),
-            Err(error) => Some(failed(&Value::Null, UNREADABLE, &format!("the message cannot be read: {error}"))),
+            Err(error) => Some(failed(&Value::Null, UNREADABLE, &format!("cannot parse the message: {error}"))),
         };
         if let Some(answer) = answer {
             let mut out = io::stdout().lock();
@@ -132,38 +133,40 @@ fn answer(message: &Value) -> Option<Value> {
                 "submit_batch" => serde_json::from_value::<Items>(arguments)
                     .map_err(|error| error.to_string())
                     .and_then(|items| submit(&items)),
-                _ => return Some(failed(id, WRONG, &format!("there is no tool {name}: tools/list lists them"))),
+                _ => return Some(failed(id, WRONG, &format!("no tool {name}; tools/list lists the tools"))),
             };
             let (value, is_error) = told.map_or_else(|why| (json!({ "error": why }), true), |value| (value, false));
             let text = json!([{ "type": "text", "text": value.to_string() }]);
             done(json!({ "content": text, "structuredContent": value, "isError": is_error }))
         }
-        _ => Some(failed(id, NO_METHOD, &format!("{method} is not known here"))),
+        _ => Some(failed(id, NO_METHOD, &format!("unknown method {method}"))),
     }
 }
 
 fn tools() -> Value {
     let item = json!({
-        "command": { "type": "string", "description": "A line for a shell" },
-        "tool": { "type": "string", "description": "The name of a tool, in the place of a command" },
+        "command": { "type": "string", "description": "A shell command line" },
+        "tool": { "type": "string", "description": "The name of a tool, instead of a command" },
         "input": { "description": "The input of that tool" },
-        "server": { "type": "string", "description": "The name of the server that offers that tool" },
-        "cwd": { "type": "string", "description": "The directory, absolute; else the one that guard was started in" },
-        "reason": { "type": "string", "description": "Why it is wanted, for the person who is asked" },
+        "server": { "type": "string", "description": "The name of the tool's server" },
+        "cwd": { "type": "string", "description": "The working directory, as an absolute path (default: guard's own)" },
+        "reason": { "type": "string", "description": "The reason, shown to the person who is asked" },
     });
     let reads = json!({ "readOnlyHint": true, "openWorldHint": false });
     json!([
         { "name": "check_command", "title": "Judge a command", "annotations": reads,
-          "description": "Says whether guard would let a command or a call of a tool run, ask a person, or refuse, and why, \
-            with a safer way where there is one. Runs nothing and asks nobody.",
+          "description": "Says whether guard would allow a command or a tool call, ask a person, or refuse it, and \
+                          why, with a safer alternative if there is one. Runs nothing and asks nobody.",
           "inputSchema": { "type": "object", "properties": item, "additionalProperties": false } },
-        { "name": "list_waiting", "title": "What waits for a person", "annotations": reads,
-          "description": "Lists the requests that wait for a person's answer, and those that were approved and not used yet.",
+        { "name": "list_waiting", "title": "List pending requests", "annotations": reads,
+          "description": "Lists the requests that wait for a person's answer, and approved requests that are not \
+                          used yet.",
           "inputSchema": { "type": "object", "properties": {}, "additionalProperties": false } },
-        { "name": "submit_batch", "title": "Ask a person for several commands",
+        { "name": "submit_batch", "title": "Request approval for several commands",
           "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false },
-          "description": "Asks a person for several commands at once, each with the reason why it is wanted. Nothing runs: \
-            when a request is approved, run the same command in the same directory, or make the same call. What needs no person is said to be allowed.",
+          "description": "Requests a person's approval for several commands at once, each with a reason. Nothing \
+                          runs: when a request is approved, run the same command in the same directory, or make the \
+                          same call. Commands that need no approval are reported as allowed.",
           "inputSchema": { "type": "object", "required": ["items"], "additionalProperties": false, "properties": {
             "items": { "type": "array", "minItems": 1, "maxItems": BATCH,
               "items": { "type": "object", "properties": item, "additionalProperties": false } } } } },
@@ -178,13 +181,13 @@ fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, String> {
             let told = Told { input: item.input.clone(), server: item.server.clone(), ..Told::default() };
             told.request(engine, tool.clone())
         }
-        _ => return Err("give either \"command\" or \"tool\"".to_owned()),
+        _ => return Err("expected either \"command\" or \"tool\"".to_owned()),
     };
     let mut invocation = engine.caller.invocation(request);
     invocation.origin = Origin::Agent;
     if let Some(cwd) = &item.cwd {
         if !cwd.is_absolute() {
-            return Err("cwd must be absolute".to_owned());
+            return Err("cwd must be an absolute path".to_owned());
         }
         invocation.cwd.clone_from(cwd);
         invocation.env.variables.insert("PWD".into(), cwd.into());
@@ -211,7 +214,9 @@ fn waiting() -> Result<Value, String> {
         Some(queue) => queue.list(Timestamp::now()).map_err(|error| error.to_string())?,
         None => Vec::new(),
     };
-    let open = all.iter().filter(|one| matches!(one.state, State::Waiting | State::Late | State::Approved));
+    let open = all
+        .iter()
+        .filter(|one| matches!(one.state, RequestState::Waiting | RequestState::Late | RequestState::Approved));
     let rows = open.map(|one| {
         let mut row = serde_json::to_value(one).unwrap_or_default();
         row["waited_for"] = pending::is_waited_for(one).into();
@@ -222,7 +227,7 @@ fn waiting() -> Result<Value, String> {
 
 fn submit(items: &Items) -> Result<Value, String> {
     if items.items.is_empty() || items.items.len() > BATCH {
-        return Err(format!("give 1 to {BATCH} items"));
+        return Err(format!("expected 1 to {BATCH} items"));
     }
     let engine = Engine::open().map_err(|error| error.to_string())?;
     let one = |item: &Item| file(&engine, item).unwrap_or_else(|why| json!({ "status": "error", "error": why }));
@@ -244,8 +249,8 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, String> {
             let time = Duration::from_secs(engine.policy().queue_wait.into());
             let time = time.min(queue::callers_limit(&engine.caller.env));
             let why = match queue::callers_limit(&engine.caller.env).is_zero() {
-                true => "GUARD_WAIT is 0 in the environment of guard mcp-serve, so that nothing waits for an answer",
-                false => "this machine lets nothing wait for an answer (queue.wait)",
+                true => "GUARD_WAIT is 0 in the environment of guard mcp-serve, so requests cannot wait for an answer",
+                false => "requests cannot wait for an answer on this machine (queue.wait is 0)",
             };
             let why = why.to_owned();
             let plea = Plea { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
@@ -253,12 +258,12 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, String> {
             match queue::ask(engine, &invocation, &judged.judgment, prompt, &wait) {
                 Asked::Queued { request } => {
                     let found = engine::requests().ok().flatten().and_then(|queue| queue.find(&request).ok().flatten());
-                    let is_approved = found.is_some_and(|found| found.state == State::Approved);
+                    let is_approved = found.is_some_and(|found| found.state == RequestState::Approved);
                     let status = if is_approved { "approved" } else { "waiting" };
                     json!({ "status": status, "request": request, "verdict": verdict })
                 }
                 // Nobody waited here, so that nobody's yes was taken.
-                Asked::Yes { .. } | Asked::Reviewed(_) => return Err("the answer is not known".to_owned()),
+                Asked::Yes { .. } | Asked::Reviewed(_) => return Err("unknown outcome".to_owned()),
                 Asked::No(refusal) | Asked::Killed { refusal, .. } => {
                     json!({ "status": "deny", "why": verdict::refused(&refusal, risk), "verdict": verdict })
                 }

@@ -28,8 +28,8 @@ pub fn lacking(engine: &Engine) -> Option<String> {
     let program = engine.policy().queue_notify.first()?;
     let found = notice::find(program, engine.caller.account.home.as_deref());
     found.is_none().then(|| match program.contains('/') {
-        true => format!("there is no {program}"),
-        false => format!("there is no {program} in {}", PLACES.join(", ")),
+        true => format!("{program} not found"),
+        false => format!("{program} not found in {}", PLACES.join(", ")),
     })
 }
 

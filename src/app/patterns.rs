@@ -30,23 +30,23 @@ pub struct PatternsArgs {
 enum What {
     /// List the rules
     List(ListArgs),
-    /// Show a rule, a family or a program with all that is known of it
+    /// Show a rule, a family or a program in full
     Show(ShowArgs),
-    /// Run the examples of the rules, or of a file's, through the judge: exit 0 when all are right, 1 when not
+    /// Test the examples of the rules, or of a file: exit 0 when all pass, 1 when not
     Test(TestArgs),
-    /// Write a commented pattern file to begin with
+    /// Create a commented pattern file
     New(NewArgs),
 }
 
 /// The arguments of `guard patterns list`.
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// Only rules whose id or reason holds this, or of this family
+    /// Only rules of this family, or whose id or reason contains this
     filter: Option<String>,
     /// Only rules of this tier or higher
     #[arg(long, value_name = "0-4", value_parser = clap::value_parser!(u8).range(0..=4))]
     tier: Option<u8>,
-    /// Only rules that do not come with guard
+    /// Only rules that are not built in
     #[arg(long)]
     own: bool,
     /// Print one JSON object a line
@@ -68,7 +68,7 @@ struct ShowArgs {
 /// The arguments of `guard patterns test`.
 #[derive(Debug, Args)]
 struct TestArgs {
-    /// A pattern file; without one, the built-in rules and those of your own files
+    /// A pattern file (default: the built-in rules and your own files)
     file: Option<PathBuf>,
     /// Only the rule of this id, or the family of this name
     #[arg(long, value_name = "ID")]
@@ -83,7 +83,7 @@ struct TestArgs {
 struct NewArgs {
     /// The family, and the name of the file
     family: String,
-    /// Where to write it; standard output when it is `-`
+    /// The file to create; `-` writes to standard output
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
 }
@@ -95,11 +95,11 @@ pub enum PatternsError {
     Io(#[from] io::Error),
     #[error("{path}: {error}")]
     File { path: String, error: io::Error },
-    #[error("there is no rule, family or program {name}{hint}")]
+    #[error("no rule, family or program {name}{hint}")]
     Unknown { name: String, hint: String },
-    #[error("{0} is there already; name another file with --to")]
+    #[error("{0} already exists; give another file with --to")]
     Exists(String),
-    #[error("a family is written with a-z, 0-9 and -: {0}")]
+    #[error("invalid family name {0}: use only a-z, 0-9 and -")]
     Family(String),
 }
 

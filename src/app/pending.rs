@@ -11,7 +11,7 @@ use jiff::{Timestamp, Zoned};
 use super::failure::{Failure, unless_unread};
 use super::{engine, exit, screen};
 use crate::judge::sort;
-use crate::store::queue::{Pending, State};
+use crate::store::queue::{Pending, RequestState};
 use crate::ui::pending::{approvals, cut};
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
@@ -20,10 +20,10 @@ use crate::world::identity::Caller;
 /// The arguments of `guard pending`.
 #[derive(Debug, Args)]
 pub struct PendingArgs {
-    /// What was settled in the last days too
+    /// Include requests that were answered in the last days
     #[arg(long)]
     all: bool,
-    /// Show it anew whenever it changes, until interrupted
+    /// Redraw the list whenever it changes, until interrupted
     #[arg(long)]
     watch: bool,
     /// Print one JSON object a line
@@ -39,7 +39,7 @@ pub(super) fn collapsed(all: &[Pending]) -> Vec<(&Pending, usize)> {
             .iter_mut()
             .find(|(first, _)| first.is_same(pending) && first.root == pending.root && first.state == pending.state);
         match twin {
-            Some((_, count)) if pending.state == State::Waiting => *count += 1,
+            Some((_, count)) if pending.state == RequestState::Waiting => *count += 1,
             _ => shown.push((pending, 1)),
         }
     }
@@ -69,7 +69,9 @@ fn show(args: &PendingArgs) -> Result<u8, Failure> {
             None => Vec::new(),
         };
         open_first(&mut all, now.timestamp());
-        all.retain(|pending| args.all || matches!(pending.state, State::Waiting | State::Late | State::Approved));
+        all.retain(|pending| {
+            args.all || matches!(pending.state, RequestState::Waiting | RequestState::Late | RequestState::Approved)
+        });
         let columns = screen::width();
         let text = if args.json { json(&all)? } else { style::render(&table(&all, &now, columns, look.ascii), &look) };
         if before.as_ref() != Some(&text) {
@@ -103,14 +105,14 @@ fn json(all: &[Pending]) -> io::Result<String> {
 
 /// Whether the one who asked is there to take the answer.
 pub(super) fn is_waited_for(pending: &Pending) -> bool {
-    pending.state == State::Waiting && pending.waiter.as_deref().is_some_and(Caller::lives)
+    pending.state == RequestState::Waiting && pending.waiter.as_deref().is_some_and(Caller::lives)
 }
 
 /// Whether whoever asked went away before anybody answered: it ended, or gave up before its time was over.
 fn is_abandoned(pending: &Pending, now: Timestamp) -> bool {
     // A guard that waits until its time is over takes its name off the request then.
     let has_ended = pending.waiter.as_deref().is_some_and(|waiter| !Caller::lives(waiter));
-    let gave_up = pending.state == State::Late && pending.expires.duration_since(now).as_secs() > 0;
+    let gave_up = pending.state == RequestState::Late && pending.expires.duration_since(now).as_secs() > 0;
     pending.state.is_open() && (has_ended || gave_up)
 }
 
@@ -118,7 +120,7 @@ fn is_abandoned(pending: &Pending, now: Timestamp) -> bool {
 /// late, and waits for nobody.
 pub(super) fn is_open(pending: &Pending, now: Timestamp) -> bool {
     let left = pending.expires.duration_since(now).as_secs();
-    pending.state == State::Waiting && (pending.waiter.is_none() || (left > 0 && is_waited_for(pending)))
+    pending.state == RequestState::Waiting && (pending.waiter.is_none() || (left > 0 && is_waited_for(pending)))
 }
 
 /// What still waits before what does not; among those as the queue has them.
@@ -132,7 +134,7 @@ const NARROW: usize = 64;
 fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> Vec<Line> {
     let shown = collapsed(all);
     if shown.is_empty() {
-        return vec![Line::of(Style::Plain, "Nothing waits.")];
+        return vec![Line::of(Style::Plain, "No requests are waiting.")];
     }
     // Where there is no room for it beside the rest, a command has a line of its own.
     let narrow = columns.is_some_and(|columns| columns < NARROW);
@@ -167,7 +169,7 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
             None => format!("in {}", pending.cwd),
         };
         if is_abandoned(pending, now.timestamp()) {
-            detail.push_str("; whoever asked does not wait any longer");
+            detail.push_str("; the requester no longer waits");
         }
         if !pending.why.is_empty() {
             detail.push_str(&format!("; {}", pending.why));
@@ -188,10 +190,10 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
 pub(super) fn waits(pending: &Pending, now: Timestamp) -> String {
     let left = pending.expires.duration_since(now).as_secs();
     match pending.state {
-        State::Waiting if pending.waiter.is_none() => "filed".to_owned(),
-        State::Waiting if left > 0 && is_waited_for(pending) => format!("{left} s"),
-        State::Waiting | State::Late if is_abandoned(pending, now) => "gone".to_owned(),
-        State::Waiting | State::Late => "timed out".to_owned(),
+        RequestState::Waiting if pending.waiter.is_none() => "filed".to_owned(),
+        RequestState::Waiting if left > 0 && is_waited_for(pending) => format!("{left} s"),
+        RequestState::Waiting | RequestState::Late if is_abandoned(pending, now) => "gone".to_owned(),
+        RequestState::Waiting | RequestState::Late => "timed out".to_owned(),
         other => other.name().to_owned(),
     }
 }

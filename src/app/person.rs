@@ -16,7 +16,7 @@ use crate::judge::policy::Refusal;
 /// The arguments of `guard person`.
 #[derive(Debug, Args)]
 pub struct PersonArgs {
-    /// What the person is about to do, for the record of one who is none
+    /// The intended action, which is recorded if the caller is not a person
     #[arg(required = true, value_name = "WORD")]
     doing: Vec<String>,
 }

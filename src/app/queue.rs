@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::approver::sign;
 use super::ask::{Asked, Offer, asked_for, evidence};
-use super::authorize::folder_identity;
+use super::authorize::directory_identity;
 use super::engine::Engine;
 use super::notify;
 use super::record_backend::Requests;
@@ -24,7 +24,7 @@ use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 use crate::prompt::wakeup::{Heard, Wakeup};
-use crate::store::queue::{Answer, Filed, Found, NewRequest, Plea};
+use crate::store::queue::{Answer, Filed, NewRequest, Plea, WaitState};
 use crate::store::{Answered, StoreError};
 use crate::ui::pending;
 use crate::world::identity::Caller;
@@ -112,7 +112,7 @@ pub fn ask(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt
         return Asked::No(Refusal::NoOne { why });
     }
     if wait.elsewhere && prompt.tier == Tier::Critical {
-        return Asked::No(Refusal::NoOne { why: "what is of tier 4 is not filed without waiting".to_owned() });
+        return Asked::No(Refusal::NoOne { why: "a tier 4 command cannot be queued without waiting".to_owned() });
     }
     // Without the record there is no answer that counts, nor a run of what is asked about.
     Asking::of(engine, invocation, judgment, prompt, wait)
@@ -146,7 +146,7 @@ pub fn file_refused(
         invocation,
         digest: &invocation.digest(&judgment.facts.expanded),
         risk: &judgment.risk,
-        bindings: &Bindings::of(judgment, folder_identity(&invocation.cwd)),
+        bindings: &Bindings::of(judgment, directory_identity(&invocation.cwd)),
         fresh: Fresh::of(nonce, invocation, &judgment.risk),
         waiter: Some(waiter.as_str()),
         above: engine.caller.above(),
@@ -210,7 +210,7 @@ impl<'a> Asking<'a> {
         engine.store().map_err(ToString::to_string)?;
         let queue = engine.requests().map_err(told)?;
         let digest = invocation.digest(&judgment.facts.expanded);
-        let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
+        let bindings = Bindings::of(judgment, directory_identity(&invocation.cwd));
         let begin = |time: Duration| Wakeup::begin(time).map_err(|error| error.to_string());
         // Whoever signs here does so on the terminal, which the wakeup would keep signals from.
         let mut wakeup = if signed_here { None } else { Some(begin(wait.time)?) };
@@ -346,7 +346,7 @@ impl<'a> Asking<'a> {
                 return Ok(Err(refusal));
             }
         };
-        let Some(filed) = queue.find(id).map_err(told)? else { return Err(format!("request {id} is gone")) };
+        let Some(filed) = queue.find(id).map_err(told)? else { return Err(format!("request {id} no longer exists")) };
         let signer = sign::names(&enrolled, &signed.approver);
         let answer = Answer {
             yes: Some((digest, bindings)),
@@ -444,7 +444,7 @@ impl Waiting<'_> {
                     // Answered or not: nobody is here to run it any more.
                     let _ = queue.give_up(id);
                     let refusal =
-                        Refusal::NoOne { why: format!("guard was ended by {signal} while request {id} waited") };
+                        Refusal::NoOne { why: format!("guard was killed by {signal} while request {id} waited") };
                     return Ok(Asked::Killed { refusal, signal: signal as i32 });
                 }
             }
@@ -460,8 +460,8 @@ impl Waiting<'_> {
         };
         let name = approval.earlier_messages().into_iter().find_map(signer)?;
         Some(format!(
-            "{name} signed as an earlier version of guard did, which does not say which asking it answers, or how far \
-             it reaches: ask again"
+            "the signature of {name} is in the format of an earlier version of guard, which does not name the \
+             request and scope; run the command again"
         ))
     }
 
@@ -482,8 +482,8 @@ impl Waiting<'_> {
         let store = self.engine.store().map_err(ToString::to_string)?;
         let found = self.queue.take(store, id, self.digest, self.bindings).map_err(|error| error.to_string())?;
         Ok(Some(match found {
-            Found::Waiting => return Ok(None),
-            Found::Yes(answered) => {
+            WaitState::Waiting => return Ok(None),
+            WaitState::Yes(answered) => {
                 let approval = self.signing.approval(id, self.digest, self.bindings, answered.scope);
                 let signers = sign::are_enough(
                     &self.engine.approvers(),
@@ -509,10 +509,10 @@ impl Waiting<'_> {
                     format!("request {id}, approved by {} in row {}{signed}{reach}{words}", answered.by, answered.row);
                 Asked::Yes { grant, by: Some(by) }
             }
-            Found::No { words, .. } => Asked::No(Refusal::Person { words }),
-            Found::Void { what } => Asked::No(Refusal::Changed { what }),
+            WaitState::No { words, .. } => Asked::No(Refusal::Person { words }),
+            WaitState::Void { what } => Asked::No(Refusal::Changed { what }),
             // Somebody else gave it up, because its time was over by their clock.
-            Found::Late => Asked::No(Refusal::NoOne { why: format!("request {id} was cancelled") }),
+            WaitState::Late => Asked::No(Refusal::NoOne { why: format!("request {id} was cancelled") }),
         }))
     }
 }

@@ -227,12 +227,12 @@ pub(super) fn sessions(store: &Store, most: usize, now: Timestamp) -> Result<Vec
 
 /// That a verb reads the record itself, and may not.
 pub(super) fn elsewhere() -> StoreError {
-    let why = "a service keeps the record of this machine, and this cannot be done through it";
+    let why = "not possible here: guard's service keeps the record of this machine";
     StoreError::Elsewhere { why: why.to_owned() }
 }
 
 fn unwritten() -> StoreError {
-    StoreError::Elsewhere { why: "guard's service did not write it down".to_owned() }
+    StoreError::Elsewhere { why: "guard's service did not record it".to_owned() }
 }
 
 fn both(handed: &Handed<'_>) -> (Text, Text) {
@@ -271,10 +271,10 @@ fn written(
         waits: row.process.is_some(),
         shape: row.shape.map(str::to_owned),
         opinion: row.opinion.cloned(),
-        deeds: row.deeds.clone(),
+        changes: row.changes.clone(),
     })))?;
     Ok(number.map(Receipt::Recorded))
 }
 
 /// The directory that `guard serve` keeps, where a verb is run on it.
-pub(super) static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+pub(super) static DIRECTORY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();

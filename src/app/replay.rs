@@ -32,16 +32,16 @@ use tally::{Tally, Verdict};
 /// The arguments of `guard replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A shell's history (bash, zsh or fish), an agent's transcript or database, or commands line by line; `-` is standard
-    /// input. Without it all that the agents of guard-agents(7) keep of their sessions is read
+    /// A shell history (bash, zsh or fish), an agent's transcript or database, or one command per line; `-` is
+    /// standard input. By default, the past sessions of all agents of guard-agents(7)
     file: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Only what was run since then: 2h, 3d, 1w, today, 2026-11-21
+    /// Only commands since this time: 2h, 3d, 1w, today, 2026-11-21
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Judge as if an agent ran it, or a person [default: an agent for transcripts, a person for the rest]
+    /// Judge as if an agent or a person ran it [default: agent for transcripts, person otherwise]
     #[arg(long, value_name = "WHO")]
     origin: Option<Who>,
 }
@@ -80,7 +80,7 @@ pub trait Sink {
 pub fn run(args: &ReplayArgs) -> Result<u8, String> {
     let engine = Engine::open().map_err(|error| error.to_string())?;
     let now = Zoned::now();
-    let since = args.since.as_deref().map(|text| time::past(text, &now)).transpose()?;
+    let since = args.since.as_deref().map(|text| time::past(text, &now)).transpose().map_err(|why| why.to_string())?;
     for problem in engine.problems() {
         // Whoever cannot be told is not told.
         let _ = writeln!(io::stderr(), "guard: {problem}");

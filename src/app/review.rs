@@ -17,9 +17,9 @@ use super::failure::Failure;
 use super::{exit, pending};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
-use crate::prompt::fullscreen::{self, Event, Fullscreen, Key};
+use crate::prompt::fullscreen::{self, Event, Fullscreen, KeyPress};
 use crate::prompt::terminal::{Closed, READING};
-use crate::store::queue::{Pending, State};
+use crate::store::queue::{Pending, RequestState};
 use crate::ui::card::{self, CardView};
 use crate::ui::pending::approvals;
 use crate::ui::review::{ReviewView, Row, batch, help, review};
@@ -78,7 +78,7 @@ fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
     let mut report = Report::default();
     let now = Timestamp::now();
     let mut waiting: Vec<Pending> =
-        approvals.queue.list(now)?.into_iter().filter(|one| one.state == State::Waiting).collect();
+        approvals.queue.list(now)?.into_iter().filter(|one| one.state == RequestState::Waiting).collect();
     pending::open_first(&mut waiting, now);
     let count = waiting.len();
     let open = waiting.iter().filter(|one| pending::is_open(one, now)).count();
@@ -86,7 +86,7 @@ fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
     writeln!(
         io::stdout(),
         "{}{late}",
-        if open == 0 { "Nothing waits.".to_owned() } else { format!("Waiting: {open}.") }
+        if open == 0 { "No requests are waiting.".to_owned() } else { format!("Waiting: {open}.") }
     )?;
     for (number, one) in waiting.iter().enumerate() {
         writeln!(io::stdout(), "Request {} ({} of {count})", one.id, number + 1)?;
@@ -164,41 +164,43 @@ impl<'a> Sitting<'a> {
                 // Words may be pasted; what ends them is a key by itself.
                 for key in &keys {
                     match key {
-                        Key::Char(letter) if words.chars().count() < 300 => words.push(*letter),
-                        Key::Backspace => drop(words.pop()),
+                        KeyPress::Char(letter) if words.chars().count() < 300 => words.push(*letter),
+                        KeyPress::Backspace => drop(words.pop()),
                         _ => {}
                     }
                 }
                 match keys.as_slice() {
-                    [Key::Escape | Key::Interrupt | Key::EndOfFile] => self.entry = None,
-                    [Key::Enter] => self.deny()?,
+                    [KeyPress::Escape | KeyPress::Interrupt | KeyPress::EndOfFile] => self.entry = None,
+                    [KeyPress::Enter] => self.deny()?,
                     _ => {}
                 }
                 continue;
             }
             let [key] = keys.as_slice() else {
-                self.status = "that came faster than anybody types, and was not counted".to_owned();
+                self.status = "input ignored: it came too fast to be typed".to_owned();
                 continue;
             };
             self.status.clear();
             match key {
-                Key::Char('q' | 'Q') | Key::EndOfFile => return Ok(()),
-                Key::Char('?') => self.help = !self.help,
-                Key::Escape if std::mem::take(&mut self.help) || self.list.step_back() => {}
-                Key::Escape => return Ok(()),
-                Key::Char('j') | Key::Down => self.list.step(1),
-                Key::Char('k') | Key::Up => self.list.step(-1),
-                Key::PageDown => self.list.step(10),
-                Key::PageUp => self.list.step(-10),
-                Key::Char(' ') => self.mark(),
-                Key::Char('*') => self.list.mark_all(),
-                Key::Char('s') => self.list.next_session(),
-                Key::Char('t') => self.list.next_tier(),
-                Key::Char('d') => self.begin_to_deny(),
-                Key::Enter | Key::Char('o') => self.open(screen)?,
-                Key::Char('A') => self.approve_marked(screen)?,
-                Key::Char('y' | 'Y') => self.status = "Enter opens it; the answer is given on the card".to_owned(),
-                _ => self.status = "that key means nothing here".to_owned(),
+                KeyPress::Char('q' | 'Q') | KeyPress::EndOfFile => return Ok(()),
+                KeyPress::Char('?') => self.help = !self.help,
+                KeyPress::Escape if std::mem::take(&mut self.help) || self.list.step_back() => {}
+                KeyPress::Escape => return Ok(()),
+                KeyPress::Char('j') | KeyPress::Down => self.list.step(1),
+                KeyPress::Char('k') | KeyPress::Up => self.list.step(-1),
+                KeyPress::PageDown => self.list.step(10),
+                KeyPress::PageUp => self.list.step(-10),
+                KeyPress::Char(' ') => self.mark(),
+                KeyPress::Char('*') => self.list.mark_all(),
+                KeyPress::Char('s') => self.list.next_session(),
+                KeyPress::Char('t') => self.list.next_tier(),
+                KeyPress::Char('d') => self.begin_to_deny(),
+                KeyPress::Enter | KeyPress::Char('o') => self.open(screen)?,
+                KeyPress::Char('A') => self.approve_marked(screen)?,
+                KeyPress::Char('y' | 'Y') => {
+                    self.status = "press Enter to open the request, and answer there".to_owned()
+                }
+                _ => self.status = "unknown key; ? shows the keys".to_owned(),
             }
         }
     }
@@ -229,7 +231,7 @@ impl<'a> Sitting<'a> {
             self.cards.insert(name.clone(), card);
         }
         // It was just put there.
-        self.cards.get(&name).ok_or_else(|| Failure::Said("the card is gone".to_owned()))
+        self.cards.get(&name).ok_or_else(|| Failure::Said("the request is no longer shown".to_owned()))
     }
 
     fn view(&mut self, columns: usize) -> Result<ReviewView, Failure> {
@@ -274,7 +276,7 @@ impl<'a> Sitting<'a> {
     fn mark(&mut self) {
         if let Some(one) = self.list.here() {
             if one.tier == Tier::Critical {
-                self.status = format!("{} is of tier 4, which is in no batch: Enter opens it", one.id);
+                self.status = format!("{} is tier 4 and cannot be approved in a batch; press Enter to open it", one.id);
             } else {
                 self.list.mark(&one);
             }
@@ -299,7 +301,7 @@ impl<'a> Sitting<'a> {
         let words = Some(words.trim()).filter(|words| !words.is_empty());
         let chosen = self.list.left_of(&std::mem::take(&mut self.refused));
         if chosen.is_empty() {
-            self.status = "it has gone from the queue meanwhile: nothing was refused".to_owned();
+            self.status = "the request is no longer in the queue; nothing was denied".to_owned();
         }
         let mut report = Report::default();
         for one in chosen {
@@ -336,18 +338,20 @@ impl<'a> Sitting<'a> {
         let mut chosen = Vec::new();
         for one in self.list.chosen() {
             if (one.tier >= Tier::High || one.approvals > 1) && !self.list.is_opened(&one) {
-                report.no(&one.id, "of tier 3, or for several approvers: Enter opens it first");
+                report.no(&one.id, "tier 3, or needs several approvers; open it with Enter first");
                 continue;
             }
             match self.approvals.show(&one)? {
-                Ok(shown) if shown.tier() == Tier::Critical => report.no(&one.id, "of tier 4, which is in no batch"),
+                Ok(shown) if shown.tier() == Tier::Critical => {
+                    report.no(&one.id, "tier 4 requests cannot be approved in a batch")
+                }
                 Ok(shown) => chosen.push(shown),
                 Err(why) => report.no(&one.id, &why),
             }
         }
         if chosen.is_empty() {
             if report.lines.is_empty() {
-                self.status = "nothing is marked: space marks".to_owned();
+                self.status = "nothing is marked; mark requests with space".to_owned();
             }
             self.tell(report);
             return Ok(());
@@ -389,15 +393,15 @@ impl<'a> Sitting<'a> {
             screen.draw(&batch(&lines, top, &question(chosen), size))?;
             let Event::Keys(keys) = screen.wait(PACE)? else { continue };
             match keys.as_slice() {
-                [Key::Char('y' | 'Y')] if at_end && turned.elapsed() >= READING => return Ok(true),
-                [Key::Char('y' | 'Y')] => {}
-                [Key::Char(' ') | Key::PageDown] if !at_end => {
+                [KeyPress::Char('y' | 'Y')] if at_end && turned.elapsed() >= READING => return Ok(true),
+                [KeyPress::Char('y' | 'Y')] => {}
+                [KeyPress::Char(' ') | KeyPress::PageDown] if !at_end => {
                     (top, turned) = ((top + page).min(lines.len().saturating_sub(page)), Instant::now());
                 }
-                [Key::Char('j') | Key::Down] if !at_end => (top, turned) = (top + 1, Instant::now()),
-                [Key::Char('k') | Key::Up] => top = top.saturating_sub(1),
-                [Key::Char('b') | Key::PageUp] => top = top.saturating_sub(page),
-                [Key::Char(' ' | 'j') | Key::PageDown | Key::Down] => {}
+                [KeyPress::Char('j') | KeyPress::Down] if !at_end => (top, turned) = (top + 1, Instant::now()),
+                [KeyPress::Char('k') | KeyPress::Up] => top = top.saturating_sub(1),
+                [KeyPress::Char('b') | KeyPress::PageUp] => top = top.saturating_sub(page),
+                [KeyPress::Char(' ' | 'j') | KeyPress::PageDown | KeyPress::Down] => {}
                 // Enter and every other key mean no; so does what no person types.
                 _ => return Ok(false),
             }

@@ -63,7 +63,7 @@ pub(super) fn one_with(
         Ok(Ready { approved, receipt, asked: true }) => match exec::wait(approved, receipt, inherited) {
             Ok(outcome) => {
                 if let Err(error) = result(engine, receipt, &outcome) {
-                    let _ = writeln!(std::io::stderr(), "guard: the result could not be recorded: {error}");
+                    let _ = writeln!(std::io::stderr(), "guard: cannot record the result: {error}");
                 }
                 authorize::keep_to_retention(engine);
                 exec::leave(outcome.ended)

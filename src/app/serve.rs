@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use self::server::Server;
-use super::record_backend::FOLDER;
+use super::record_backend::DIRECTORY;
 use super::{exit, gateway};
 use crate::service::UNIT;
 
@@ -22,7 +22,7 @@ pub use self::show::passed_on;
 
 /// What to do once, as `--help` says it.
 const SETUP: &str = "\
-To set it up, as root:
+Setup, as root:
   useradd --system --home-dir /var/lib/guard --shell /usr/sbin/nologin guard
   guard serve --unit > /etc/systemd/system/guard.service
   mkdir -p /etc/guard && cat >> /etc/guard/config.toml    (a file that root alone can write), with
@@ -40,27 +40,26 @@ How they answer from a phone: guard-gateway(8), under A MACHINE.";
 #[command(after_help = SETUP)]
 pub struct ServeArgs {
     #[allow(rustdoc::broken_intra_doc_links, reason = "the text of the help, where a section of TOML is no link")]
-    /// Keep the record and the queue of this machine, for the accounts and approvers of [service] in
-    /// /etc/guard/config.toml
+    /// Run the record service of this machine, with the accounts and approvers of [service] in /etc/guard/config.toml
     #[arg(long)]
     system: bool,
-    /// Where they lie
-    #[arg(long, value_name = "DIR", default_value = "/var/lib/guard")]
-    folder: PathBuf,
-    /// Where to listen; without, where the configuration says
+    /// The directory of the record and the queue
+    #[arg(long = "folder", value_name = "DIR", default_value = "/var/lib/guard")]
+    directory: PathBuf,
+    /// The socket to listen on (default: from the configuration)
     #[arg(long, value_name = "SOCKET", requires = "system")]
     socket: Option<PathBuf>,
-    /// Print the systemd unit that runs it
+    /// Print its systemd unit
     #[arg(long, conflicts_with_all = ["system", "verb"])]
     unit: bool,
-    /// Say whether a gateway runs, where it listens and which channels answer
+    /// Show whether a gateway runs, its address and the state of its channels
     #[arg(long, conflicts_with_all = ["system", "unit", "verb"])]
     status: bool,
-    /// Where the gateway listens, in the place of what its configuration says
+    /// The gateway's address, instead of the one in its configuration
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["system", "unit", "verb", "status"])]
     listen: Option<String>,
-    /// Run log, stats, verify or export on the directory, as the account that it belongs to
-    #[arg(last = true, value_name = "VERB", conflicts_with = "system")]
+    /// Run log, stats, verify or export on the directory, as the account that owns it
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "system")]
     verb: Vec<OsString>,
 }
 
@@ -72,10 +71,10 @@ impl ServeArgs {
     pub fn verb(&self) -> Option<Result<&[OsString], String>> {
         let first = self.verb.first()?;
         if !["log", "stats", "verify", "export"].iter().any(|known| first == known) {
-            return Some(Err("after -- only log, stats, verify and export stand".to_owned()));
+            return Some(Err("only log, stats, verify and export can follow --".to_owned()));
         }
         // Nothing else has set it: this is the only verb that does.
-        let _ = FOLDER.set(self.folder.clone());
+        let _ = DIRECTORY.set(self.directory.clone());
         Some(Ok(&self.verb))
     }
 }
@@ -86,16 +85,15 @@ impl ServeArgs {
 /// It cannot be served: why, and what to do.
 pub fn run(args: &ServeArgs) -> Result<u8, String> {
     if args.unit {
-        let program =
-            std::env::current_exe().map_err(|error| format!("where guard is installed is not known: {error}"))?;
+        let program = std::env::current_exe().map_err(|error| format!("cannot find the path of guard: {error}"))?;
         let program = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$']));
-        let program = program.ok_or("guard lies at a path that no unit can name: install it elsewhere")?;
+        let program = program.ok_or("the path of guard cannot be written in a unit; install it elsewhere")?;
         let program = if program.contains(' ') { format!("\"{program}\"") } else { program.to_owned() };
         if ["/home/", "/root/", "/tmp/", "/run/user/"]
             .iter()
             .any(|hidden| program.trim_start_matches('"').starts_with(hidden))
         {
-            let text = "guard: this guard lies where the unit cannot see it: copy it to /usr/local/bin first\n";
+            let text = "guard: warning: the unit cannot access this guard; copy it to /usr/local/bin first\n";
             let _ = io::stderr().write_all(text.as_bytes());
         }
         let written = io::stdout().write_all(UNIT.replace("@PROGRAM@", &program).as_bytes());
@@ -107,5 +105,5 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
         words.extend(args.listen.iter().flat_map(|address| ["--listen".into(), address.into()]));
         return gateway::run("serve", &gateway::Words { words });
     }
-    Server::open(&args.folder, args.socket.as_deref())?.serve()
+    Server::open(&args.directory, args.socket.as_deref())?.serve()
 }

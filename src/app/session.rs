@@ -28,20 +28,21 @@ pub struct SessionArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Let whatever is of tier 2 and below run unasked in a session, until it ends
+    /// Run commands of tier 2 and below in a session without asking, until it ends
     ///
-    /// Not in production, not for shells and interpreters, and not once it has read secrets or was denied the like.
+    /// Does not apply in production, to shells and interpreters, or after the session read secrets or was denied a
+    /// similar command.
     Trust {
-        /// The session, as guard session and guard pending --json name it
+        /// The session, as guard session and guard pending --json list it
         #[arg(value_name = "SESSION")]
         id: String,
     },
-    /// Let a session be asked about again after too many denials in a row
+    /// Resume a session that was stopped after too many denials in a row
     Resume {
-        /// The session, as guard session names it; without, the one that is stopped
+        /// The session, as guard session lists it (default: the stopped one)
         #[arg(value_name = "SESSION")]
         id: Option<String>,
-        /// Why, for the record
+        /// The reason, for the record
         #[arg(long, short = 'r', value_name = "WORDS")]
         reason: String,
     },
@@ -102,7 +103,7 @@ pub(super) fn known() -> Result<Vec<(String, String)>, Failure> {
     let engine = Engine::open()?;
     let all = sessions(&engine, SHOWN)?.into_iter().take(SHOWN);
     Ok(all
-        .map(|one| (one.id, format!("{} asked in the last hour, {} denied in a row", one.prompts, one.denials)))
+        .map(|one| (one.id, format!("{} prompts in the last hour, {} denied in a row", one.prompts, one.denials)))
         .collect())
 }
 
@@ -112,11 +113,12 @@ fn show() -> Result<u8, Failure> {
     let mut out = Fitted::over(io::stdout().lock(), true);
     writeln!(out, "This session: {}", visible::text(&engine.caller.session.id))?;
     for one in sessions(&engine, SHOWN)?.iter().take(SHOWN) {
-        let edited =
-            one.edited.map_or(String::new(), |row| format!("; row {row} of the record is not as it was written"));
+        let edited = one
+            .edited
+            .map_or(String::new(), |row| format!("; row {row} of the record was changed after it was written"));
         let stopped = if one.stopped { "; stopped: guard session resume" } else { "" };
         let line = format!(
-            "{}  {}  {} asked in the last hour, {} denied in a row{edited}{stopped}",
+            "{}  {}  {} prompts in the last hour, {} denied in a row{edited}{stopped}",
             time::shown(one.last, zone.time_zone()),
             one.id,
             one.prompts,
@@ -139,30 +141,30 @@ fn trust(id: &str) -> Result<u8, Failure> {
     let waiting = approvals.queue.list(Timestamp::now())?.into_iter().map(|pending| (pending.root, pending.session));
     let known = sessions(&approvals.engine, usize::MAX)?.into_iter().map(|one| (one.root, one.id)).chain(waiting);
     let Some((root, session)) = known.into_iter().find(|(root, session)| session == id || root == id) else {
-        return refused("there is no such session: guard session shows them");
+        return refused("no such session; guard session lists the sessions");
     };
     if root == approvals.engine.caller.session.root {
-        return refused("a session does not trust itself");
+        return refused("a session cannot trust itself");
     }
     let shown = format!(
-        "In session {}, whatever is of tier 2 and below would run unasked until the session ends.\nTier 3 and 4, \
-         production, shells and interpreters are asked about as before.\n",
+        "In session {}, commands of tier 2 and below would run without asking until the session ends.\nGuard still \
+         asks about tier 3 and 4, production, shells and interpreters.\n",
         visible::text(&session)
     );
     if !confirm(&shown, "Trust this session?")? {
-        return refused("not trusted");
+        return refused("session not trusted");
     }
     let grant = NewGrant {
         what: &Covers::UpTo { tier: Tier::Medium },
         place: &Place::Anywhere,
         until: &Until::Session { id: session.clone() },
-        words: "whatever is of tier 2 and below, in every directory, until this session ends",
+        words: "all commands of tier 2 and below, in every directory, until this session ends",
         user: &approvals.engine.caller.account.name,
         session: &session,
     };
     let store = approvals.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
     let number = store.grant(&grant, Timestamp::now())?;
-    writeln!(io::stdout(), "Grant {number} holds. To take it back: guard allow remove {number}")?;
+    writeln!(io::stdout(), "Added grant {number}. To revoke it: guard allow remove {number}")?;
     Ok(exit::ALLOW)
 }
 
@@ -179,17 +181,17 @@ fn resume(id: Option<&str>, reason: &str) -> Result<u8, Failure> {
         Ok(exit::REFUSED)
     };
     let one = match known.as_slice() {
-        [] if id.is_some() => return refused("there is no such session: guard session shows them"),
+        [] if id.is_some() => return refused("no such session; guard session lists the sessions"),
         [] => return refused("no session is stopped"),
         [one] => one,
-        _ => return refused("several sessions are stopped: name one, as guard session shows them"),
+        _ => return refused("several sessions are stopped; give the ID of one, as guard session lists it"),
     };
     if one.root == approvals.engine.caller.session.root {
-        return refused("a session does not resume itself");
+        return refused("a session cannot resume itself");
     }
     let by = &approvals.engine.caller.account.name;
     let store = approvals.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
     let row = store.resume(&one.root, &one.id, by, reason, Timestamp::now())?;
-    writeln!(io::stdout(), "{} is asked about again (row {row}).", visible::text(&one.id))?;
+    writeln!(io::stdout(), "Resumed session {} (row {row}).", visible::text(&one.id))?;
     Ok(exit::ALLOW)
 }

@@ -33,27 +33,27 @@ use crate::ui::style::Look;
 /// The arguments of `guard setup`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-guard setup                                     asks, shows every change, makes it, and tries it
-guard setup --yes --agents claude,codex         asks nothing
-guard setup --yes --dry-run                     what would change
-guard setup --remove                            takes everything back; run it before the program is deleted")]
+guard setup                                     ask, show every change, make it, and test it
+guard setup --yes --agents claude,codex         do not ask
+guard setup --yes --dry-run                     show what would change
+guard setup --remove                            undo everything; run it before you delete the program")]
 pub struct SetupArgs {
-    /// How strict guard is: relaxed, balanced, strict or paranoid
+    /// The preset: relaxed, balanced, strict or paranoid
     #[arg(long, value_parser = ["relaxed", "balanced", "strict", "paranoid"])]
     preset: Option<String>,
-    /// The agents that shall ask guard, with commas between; all that are found, or none
+    /// The agents to configure, separated by commas; or all, or none
     #[arg(long, value_name = "AGENTS", value_delimiter = ',')]
     agents: Option<Vec<String>>,
-    /// The shells in which Enter shall ask guard, with commas between; all that are found, or none
+    /// The shells in which guard judges each line, separated by commas; or all, or none
     #[arg(long, value_name = "SHELLS", value_delimiter = ',')]
     shells: Option<Vec<String>>,
-    /// Do not ask: what is found is set up, as far as the other options do not say otherwise
+    /// Do not ask: set up everything that is found, unless other options restrict it
     #[arg(long, short)]
     yes: bool,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take back all that guard setup and guard install wrote; the record stays
+    /// Undo everything that guard setup and guard install wrote; the record is kept
     #[arg(long, conflicts_with_all = ["preset", "agents", "shells"])]
     remove: bool,
     /// Print one JSON object; with --yes, --dry-run or --remove
@@ -107,7 +107,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let said = |error: InstallError| Failure::Said(error.to_string());
     if args.json && !(args.yes || args.dry_run) {
-        return Err(Failure::Said("--json asks nothing: give --yes or --dry-run with it".to_owned()));
+        return Err(Failure::Said("--json cannot ask; use it with --yes or --dry-run".to_owned()));
     }
     let ask = !(args.yes || args.dry_run || args.remove);
     if !args.dry_run
@@ -117,13 +117,13 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         return Ok(exit::REFUSED);
     }
     let places = || Places::of(&engine.caller).map_err(Failure::Said);
-    let backups = || engine::paths().map(|paths| Backups::new(paths.folder()));
+    let backups = || engine::paths().map(|paths| Backups::new(paths.directory()));
     let wirer = |uninstall| -> Result<Wirer<'_>, Failure> {
         Ok(Wirer { places: places()?, backups: backups()?, uninstall, project: false })
     };
     let (into, out_of) = (wirer(false)?, wirer(true)?);
     let planner = edits::Planner { engine: &engine, places: &into.places, backups: &into.backups };
-    let found = Found::look(&engine, &into.places);
+    let found = Installed::look(&engine, &into.places);
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
 
     let mut wishes = Wishes::named(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), &found)
@@ -132,7 +132,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         if found.is_set_up() {
             status::run(&status::StatusArgs::default())?;
         }
-        wishes.ask(&found).map_err(|error| Failure::Said(format!("nothing was changed: {error}")))?;
+        wishes.ask(&found).map_err(|error| Failure::Said(format!("not changed: {error}")))?;
     }
     let mut plan = Plan { edits: Vec::new(), wired: Vec::new(), unwired: Vec::new(), problems: Vec::new() };
     if args.remove {
@@ -176,7 +176,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     let code = if plan.problems.is_empty() { exit::ALLOW } else { exit::FAILED };
     if plan.is_empty() {
         if !args.json {
-            let what = if args.remove { "Nothing of guard is set up." } else { "All of that is set up already." };
+            let what = if args.remove { "guard is not set up." } else { "Everything is already set up." };
             writeln!(io::stdout(), "{what}")?;
         }
     } else {
@@ -186,7 +186,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
                 write!(io::stdout(), "{shown}")?;
             }
         } else if !confirm(&shown, if args.remove { "Undo these changes?" } else { "Make these changes?" })? {
-            writeln!(io::stderr(), "guard: nothing was changed")?;
+            writeln!(io::stderr(), "guard: not changed")?;
             return Ok(exit::REFUSED);
         }
         for edit in &plan.edits {
@@ -217,7 +217,7 @@ fn dry(args: &SetupArgs, plan: &Plan, look: &Look) -> Result<u8, Failure> {
         writeln!(out, "{plan}")?;
     } else {
         write!(out, "{}", plan.shown(look))?;
-        writeln!(out, "Nothing was changed (--dry-run).")?;
+        writeln!(out, "Not changed (--dry-run).")?;
     }
     Ok(exit::ALLOW)
 }
@@ -229,22 +229,22 @@ fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, code: u8) -> Result<u
         writeln!(out, "{done}")?;
     } else {
         let mut out = screen::Fitted::over(out, true);
-        writeln!(out, "No agent and no new shell asks guard any more. Shells that are open still do.")?;
-        writeln!(out, "The record stays: {}", engine::paths()?.folder().display())?;
+        writeln!(out, "Agents and new shells no longer ask guard. Open shells still do.")?;
+        writeln!(out, "Kept the record: {}", engine::paths()?.directory().display())?;
         if let Some(file) = edits::config_file(engine).filter(|file| file.exists()) {
-            writeln!(out, "Your configuration stays, with what you changed in it: {}", file.display())?;
+            writeln!(out, "Kept your configuration: {}", file.display())?;
         }
         let enrolled = engine.approvers();
         if enrolled.is_any() {
-            writeln!(out, "The approvers stay: {}", enrolled.folder.display())?;
+            writeln!(out, "Kept the approvers: {}", enrolled.directory.display())?;
         }
-        writeln!(out, "Nothing is left that needs the program: it can be deleted.")?;
+        writeln!(out, "You can now delete the program.")?;
     }
     Ok(code)
 }
 
 /// What there is on this machine.
-pub struct Found {
+pub struct Installed {
     /// Agents that are here.
     agents: Vec<&'static Host>,
     /// Those among all agents that ask guard.
@@ -261,7 +261,7 @@ pub struct Found {
     approvers: bool,
 }
 
-impl Found {
+impl Installed {
     fn look(engine: &Engine, places: &Places<'_>) -> Self {
         let is_program = |name: &str| {
             let search = crate::world::programs::Search::new(&engine.caller.env, &engine.caller.cwd);

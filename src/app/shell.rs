@@ -52,7 +52,7 @@ pub enum ShellCallError {
     NoCommand,
     #[error("{0}: option requires an argument")]
     NoValue(String),
-    #[error("{0}: unknown option: what the shell would run cannot be known")]
+    #[error("{0}: unknown option of the shell, so guard cannot judge what it would run")]
     UnknownOption(String),
 }
 

@@ -20,29 +20,29 @@ use super::{exit, time};
 use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
 use crate::config::{self, Instead, Roots};
 use crate::judge::policy::Mode;
-use crate::store::{Entry, Filter, Kind, Store, StoreError};
+use crate::store::{Entry, Filter, RowKind, Store, StoreError};
 use again::Bench;
 use report::Report;
 
 /// The arguments of `guard simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// Not before this time: 2h, 3d, today, 2026-11-21
+    /// Only rows since this time: 2h, 3d, today, 2026-11-21
     #[arg(long, value_name = "TIME", default_value = "7d")]
     since: String,
-    /// Before this time
+    /// Only rows before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// A configuration to try in the place of your own config.toml; that of the machine and of projects hold as ever
+    /// A configuration to use instead of your own config.toml; the machine's and projects' still apply
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A directory of pattern files to try in the place of your own
+    /// A directory of pattern files to use instead of your own
     #[arg(long, value_name = "DIR")]
     patterns: Option<PathBuf>,
-    /// Try this mode; with smart it says what the reviewer could settle, and asks none
+    /// Use this mode; smart shows what the reviewer could decide, without asking it
     #[arg(long, value_parser = ["off", "smart", "manual"])]
     mode: Option<String>,
-    /// Name all commands whose decision changes, not the twenty most frequent
+    /// List all commands whose decision changes, not only the 20 most frequent
     #[arg(long)]
     list: bool,
     /// Print one JSON object
@@ -96,22 +96,22 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
 
 fn policy_in_words(args: &SimulateArgs) -> String {
     let policy = match (&args.config, &args.patterns) {
-        (None, None) => "the policy as it is now".to_owned(),
+        (None, None) => "the current policy".to_owned(),
         (Some(file), None) => file.display().to_string(),
-        (None, Some(folder)) => format!("the patterns of {}", folder.display()),
-        (Some(file), Some(folder)) => format!("{} and the patterns of {}", file.display(), folder.display()),
+        (None, Some(directory)) => format!("the patterns of {}", directory.display()),
+        (Some(file), Some(directory)) => format!("{} and the patterns of {}", file.display(), directory.display()),
     };
     args.mode.as_ref().map_or(policy.clone(), |mode| format!("{policy}, with mode = {mode}"))
 }
 
 /// What is tried out; `None` for the policy as it is.
 fn instead(args: &SimulateArgs) -> Result<Option<Instead>, Failure> {
-    let there = |path: &Option<PathBuf>, folder: bool| -> Result<Option<PathBuf>, Failure> {
+    let there = |path: &Option<PathBuf>, directory: bool| -> Result<Option<PathBuf>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let about = std::fs::metadata(path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
-        if about.is_dir() != folder {
-            let what = if folder { "a directory" } else { "a file" };
-            return Err(Failure::Said(format!("{}: {what} is expected", path.display())));
+        if about.is_dir() != directory {
+            let what = if directory { "a directory" } else { "a file" };
+            return Err(Failure::Said(format!("{}: expected {what}", path.display())));
         }
         Ok(Some(std::path::absolute(path)?))
     };
@@ -126,7 +126,7 @@ struct Policies {
     mode: Option<Mode>,
     /// By the files of projects that are there.
     known: HashMap<Vec<PathBuf>, Rc<Bench>>,
-    folders: HashMap<PathBuf, Rc<Bench>>,
+    directories: HashMap<PathBuf, Rc<Bench>>,
     /// What is wrong with files of projects, a sentence each.
     problems: Vec<String>,
 }
@@ -135,7 +135,7 @@ impl Policies {
     fn open(instead: Option<Instead>, mode: Option<Mode>) -> Result<Self, Failure> {
         let now = Engine::open().map_err(|error| Failure::Said(error.to_string()))?;
         let mut policies =
-            Self { now, instead, mode, known: HashMap::new(), folders: HashMap::new(), problems: Vec::new() };
+            Self { now, instead, mode, known: HashMap::new(), directories: HashMap::new(), problems: Vec::new() };
         // In the root directory no project has a say.
         let bench = policies.bench(Path::new("/"));
         let problems = std::mem::take(&mut policies.problems);
@@ -148,34 +148,34 @@ impl Policies {
     }
 
     /// What decides again where a command ran.
-    fn of(&mut self, folder: &Path) -> Rc<Bench> {
-        if let Some(bench) = self.folders.get(folder) {
+    fn of(&mut self, directory: &Path) -> Rc<Bench> {
+        if let Some(bench) = self.directories.get(directory) {
             return Rc::clone(bench);
         }
-        let own = |folder: &PathBuf| [folder.join(PROJECT_FILE), folder.join(PROJECT_PATTERNS)];
+        let own = |directory: &PathBuf| [directory.join(PROJECT_FILE), directory.join(PROJECT_PATTERNS)];
         let files: Vec<PathBuf> =
-            self.roots(folder).project().iter().flat_map(own).filter(|path| path.exists()).collect();
+            self.roots(directory).project().iter().flat_map(own).filter(|path| path.exists()).collect();
         let bench = match self.known.get(&files) {
             Some(bench) => Rc::clone(bench),
             None => {
-                let bench = self.bench(folder);
+                let bench = self.bench(directory);
                 self.known.insert(files, Rc::clone(&bench));
                 bench
             }
         };
-        self.folders.insert(folder.to_owned(), Rc::clone(&bench));
+        self.directories.insert(directory.to_owned(), Rc::clone(&bench));
         bench
     }
 
-    fn roots(&self, folder: &Path) -> Roots {
+    fn roots(&self, directory: &Path) -> Roots {
         let caller = &self.now.caller;
-        Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, folder)
+        Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, directory)
     }
 
-    fn bench(&mut self, folder: &Path) -> Rc<Bench> {
+    fn bench(&mut self, directory: &Path) -> Rc<Bench> {
         let mut caller = self.now.caller.clone();
-        caller.cwd = folder.to_owned();
-        let roots = self.roots(folder);
+        caller.cwd = directory.to_owned();
+        let roots = self.roots(directory);
         let now = Engine::under(caller.clone(), config::load(&roots));
         let mut config = config::load_with(&roots, self.instead.as_ref());
         // A broken configuration stays as tight as it is.
@@ -202,12 +202,12 @@ fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut Report) ->
         }
         Err(error) => return Err(error.into()),
     };
-    if !matches!(entry.kind, Kind::Intent | Kind::Advised) {
+    if !matches!(entry.kind, RowKind::Intent | RowKind::Advised) {
         return Ok(());
     }
     let Some(then) = again::then(&entry) else { return Ok(()) };
-    let folder = PathBuf::from(entry.cwd.as_deref().unwrap_or("/"));
-    match policies.of(&folder).again(&entry, &folder) {
+    let directory = PathBuf::from(entry.cwd.as_deref().unwrap_or("/"));
+    match policies.of(&directory).again(&entry, &directory) {
         Some(again) => report.count(&entry, then, &again),
         None => report.unreadable += 1,
     }

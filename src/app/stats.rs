@@ -14,7 +14,7 @@ use crate::ui::visible;
 /// The arguments of `guard stats`.
 #[derive(Debug, Args)]
 pub struct StatsArgs {
-    /// Not before this time: 2h, 3d, today, 2026-11-21
+    /// Only rows since this time: 2h, 3d, today, 2026-11-21
     #[arg(long, value_name = "TIME", default_value = "7d")]
     since: String,
     /// Print one JSON object
@@ -45,21 +45,21 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
 /// The figures in words.
 fn words(stats: &Stats, since: &str) -> String {
     let mut text = format!(
-        "{since}: {} commands. {} ran unasked, {} were asked about, {} refused unasked.\n",
+        "{since}: {} commands. {} ran without asking, {} were asked about, {} were refused without asking.\n",
         stats.commands, stats.unasked, stats.asked, stats.refused
     );
     if stats.handed_on > 0 {
-        text.push_str(&format!("{} were handed to an agent's own prompt.\n", stats.handed_on));
+        text.push_str(&format!("{} were passed to an agent's own prompt.\n", stats.handed_on));
     }
     if stats.unjudged > 0 {
         text.push_str(&format!(
-            "{} calls of agents were refused unjudged (guard log --search unjudged).\n",
+            "{} calls of agents were refused without judging them (guard log --search unjudged).\n",
             stats.unjudged
         ));
     }
     if stats.attempts > 0 {
         text.push_str(&format!(
-            "{} answers came from a place that may not answer (guard log --search attempt).\n",
+            "{} answers were rejected because of where they came from (guard log --search attempt).\n",
             stats.attempts
         ));
     }
@@ -67,7 +67,7 @@ fn words(stats: &Stats, since: &str) -> String {
         return text;
     }
     text.push_str(&format!(
-        "Asked about: {} allowed, {} denied, {} unanswered.\n",
+        "Answers: {} allowed, {} denied, {} unanswered.\n",
         stats.allowed, stats.denied, stats.unanswered
     ));
     if let (Some(median), Some(ninetieth)) = (stats.median_ms, stats.ninetieth_ms) {
@@ -77,7 +77,7 @@ fn words(stats: &Stats, since: &str) -> String {
     if let Some(share) = (stats.hasty * 100).checked_div(stats.at_terminal) {
         let (hasty, all) = (stats.hasty, stats.at_terminal);
         let sign = if share >= 50 && all >= 10 {
-            ": too fast to have been read. Fewer prompts may be safer: guard allow"
+            ": too fast to have been read; grants may reduce the prompts, see guard allow"
         } else {
             ""
         };
@@ -98,7 +98,7 @@ fn words(stats: &Stats, since: &str) -> String {
     let mut agents: Vec<_> = stats.agents.iter().collect();
     sort::sort_by_key(&mut agents, |(_, count)| std::cmp::Reverse(**count));
     list(
-        "Prompts by who asked",
+        "Prompts by requester",
         agents.into_iter().take(MOST).map(|(name, count)| (name.clone(), count.to_string())).collect(),
     );
     text

@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
 use super::init::Interactive;
 use super::init::{loads, start_up};
-use super::install::change::{State as Wired, Wiring};
+use super::install::change::{WiredState as Wired, Wiring};
 use super::install::file;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
@@ -30,7 +30,7 @@ use crate::ui::wrap;
 /// The arguments of `guard status`.
 #[derive(Debug, Default, Args)]
 #[command(after_help = "\
-How many commands wait, in a prompt; nothing while none does:
+To show the number of waiting requests in a prompt:
   bash      PS1='$(guard status --prompt) '$PS1
   zsh       setopt prompt_subst; PS1='$(guard status --prompt) '$PS1
   fish      function fish_right_prompt; guard status --prompt; end
@@ -42,7 +42,7 @@ pub struct StatusArgs {
     /// Print one JSON object
     #[arg(long, conflicts_with = "prompt")]
     json: bool,
-    /// Print a few characters for a shell's prompt: nothing, or how many commands wait
+    /// Print the number of waiting requests for a shell prompt, or nothing if there are none
     #[arg(long)]
     prompt: bool,
 }
@@ -104,8 +104,8 @@ fn show(args: &StatusArgs) -> Result<u8, Failure> {
     if args.prompt {
         match waiting()? {
             0 => {}
-            1 => writeln!(out, "1 waits")?,
-            many => writeln!(out, "{many} wait")?,
+            1 => writeln!(out, "1 waiting")?,
+            many => writeln!(out, "{many} waiting")?,
         }
         return Ok(exit::ALLOW);
     }
@@ -144,7 +144,7 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
     });
     let store = engine.existing()?;
     let all_granted = granted(engine, store.as_ref())?;
-    let read = |place: &&crate::config::Place| place.found && place.layer != Layer::BuiltIn;
+    let read = |place: &&crate::config::LayerFiles| place.found && place.layer != Layer::BuiltIn;
     let files: Vec<&std::path::Path> =
         engine.config().places.iter().filter(read).map(|place| place.file.as_path()).collect();
     let changed = |file: &&std::path::Path| Timestamp::try_from(file.metadata().ok()?.modified().ok()?).ok();
@@ -215,12 +215,12 @@ fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
         all.extend(wrap::labelled(&Line::of(Style::Strong, format!("{what:10}")), style, &text, columns));
     };
     let asked = format!(
-        "{}, mode {}: asked from {:.1} at your own terminal, from {:.1} by agents",
+        "{}, mode {}: asks from score {:.1} at your own terminal, from {:.1} for agents",
         status.preset, status.mode, status.threshold_cli, status.threshold_agent
     );
     say("policy", if status.mode == "off" { Style::Danger } else { Style::Plain }, asked);
     match status.files.as_slice() {
-        [] => say("", Style::Dim, "no configuration file: the defaults hold (guard config init)".to_owned()),
+        [] => say("", Style::Dim, "no configuration file; the defaults apply (guard config init)".to_owned()),
         files => say("", Style::Dim, files.join(", ")),
     }
     if let Some(since) = status.since {
@@ -230,27 +230,27 @@ fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
         say("", Style::Danger, problem.clone());
     }
     let none = |names: &[&str], none: &str| if names.is_empty() { none.to_owned() } else { names.join(", ") };
-    say("agents", Style::Plain, none(&status.agents, "none asks guard (guard install AGENT)"));
+    say("agents", Style::Plain, none(&status.agents, "none configured (guard install AGENT)"));
     if !status.without.is_empty() {
-        say("", Style::Dim, format!("here, and not asking guard: {}", status.without.join(", ")));
+        say("", Style::Dim, format!("found, but not configured: {}", status.without.join(", ")));
     }
     let shells: Vec<&str> = status.shells.iter().map(|(shell, _)| *shell).collect();
-    say("shells", Style::Plain, none(&shells, "none loads guard (guard init bash)"));
+    say("shells", Style::Plain, none(&shells, "none configured (guard init bash)"));
     match status.this_shell {
-        Some(true) => say("", Style::Safe, "this one asks guard before each line".to_owned()),
+        Some(true) => say("", Style::Safe, "this shell asks guard before each line".to_owned()),
         Some(false) if !shells.is_empty() => {
-            say("", Style::Danger, "this one does not ask guard: open a new one".to_owned());
+            say("", Style::Danger, "this shell does not ask guard; open a new one".to_owned());
         }
         _ => {}
     }
     match status.waiting {
         0 => say("waiting", Style::Plain, "nothing".to_owned()),
-        1 => say("waiting", Style::Danger, "1 command: guard review".to_owned()),
-        many => say("waiting", Style::Danger, format!("{many} commands: guard review")),
+        1 => say("waiting", Style::Danger, "1 request: guard review".to_owned()),
+        many => say("waiting", Style::Danger, format!("{many} requests: guard review")),
     }
     match status.grants {
         0 => say("grants", Style::Plain, "none".to_owned()),
-        many => say("grants", Style::Plain, format!("{many} in force: guard allow list")),
+        many => say("grants", Style::Plain, format!("{many} active: guard allow list")),
     }
     for words in &status.granted {
         say("", Style::Dim, visible::line(words.as_bytes(), false));
@@ -259,12 +259,12 @@ fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
         say("trusted", Style::Plain, status.trusted_folders.join(", "));
     }
     match status.rows {
-        None => say("record", Style::Plain, "nothing is written yet".to_owned()),
+        None => say("record", Style::Plain, "empty".to_owned()),
         Some(1) => say("record", Style::Plain, "1 row".to_owned()),
         Some(rows) => say("record", Style::Plain, format!("{rows} rows: guard log")),
     }
     if let Some(newer) = &status.newer {
-        say("update", Style::Safe, format!("guard {newer} is out; this is {}", update::OWN));
+        say("update", Style::Safe, format!("guard {newer} is available; this is {}", update::OWN));
     }
     for (at, one) in status.refused.iter().enumerate() {
         let what = if at == 0 { "refused" } else { "" };

@@ -43,7 +43,7 @@ const MAX_INPUT: u64 = 2 << 20;
 const MAX_COMMAND: usize = 512 << 10;
 
 /// What is said to an input that wants several things at once, or nothing.
-const ONE_OF: &str = "give one of \"command\", \"argv\" and \"tool\"";
+const ONE_OF: &str = "expected one of \"command\", \"argv\" and \"tool\"";
 
 /// The arguments of `guard submit`.
 #[derive(Debug, Args)]
@@ -97,7 +97,7 @@ fn api() -> Origin {
 
 /// What became of it.
 #[derive(Debug, Serialize)]
-struct Answer<'a> {
+struct SubmitReply<'a> {
     /// `allow` or `deny`.
     status: &'static str,
     /// What settled it: the basis of an allow, the kind of a denial.
@@ -123,7 +123,7 @@ struct Answer<'a> {
 pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
     let (wanted, lines) = read()?;
     std::env::set_current_dir(&wanted.cwd)
-        .map_err(|error| Failure::Said(format!("{} cannot be entered: {error}", wanted.cwd.display())))?;
+        .map_err(|error| Failure::Said(format!("cannot enter {}: {error}", wanted.cwd.display())))?;
     let engine = Engine::open()?;
     let invocation = invocation(&engine, &wanted)?;
     let Judged { judgment, decision } = engine.judge(&invocation);
@@ -182,7 +182,7 @@ fn read() -> Result<(Wanted, Receiver<String>), Failure> {
         let _ = kill(getpid(), Signal::SIGHUP);
     });
     let wanted = serde_json::from_slice(&text)
-        .map_err(|error| Failure::Said(format!("the input is not what guard submit reads: {error}")))?;
+        .map_err(|error| Failure::Said(format!("invalid input for guard submit: {error}")))?;
     Ok((wanted, lines))
 }
 
@@ -190,13 +190,13 @@ fn read() -> Result<(Wanted, Receiver<String>), Failure> {
 fn invocation(engine: &Engine, wanted: &Wanted) -> Result<Invocation, Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if wanted.client.is_empty() || wanted.client.len() > 64 || !wanted.client.chars().all(plain) {
-        return Err(Failure::Said("the name of a client is letters, digits and dashes".to_owned()));
+        return Err(Failure::Said("the name of a client may contain letters, digits and dashes only".to_owned()));
     }
     if !wanted.cwd.is_absolute() {
-        return Err(Failure::Said("cwd must be absolute".to_owned()));
+        return Err(Failure::Said("cwd must be an absolute path".to_owned()));
     }
     if wanted.tool.is_none() && !wanted.input.is_null() {
-        return Err(Failure::Said("an input belongs to a tool: give \"tool\" too".to_owned()));
+        return Err(Failure::Said("\"input\" requires \"tool\"".to_owned()));
     }
     let request = match (&wanted.command, &wanted.argv, &wanted.tool) {
         (None, None, Some(tool)) => {
@@ -204,7 +204,7 @@ fn invocation(engine: &Engine, wanted: &Wanted) -> Result<Invocation, Failure> {
             told.request(engine, tool.clone())
         }
         (Some(command), None, None) if command.len() > MAX_COMMAND => {
-            let why = format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10);
+            let why = format!("the command is too large to analyse (over {} KiB)", MAX_COMMAND >> 10);
             return Err(Failure::Said(why));
         }
         (Some(command), None, None) => engine.plain_line(command.into())?,
@@ -246,7 +246,7 @@ impl Case<'_> {
     fn ask(&self, prompt: &Prompt, timeout: u32) -> Result<(Option<Offer>, Option<String>), Refusal> {
         let Self { engine, invocation, judgment, .. } = *self;
         let time = Duration::from_secs(engine.policy().queue_wait.min(timeout).into());
-        let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
+        let why = "requests cannot wait for an answer on this machine (queue.wait is 0)".to_owned();
         let wait = Wait {
             time,
             elsewhere: false,
@@ -262,10 +262,10 @@ impl Case<'_> {
                 Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| (grant, by))
             }
             Asked::No(refusal) | Asked::Killed { refusal, .. } => Err(refusal),
-            Asked::Reviewed(_) => Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
-            Asked::Queued { request } => {
-                Err(Refusal::NoOne { why: format!("request {request} waits, and nobody waits for it here") })
-            }
+            Asked::Reviewed(_) => Err(Refusal::NoOne { why: "only a person can answer the agent's prompt".to_owned() }),
+            Asked::Queued { request } => Err(Refusal::NoOne {
+                why: format!("request {request} is queued, and the caller does not wait for the answer"),
+            }),
         }
     }
 
@@ -294,7 +294,7 @@ impl Case<'_> {
     fn ended(&self, lines: &Receiver<String>, receipt: &Receipt) -> Result<(), Failure> {
         let Ok(line) = lines.recv() else { return Ok(()) };
         let ended: Ended = serde_json::from_str(&line)
-            .map_err(|error| Failure::Said(format!("the report is not what guard submit reads: {error}")))?;
+            .map_err(|error| Failure::Said(format!("invalid report for guard submit: {error}")))?;
         let outcome = Outcome { end: End::Exit(ended.exit), duration_ms: ended.duration_ms };
         let store = self.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
         Ok(store.result(receipt, &outcome, Timestamp::now())?)
@@ -335,7 +335,7 @@ impl Case<'_> {
         let command = invocation.display();
         let verdict = Verdict::new(&command, invocation.origin, engine.policy(), judgment, decision);
         let digest = self.digest().to_string();
-        let told = Answer { status, settled_by, by, reason, digest, row, verdict };
+        let told = SubmitReply { status, settled_by, by, reason, digest, row, verdict };
         let text = serde_json::to_string(&told).map_err(io::Error::from)? + "\n";
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush())?;

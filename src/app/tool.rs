@@ -14,16 +14,16 @@ use crate::judge::tools::ToolCall;
 /// A tool's call on the command line.
 #[derive(Debug, Args)]
 pub struct ToolArgs {
-    /// Judge a call of this tool instead of a command: mcp__SERVER__TOOL, SERVER.TOOL, or the tool's name alone
+    /// Judge a call of this tool instead of a command: mcp__SERVER__TOOL, SERVER.TOOL, or only the tool's name
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     tool: Option<String>,
-    /// The input of the tool, as JSON; read from standard input when it is `-`
+    /// The input of the tool, as JSON; `-` reads it from standard input
     #[arg(long, value_name = "JSON", requires = "tool")]
     input: Option<String>,
-    /// The name of the server that offers the tool
+    /// The name of the tool's server
     #[arg(long, value_name = "NAME", requires = "tool")]
     server: Vec<String>,
-    /// What the tool says of itself: {"description": …, "inputSchema": {…}, "annotations": {…}}, as a server lists it
+    /// The tool's description as its server lists it: {"description": …, "inputSchema": {…}, "annotations": {…}}
     #[arg(long, value_name = "JSON", requires = "tool")]
     described: Option<String>,
 }
@@ -106,5 +106,5 @@ fn json(what: &str, text: &str) -> Result<Value, Failure> {
 }
 
 fn wrong(what: &str) -> impl Fn(serde_json::Error) -> Failure {
-    move |error| Failure::Said(format!("{what} is not the JSON that was expected: {error}"))
+    move |error| Failure::Said(format!("{what} is not the expected JSON: {error}"))
 }

@@ -63,24 +63,25 @@ impl Said {
 pub fn newest(engine: &Engine) -> Option<Said> {
     let argv = &engine.policy().update_command;
     argv.first()?;
-    let folder = engine.paths().ok()?.folder().to_owned();
+    let directory = engine.paths().ok()?.directory().to_owned();
     let now = Timestamp::now().as_second();
-    let kept = std::fs::read(folder.join(FILE)).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    let kept = std::fs::read(directory.join(FILE)).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
     // One from the future is of a clock that was wrong.
     if let Some(kept) = kept.filter(|kept| (now - A_DAY..=now).contains(&kept.asked) && kept.command == *argv) {
         return Some(kept.said);
     }
     let said = asked(engine, argv);
-    keep(&folder, &Kept { asked: now, command: argv.clone(), said: said.clone() });
+    keep(&directory, &Kept { asked: now, command: argv.clone(), said: said.clone() });
     Some(said)
 }
 
 /// What cannot be kept is asked again.
-fn keep(folder: &Path, kept: &Kept) {
+fn keep(directory: &Path, kept: &Kept) {
     let Ok(text) = serde_json::to_vec(kept) else { return };
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    let draft = folder.join(format!("{FILE}.new"));
-    let _ = made.and_then(|()| std::fs::write(&draft, text)).and_then(|()| std::fs::rename(&draft, folder.join(FILE)));
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    let draft = directory.join(format!("{FILE}.new"));
+    let _ =
+        made.and_then(|()| std::fs::write(&draft, text)).and_then(|()| std::fs::rename(&draft, directory.join(FILE)));
 }
 
 fn asked(engine: &Engine, argv: &[String]) -> Said {
@@ -88,7 +89,7 @@ fn asked(engine: &Engine, argv: &[String]) -> Said {
     let home = account.home.as_deref();
     let program = argv.first().and_then(|program| notice::find(program, home));
     let Some(program) = program else {
-        return Said::Failed(format!("there is no {}", argv.first().map_or("", String::as_str)));
+        return Said::Failed(format!("{} not found", argv.first().map_or("", String::as_str)));
     };
     let words = argv.iter().skip(1).map(OsString::from);
     let argv: Vec<OsString> = [program.into_os_string()].into_iter().chain(words).collect();
@@ -96,7 +97,7 @@ fn asked(engine: &Engine, argv: &[String]) -> Said {
     env.extend(home.map(|home| ("HOME".into(), home.into())));
     let cwd = home.unwrap_or(Path::new("/"));
     match (Probe { argv: &argv, env: &env, cwd, limit: LIMIT }).with_input("") {
-        Ok(seen) if seen.late => Said::Failed(format!("it did not answer within {} s", LIMIT.as_secs())),
+        Ok(seen) if seen.late => Said::Failed(format!("no answer within {} s", LIMIT.as_secs())),
         Ok(seen) if seen.code == Some(0) => version(&seen.stdout).map_or_else(
             || Said::Failed("it printed no version".to_owned()),
             |version| Said::Version(version.to_owned()),

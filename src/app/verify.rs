@@ -16,8 +16,8 @@ use crate::store::{Audit, Head, Link, PrunedEnd, Store};
 /// The arguments of `guard verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// A head that was kept elsewhere, which must still be part of the chain; or a file with any number of them in it:
-    /// what guard verify, guard log day or guard export printed, or what a collector was sent (- is standard input)
+    /// A head that you kept elsewhere, which must still be part of the chain; or a file with such heads: the output
+    /// of guard verify, guard log day or guard export, or what a collector received (- is standard input)
     #[arg(long, value_name = "ROW:HASH|FILE", value_parser = kept_heads)]
     head: Option<KeptHeads>,
     /// Print one JSON object
@@ -54,9 +54,7 @@ fn kept_heads(text: &str) -> Result<KeptHeads, String> {
     if text == "-" || Path::new(text).is_file() {
         return Ok(KeptHeads::File(text.into()));
     }
-    Err("write the number of the row, a colon and the hash, as guard verify printed them, or the name of a file with such \
-         heads in it"
-        .to_owned())
+    Err("expected ROW:HASH, as guard verify printed it, or the name of a file with such heads in it".to_owned())
 }
 
 impl KeptHeads {
@@ -77,7 +75,7 @@ impl KeptHeads {
             return Err(wrong("longer than 1 GiB"));
         }
         let found = heads(&String::from_utf8_lossy(&bytes));
-        if found.is_empty() { Err(wrong("there is no head in it")) } else { Ok(found) }
+        if found.is_empty() { Err(wrong("it contains no head")) } else { Ok(found) }
     }
 }
 
@@ -198,7 +196,7 @@ impl Checked {
                 told = Some((*head, kept));
             }
         }
-        let told = told.ok_or_else(|| Failure::Said("there is no head".to_owned()))?;
+        let told = told.ok_or_else(|| Failure::Said("no head given".to_owned()))?;
         Ok(Self { told, all: heads.len() })
     }
 }
@@ -246,10 +244,12 @@ fn print(args: &VerifyArgs, audit: &Audit, kept: Option<&Checked>) -> io::Result
                 Kept::Holds => writeln!(out, "{which}, row {row}, is part of this chain.")?,
                 Kept::Gone => writeln!(
                     out,
-                    "{which}, row {row}, is not part of this chain: its end was cut off, or it was rebuilt."
+                    "{which}, row {row}, is not part of this chain: rows were removed at its end, or it was rebuilt."
                 )?,
-                Kept::Pruned if *all > 1 => writeln!(out, "All {all} heads that you kept were pruned or hold.")?,
-                Kept::Pruned => writeln!(out, "{which}, row {row}, was pruned: keep a newer one.")?,
+                Kept::Pruned if *all > 1 => {
+                    writeln!(out, "All {all} heads that you kept are part of this chain or were pruned.")?
+                }
+                Kept::Pruned => writeln!(out, "{which}, row {row}, was pruned; keep a newer one.")?,
             }
         }
     }
@@ -265,9 +265,9 @@ fn tell(out: &mut impl Write, audit: &Audit) -> io::Result<()> {
     }
     let rows = if audit.rows == 1 { "1 row".to_owned() } else { format!("{} rows", audit.rows) };
     match (audit.head, audit.faults.is_empty()) {
-        (None, true) => return writeln!(out, "Nothing is recorded yet."),
-        (_, true) => writeln!(out, "{rows}, each continuing the one before it.")?,
-        (_, false) => writeln!(out, "{rows}; the record is not as it was written.")?,
+        (None, true) => return writeln!(out, "The record is empty."),
+        (_, true) => writeln!(out, "{rows}, the chain is intact.")?,
+        (_, false) => writeln!(out, "{rows}; the record was changed after it was written.")?,
     }
     if let Some(end) = &audit.pruned {
         writeln!(out, "{}", pruned(end, &TimeZone::system()))?;
@@ -284,7 +284,7 @@ fn pruned(end: &PrunedEnd, zone: &TimeZone) -> String {
     let shown = |time| time::shown(time, zone);
     let last = extent(pruned, zone);
     let earlier = if pruned.first > 1 {
-        format!(" All before them, from {} on, were pruned earlier.", shown(pruned.since))
+        format!(" All earlier rows, from {} on, were pruned before.", shown(pruned.since))
     } else {
         String::new()
     };

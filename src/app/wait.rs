@@ -9,17 +9,17 @@ use jiff::Timestamp;
 use super::failure::Failure;
 use super::{approvals, engine, exit};
 use crate::prompt::wakeup::{Heard, Wakeup};
-use crate::store::queue::State;
+use crate::store::queue::RequestState;
 use crate::ui::pending::approvals;
 use crate::ui::visible;
 
 /// The arguments of `guard wait`.
 #[derive(Debug, Args)]
 pub struct WaitArgs {
-    /// The request, as guard named it
+    /// The ID of the request
     #[arg(value_name = "REQUEST")]
     id: String,
-    /// Wait at most so many seconds; without, until it can be answered no more
+    /// Wait at most this many seconds (default: until the request expires)
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u32>,
 }
@@ -29,7 +29,7 @@ pub struct WaitArgs {
 /// # Errors
 /// There is no such request, or the queue cannot be read.
 pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
-    let unknown = || Failure::Said(format!("there is no request {}: guard pending shows them", args.id));
+    let unknown = || Failure::Said(format!("no request {}; guard pending lists the requests", args.id));
     let queue = engine::requests()?.ok_or_else(unknown)?;
     let typed = args.id.to_ascii_lowercase();
     let first = match queue.find(&typed)? {
@@ -50,17 +50,17 @@ pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
         let words = now.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
         let over = begun.elapsed() >= time;
         let (text, code) = match now.state {
-            State::Approved => (format!("approved by {by}{words}; run the same command again to use it"), exit::ALLOW),
-            State::Used => (format!("approved by {by}{words}, and used"), exit::ALLOW),
-            State::Denied => (format!("denied by {by}{words}"), exit::REFUSED),
-            State::Void => (format!("void{words}"), exit::REFUSED),
-            State::Lapsed => ("not answered or not used in time".to_owned(), exit::REFUSED),
-            State::Late if over || args.timeout.is_none() => ("not answered in time".to_owned(), exit::QUEUED),
-            State::Waiting if over => {
+            RequestState::Approved => (format!("approved by {by}{words}; run the same command again"), exit::ALLOW),
+            RequestState::Used => (format!("approved by {by}{words}, and used"), exit::ALLOW),
+            RequestState::Denied => (format!("denied by {by}{words}"), exit::REFUSED),
+            RequestState::Void => (format!("void{words}"), exit::REFUSED),
+            RequestState::Lapsed => ("not answered or not used in time".to_owned(), exit::REFUSED),
+            RequestState::Late if over || args.timeout.is_none() => ("not answered in time".to_owned(), exit::QUEUED),
+            RequestState::Waiting if over => {
                 let so_far = approvals(now.approvals, &now.approved_by).filter(|_| !now.approved_by.is_empty());
                 (so_far.unwrap_or_else(|| "not answered yet".to_owned()), exit::QUEUED)
             }
-            State::Waiting | State::Late => {
+            RequestState::Waiting | RequestState::Late => {
                 let listening = match &mut wakeup {
                     Some(listening) => listening,
                     None => {

@@ -9,7 +9,7 @@ use crate::ui::wrap;
 
 /// The verbs by what a person wants to do.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Run and look", &["check", "explain", "replay", "demo"]),
+    ("Run and inspect", &["check", "explain", "replay", "demo"]),
     ("Answer", &["pending", "review", "approve", "deny", "wait", "session", "allow", "trust", "learn"]),
     (
         "Set up",
@@ -39,16 +39,16 @@ const GROUPS: &[(&str, &[&str])] = &[
 const EXAMPLES: &str = "  guard -- rm -rf build              run one command, arguments as given, no shell in between
   guard -c 'make clean && ls'        run a command string with your shell
   guard check 'git push --force'     judge without running: exit 0 allow, 1 ask, 2 deny
-  guard explain 'curl x.sh | sh'     what it would do, which rule, why this score
-  guard setup                        wire agents and shells, by asking
-  guard review                       answer what waits
+  guard explain 'curl x.sh | sh'     what it would do, the rules and the score
+  guard setup                        set up agents and shells interactively
+  guard review                       answer waiting requests
 ";
 
 const OPTIONS: &[(&str, &str)] = &[
-    ("--yes", "with -- or -c: your own yes in advance, up to tier 3 and only from your own terminal"),
-    ("--no-wait", "with -- or -c: where nobody sits at the terminal, exit 75 and say the request's name"),
-    ("-h, --help", "this help; guard VERB --help says all of a verb"),
-    ("-V, --version", "the version; with --json how it was built, and what it has built in"),
+    ("--yes", "with -- or -c: approve in advance, up to tier 3 and only from your own terminal"),
+    ("--no-wait", "with -- or -c: without a person at the terminal, print the request's ID and exit 75"),
+    ("-h, --help", "this help; guard COMMAND --help is the help of a command"),
+    ("-V, --version", "the version; with --json also how it was built and what is built in"),
 ];
 
 /// A topic: its name, what it is about, what is said of it.
@@ -57,85 +57,87 @@ const TOPICS: &[(&str, &str, &str)] = &[
         "start",
         "the first minutes",
         "\
-guard demo                 the main job, step by step, in a scratch project
-guard replay               what guard would have asked you in the sessions that agents had so far
-guard setup                finds agents and shells, asks, shows each change, makes it, and tries it
-guard status               the current state, on one screen
-guard setup --remove       takes all of it back
+guard demo                 guard at work, step by step, in a scratch project
+guard replay               what guard would have asked in your agents' past sessions
+guard setup                find agents and shells, show each change, make it, and test it
+guard status               the current state on one screen
+guard setup --remove       undo the setup
 ",
     ),
     (
         "tiers",
-        "what a score means, and who is asked",
+        "what scores mean, and when guard asks",
         "\
-0 safe       reads, or makes what can be made again
-1 low        changes what is easily put back
-2 medium     changes what takes work to put back
-3 high       hard to undo, or touches what others need
-4 critical   cannot be undone and hurts much: a random word is typed, and no grant covers it
+0 safe       reads, or creates what can be created again
+1 low        changes that are easy to undo
+2 medium     changes that take work to undo
+3 high       hard to undo, or affects other people
+4 critical   cannot be undone and does great damage: you type a random word; no grant covers it
 
-Circumstances add to the score: production, root, ssh, outside the project, a disguise. Your own terminal is asked from
-3.0, an agent's commands from 2.0; tier 3 and 4 always. guard explain 'COMMAND' shows the sum.
+Context adds to the score: production, root, ssh, outside the project, obfuscation. At your own terminal guard asks
+from score 3.0, for an agent's commands from 2.0, and always at tier 3 and 4. guard explain 'COMMAND' shows the sum.
 ",
     ),
     (
         "exit-codes",
-        "what an exit code means",
+        "what the exit codes mean",
         "\
-guard -- and guard -c: the command's own when it ran; a command that died of a signal ends guard by the same signal.
-126 refused; 127 not found; 125 guard itself failed, or was called wrongly; 75 queued without waiting.
+guard -- and guard -c: the command's own when it ran; if a signal killed it, guard ends by the same signal.
+126 refused; 127 not found; 125 guard itself failed, or a usage error; 75 queued without waiting.
 guard check, guard explain: 0 allow, 1 ask, 2 deny. guard wait: 0 approved, 126 refused, 75 no answer yet.
-guard verify, guard doctor: 0 in order, 1 not. guard hook: as the agent understands it; 2 is always a denial.
+guard verify, guard doctor: 0 no problem, 1 problems. guard hook: what the agent expects; 2 is always a denial.
 ",
     ),
     (
         "files",
-        "where guard keeps what",
+        "the files of guard",
         "\
-~/.config/guard/config.toml          the configuration (guard config show, set, init)
-~/.config/guard/patterns/*.toml      rules of your own (guard patterns new)
-.guard.toml, .guard/patterns/        a project's, which may only tighten
-/etc/guard/                          the machine's, which may lock
+~/.config/guard/config.toml          your configuration (guard config show, set, init)
+~/.config/guard/patterns/*.toml      your own rules (guard patterns new)
+.guard.toml, .guard/patterns/        of a project; they can only tighten the policy
+/etc/guard/                          of the machine; it can lock keys
 ~/.local/share/guard/guard.db        the record, and standing grants
-~/.local/share/guard/queue.db        what waits
-~/.local/share/guard/installed/      what files were before guard changed them
+~/.local/share/guard/queue.db        the requests that wait
+~/.local/share/guard/installed/      copies of files from before guard changed them
 ",
     ),
     (
         "agents",
         "how agents ask guard",
         "\
-guard setup, or guard install AGENT, writes guard into the agent's own configuration as a hook; guard doctor tries it.
-guard install shims makes links named after the shells, for agents whose hook does not see everything.
-All of it, agent by agent: guard-agents(7)
+guard setup, or guard install AGENT, adds guard to the agent's configuration as a hook; guard doctor tests it.
+guard install shims creates links named after the shells, for agents whose hook does not see everything.
+Agent by agent: guard-agents(7)
 ",
     ),
     (
         "approvals",
-        "the queue and who may answer",
+        "the queue, and who can answer",
         "\
-A command that needs a person and has none at its terminal waits. guard pending lists what waits, guard review shows it on
-the whole screen, guard approve ID and guard deny ID -r WORDS answer one; an ID may be shortened. guard serve and guard
-channel carry it to a page or a messenger. guard approver add has a yes to high-risk commands signed.
-All of it: guard-approvals(7), guard-gateway(8)
+A command that needs an answer, with no person at its terminal, waits in the queue as a request. guard pending lists
+the requests, guard review shows them on the whole screen, guard approve ID and guard deny ID -r WORDS answer one; an ID
+may be shortened. guard serve and guard channel send requests to a page or a messenger. With guard approver add,
+approvals of tier 3 and above are signed.
+More: guard-approvals(7), guard-gateway(8)
 ",
     ),
     (
         "record",
-        "what is written down",
+        "what guard records",
         "\
-Every decision is a row, written before the command runs and chained by hash to the row before. guard log lists them,
-guard log show ID one of them, guard log day a day in sentences; guard verify checks the chain; guard export sends it on.
-All of it: guard-record(7)
+Every decision is a row, written before the command runs and chained by hash to the previous row. guard log lists the
+rows, guard log show ID shows one, guard log day tells a day in sentences; guard verify checks the chain; guard export
+exports the rows.
+More: guard-record(7)
 ",
     ),
     (
         "rules",
         "rules of your own",
         "\
-guard patterns new mine > a file in ~/.config/guard/patterns/, with a rule, its reason and examples; guard patterns test
-runs the examples; guard patterns show ID shows what a rule says.
-All of it: guard-patterns(5)
+guard patterns new mine creates a pattern file with a rule, its reason and examples; guard patterns test runs the
+examples; guard patterns show ID shows a rule.
+More: guard-patterns(5)
 ",
     ),
 ];
@@ -202,7 +204,7 @@ mod tests {
     #[test]
     fn examples_come_first_and_no_line_is_wide() {
         let text = whole(usize::MAX);
-        assert!(text.find("guard -- rm").unwrap() < text.find("\nRun and look\n").unwrap());
+        assert!(text.find("guard -- rm").unwrap() < text.find("\nRun and inspect\n").unwrap());
         assert!(text.lines().all(|line| line.chars().count() <= 125), "{text}");
         let verbs = Cli::command();
         assert!(topics().all(|(name, _)| verbs.find_subcommand(name).is_none()));

@@ -15,7 +15,7 @@ pub fn no_topic(word: &str) -> String {
     let names: Vec<&str> = super::topics().map(|(name, _)| name).collect();
     let near = nearest(word, names.iter().copied()).map(str::to_owned).or_else(|| near(word));
     let meant = near.map_or_else(String::new, |name| format!("; did you mean: guard help {name}"));
-    format!("no help on {} (topics: {}; a verb: guard help VERB){meant}", quote(word), names.join(", "))
+    format!("no help on {} (topics: {}; a command: guard help COMMAND){meant}", quote(word), names.join(", "))
 }
 
 /// What to say of these arguments, whose first word is no verb of guard. A command is offered where its program is found.
@@ -23,7 +23,7 @@ pub fn no_topic(word: &str) -> String {
 pub fn no_verb(arguments: &[OsString], is_program: impl Fn(&str) -> bool) -> String {
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let Some((first, rest)) = words.split_first() else {
-        return "no verb given: guard --help lists them".to_owned();
+        return "no command given: guard --help lists them".to_owned();
     };
     let quoted = |words: &[String]| words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
     let with = |verb: &str| [vec![verb.to_owned()], rest.to_vec()].concat();
@@ -34,13 +34,13 @@ pub fn no_verb(arguments: &[OsString], is_program: impl Fn(&str) -> bool) -> Str
         None if is_program(first) => format!("guard -- {}", quoted(&words)),
         None => {
             return format!(
-                "unknown verb {}, and no program of that name is found (guard --help lists the verbs; guard -- PROGRAM \
-                 runs one)",
+                "unknown command {}, and no program of that name was found (guard --help lists the commands; guard \
+                 -- PROGRAM runs one)",
                 quote(first)
             );
         }
     };
-    format!("unknown verb {} (guard --help lists them); did you mean: {meant}", quote(first))
+    format!("unknown command {} (guard --help lists them); did you mean: {meant}", quote(first))
 }
 
 /// Whether this is a verb or another name that the command line knows.
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn what_only_guard_itself_calls_is_never_offered() {
         let lines = no_verb(&["lines".into()], |_| false);
-        assert!(!lines.contains("did you mean") && lines.contains("no program of that name is found"), "{lines}");
+        assert!(!lines.contains("did you mean") && lines.contains("no program of that name was found"), "{lines}");
         assert!(is_verb(OsStr::new("line")) && is_verb(OsStr::new("help")) && !is_verb(OsStr::new("lines")));
     }
 }

@@ -52,8 +52,8 @@ impl Position {
         options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
         let file = match options.open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let folder = path.parent().unwrap_or_else(|| Path::new("."));
-                DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+                let directory = path.parent().unwrap_or_else(|| Path::new("."));
+                DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
                 options.open(path)?
             }
             other => other?,
@@ -103,9 +103,9 @@ fn read(file: &File) -> io::Result<Option<Told>> {
     let mut text = [0; LENGTH];
     match file.read_at(&mut text, 0)? {
         0 => Ok(None),
-        length => serde_json::from_slice(text.get(..length).unwrap_or_default()).map(Some).map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("not what guard remembers ({error}): remove it"))
-        }),
+        length => serde_json::from_slice(text.get(..length).unwrap_or_default())
+            .map(Some)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("invalid file ({error}); remove it"))),
     }
 }
 
@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn what_was_kept_is_there_for_the_next_and_only_one_at_a_time_holds_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a/b.position");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a/b.position");
         assert_eq!(Position::look(&path).unwrap(), None);
         let mut held = Position::take(&path, false).unwrap().unwrap();
         assert!(Position::take(&path, false).unwrap().is_none());

@@ -9,13 +9,14 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use thiserror::Error;
 use toml::de::DeTable;
 
 use super::Roots;
 use super::errors::ConfigProblem;
 use super::layers::Layer;
 use super::paths::{Finder, is_same};
-use crate::judge::approver::{Approver, Cost, Key, Passkey};
+use crate::judge::approver::{Approver, ApproverKey, BadSignature, Cost, Passkey};
 use crate::judge::document::{self, Fault, Fields, quoted};
 
 /// Who is enrolled.
@@ -23,7 +24,7 @@ use crate::judge::document::{self, Fault, Fields, quoted};
 pub struct Enrolled {
     pub approvers: Vec<Approver>,
     /// The directory that counts, or the one that a first approver would be put into.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// Whether the account that runs guard can change who is enrolled.
     pub changeable: bool,
     pub problems: Vec<ConfigProblem>,
@@ -45,22 +46,22 @@ impl Enrolled {
     /// The file of an approver.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.toml"))
+        self.directory.join(format!("{name}.toml"))
     }
 }
 
 /// Reads who is enrolled.
 #[must_use]
 pub fn load(roots: &Roots) -> Enrolled {
-    let below = |folder: &Path| folder.join("approvers");
+    let below = |directory: &Path| directory.join("approvers");
     let account = roots.account();
     let named = roots.named.clone().filter(|named| account.as_ref().is_none_or(|account| !is_same(account, named)));
-    let own = account.iter().map(|folder| (Layer::User, below(folder)));
+    let own = account.iter().map(|directory| (Layer::User, below(directory)));
     let places = [(Layer::Machine, below(&roots.machine))].into_iter().chain(own);
-    let places = places.chain(named.iter().map(|folder| (Layer::Redirected, below(folder))));
+    let places = places.chain(named.iter().map(|directory| (Layer::Redirected, below(directory))));
     let mut first = None;
-    for (layer, folder) in places {
-        let found = load_from(layer, roots, folder);
+    for (layer, directory) in places {
+        let found = load_from(layer, roots, directory);
         if found.is_any() {
             return found;
         }
@@ -72,15 +73,15 @@ pub fn load(roots: &Roots) -> Enrolled {
     first.unwrap_or_default()
 }
 
-fn load_from(layer: Layer, roots: &Roots, folder: PathBuf) -> Enrolled {
+fn load_from(layer: Layer, roots: &Roots, directory: PathBuf) -> Enrolled {
     let mut finder = Finder::new(layer, roots);
-    let files = finder.list(&folder);
-    let mut enrolled = Enrolled { changeable: is_changeable(&folder, roots.uid), folder, ..Enrolled::default() };
+    let files = finder.list(&directory);
+    let mut enrolled = Enrolled { changeable: is_changeable(&directory, roots.uid), directory, ..Enrolled::default() };
     for path in files {
         match finder.read(&path) {
             Ok(Some(text)) => match read(&path, &text) {
                 Ok(approver) => enrolled.approvers.push(approver),
-                Err(why) => finder.problems.push(ConfigProblem::of_file(layer, &path, why)),
+                Err(why) => finder.problems.push(ConfigProblem::of_file(layer, &path, why.to_string())),
             },
             Ok(None) => {}
             Err(problem) => finder.problems.push(*problem),
@@ -90,13 +91,25 @@ fn load_from(layer: Layer, roots: &Roots, folder: PathBuf) -> Enrolled {
     enrolled
 }
 
-fn read(path: &Path, text: &str) -> Result<Approver, String> {
-    let table = DeTable::parse(text).map_err(|error| error.message().to_owned())?;
-    let first = |faults: Vec<Fault>| faults.first().map(ToString::to_string).unwrap_or_default();
-    let approver = document::read(&table, approver).map_err(first)?;
-    approver.check().map_err(|error| error.to_string())?;
+/// Why a file enrols nobody.
+#[derive(Debug, Error)]
+enum EnrolError {
+    #[error("{}", .0.message())]
+    Syntax(#[from] toml::de::Error),
+    #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
+    Fields(Vec<Fault>),
+    #[error(transparent)]
+    Key(#[from] BadSignature),
+    #[error("contains approver {name}, so it must be named {name}.toml")]
+    Name { name: String },
+}
+
+fn read(path: &Path, text: &str) -> Result<Approver, EnrolError> {
+    let table = DeTable::parse(text)?;
+    let approver = document::read(&table, approver).map_err(EnrolError::Fields)?;
+    approver.check()?;
     if path.file_stem().is_none_or(|stem| stem != approver.name.as_str()) {
-        return Err(format!("enrols {}, so the file must be named {0}.toml", approver.name));
+        return Err(EnrolError::Name { name: approver.name });
     }
     Ok(approver)
 }
@@ -106,10 +119,10 @@ fn approver(from: &mut Fields<'_>) -> Approver {
     let kind = from.need("kind", Fields::text).into_inner();
     let mut text = |key| from.need(key, Fields::text).into_inner();
     let key = match kind.as_str() {
-        "passphrase" => Key::Passphrase { public: text("public"), salt: text("salt"), cost: cost(from) },
-        "ssh" => Key::Ssh { public: text("public") },
-        "totp" => Key::Totp { secret: text("secret") },
-        "passkey" => Key::Passkey(Passkey {
+        "passphrase" => ApproverKey::Passphrase { public: text("public"), salt: text("salt"), cost: cost(from) },
+        "ssh" => ApproverKey::Ssh { public: text("public") },
+        "totp" => ApproverKey::Totp { secret: text("secret") },
+        "passkey" => ApproverKey::Passkey(Passkey {
             rp_id: text("rp_id"),
             credential: text("credential"),
             public: text("public"),
@@ -118,7 +131,7 @@ fn approver(from: &mut Fields<'_>) -> Approver {
         }),
         _ => {
             from.refuse("kind", "expected \"passphrase\", \"ssh\", \"totp\" or \"passkey\"");
-            Key::Totp { secret: String::new() }
+            ApproverKey::Totp { secret: String::new() }
         }
     };
     Approver { name, key }
@@ -136,14 +149,14 @@ fn cost(from: &mut Fields<'_>) -> Cost {
 fn written(approver: &Approver) -> String {
     let mut text = format!("name = {}\nkind = \"{}\"\n", quoted(&approver.name), approver.key.kind());
     match &approver.key {
-        Key::Passphrase { public, salt, cost: Cost { memory, passes } } => text.push_str(&format!(
+        ApproverKey::Passphrase { public, salt, cost: Cost { memory, passes } } => text.push_str(&format!(
             "public = {}\nsalt = {}\n\n[cost]\nmemory = {memory}\npasses = {passes}\n",
             quoted(public),
             quoted(salt)
         )),
-        Key::Ssh { public } => text.push_str(&format!("public = {}\n", quoted(public))),
-        Key::Totp { secret } => text.push_str(&format!("secret = {}\n", quoted(secret))),
-        Key::Passkey(Passkey { rp_id, origins, credential, public, shared }) => {
+        ApproverKey::Ssh { public } => text.push_str(&format!("public = {}\n", quoted(public))),
+        ApproverKey::Totp { secret } => text.push_str(&format!("secret = {}\n", quoted(secret))),
+        ApproverKey::Passkey(Passkey { rp_id, origins, credential, public, shared }) => {
             let origins: Vec<String> = origins.iter().map(|origin| quoted(origin).to_string()).collect();
             text.push_str(&format!(
                 "rp_id = {}\norigins = [{}]\ncredential = {}\npublic = {}\nshared = {shared}\n",
@@ -158,8 +171,8 @@ fn written(approver: &Approver) -> String {
 }
 
 /// Whether an account can put files into a directory, or make it.
-fn is_changeable(folder: &Path, uid: u32) -> bool {
-    let about = folder.ancestors().find_map(|place| fs::metadata(place).ok());
+fn is_changeable(directory: &Path, uid: u32) -> bool {
+    let about = directory.ancestors().find_map(|place| fs::metadata(place).ok());
     about.is_none_or(|about| uid == 0 || about.uid() == uid || about.mode() & 0o002 != 0)
 }
 
@@ -169,10 +182,10 @@ fn is_changeable(folder: &Path, uid: u32) -> bool {
 /// There is one of that name, or the file cannot be written.
 pub fn enrol(enrolled: &Enrolled, approver: &Approver) -> io::Result<PathBuf> {
     let path = enrolled.file(&approver.name);
-    fs::create_dir_all(&enrolled.folder)?;
+    fs::create_dir_all(&enrolled.directory)?;
     let draft = path.with_extension(format!("new-{:016x}", getrandom::u64().map_err(io::Error::other)?));
     // Public halves may be read by all; the guard that checks a signature may run under another account.
-    let mode = if matches!(approver.key, Key::Totp { .. }) { 0o600 } else { 0o644 };
+    let mode = if matches!(approver.key, ApproverKey::Totp { .. }) { 0o600 } else { 0o644 };
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
     let written = io::Write::write_all(&mut file, written(approver).as_bytes()).and_then(|()| file.sync_all());
     // A link is made only where nothing is: nobody is replaced, and nobody ever reads half a key.
@@ -193,19 +206,19 @@ pub fn remove(enrolled: &Enrolled, name: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn roots(folder: &Path) -> Roots {
+    fn roots(directory: &Path) -> Roots {
         let uid = nix::unistd::getuid().as_raw();
-        let (machine, home) = (folder.join("etc"), folder.join("home"));
-        let (home, named) = (Some(home), Some(folder.join("other/guard")));
-        Roots { machine, machine_owner: uid, home, named, named_home: None, cwd: folder.to_owned(), uid }
+        let (machine, home) = (directory.join("etc"), directory.join("home"));
+        let (home, named) = (Some(home), Some(directory.join("other/guard")));
+        Roots { machine, machine_owner: uid, home, named, named_home: None, cwd: directory.to_owned(), uid }
     }
 
     fn ada(name: &str) -> Approver {
         Approver::with_passphrase(name, "correct horse battery", [1; 16], Cost { memory: 64, passes: 1 }).unwrap()
     }
 
-    fn put(folder: &Path, approver: &Approver) {
-        let _ = enrol(&Enrolled { folder: folder.to_owned(), ..Enrolled::default() }, approver).unwrap();
+    fn put(directory: &Path, approver: &Approver) {
+        let _ = enrol(&Enrolled { directory: directory.to_owned(), ..Enrolled::default() }, approver).unwrap();
     }
 
     fn names(enrolled: &Enrolled) -> Vec<&str> {
@@ -214,24 +227,24 @@ mod tests {
 
     #[test]
     fn the_strongest_place_with_anybody_counts_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let roots = roots(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let roots = roots(directory.path());
         assert!(!load(&roots).is_any());
-        assert_eq!(load(&roots).folder, folder.path().join("other/guard/approvers"));
-        put(&folder.path().join("other/guard/approvers"), &ada("led"));
+        assert_eq!(load(&roots).directory, directory.path().join("other/guard/approvers"));
+        put(&directory.path().join("other/guard/approvers"), &ada("led"));
         assert_eq!(names(&load(&roots)), ["led"]);
-        put(&folder.path().join("home/.config/guard/approvers"), &ada("own"));
+        put(&directory.path().join("home/.config/guard/approvers"), &ada("own"));
         assert_eq!(names(&load(&roots)), ["own"]);
-        put(&folder.path().join("etc/approvers"), &ada("all"));
+        put(&directory.path().join("etc/approvers"), &ada("all"));
         assert_eq!(names(&load(&roots)), ["all"]);
     }
 
     #[test]
     fn a_file_that_cannot_be_read_keeps_the_weaker_places_from_counting() {
-        let folder = tempfile::tempdir().unwrap();
-        let roots = roots(folder.path());
-        put(&folder.path().join("home/.config/guard/approvers"), &ada("own"));
-        let machine = folder.path().join("etc/approvers");
+        let directory = tempfile::tempdir().unwrap();
+        let roots = roots(directory.path());
+        put(&directory.path().join("home/.config/guard/approvers"), &ada("own"));
+        let machine = directory.path().join("etc/approvers");
         for (name, text) in [
             ("x.toml", "name = 'x'\n"),
             ("y.toml", "name = 'x'\nkind = 'totp'\nsecret = 'AAAA'\n"),
@@ -251,10 +264,10 @@ mod tests {
     fn an_approver_reads_back_as_it_was_written() {
         for approver in [
             ada("ada"),
-            Approver { name: "b.o-b_1".to_owned(), key: Key::Totp { secret: "AAAA".to_owned() } },
+            Approver { name: "b.o-b_1".to_owned(), key: ApproverKey::Totp { secret: "AAAA".to_owned() } },
             Approver {
                 name: "d".to_owned(),
-                key: Key::Passkey(Passkey {
+                key: ApproverKey::Passkey(Passkey {
                     rp_id: "localhost".to_owned(),
                     origins: vec!["http://localhost:6180".to_owned(), "https://x\"y".to_owned()],
                     credential: "AAAA".to_owned(),
@@ -262,7 +275,7 @@ mod tests {
                     shared: true,
                 }),
             },
-            Approver { name: "c".to_owned(), key: Key::Ssh { public: "ssh-ed25519 AAAA x\"\\".to_owned() } },
+            Approver { name: "c".to_owned(), key: ApproverKey::Ssh { public: "ssh-ed25519 AAAA x\"\\".to_owned() } },
         ] {
             let text = written(&approver);
             let table = DeTable::parse(&text).unwrap();
@@ -272,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_an_approvers_file_is_said() {
-        let said = |text: &str| read(Path::new("/x/a.toml"), text).unwrap_err();
+        let said = |text: &str| read(Path::new("/x/a.toml"), text).unwrap_err().to_string();
         assert_eq!(
             said("name = 'a'\nkind = 'card'\npublic = 'x'\n"),
             "kind: expected \"passphrase\", \"ssh\", \"totp\" or \"passkey\""
@@ -287,12 +300,12 @@ mod tests {
 
     #[test]
     fn nobody_is_replaced_by_another_of_the_same_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let enrolled = Enrolled { folder: folder.path().to_owned(), ..Enrolled::default() };
+        let directory = tempfile::tempdir().unwrap();
+        let enrolled = Enrolled { directory: directory.path().to_owned(), ..Enrolled::default() };
         enrol(&enrolled, &ada("ada")).unwrap();
-        let other = Approver { name: "ada".to_owned(), key: Key::Totp { secret: "AAAA".to_owned() } };
+        let other = Approver { name: "ada".to_owned(), key: ApproverKey::Totp { secret: "AAAA".to_owned() } };
         assert_eq!(enrol(&enrolled, &other).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         let path = enrol(&enrolled, &Approver { name: "bob".to_owned(), ..other }).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     }

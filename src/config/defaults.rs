@@ -90,7 +90,7 @@ pub fn fail_closed(policy: &mut Policy) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::keys::{KEYS, Kind};
+    use crate::config::keys::{ConfigType, KEYS};
 
     #[test]
     fn balanced_is_the_built_in_policy() {
@@ -113,8 +113,8 @@ mod tests {
     fn no_preset_leaves_the_range_of_its_key() {
         for (key, values) in PRESETS {
             let (low, high) = match key.entry().kind {
-                Kind::Weight(low, high) => (low.into(), high.into()),
-                Kind::Whole(low, high, _) => (low.into(), high.into()),
+                ConfigType::Weight(low, high) => (low.into(), high.into()),
+                ConfigType::Whole(low, high, _) => (low.into(), high.into()),
                 other => panic!("{}: {other:?}", key.entry().name),
             };
             assert!(values.iter().all(|value| (low..=high).contains(value)), "{}", key.entry().name);
@@ -128,12 +128,12 @@ mod tests {
         for entry in KEYS {
             // As lax as a file could make it.
             let lax = match (entry.kind, entry.stricter) {
-                (Kind::Weight(low, _), crate::config::keys::Stricter::Higher) => low.into(),
-                (Kind::Weight(_, high), _) => high.into(),
-                (Kind::Whole(low, _, _), crate::config::keys::Stricter::Higher) => low.into(),
-                (Kind::Whole(_, high, _), _) => high.into(),
-                (Kind::Word(_), _) => 0,
-                (Kind::Flag, _) => 1,
+                (ConfigType::Weight(low, _), crate::config::keys::Stricter::Higher) => low.into(),
+                (ConfigType::Weight(_, high), _) => high.into(),
+                (ConfigType::Whole(low, _, _), crate::config::keys::Stricter::Higher) => low.into(),
+                (ConfigType::Whole(_, high, _), _) => high.into(),
+                (ConfigType::Word(_), _) => 0,
+                (ConfigType::Flag, _) => 1,
                 _ => continue,
             };
             entry.key.set(&mut policy, lax);

@@ -5,15 +5,15 @@ use jiff::tz::TimeZone;
 use toml::de::{DeTable, DeValue};
 
 use super::errors::ConfigProblem;
-use super::keys::{Field, Key, Kind, nearest};
-use super::schema::{Document, Spot, folder};
+use super::keys::{ConfigType, Field, Key, nearest};
+use super::schema::{Document, Spot, directory};
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
 use crate::judge::policy::Support;
 
 /// Reads the tables under `key`; what is wrong with one leaves that one out and is reported.
 pub(super) fn read_tables(document: &mut Document, key: Key, value: &Spot<'_>, problems: &mut Vec<ConfigProblem>) {
     let row = key.entry();
-    let Kind::Tables(fields) = row.kind else { return };
+    let ConfigType::Tables(fields) = row.kind else { return };
     let DeValue::Array(array) = value.get_ref() else {
         problems.push(document.wrong(row.name, &row.expected(), value));
         return;
@@ -23,7 +23,7 @@ pub(super) fn read_tables(document: &mut Document, key: Key, value: &Spot<'_>, p
             problems.push(document.wrong(row.name, &row.expected(), item));
             continue;
         };
-        let reader = Reader { document, name: row.name, fields, line: document.line(item.span().start), table };
+        let reader = GrantReader { document, name: row.name, fields, line: document.line(item.span().start), table };
         let result = reader.only_known().and_then(|()| match key {
             Key::Support => reader.support().map(Read::Support),
             _ => reader.grant().map(Read::Grant),
@@ -32,7 +32,7 @@ pub(super) fn read_tables(document: &mut Document, key: Key, value: &Spot<'_>, p
             Ok(Read::Support(support)) => document.support.push(support),
             Ok(Read::Grant(grant)) if document.grants.iter().any(|other| other.id == grant.id) => {
                 let line = document.line(item.span().start);
-                problems.push(document.problem(line, "grant.name", format!("\"{}\" is taken", grant.id)));
+                problems.push(document.problem(line, "grant.name", format!("duplicate name \"{}\"", grant.id)));
             }
             Ok(Read::Grant(grant)) => document.grants.push(grant),
             Err(problem) => problems.push(*problem),
@@ -48,7 +48,7 @@ enum Read {
 type Result<T> = std::result::Result<T, Box<ConfigProblem>>;
 
 /// One table and where it stands.
-struct Reader<'a> {
+struct GrantReader<'a> {
     document: &'a Document,
     name: &'static str,
     fields: &'static [Field],
@@ -56,14 +56,14 @@ struct Reader<'a> {
     table: &'a DeTable<'a>,
 }
 
-impl Reader<'_> {
+impl GrantReader<'_> {
     fn only_known(&self) -> Result<()> {
         for name in self.table.keys() {
             if self.fields.iter().any(|field| field.name == *name.get_ref()) {
                 continue;
             }
             let line = self.document.line(name.span().start);
-            let problem = self.document.problem(line, &format!("{}.{}", self.name, name.get_ref()), "no such key");
+            let problem = self.document.problem(line, &format!("{}.{}", self.name, name.get_ref()), "unknown key");
             let near = nearest(name.get_ref(), self.fields.iter().map(|field| field.name));
             return Err(Box::new(match near {
                 Some(near) => problem.with_remedy(format!("did you mean {near}?")),
@@ -80,7 +80,7 @@ impl Reader<'_> {
         self.table.get(name).ok_or_else(|| {
             let kind = self.fields.iter().find(|field| field.name == name).map_or("", |field| field.kind);
             let problem = self.document.problem(self.line, self.name, format!("`{name}` is missing"));
-            Box::new(problem.with_remedy(format!("give it: {kind}")))
+            Box::new(problem.with_remedy(format!("add it: {kind}")))
         })
     }
 
@@ -143,7 +143,7 @@ impl Reader<'_> {
         match &**kind.get_ref() {
             "exact" => Ok(What::Exact { command: text }),
             "shape" => Ok(What::Shape { shape: text }),
-            "rule" if text.contains('*') => Err(self.refuse("what", said, "a rule is named by its whole id")),
+            "rule" if text.contains('*') => Err(self.refuse("what", said, "expected the complete id of a rule")),
             "rule" => Ok(What::Rule { rule: text }),
             _ => Err(self.wrong("what", expected, value)),
         }
@@ -153,11 +153,11 @@ impl Reader<'_> {
         match self.text("where")? {
             "anywhere" => Ok(Place::Anywhere),
             // A grant of the machine's file holds for all accounts, so that `~/` would mean another directory for each.
-            path => match folder(path, None) {
+            path => match directory(path, None) {
                 Ok(path) if path.contains('*') => {
                     Err(self.refuse("where", self.field("where")?, "one directory, without `*`"))
                 }
-                Ok(path) => Ok(Place::Folder { path }),
+                Ok(path) => Ok(Place::Directory { path }),
                 Err(why) => Err(self.refuse("where", self.field("where")?, format!("\"{path}\": {why}"))),
             },
         }
@@ -198,15 +198,15 @@ fn words(what: &What, place: &Place, until: &Spot<'_>) -> String {
     let what = match what {
         What::Exact { command } => format!("exactly `{command}`"),
         What::Shape { shape } => format!("commands of the shape `{shape}`"),
-        What::Rule { rule } => format!("what only the rule {rule} finds"),
-        What::UpTo { tier } => format!("whatever is of tier {} and below", tier.number()),
+        What::Rule { rule } => format!("commands that only the rule {rule} matches"),
+        What::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
     };
     let place = match place {
-        Place::Folder { path } => format!("in {path} and below"),
+        Place::Directory { path } => format!("in {path} and below"),
         Place::Anywhere => "anywhere".to_owned(),
     };
     match until.get_ref() {
         DeValue::Datetime(when) => format!("{what}, {place}, until {when}"),
-        _ => format!("{what}, {place}, until it is taken out of the configuration"),
+        _ => format!("{what}, {place}, until removed from the configuration"),
     }
 }

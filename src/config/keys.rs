@@ -71,7 +71,7 @@ pub enum Key {
 
 /// What a value must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ConfigType {
     /// One of these, from the laxest to the strictest.
     Word(&'static [&'static str]),
     /// A weight or threshold: hundredths, both ends included.
@@ -98,7 +98,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A glob over absolute directories; `~/` is the account's home.
-    Folder,
+    Directory,
     /// A glob over branch names.
     Branch,
     Word,
@@ -126,11 +126,11 @@ pub enum Stricter {
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct KeyRow {
     pub key: Key,
     /// With its table: `thresholds.agent`.
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ConfigType,
     pub stricter: Stricter,
     /// What it does.
     pub what: &'static str,
@@ -145,24 +145,29 @@ pub const MAX_THRESHOLD: i32 = 500;
 /// Up to here a threshold is free.
 pub const FREE_THRESHOLD: i32 = 300;
 
-const THRESHOLD: Kind = Kind::Weight(0, MAX_THRESHOLD);
+const THRESHOLD: ConfigType = ConfigType::Weight(0, MAX_THRESHOLD);
 /// A circumstance never lowers a score, save the one that docs/risk.md names.
-const WEIGHT: Kind = Kind::Weight(0, 400);
-const APPROVERS: Kind = Kind::Whole(1, MAX_APPROVALS as u32, "approvers");
-const SECONDS: Kind = Kind::Whole(1, 3600, "seconds");
+const WEIGHT: ConfigType = ConfigType::Weight(0, 400);
+const APPROVERS: ConfigType = ConfigType::Whole(1, MAX_APPROVALS as u32, "approvers");
+const SECONDS: ConfigType = ConfigType::Whole(1, 3600, "seconds");
 
 const SUPPORT_FIELDS: &[Field] = &[
     Field { name: "argv", kind: "list of strings", what: "The exact arguments, program first." },
-    Field { name: "why", kind: "string", what: "What it is there for." },
+    Field { name: "why", kind: "string", what: "What it is for." },
 ];
 const GRANT_FIELDS: &[Field] = &[
-    Field { name: "name", kind: "string", what: "How the record names it; each name once." },
+    Field { name: "name", kind: "string", what: "Its unique name, as shown in the record." },
     Field {
         name: "what",
         kind: "{ exact = … }, { shape = … } or { rule = … }",
-        what: "The commands it covers: one to the byte, a program with subcommand and flags, or what one rule finds.",
+        what: "The commands it covers: exactly one command, a program with subcommand and flags, or all that only \
+               one rule matches.",
     },
-    Field { name: "where", kind: "an absolute directory, or \"anywhere\"", what: "The directory and all below it." },
+    Field {
+        name: "where",
+        kind: "an absolute directory, or \"anywhere\"",
+        what: "The directory, including everything below it.",
+    },
     Field {
         name: "until",
         kind: "a date (its end, UTC), a date-time with offset, or \"revoked\"",
@@ -171,23 +176,28 @@ const GRANT_FIELDS: &[Field] = &[
 ];
 
 const SERVICE_FIELDS: &[Field] = &[
-    Field { name: "account", kind: "the name of an account", what: "Whose the record and the queue are." },
-    Field { name: "socket", kind: "an absolute path", what: "Where it is spoken to; /run/guard/guard.sock without." },
-    Field { name: "approvers", kind: "a list of names of accounts", what: "Who may answer, and read the record." },
+    Field { name: "account", kind: "the name of an account", what: "The account that owns the record and the queue." },
+    Field { name: "socket", kind: "an absolute path", what: "Its socket (default: /run/guard/guard.sock)." },
+    Field {
+        name: "approvers",
+        kind: "a list of names of accounts",
+        what: "The accounts that may answer requests and read the record.",
+    },
     Field {
         name: "own_requests",
         kind: "true or false",
-        what: "Whether they may answer what their own account asked for, at its terminal too; false without.",
+        what: "Whether they may answer requests of their own account (default: false).",
     },
     Field {
         name: "gateway",
         kind: "the name of an account",
-        what: "Whose the gateway is: it sees all requests, denies them, and carries the yes of approvers.",
+        what: "The account of the gateway, which sees all requests, can deny them, and passes on approvals.",
     },
     Field {
         name: "gateway_unsigned_tier",
         kind: "a tier from 0 to 3",
-        what: "The highest tier that the gateway approves without the signature of an approver; 2 without.",
+        what: "The highest tier that can be approved through the gateway without an approver's signature (default: \
+               2).",
     },
 ];
 
@@ -195,54 +205,56 @@ const REVIEWER_FIELDS: &[Field] = &[
     Field {
         name: "provider",
         kind: "openai, openai-responses, anthropic, gemini, ollama or program",
-        what: "Whose protocol is spoken. openai is chat completions, and so vLLM, llama.cpp and LM Studio too.",
+        what: "The protocol. openai means chat completions, which vLLM, llama.cpp and LM Studio also support.",
     },
-    Field { name: "model", kind: "string", what: "The model's name; of a program, the name in the record." },
+    Field { name: "model", kind: "string", what: "The model's name; for a program, its name in the record." },
     Field {
         name: "url",
         kind: "string",
-        what: "The base address; without, the provider's own. Plain http reaches this machine alone.",
+        what: "The base URL (default: the provider's). Plain http is allowed for this machine only.",
     },
     Field {
         name: "key",
         kind: "{ keyring = … }, { file = … }, { env = … } or { command = […] }",
-        what: "Where the key is found: under a name in the keyring, in a file of its own, in a variable, or what a command prints. It is never shown.",
+        what: "Where to read the API key: a name in the keyring, a file, an environment variable, or the output of a \
+               command. It is never shown.",
     },
     Field {
         name: "program",
         kind: "list of strings, a program first",
-        what: "For provider program: it reads the request as JSON and prints a verdict.",
+        what: "For provider program: the program, which reads the request as JSON and prints a verdict.",
     },
-    Field { name: "timeout", kind: "seconds, 1 to 60", what: "For the whole of an opinion; 10 without." },
-    Field { name: "retries", kind: "0 to 3", what: "After a failure that may pass; 1 without." },
-    Field { name: "calls_per_day", kind: "number", what: "The budget of calls; 500 without." },
-    Field { name: "tokens_per_day", kind: "number", what: "The budget of tokens; 1000000 without." },
+    Field { name: "timeout", kind: "seconds, 1 to 60", what: "The time limit for an opinion (default: 10)." },
+    Field { name: "retries", kind: "0 to 3", what: "How often to retry after a temporary failure (default: 1)." },
+    Field { name: "calls_per_day", kind: "number", what: "The limit of calls per day (default: 500)." },
+    Field { name: "tokens_per_day", kind: "number", what: "The limit of tokens per day (default: 1000000)." },
     Field {
         name: "money_per_day",
         kind: "number",
-        what: "The budget of money, in the unit of the prices; none without.",
+        what: "The limit of cost per day, in the currency of the prices (default: none).",
     },
-    Field { name: "price_in", kind: "number", what: "Of a million tokens of input." },
-    Field { name: "price_out", kind: "number", what: "Of a million tokens of output." },
-    Field { name: "cache", kind: "seconds, 0 to 86400", what: "How long an opinion is used again; 3600 without." },
-    Field { name: "max_tokens", kind: "64 to 8192", what: "The longest answer; 400 without." },
+    Field { name: "price_in", kind: "number", what: "The price of a million input tokens." },
+    Field { name: "price_out", kind: "number", what: "The price of a million output tokens." },
+    Field { name: "cache", kind: "seconds, 0 to 86400", what: "How long an opinion is reused (default: 3600)." },
+    Field { name: "max_tokens", kind: "64 to 8192", what: "The token limit of an answer (default: 400)." },
     Field {
         name: "max_tokens_field",
         kind: "string",
-        what: "What the API calls that, where it is not max_tokens: max_completion_tokens.",
+        what: "The API's name of that parameter if it is not max_tokens, such as max_completion_tokens.",
     },
-    Field { name: "temperature", kind: "number", what: "Sent where it is set." },
-    Field { name: "policy", kind: "path", what: "A text of your own that is added to what the model is told." },
+    Field { name: "temperature", kind: "number", what: "The sampling temperature; sent only if set." },
+    Field { name: "policy", kind: "path", what: "A file with your own instructions, which are added to the prompt." },
     Field {
         name: "contents",
-        kind: "list of globs below the working folder",
-        what: "Files of which it is told what they hold, where a command names them: src/**/*.py. None without. Never one in a place of secrets, nor over a link.",
+        kind: "list of globs below the working directory",
+        what: "Files whose contents are sent if a command names them, such as src/**/*.py (default: none). Files in \
+               directories of secrets and symbolic links are never sent.",
     },
-    Field { name: "contents_kib", kind: "1 to 64", what: "How much of that is told in all, in KiB; 16 without." },
+    Field { name: "contents_kib", kind: "1 to 64", what: "The limit of sent file contents, in KiB (default: 16)." },
     Field {
         name: "review",
         kind: "list of ids of rules, with *",
-        what: "What these find is sent to the reviewer below the threshold too, at tier 1.",
+        what: "Tier 1 commands that these rules match are also sent to the reviewer, even below the threshold.",
     },
     Field {
         name: "jury",
@@ -253,45 +265,47 @@ const REVIEWER_FIELDS: &[Field] = &[
 
 use Stricter::{Higher, Lower};
 
-const fn row(key: Key, name: &'static str, kind: Kind, stricter: Stricter, what: &'static str) -> Entry {
-    Entry { key, name, kind, stricter, what }
+const fn row(key: Key, name: &'static str, kind: ConfigType, stricter: Stricter, what: &'static str) -> KeyRow {
+    KeyRow { key, name, kind, stricter, what }
 }
 
 /// The table, in the order of [`Key`].
 #[rustfmt::skip]
-pub const KEYS: &[Entry] = &[
-    row(Key::Mode, "mode", Kind::Word(MODES), Higher,
-        "Who is asked: manual asks people; smart asks the reviewer first, which may settle some of tier 2 (guard-reviewer(7)); off runs everything up to tier 3 and keeps the floor and the record."),
-    row(Key::Preset, "preset", Kind::Word(PRESETS), Higher,
-        "Sets thresholds, weights, timeouts, prompts_per_hour and breaker_after; keys beside it win."),
+pub const KEYS: &[KeyRow] = &[
+    row(Key::Mode, "mode", ConfigType::Word(MODES), Higher,
+        "Who decides: manual asks people; smart asks the reviewer first, which may decide some tier 2 commands \
+         (guard-reviewer(7)); off runs everything up to tier 3 without asking, but keeps tier 4, deny rules and the \
+         record."),
+    row(Key::Preset, "preset", ConfigType::Word(PRESETS), Higher,
+        "Sets thresholds, weights, timeouts, prompts_per_hour and breaker_after; keys that are also set override it."),
     row(Key::ThresholdCli, "thresholds.cli", THRESHOLD, Lower,
-        "Score from which a command from a person's own terminal is asked about. Above 3.0 needs yolo."),
+        "The score from which guard asks about commands from a person's own terminal. Values above 3.0 need yolo."),
     row(Key::ThresholdAgent, "thresholds.agent", THRESHOLD, Lower,
         "The same for an agent's commands."),
     row(Key::ThresholdApi, "thresholds.api", THRESHOLD, Lower,
         "The same for the HTTP interface."),
     row(Key::ThresholdDiscord, "thresholds.discord", THRESHOLD, Lower,
-        "The same for commands that come in by Discord."),
+        "The same for commands from Discord."),
     row(Key::ThresholdTelegram, "thresholds.telegram", THRESHOLD, Lower,
-        "The same for commands that come in by Telegram."),
+        "The same for commands from Telegram."),
     row(Key::WeightProduction, "weights.production", WEIGHT, Higher,
         "Added when an act targets production."),
     row(Key::WeightRoot, "weights.root", WEIGHT, Higher,
         "Added when an act runs as root."),
     row(Key::WeightSsh, "weights.ssh", WEIGHT, Higher,
-        "Added when guard was reached over ssh."),
+        "Added in an ssh session."),
     row(Key::WeightOutsideProject, "weights.outside_project", WEIGHT, Higher,
         "Added when an act reaches outside the project."),
     row(Key::WeightProtectedBranch, "weights.protected_branch", WEIGHT, Higher,
         "Added on a protected branch."),
     row(Key::WeightDisguise, "weights.disguise", WEIGHT, Higher,
-        "Added when a command is written so as to hide what it is."),
-    row(Key::WeightTrustedFolder, "weights.trusted_folder", Kind::Weight(-100, 0), Higher,
-        "Added in a trusted directory, at tier 2 and below: never above 0."),
+        "Added when a command is obfuscated."),
+    row(Key::WeightTrustedFolder, "weights.trusted_folder", ConfigType::Weight(-100, 0), Higher,
+        "Added in a trusted directory, at tier 2 and below; at most 0."),
     row(Key::WeightSecretsRead, "weights.secrets_read", WEIGHT, Higher,
         "Added once credentials were read in the session."),
     row(Key::WeightEgressAfterSecrets, "weights.egress_after_secrets", WEIGHT, Higher,
-        "Added when something is sent out after that."),
+        "Added when data is sent out after that."),
     row(Key::WeightOtherAgent, "weights.other_agent", WEIGHT, Higher,
         "Added for touching another agent's workspace, memory or configuration."),
     row(Key::WeightOwnInstructions, "weights.own_instructions", WEIGHT, Higher,
@@ -299,81 +313,80 @@ pub const KEYS: &[Entry] = &[
     row(Key::WeightOtherPeople, "weights.other_people", WEIGHT, Higher,
         "Added for mail, messages and publishing."),
     row(Key::WeightAskedAgain, "weights.asked_again", WEIGHT, Higher,
-        "Added each time what was denied is asked again."),
+        "Added each time a denied command is requested again."),
     row(Key::TimeoutMedium, "timeouts.medium", SECONDS, Lower,
-        "Time to answer at tier 2. Silence is no."),
+        "Time to answer at tier 2. No answer means no."),
     row(Key::TimeoutHigh, "timeouts.high", SECONDS, Lower,
         "Time to answer at tier 3."),
     row(Key::TimeoutCritical, "timeouts.critical", SECONDS, Lower,
-        "Time to the first key at tier 4."),
+        "Time to type the first key at tier 4."),
     row(Key::TimeoutCriticalFinish, "timeouts.critical_finish", SECONDS, Lower,
-        "Time to finish the word after that."),
-    row(Key::PromptsPerHour, "prompts_per_hour", Kind::Whole(0, 1000, "prompts"), Lower,
-        "Prompts an hour for agents and the HTTP interface; beyond it they are refused unasked."),
-    row(Key::BreakerAfter, "breaker_after", Kind::Whole(1, 100, "denials"), Lower,
-        "Denials in a row after which a session is refused unasked until a person resumes it."),
-    row(Key::QueueWait, "queue.wait", Kind::Whole(0, 86400, "seconds"), Lower,
-        "How long a command waits in the queue where nobody sits at its terminal. 0: it is refused at once."),
-    row(Key::QueuePending, "queue.pending", Kind::Whole(0, 1000, "commands"), Lower,
-        "Commands of one session that may wait at once; beyond it they are refused unasked."),
-    row(Key::QueueNotify, "queue.notify", Kind::Argv, Lower,
-        "A program, and its arguments, that is told of each command that begins to wait, and that nobody waits for: on \
-         standard input one JSON object as guard pending --json has it, redacted; {summary} in an argument becomes one \
-         line. It is looked for in the system's directories, or named with its own, and ended after 10 s. No shell reads \
-         it. In user or machine files; keep the program where agents cannot write."),
+        "Time to finish typing the word after that."),
+    row(Key::PromptsPerHour, "prompts_per_hour", ConfigType::Whole(0, 1000, "prompts"), Lower,
+        "Prompts per hour for agents and the HTTP interface; further commands that need an answer are refused."),
+    row(Key::BreakerAfter, "breaker_after", ConfigType::Whole(1, 100, "denials"), Lower,
+        "Denials in a row after which a session is stopped until a person resumes it."),
+    row(Key::QueueWait, "queue.wait", ConfigType::Whole(0, 86400, "seconds"), Lower,
+        "How long a request waits in the queue if no person is at its terminal. 0 refuses it at once."),
+    row(Key::QueuePending, "queue.pending", ConfigType::Whole(0, 1000, "commands"), Lower,
+        "How many requests of one session may wait at the same time; further ones are refused."),
+    row(Key::QueueNotify, "queue.notify", ConfigType::Argv, Lower,
+        "A program, and its arguments, that is started for each new waiting request, without waiting for it. It gets \
+         on standard input the JSON object of guard pending --json, redacted; {summary} in an argument is replaced by \
+         one line. It is searched in the system's directories, or given by its path, and killed after 10 s. No shell \
+         is involved. In user or machine files; keep the program where agents cannot write."),
     row(Key::ApprovalsMedium, "approvals.tier_2", APPROVERS, Higher,
-        "How many different approvers sign a yes to what is of tier 2. From 2 on it is always asked about, and no grant, \
-         no mode, no yes in advance, no agent's own prompt and no late answer serves. Later files may only raise it."),
+        "How many different approvers must sign an approval of tier 2. From 2 on, guard always asks, and no grant, \
+         mode, --yes, agent's own prompt or late answer replaces them. Later files can only raise it."),
     row(Key::ApprovalsHigh, "approvals.tier_3", APPROVERS, Higher,
-        "The same for what is of tier 3."),
+        "The number of signatures for tier 3."),
     row(Key::ApprovalsCritical, "approvals.tier_4", APPROVERS, Higher,
-        "The same for what is of tier 4."),
-    row(Key::TrustedFolders, "trusted_folders", Kind::List(Item::Folder), Lower,
-        "Directories, by glob, where tier 2 and below counts for less."),
-    row(Key::ProtectedBranches, "protected_branches", Kind::List(Item::Branch), Higher,
-        "Branches, by glob, that count for more."),
-    row(Key::Production, "production", Kind::List(Item::Word), Higher,
+        "The number of signatures for tier 4."),
+    row(Key::TrustedFolders, "trusted_folders", ConfigType::List(Item::Directory), Lower,
+        "Directories (globs) where commands of tier 2 and below score lower."),
+    row(Key::ProtectedBranches, "protected_branches", ConfigType::List(Item::Branch), Higher,
+        "Branches (globs) on which commands score higher."),
+    row(Key::Production, "production", ConfigType::List(Item::Word), Higher,
         "Words that name production in a context, profile, variable or host."),
-    row(Key::KnownHosts, "known_hosts", Kind::List(Item::Host), Lower,
-        "Hosts that are known in addition to the patterns' own; `*.` for all below one."),
-    row(Key::DisabledRules, "disabled_rules", Kind::List(Item::Rule), Lower,
-        "Rules that are switched off, by id; never one of tier 4 or one that wants several approvers."),
-    row(Key::Record, "record", Kind::Word(RECORDS), Higher,
-        "What is written down: all, or flagged (had a finding, or did not run)."),
-    row(Key::RetentionDays, "retention_days", Kind::Whole(1, 36500, "days"), Higher,
-        "How long the record keeps rows. Older ones are pruned after a command that was asked about or refused, and by \
-         guard log prune."),
-    row(Key::RetentionMib, "retention_mib", Kind::Whole(1, 1 << 20, "MiB"), Higher,
-        "How large the record may grow before its oldest rows are pruned, in the same way; rows of the last seven days \
-         stay whatever its size."),
-    row(Key::Yolo, "yolo", Kind::Flag, Lower,
-        "Lets a threshold rise above 3.0. Tier 3 and 4 are asked all the same."),
-    row(Key::HookGrant, "hook.grant", Kind::Flag, Lower,
-        "Commands that guard lets run are granted to the agent whose hook asked, so that the agent does not ask itself."),
+    row(Key::KnownHosts, "known_hosts", ConfigType::List(Item::Host), Lower,
+        "Known hosts in addition to those of the patterns; `*.` matches all subdomains."),
+    row(Key::DisabledRules, "disabled_rules", ConfigType::List(Item::Rule), Lower,
+        "The ids of disabled rules. Rules of tier 4 and rules that need several approvers cannot be disabled."),
+    row(Key::Record, "record", ConfigType::Word(RECORDS), Higher,
+        "What is recorded: all, or flagged (commands with a finding, or that did not run)."),
+    row(Key::RetentionDays, "retention_days", ConfigType::Whole(1, 36500, "days"), Higher,
+        "How long the record keeps rows. Older ones are deleted after a command that was asked about or refused, and \
+         by guard log prune."),
+    row(Key::RetentionMib, "retention_mib", ConfigType::Whole(1, 1 << 20, "MiB"), Higher,
+        "The size from which the oldest rows of the record are deleted, in the same way; rows of the last seven days \
+         are always kept."),
+    row(Key::Yolo, "yolo", ConfigType::Flag, Lower,
+        "Allows thresholds above 3.0. Guard still asks about tier 3 and 4."),
+    row(Key::HookGrant, "hook.grant", ConfigType::Flag, Lower,
+        "Tell the agent that an allowed command is approved, so that the agent does not ask again itself."),
     row(Key::HookDeadline, "hook.deadline", SECONDS, Lower,
-        "At the latest after this time guard hook says no by itself; sooner where the agent waits for less."),
-    row(Key::ExportTo, "export.to", Kind::List(Item::Destination), Higher,
-        "Where each row of the record is sent once it is written, in user or machine files. guard export --status tells \
-         how far each place was told; what is not a datagram on its way to this machine or an address is sent by guard \
-         export --deliver."),
-    row(Key::UpdateCommand, "update.command", Kind::Argv, Lower,
-        "A program, and its arguments, that prints the newest version of guard: [\"cat\", \"/srv/guard/newest\"], or one of \
-         your own that looks it up. guard status and guard doctor ask it, at most once a day and for 5 s, and say when it \
-         names a newer one; nothing else does. It is looked for in the system's directories, or named with its own. None \
-         by default: guard itself asks nobody. In user or machine files."),
-    row(Key::Support, "support", Kind::Tables(SUPPORT_FIELDS), Lower,
-        "Commands that always run, such as showing a crisis line; tier 2 at most, in user or machine files."),
-    row(Key::Grant, "grant", Kind::Tables(GRANT_FIELDS), Lower,
-        "Standing grants, for CI, in user or machine files; never for tier 4."),
-    row(Key::Service, "service", Kind::Table(SERVICE_FIELDS), Higher,
-        "In the machine's file: the record and the queue are kept by guard serve, under an account of its own."),
-    row(Key::Reviewer, "reviewer", Kind::Table(REVIEWER_FIELDS), Lower,
-        "In user or machine files: who gives an opinion where mode is smart. A later file's stands in the place of an \
-         earlier one's."),
-    row(Key::Locked, "locked", Kind::Names, Higher,
-        "In the machine's file: keys or tables (`\"*\"` for all) that others may only tighten."),
-    row(Key::Patterns, "patterns", Kind::LockOnly, Higher,
-        "In `locked`: the pattern files of users may only tighten."),
+        "Guard hook answers no after this time at the latest; earlier if the agent's timeout is shorter."),
+    row(Key::ExportTo, "export.to", ConfigType::List(Item::Destination), Higher,
+        "Collectors to which each row of the record is sent, in user or machine files. guard export --status shows \
+         what was sent to each; collectors that do not take datagrams are served by guard export --deliver."),
+    row(Key::UpdateCommand, "update.command", ConfigType::Argv, Lower,
+        "A program, and its arguments, that prints the newest version of guard: [\"cat\", \"/srv/guard/newest\"], or \
+         one of your own. guard status and guard doctor run it, at most once a day and for 5 s, and report a newer \
+         version. It is searched in the system's directories, or given by its path. None by default: guard itself \
+         never checks. In user or machine files."),
+    row(Key::Support, "support", ConfigType::Tables(SUPPORT_FIELDS), Lower,
+        "Commands that always run, such as showing a crisis line; at most tier 2, in user or machine files."),
+    row(Key::Grant, "grant", ConfigType::Tables(GRANT_FIELDS), Lower,
+        "Grants, for example for CI, in user or machine files; never for tier 4."),
+    row(Key::Service, "service", ConfigType::Table(SERVICE_FIELDS), Higher,
+        "In the machine's file: guard serve --system keeps the record and the queue under a separate account."),
+    row(Key::Reviewer, "reviewer", ConfigType::Table(REVIEWER_FIELDS), Lower,
+        "In user or machine files: the model that gives an opinion when mode is smart. The table of a later file \
+         replaces that of an earlier one."),
+    row(Key::Locked, "locked", ConfigType::Names, Higher,
+        "In the machine's file: keys or tables (`\"*\"` for all) that other files can only tighten."),
+    row(Key::Patterns, "patterns", ConfigType::LockOnly, Higher,
+        "In `locked`: the pattern files of users can only tighten the policy."),
 ];
 
 /// Tables that group keys; a key inside one is written under its header.
@@ -382,7 +395,7 @@ pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook", "queu
 impl Key {
     /// The row of this key.
     #[must_use]
-    pub fn entry(self) -> &'static Entry {
+    pub fn entry(self) -> &'static KeyRow {
         // A test holds the table to the order of the enum, so the index always exists.
         &KEYS[self as usize]
     }
@@ -397,11 +410,11 @@ impl Key {
     /// The key of this full name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        KEYS.iter().find(|entry| entry.name == name && entry.kind != Kind::LockOnly).map(|entry| entry.key)
+        KEYS.iter().find(|entry| entry.name == name && entry.kind != ConfigType::LockOnly).map(|entry| entry.key)
     }
 }
 
-impl Entry {
+impl KeyRow {
     /// Whether `new` is laxer than `old`.
     #[must_use]
     pub const fn loosens(&self, old: i64, new: i64) -> bool {
@@ -421,22 +434,22 @@ impl Entry {
     #[must_use]
     pub fn expected(&self) -> String {
         match self.kind {
-            Kind::Word(words) => {
+            ConfigType::Word(words) => {
                 let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 match quoted.split_last() {
                     Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
                     _ => quoted.concat(),
                 }
             }
-            Kind::Weight(low, high) => format!("a number from {} to {}", Weight(low), Weight(high)),
-            Kind::Whole(low, high, unit) => format!("a whole number of {unit} from {low} to {high}"),
-            Kind::Flag => "true or false".to_owned(),
-            Kind::List(item) => format!("a list of {}", item.plural()),
-            Kind::Tables(_) => format!("tables headed [[{}]]", self.name),
-            Kind::Argv => "a list of strings, a program first".to_owned(),
-            Kind::Table(_) => format!("a table headed [{}]", self.name),
-            Kind::Names => "a list of names of keys".to_owned(),
-            Kind::LockOnly => "nothing: it can only be named in `locked`".to_owned(),
+            ConfigType::Weight(low, high) => format!("a number from {} to {}", Weight(low), Weight(high)),
+            ConfigType::Whole(low, high, unit) => format!("a whole number of {unit} from {low} to {high}"),
+            ConfigType::Flag => "true or false".to_owned(),
+            ConfigType::List(item) => format!("a list of {}", item.plural()),
+            ConfigType::Tables(_) => format!("tables headed [[{}]]", self.name),
+            ConfigType::Argv => "a list of strings, a program first".to_owned(),
+            ConfigType::Table(_) => format!("a table headed [{}]", self.name),
+            ConfigType::Names => "a list of names of keys".to_owned(),
+            ConfigType::LockOnly => "no value: it is only valid in `locked`".to_owned(),
         }
     }
 
@@ -444,22 +457,22 @@ impl Entry {
     #[must_use]
     pub fn show(&self, value: i64) -> String {
         match self.kind {
-            Kind::Word(words) => {
+            ConfigType::Word(words) => {
                 usize::try_from(value).ok().and_then(|at| words.get(at)).copied().unwrap_or_default().to_owned()
             }
-            Kind::Weight(..) => Weight(i32::try_from(value).unwrap_or(i32::MAX)).to_string(),
-            Kind::Flag => (value != 0).to_string(),
+            ConfigType::Weight(..) => Weight(i32::try_from(value).unwrap_or(i32::MAX)).to_string(),
+            ConfigType::Flag => (value != 0).to_string(),
             _ => value.to_string(),
         }
     }
 }
 
 impl Item {
-    /// For people: `absolute folders (globs)`.
+    /// For people: `absolute directories (globs)`.
     #[must_use]
     pub const fn plural(self) -> &'static str {
         match self {
-            Self::Folder => "absolute directories (globs; `~/` is the home)",
+            Self::Directory => "absolute directories (globs; `~/` is the home)",
             Self::Branch => "branch names (globs)",
             Self::Word => "words",
             Self::Host => "host names",

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use super::defaults::PRESETS;
 use super::errors::{ConfigProblem, visible};
-use super::keys::{FREE_THRESHOLD, KEYS, Key, Kind, Stricter};
-use super::schema::{Document, Entry, Given};
+use super::keys::{ConfigType, FREE_THRESHOLD, KEYS, Key, Stricter};
+use super::schema::{Document, Given, SetKey};
 use super::values::{place, preset};
 use crate::judge::policy::{Policy, Preset};
 use crate::judge::sort::sort_by_key;
@@ -76,7 +76,7 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.failing_closed {
-            return f.write_str("tightened: the configuration has problems");
+            return f.write_str("tightened because the configuration has problems");
         }
         f.write_str(self.layer.name())?;
         if let Some(file) = &self.file {
@@ -137,7 +137,7 @@ impl Joined {
         let bound =
             |joined: &Self, key: Key| !document.layer.may_loosen() || joined.is_locked(key) || key.only_tightens();
         // The preset first, so that keys beside it win; yolo before the thresholds that need it.
-        let order = |entry: &&Entry| match entry.key {
+        let order = |entry: &&SetKey| match entry.key {
             Key::Preset => 0,
             Key::Yolo => 1,
             _ => 2,
@@ -151,7 +151,7 @@ impl Joined {
                     self.apply_preset(document, entry, *value, bound, problems);
                 }
                 Given::Number(value) => self.apply_number(document, entry, *value, bound, problems),
-                Given::List(words) if entry.key.entry().kind == Kind::Argv => {
+                Given::List(words) if entry.key.entry().kind == ConfigType::Argv => {
                     self.apply_argv(document, entry, words, bound, problems);
                 }
                 Given::List(words) => self.apply_list(document, entry, words, bound, problems),
@@ -178,7 +178,7 @@ impl Joined {
     fn apply_number(
         &mut self,
         document: &Document,
-        entry: &Entry,
+        entry: &SetKey,
         value: i64,
         bound: bool,
         problems: &mut Vec<ConfigProblem>,
@@ -193,7 +193,7 @@ impl Joined {
             problems.push(
                 document
                     .problem(entry.line, row.name, format!("{} is above 3.0", row.show(value)))
-                    .with_remedy("lower it, or set `yolo = true` and know why"),
+                    .with_remedy("lower it, or set `yolo = true` if that is intended"),
             );
             return;
         }
@@ -215,7 +215,7 @@ impl Joined {
     fn apply_preset(
         &mut self,
         document: &Document,
-        entry: &Entry,
+        entry: &SetKey,
         place: i64,
         bound: bool,
         problems: &mut Vec<ConfigProblem>,
@@ -242,7 +242,7 @@ impl Joined {
     fn apply_argv(
         &mut self,
         document: &Document,
-        entry: &Entry,
+        entry: &SetKey,
         words: &[(String, u32)],
         bound: bool,
         problems: &mut Vec<ConfigProblem>,
@@ -250,7 +250,7 @@ impl Joined {
         if bound {
             let why = self.why_bound(document, entry.key);
             let problem = document.problem(entry.line, entry.key.entry().name, why);
-            problems.push(problem.with_remedy("take the line out"));
+            problems.push(problem.with_remedy("remove the line"));
             return;
         }
         let Some(list) = entry.key.list_mut(&mut self.policy) else { return };
@@ -265,7 +265,7 @@ impl Joined {
     fn apply_list(
         &mut self,
         document: &Document,
-        entry: &Entry,
+        entry: &SetKey,
         words: &[(String, u32)],
         bound: bool,
         problems: &mut Vec<ConfigProblem>,
@@ -277,7 +277,7 @@ impl Joined {
         for (word, line) in words {
             let Some(list) = entry.key.list_mut(&mut self.policy) else { return };
             let (allowed, does) = match word.strip_prefix('!') {
-                Some(_) => (may_take, "takes away"),
+                Some(_) => (may_take, "removes"),
                 None => (may_add || list.contains(word), "adds"),
             };
             if !allowed {
@@ -286,7 +286,7 @@ impl Joined {
                 problems.push(
                     document
                         .problem(*line, row.name, format!("{does} \"{bare}\", but {why}"))
-                        .with_remedy("take the entry out"),
+                        .with_remedy("remove the entry"),
                 );
                 continue;
             }
@@ -314,19 +314,19 @@ impl Joined {
             return "the machine's configuration locks it".to_owned();
         }
         match document.layer {
-            Layer::Redirected => "HOME or XDG_CONFIG_HOME leads away from the account's own configuration, and what \
-                                  is there may only tighten it"
+            Layer::Redirected => "HOME or XDG_CONFIG_HOME does not point to the account's own configuration, so what \
+                                  is there can only tighten it"
                 .to_owned(),
-            layer => format!("a {} file may only tighten", layer.name()),
+            layer => format!("a {} file can only tighten the policy", layer.name()),
         }
     }
 
-    fn loosening(&self, document: &Document, entry: &Entry, new: &str, now: &str) -> ConfigProblem {
+    fn loosening(&self, document: &Document, entry: &SetKey, new: &str, now: &str) -> ConfigProblem {
         let why = self.why_bound(document, entry.key);
         let row = entry.key.entry();
         document
-            .problem(entry.line, row.name, format!("{new} is laxer than {now}, and {why}"))
-            .with_remedy("take the line out, or make it stricter")
+            .problem(entry.line, row.name, format!("{new} is less strict than {now}, and {why}"))
+            .with_remedy("remove the line, or make it stricter")
     }
 
     /// Puts the fail-closed policy in the place of what was read.
@@ -377,7 +377,7 @@ pub fn locks(name: &str) -> Vec<Key> {
     let preset_too = |key: Key| name == "preset" && PRESETS.iter().any(|(set, _)| *set == key);
     let in_table = |full: &str| full.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
     KEYS.iter()
-        .filter(|row| row.kind != Kind::Names)
+        .filter(|row| row.kind != ConfigType::Names)
         .filter(|row| name == "*" || row.name == name || in_table(row.name) || preset_too(row.key))
         .map(|row| row.key)
         .collect()

@@ -1,23 +1,24 @@
 //! The section of the manual page that describes the configuration, made from the table of keys.
 
-use super::keys::{KEYS, Key, Kind};
+use super::keys::{ConfigType, KEYS, Key};
 use super::layers::locks;
 use crate::judge::policy::Policy;
 
 /// How the layers join, in words.
 const LAYERS: &str = "\
 guard reads /etc/guard/config.toml, then ~/.config/guard/config.toml, then .guard.toml in the project: at the git top \
-level and in each directory from there down to the working directory. A later file wins. Lists add up; an entry that \
-begins with ! takes one away. What /etc locks can only be tightened, and a project can only tighten. Where the \
-account's own home holds a configuration, one that HOME or XDG_CONFIG_HOME lead to can only tighten. With anything \
-wrong in any file, nothing flagged runs unasked until it is fixed: see guard config check.";
+level and in each directory from there down to the working directory. Later files override earlier ones. Lists are \
+merged; an entry that \
+begins with ! removes one. Keys that /etc locks can only be tightened, and a project can only tighten. If the \
+account's own home has a configuration, another one that HOME or XDG_CONFIG_HOME point to can only tighten. If \
+any file has an error, no flagged command runs without asking until it is fixed: see guard config check.";
 
 /// The section in roff, from its heading on.
 #[must_use]
 pub fn section() -> String {
     let mut roff = format!(".SH CONFIGURATION\n{}\n", escape(LAYERS));
     let policy = Policy::default();
-    for row in KEYS.iter().filter(|row| row.kind != Kind::LockOnly) {
+    for row in KEYS.iter().filter(|row| row.kind != ConfigType::LockOnly) {
         let default = match (row.key.get(&policy), row.key.list(&policy)) {
             (Some(value), _) => format!("; default {}", row.show(value)),
             (None, Some(list)) if !list.is_empty() => format!("; default {}", list.join(", ")),
@@ -29,7 +30,7 @@ pub fn section() -> String {
         let mut letters = expected.chars();
         let first = letters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
         roff.push_str(&format!("{}\n", escape(&format!("{first}{}{default}.", letters.as_str()))));
-        if let Kind::Tables(fields) | Kind::Table(fields) = row.kind {
+        if let ConfigType::Tables(fields) | ConfigType::Table(fields) = row.kind {
             for field in fields {
                 roff.push_str(&format!(".br\n\\fI{}\\fR: {}\n", field.name, escape(field.what)));
             }
@@ -37,7 +38,7 @@ pub fn section() -> String {
         if row.key == Key::Locked {
             let preset: Vec<_> = locks("preset").iter().map(|key| key.entry().name).collect();
             let all = format!(
-                "A locked preset locks {} too.",
+                "A locked preset also locks {}.",
                 preset.iter().filter(|name| **name != "preset").copied().collect::<Vec<_>>().join(", ")
             );
             roff.push_str(&format!(".br\n{}\n", escape(&all)));
@@ -59,7 +60,7 @@ mod tests {
     #[test]
     fn the_manual_names_every_key_with_its_default() {
         let section = section();
-        for row in KEYS.iter().filter(|row| row.kind != Kind::LockOnly) {
+        for row in KEYS.iter().filter(|row| row.kind != ConfigType::LockOnly) {
             assert!(section.contains(&format!("\\fB{}\\fR", row.name.replace('-', "\\-"))), "{}", row.name);
         }
         assert!(section.contains("A number from 0.0 to 5.0; default 2.0."));

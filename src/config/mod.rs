@@ -36,7 +36,7 @@ use crate::judge::policy::{Mode, Policy};
 use crate::judge::risk::Tier;
 use keys::Key;
 use layers::Joined;
-use paths::{Finder, Found, PROJECT_FILE, PROJECT_PATTERNS, is_same};
+use paths::{Finder, LayerContents, PROJECT_FILE, PROJECT_PATTERNS, is_same};
 use schema::Document;
 
 /// The configuration as it holds.
@@ -57,7 +57,7 @@ pub struct Loaded {
     /// Who gives an opinion, and where it is said. Without problems it is there where the mode is smart.
     pub reviewer: Option<(Reviewer, Source)>,
     /// Where was looked, the weakest layer first.
-    pub places: Vec<Place>,
+    pub places: Vec<LayerFiles>,
     /// A reviewer was to be asked, and is not: something is wrong, so people alone decide.
     pub reviewer_left_out: bool,
     /// The files of `grants`, in their order.
@@ -67,7 +67,7 @@ pub struct Loaded {
 
 /// A file and a directory that were looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LayerFiles {
     pub layer: Layer,
     pub file: PathBuf,
     /// The file is there and was read.
@@ -107,11 +107,11 @@ impl Loaded {
             };
             match tier_of(rule) {
                 Some(Tier::Critical) => {
-                    let problem = problem(format!("{rule} is of tier 4 and cannot be switched off"));
-                    found.push(problem.with_remedy("take it out"));
+                    let problem = problem(format!("{rule} is tier 4 and cannot be disabled"));
+                    found.push(problem.with_remedy("remove it"));
                 }
                 Some(_) => {}
-                None => self.warnings.push(problem(format!("there is no rule {rule}"))),
+                None => self.warnings.push(problem(format!("no rule {rule}"))),
             }
         }
         for (grant, file) in self.grants.iter().zip(&self.grant_files) {
@@ -121,9 +121,9 @@ impl Loaded {
                 ..ConfigProblem::of_file(Layer::User, &**file, message)
             };
             match tier_of(rule) {
-                Some(Tier::Critical) => found.push(problem(format!("{rule} is of tier 4, which no grant covers"))),
+                Some(Tier::Critical) => found.push(problem(format!("{rule} is tier 4, which no grant can cover"))),
                 Some(_) => {}
-                None => self.warnings.push(problem(format!("there is no rule {rule}"))),
+                None => self.warnings.push(problem(format!("no rule {rule}"))),
             }
         }
         if !found.is_empty() {
@@ -176,14 +176,15 @@ pub fn load_with(roots: &Roots, instead: Option<&Instead>) -> Loaded {
         reviewer: None,
         places: Vec::new(),
     };
-    let below = |folder: &Path| (folder.join("config.toml"), folder.join("patterns"));
+    let below = |directory: &Path| (directory.join("config.toml"), directory.join("patterns"));
     let found = loading.find(Layer::Machine, below(&roots.machine));
     loading.take(Layer::Machine, found);
 
     let account = roots.account();
     let mut has_own = false;
     if let Some(Instead { file, patterns }) = instead {
-        let there = |folder: &&PathBuf| folder.join("config.toml").exists() || folder.join("patterns").exists();
+        let there =
+            |directory: &&PathBuf| directory.join("config.toml").exists() || directory.join("patterns").exists();
         let all = || account.iter().chain(&roots.named);
         let (own_file, own_patterns) =
             below(all().find(there).or_else(|| all().next()).map_or(Path::new(""), |own| own));
@@ -192,18 +193,18 @@ pub fn load_with(roots: &Roots, instead: Option<&Instead>) -> Loaded {
         loading.take(Layer::User, found);
         return loading.with_project();
     }
-    if let Some(folder) = &account {
+    if let Some(directory) = &account {
         let problems = loading.problems.len();
-        let found = loading.find(Layer::User, below(folder));
+        let found = loading.find(Layer::User, below(directory));
         // What cannot be read is there.
         has_own = found.is_some() || loading.problems.len() > problems;
         loading.take(Layer::User, found);
     }
-    if let Some(folder) = roots.named.as_ref().filter(|named| account.as_ref() != Some(named)) {
-        let is_own = account.as_deref().is_some_and(|account| has_own && is_same(account, folder));
+    if let Some(directory) = roots.named.as_ref().filter(|named| account.as_ref() != Some(named)) {
+        let is_own = account.as_deref().is_some_and(|account| has_own && is_same(account, directory));
         if !is_own {
             let layer = if has_own { Layer::Redirected } else { Layer::User };
-            let found = loading.find(layer, below(folder));
+            let found = loading.find(layer, below(directory));
             loading.take(layer, found);
         }
     }
@@ -221,11 +222,11 @@ struct Loading<'a> {
     grants: Vec<(Grant, Arc<Path>)>,
     service: Option<Service>,
     reviewer: Option<(Reviewer, Source)>,
-    places: Vec<Place>,
+    places: Vec<LayerFiles>,
 }
 
 impl Loading<'_> {
-    fn find(&mut self, layer: Layer, (file, patterns): (PathBuf, PathBuf)) -> Found {
+    fn find(&mut self, layer: Layer, (file, patterns): (PathBuf, PathBuf)) -> LayerContents {
         let mut finder = Finder::new(layer, self.roots);
         let found = finder.find(&file, &patterns);
         if layer == Layer::Machine && found.config.is_none() && !finder.problems.is_empty() {
@@ -233,20 +234,20 @@ impl Loading<'_> {
             self.service =
                 std::fs::read_to_string(&file).map_or_else(service::unreadable, |text| service::unread(&text));
         }
-        self.places.push(Place { layer, file, found: found.config.is_some(), patterns });
+        self.places.push(LayerFiles { layer, file, found: found.config.is_some(), patterns });
         self.problems.append(&mut finder.problems);
         self.warnings.append(&mut finder.warnings);
         found
     }
 
-    fn take(&mut self, layer: Layer, found: Found) {
+    fn take(&mut self, layer: Layer, found: LayerContents) {
         // Before this layer's own file: only the machine's can lock, and its locks are for the layers after it.
         let only_tightens = !layer.may_loosen() || (layer != Layer::Machine && self.joined.is_locked(Key::Patterns));
         self.pattern_files.extend(found.patterns.into_iter().map(|path| PatternFile { layer, path, only_tightens }));
         let Some((file, text)) = found.config else { return };
         let roots = self.roots;
-        let named = roots.named.as_deref().filter(|folder| roots.account().as_deref() != Some(folder));
-        let is_named = layer != Layer::Machine && named.is_some_and(|folder| file.starts_with(folder));
+        let named = roots.named.as_deref().filter(|directory| roots.account().as_deref() != Some(directory));
+        let is_named = layer != Layer::Machine && named.is_some_and(|directory| file.starts_with(directory));
         let home = roots.named_home.as_deref().filter(|_| is_named).or(roots.home.as_deref());
         let mut document = Document::read(layer, &file, &text, home, &mut self.problems, &mut self.warnings);
         self.service = self.service.take().or_else(|| document.service.take());
@@ -266,11 +267,11 @@ impl Loading<'_> {
         for grant in &document.grants {
             // A grant that has ended is as good as none; the file may keep it.
             if matches!(grant.until, Until::Date { at } if at <= Timestamp::now().as_second()) {
-                self.warnings.push(problem("grant", format!("{} has ended: {}", grant.id, grant.words)));
+                self.warnings.push(problem("grant", format!("{} has expired: {}", grant.id, grant.words)));
                 continue;
             }
             if self.grants.iter().any(|(other, _)| other.id == grant.id) {
-                self.problems.push(problem("grant.name", format!("\"{}\" is taken", grant.id)));
+                self.problems.push(problem("grant.name", format!("duplicate name \"{}\"", grant.id)));
             } else {
                 self.grants.push((grant.clone(), document.file.clone()));
             }
@@ -288,8 +289,8 @@ impl Loading<'_> {
 
     fn with_project(mut self) -> Loaded {
         self.with_reviewer();
-        for folder in self.roots.project() {
-            let found = self.find(Layer::Project, (folder.join(PROJECT_FILE), folder.join(PROJECT_PATTERNS)));
+        for directory in self.roots.project() {
+            let found = self.find(Layer::Project, (directory.join(PROJECT_FILE), directory.join(PROJECT_PATTERNS)));
             self.take(Layer::Project, found);
         }
         self.finish()
@@ -307,13 +308,13 @@ impl Loading<'_> {
         }
         let source = self.joined.source_of(Key::Mode);
         let file = source.file.as_deref().unwrap_or(Path::new("config.toml"));
-        let why = "\"smart\" asks a reviewer, and there is no table [reviewer]";
+        let why = "\"smart\" needs a reviewer, but there is no table [reviewer]";
         let problem = ConfigProblem {
             key: Some("mode".to_owned()),
             line: source.line,
             ..ConfigProblem::of_file(source.layer, file, why)
         };
-        let problem = problem.with_remedy("say who it is (guard-reviewer(7)), or write mode = \"manual\"");
+        let problem = problem.with_remedy("configure one (guard-reviewer(7)), or set mode = \"manual\"");
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }

@@ -48,18 +48,18 @@ impl Roots {
     #[must_use]
     pub fn of(environment: &Environment, home: Option<&Path>, uid: u32, cwd: &Path) -> Self {
         let under_sudo = uid == 0 && environment.get("SUDO_UID").is_some();
-        let folder = |name: &str| {
+        let directory = |name: &str| {
             let value = environment.variables.get(std::ffi::OsStr::new(name))?;
             // XDG: a path that is not absolute is to be ignored; the same is safest for HOME.
             Some(PathBuf::from(value)).filter(|path| path.is_absolute())
         };
-        let named = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")));
+        let named = directory("XDG_CONFIG_HOME").or_else(|| directory("HOME").map(|home| home.join(".config")));
         Self {
             machine: PathBuf::from(MACHINE),
             machine_owner: 0,
             home: home.map(Path::to_owned),
-            named: named.filter(|_| !under_sudo).map(|folder| folder.join("guard")),
-            named_home: folder("HOME").filter(|_| !under_sudo),
+            named: named.filter(|_| !under_sudo).map(|directory| directory.join("guard")),
+            named_home: directory("HOME").filter(|_| !under_sudo),
             cwd: cwd.to_owned(),
             uid,
         }
@@ -76,37 +76,37 @@ impl Roots {
     #[must_use]
     pub fn project(&self) -> Vec<PathBuf> {
         let is_outer_end = |path: &Path| path.parent().is_none() || self.home.as_deref() == Some(path);
-        let mut folders = Vec::new();
+        let mut directories = Vec::new();
         let mut in_home = false;
-        for folder in self.cwd.ancestors() {
-            if is_outer_end(folder) {
-                in_home = folder.parent().is_some();
+        for directory in self.cwd.ancestors() {
+            if is_outer_end(directory) {
+                in_home = directory.parent().is_some();
                 break;
             }
-            folders.push(folder.to_owned());
-            if fs::symlink_metadata(folder.join(".git")).is_ok() {
+            directories.push(directory.to_owned());
+            if fs::symlink_metadata(directory.join(".git")).is_ok() {
                 in_home = true;
                 break;
             }
         }
         if !in_home {
-            folders.truncate(1);
+            directories.truncate(1);
         }
-        folders.reverse();
-        folders
+        directories.reverse();
+        directories
     }
 }
 
 /// What was found of one layer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct LayerContents {
     /// The file and its text.
     pub config: Option<(PathBuf, String)>,
     /// In the order of their names.
     pub patterns: Vec<PathBuf>,
 }
 
-impl Found {
+impl LayerContents {
     /// Something is there.
     pub const fn is_some(&self) -> bool {
         self.config.is_some() || !self.patterns.is_empty()
@@ -127,7 +127,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The configuration file and the pattern directory of a layer.
-    pub fn find(&mut self, file: &Path, patterns: &Path) -> Found {
+    pub fn find(&mut self, file: &Path, patterns: &Path) -> LayerContents {
         let config = match self.read(file) {
             Ok(text) => text.map(|text| (file.to_owned(), text)),
             Err(problem) => {
@@ -135,7 +135,7 @@ impl<'a> Finder<'a> {
                 None
             }
         };
-        Found { config, patterns: self.list(patterns) }
+        LayerContents { config, patterns: self.list(patterns) }
     }
 
     /// The text of a file; `None` when there is none.
@@ -163,7 +163,7 @@ impl<'a> Finder<'a> {
         (&file).take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| cannot("read", &error))?;
         self.check_owner(path, &about)?;
         if self.layer == Layer::Machine {
-            self.check_folder(path)?;
+            self.check_directory(path)?;
         }
         String::from_utf8(bytes).map(Some).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
@@ -176,13 +176,13 @@ impl<'a> Finder<'a> {
     }
 
     /// The `*.toml` files of a directory, by name; none when it is missing.
-    pub fn list(&mut self, folder: &Path) -> Vec<PathBuf> {
+    pub fn list(&mut self, directory: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
-        let entries = match fs::read_dir(folder) {
+        let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) if is_missing(&error) => return files,
             Err(error) => {
-                self.report(folder, format!("cannot be opened: {}", plain(&error)));
+                self.report(directory, format!("cannot be opened: {}", plain(&error)));
                 return files;
             }
         };
@@ -190,17 +190,20 @@ impl<'a> Finder<'a> {
             let name = match entry {
                 Ok(entry) => entry.file_name(),
                 Err(error) => {
-                    self.report(folder, format!("cannot be listed: {}", plain(&error)));
+                    self.report(directory, format!("cannot be listed: {}", plain(&error)));
                     return files;
                 }
             };
             let bytes = name.as_bytes();
             if bytes.ends_with(b".toml") && !bytes.starts_with(b".") {
-                files.push(folder.join(name));
+                files.push(directory.join(name));
             }
         }
         if files.len() > MAX_PATTERN_FILES {
-            self.report(folder, format!("holds {} pattern files; at most {MAX_PATTERN_FILES} are read", files.len()));
+            self.report(
+                directory,
+                format!("holds {} pattern files; at most {MAX_PATTERN_FILES} are read", files.len()),
+            );
             files.clear();
         }
         sort::sort(&mut files);
@@ -219,7 +222,7 @@ impl<'a> Finder<'a> {
     /// Whether a pattern file of the machine's layer may be used; if not, that is a problem.
     fn is_trusted(&mut self, path: &Path) -> bool {
         let checked = match fs::metadata(path) {
-            Ok(about) => self.check_owner(path, &about).and_then(|()| self.check_folder(path)),
+            Ok(about) => self.check_owner(path, &about).and_then(|()| self.check_directory(path)),
             Err(error) => {
                 self.report(path, format!("cannot be read: {}", plain(&error)));
                 return false;
@@ -237,24 +240,24 @@ impl<'a> Finder<'a> {
         let problem = |message: String| ConfigProblem::of_file(self.layer, path, message);
         let path_name = path.display();
         if about.uid() != self.roots.machine_owner {
-            let problem = problem(format!("belongs to uid {} and not to root", about.uid()));
+            let problem = problem(format!("is owned by uid {}, not by root", about.uid()));
             return Err(Box::new(problem.with_remedy(format!("chown root {path_name}"))));
         }
         if about.mode() & 0o022 != 0 {
-            let problem = problem(format!("can be written by others (mode {:o})", about.mode() & 0o7777));
+            let problem = problem(format!("is writable by others (mode {:o})", about.mode() & 0o7777));
             return Err(Box::new(problem.with_remedy(format!("chmod go-w {path_name}"))));
         }
         Ok(())
     }
 
     /// Whoever can write the directory can replace the file.
-    fn check_folder(&mut self, path: &Path) -> Result<(), Box<ConfigProblem>> {
-        let Some(folder) = path.parent() else { return Ok(()) };
-        match fs::metadata(folder) {
-            Ok(about) => self.check_owner(folder, &about),
+    fn check_directory(&mut self, path: &Path) -> Result<(), Box<ConfigProblem>> {
+        let Some(directory) = path.parent() else { return Ok(()) };
+        match fs::metadata(directory) {
+            Ok(about) => self.check_owner(directory, &about),
             Err(error) => {
                 let message = format!("cannot be read: {}", plain(&error));
-                Err(Box::new(ConfigProblem::of_file(self.layer, folder, message)))
+                Err(Box::new(ConfigProblem::of_file(self.layer, directory, message)))
             }
         }
     }
@@ -264,10 +267,10 @@ impl<'a> Finder<'a> {
             return;
         }
         let warning = if about.uid() != self.roots.uid && about.uid() != 0 {
-            let warning = ConfigProblem::of_file(self.layer, path, format!("belongs to uid {}", about.uid()));
-            warning.with_remedy("whoever owns it decides what guard lets through")
+            let warning = ConfigProblem::of_file(self.layer, path, format!("is owned by uid {}", about.uid()));
+            warning.with_remedy("its owner could change the policy")
         } else if about.mode() & 0o002 != 0 {
-            let warning = ConfigProblem::of_file(self.layer, path, "can be written by everyone");
+            let warning = ConfigProblem::of_file(self.layer, path, "is writable by everyone");
             warning.with_remedy(format!("chmod o-w {}", path.display()))
         } else {
             return;

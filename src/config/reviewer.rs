@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 use toml::Spanned;
 
 use super::errors::ConfigProblem;
@@ -30,7 +31,7 @@ pub struct Reviewer {
     pub cache: u32,
     /// A file with a text that is added to what the model is told.
     pub policy: Option<PathBuf>,
-    /// Globs below the working folder: files of which it is told what they hold, where a command names them.
+    /// Globs below the working directory: files of which it is told what they hold, where a command names them.
     pub contents: Vec<String>,
     /// How much of that, in KiB.
     pub contents_kib: u32,
@@ -254,13 +255,14 @@ pub(super) fn read(
     let name = Key::Reviewer.entry().name;
     match document.layer {
         Layer::Redirected => {
-            let message = "left out: HOME or XDG_CONFIG_HOME leads away from the account's own configuration";
+            let message = "ignored: HOME or XDG_CONFIG_HOME does not point to the account's own configuration";
             warnings.push(document.problem(line, name, message));
             return;
         }
         layer if !layer.may_loosen() => {
-            let problem = document.problem(line, name, format!("a {} file has no say in who reviews", layer.name()));
-            problems.push(problem.with_remedy("put it in the user's or the machine's file"));
+            let problem =
+                document.problem(line, name, format!("a {} file cannot configure the reviewer", layer.name()));
+            problems.push(problem.with_remedy("move it to the user's or the machine's file"));
             return;
         }
         _ => {}
@@ -270,8 +272,7 @@ pub(super) fn read(
         Err(error) => {
             let line = error.span().map_or(line, |span| document.line(span.start));
             let message = error.message().trim().to_owned();
-            problems
-                .push(document.problem(line, name, message).with_remedy("guard-reviewer(7) lists what it may hold"));
+            problems.push(document.problem(line, name, message).with_remedy("see guard-reviewer(7)"));
             return;
         }
     };
@@ -287,7 +288,7 @@ type Wrong = (&'static str, String);
 fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, Wrong> {
     let within = |field, value: u32, low: u32, high: u32| match (low..=high).contains(&value) {
         true => Ok(value),
-        false => Err((field, format!("from {low} to {high}, not {value}"))),
+        false => Err((field, format!("expected {low} to {high}, found {value}"))),
     };
     let at_home = |path: PathBuf| match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => home.join(rest),
@@ -314,22 +315,22 @@ fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, Wrong> {
     }
     let money = table.money_per_day;
     if money.is_some() && voices.iter().all(|voice| voice.prices == (0.0, 0.0)) {
-        return Err(("money_per_day", "without price_in and price_out nothing can be counted".to_owned()));
+        return Err(("money_per_day", "needs price_in and price_out".to_owned()));
     }
     if money.is_some_and(|money| !(0.0..=1e6).contains(&money)) {
-        return Err(("money_per_day", "from 0 to 1000000".to_owned()));
+        return Err(("money_per_day", "expected 0 to 1000000".to_owned()));
     }
     if let Some(wrong) = table.review.iter().find(|name| {
         let bare = name.strip_suffix('*').unwrap_or(name);
         name.is_empty() || !bare.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
     }) {
-        return Err(("review", format!("\"{wrong}\" is no id of a rule; * stands at its end alone")));
+        return Err(("review", format!("\"{wrong}\" is not the id of a rule; * is only allowed at the end")));
     }
     if let Some(wrong) = table.contents.iter().find(|glob| {
         let plain = |step: &str| !matches!(step, "" | "." | "..");
         glob.starts_with('~') || !glob.split('/').all(plain)
     }) {
-        return Err(("contents", format!("\"{wrong}\" must lead down from the working folder: src/**/*.py")));
+        return Err(("contents", format!("\"{wrong}\" must be below the working directory, such as src/**/*.py")));
     }
     let policy = table.policy.map(at_home);
     if policy.as_ref().is_some_and(|path| !path.is_absolute()) {
@@ -357,10 +358,10 @@ fn voice(given: Juror, home: Option<&Path>) -> Result<Voice, Wrong> {
     let first = given.program.first().cloned().unwrap_or_default();
     let program = match (is_program, home) {
         (false, _) if !given.program.is_empty() => {
-            return Err(("program", "goes with provider = \"program\" alone".to_owned()));
+            return Err(("program", "is only valid with provider = \"program\"".to_owned()));
         }
         (true, _) if !first.starts_with('/') && !first.starts_with("~/") => {
-            return Err(("program", "a program by its whole path (or ~/…), and its arguments".to_owned()));
+            return Err(("program", "expected the absolute path of a program (or ~/…), and its arguments".to_owned()));
         }
         (true, Some(home)) if first.starts_with("~/") => {
             let whole = home.join(first.trim_start_matches("~/")).to_string_lossy().into_owned();
@@ -375,14 +376,14 @@ fn voice(given: Juror, home: Option<&Path>) -> Result<Voice, Wrong> {
     };
     let url = given.url.unwrap_or_else(|| provider.url().to_owned()).trim_end_matches('/').to_owned();
     if !is_program {
-        is_fit(&url).map_err(|why| ("url", why))?;
+        is_fit(&url).map_err(|why| ("url", why.to_string()))?;
     }
     if !(64..=8192).contains(&given.max_tokens) {
-        return Err(("max_tokens", format!("from 64 to 8192, not {}", given.max_tokens)));
+        return Err(("max_tokens", format!("expected 64 to 8192, found {}", given.max_tokens)));
     }
     let prices = (given.price_in, given.price_out);
     if ![prices.0, prices.1].iter().all(|price| (0.0..=1e5).contains(price)) {
-        return Err(("price_in", "prices are numbers from 0 to 100000".to_owned()));
+        return Err(("price_in", "expected a price from 0 to 100000".to_owned()));
     }
     let usual = if provider == Provider::OpenaiResponses { "max_output_tokens" } else { "max_tokens" };
     let max_tokens_field = given.max_tokens_field.unwrap_or_else(|| usual.to_owned());
@@ -400,13 +401,13 @@ fn voice(given: Juror, home: Option<&Path>) -> Result<Voice, Wrong> {
         Some(KeyFrom::Command(words))
             if !words.first().is_some_and(|word| word.starts_with('/') || !word.contains('/')) =>
         {
-            return Err(("key", "a command begins with a program, by its name or its whole path".to_owned()));
+            return Err(("key", "expected a program, by its name or absolute path, and its arguments".to_owned()));
         }
         Some(KeyFrom::Env(name)) if name.is_empty() || name.contains(['=', '\0']) => {
-            return Err(("key", "that is no name of a variable".to_owned()));
+            return Err(("key", "not a valid variable name".to_owned()));
         }
         Some(KeyFrom::Keyring(name)) if name.trim().is_empty() || name.starts_with('-') => {
-            return Err(("key", "that is no name of a secret in a keyring".to_owned()));
+            return Err(("key", "not a valid name of a secret in a keyring".to_owned()));
         }
         key => key,
     };
@@ -414,13 +415,22 @@ fn voice(given: Juror, home: Option<&Path>) -> Result<Voice, Wrong> {
     Ok(Voice { provider, model, url, key, program, max_tokens, max_tokens_field, temperature, prices })
 }
 
+/// Why commands may not be sent to an address.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+enum AddressError {
+    #[error("expected an address that begins with https://, or http:// for this machine")]
+    Scheme,
+    #[error("{0} is another machine, and plain http is not encrypted; use https://")]
+    Plain(String),
+}
+
 /// Whether commands may be sent there: by TLS, or to this machine.
-fn is_fit(url: &str) -> Result<(), String> {
+fn is_fit(url: &str) -> Result<(), AddressError> {
     if url.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.contains('@')) {
         return Ok(());
     }
     let Some(rest) = url.strip_prefix("http://") else {
-        return Err("an address begins with https://, or http:// for this machine".to_owned());
+        return Err(AddressError::Scheme);
     };
     let place = rest.split('/').next().unwrap_or_default();
     let host = match place.strip_prefix('[') {
@@ -428,11 +438,7 @@ fn is_fit(url: &str) -> Result<(), String> {
         None => place.split(':').next().unwrap_or_default(),
     };
     let here = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    if here {
-        Ok(())
-    } else {
-        Err(format!("{place} is another machine, and plain http lets anyone read along: https://"))
-    }
+    if here { Ok(()) } else { Err(AddressError::Plain(place.to_owned())) }
 }
 
 #[cfg(test)]

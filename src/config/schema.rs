@@ -6,12 +6,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
-use super::destination::Destination;
+use super::destination::{Destination, DestinationError};
 use super::errors::ConfigProblem;
 use super::grants;
-use super::keys::{Entry as Row, Item, KEYS, Key, Kind, TABLES, nearest};
+use super::keys::{ConfigType, Item, KEYS, Key, KeyRow as Row, TABLES, nearest};
 use super::layers::{Layer, locks};
 use super::reviewer::{self, Reviewer};
 use super::service::{self, Service};
@@ -24,7 +25,7 @@ use crate::judge::policy::Support;
 pub struct Document {
     pub layer: Layer,
     pub file: Arc<Path>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SetKey>,
     pub support: Vec<Support>,
     pub grants: Vec<Grant>,
     /// Who keeps the record, in the machine's file.
@@ -39,7 +40,7 @@ pub struct Document {
 
 /// One key that is set.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct SetKey {
     pub key: Key,
     pub given: Given,
     /// Counted from 1.
@@ -154,44 +155,45 @@ impl Document {
         };
         let row = key.entry();
         match row.kind {
-            Kind::Word(_) | Kind::Weight(..) | Kind::Whole(..) | Kind::Flag => {
+            ConfigType::Word(_) | ConfigType::Weight(..) | ConfigType::Whole(..) | ConfigType::Flag => {
                 match number(row.kind, value.get_ref()) {
-                    Some(number) => self.entries.push(Entry { key, given: Given::Number(number), line }),
+                    Some(number) => self.entries.push(SetKey { key, given: Given::Number(number), line }),
                     None => {
                         problems.push(self.wrong(name, &row.expected(), value));
                         self.take_several(key, line);
                     }
                 }
             }
-            Kind::List(item) => {
+            ConfigType::List(item) => {
                 let words = self.words(row, value, |word| well_formed(item, word, home), problems);
-                self.entries.push(Entry { key, given: Given::List(words), line });
+                self.entries.push(SetKey { key, given: Given::List(words), line });
             }
-            Kind::Names => self.take_locks(row, line, value, problems),
-            Kind::Tables(_) | Kind::Argv if self.layer == Layer::Redirected => {
-                let message = "left out: HOME or XDG_CONFIG_HOME leads away from the account's own configuration";
+            ConfigType::Names => self.take_locks(row, line, value, problems),
+            ConfigType::Tables(_) | ConfigType::Argv if self.layer == Layer::Redirected => {
+                let message = "ignored: HOME or XDG_CONFIG_HOME does not point to the account's own configuration";
                 warnings.push(self.problem(line, name, message));
             }
-            Kind::Tables(_) | Kind::Argv if !self.layer.may_loosen() => {
-                let problem = self.problem(line, name, format!("a {} file may only tighten", self.layer.name()));
-                problems.push(problem.with_remedy("put it in the user's or the machine's file"));
+            ConfigType::Tables(_) | ConfigType::Argv if !self.layer.may_loosen() => {
+                let problem =
+                    self.problem(line, name, format!("a {} file can only tighten the policy", self.layer.name()));
+                problems.push(problem.with_remedy("move it to the user's or the machine's file"));
             }
-            Kind::Argv => {
+            ConfigType::Argv => {
                 let words = self.words(row, value, argument, problems);
                 match words.first() {
                     Some((program, line)) if !is_program(program) => problems.push(self.problem(
                         *line,
                         name,
-                        format!("\"{program}\": a program is a name alone, or begins with `/` or `~/`"),
+                        format!("\"{program}\": expected a program name, or a path that begins with `/` or `~/`"),
                     )),
-                    _ => self.entries.push(Entry { key, given: Given::List(words), line }),
+                    _ => self.entries.push(SetKey { key, given: Given::List(words), line }),
                 }
             }
-            Kind::Tables(_) => grants::read_tables(self, key, value, problems),
-            Kind::Table(_) if key == Key::Reviewer => problems.push(self.wrong(name, &row.expected(), value)),
-            Kind::Table(_) => service::read(self, line, value, problems),
+            ConfigType::Tables(_) => grants::read_tables(self, key, value, problems),
+            ConfigType::Table(_) if key == Key::Reviewer => problems.push(self.wrong(name, &row.expected(), value)),
+            ConfigType::Table(_) => service::read(self, line, value, problems),
             // `from_name` does not return it.
-            Kind::LockOnly => {}
+            ConfigType::LockOnly => {}
         }
     }
 
@@ -199,18 +201,18 @@ impl Document {
     /// one.
     fn take_several(&mut self, key: Key, line: u32) {
         if key.only_tightens() {
-            self.entries.push(Entry { key, given: Given::Number(2), line });
+            self.entries.push(SetKey { key, given: Given::Number(2), line });
         }
     }
 
     fn take_locks(&mut self, row: &Row, line: u32, value: &Spot<'_>, problems: &mut Vec<ConfigProblem>) {
         if self.layer != Layer::Machine {
             let problem = self.problem(line, row.name, "only the machine's file can lock keys");
-            problems.push(problem.with_remedy("take it out"));
+            problems.push(problem.with_remedy("remove it"));
             return;
         }
         let known = |name: &str| match locks(name) {
-            keys if keys.is_empty() => Err("no such key".to_owned()),
+            keys if keys.is_empty() => Err(EntryError::NoSuchKey),
             _ => Ok(name.to_owned()),
         };
         for (name, _) in self.words(row, value, known, problems) {
@@ -223,7 +225,7 @@ impl Document {
         &self,
         row: &Row,
         value: &Spot<'_>,
-        check: impl Fn(&str) -> Result<String, String>,
+        check: impl Fn(&str) -> Result<String, EntryError>,
         problems: &mut Vec<ConfigProblem>,
     ) -> Vec<(String, u32)> {
         let DeValue::Array(array) = value.get_ref() else {
@@ -252,7 +254,7 @@ impl Document {
             false => None,
         };
         let near = near.or_else(|| nearest(name, KEYS.iter().map(|row| row.name)).map(str::to_owned));
-        let what = if is_table { "no such table" } else { "no such key" };
+        let what = if is_table { "unknown table" } else { "unknown key" };
         let problem = self.problem(line, name, what);
         match near {
             Some(near) => problem.with_remedy(format!("did you mean {near}?")),
@@ -262,12 +264,12 @@ impl Document {
 }
 
 /// The place on the line of its key; `None` when it is of another type or out of range.
-fn number(kind: Kind, value: &DeValue<'_>) -> Option<i64> {
+fn number(kind: ConfigType, value: &DeValue<'_>) -> Option<i64> {
     match (kind, value) {
-        (Kind::Word(words), DeValue::String(word)) => {
+        (ConfigType::Word(words), DeValue::String(word)) => {
             words.iter().position(|known| known == word).and_then(|at| i64::try_from(at).ok())
         }
-        (Kind::Weight(low, high), DeValue::Integer(_) | DeValue::Float(_)) => {
+        (ConfigType::Weight(low, high), DeValue::Integer(_) | DeValue::Float(_)) => {
             let value = match value {
                 DeValue::Integer(whole) => {
                     #[expect(clippy::cast_precision_loss, reason = "what is large enough to lose any is out of range")]
@@ -286,41 +288,66 @@ fn number(kind: Kind, value: &DeValue<'_>) -> Option<i64> {
             #[expect(clippy::cast_possible_truncation, reason = "it lies within the range, which is small")]
             Some(hundredths.round() as i64)
         }
-        (Kind::Whole(low, high, _), DeValue::Integer(whole)) => {
+        (ConfigType::Whole(low, high, _), DeValue::Integer(whole)) => {
             integer(whole).filter(|value| (i64::from(low)..=i64::from(high)).contains(value))
         }
-        (Kind::Flag, DeValue::Boolean(flag)) => Some(i64::from(*flag)),
+        (ConfigType::Flag, DeValue::Boolean(flag)) => Some(i64::from(*flag)),
         _ => None,
     }
 }
 
+/// Why an entry of a list is not one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(super) enum EntryError {
+    #[error("an entry must not be empty")]
+    Empty,
+    #[error("an entry must not begin or end with spaces or contain control characters")]
+    Blanks,
+    #[error("expected a host name without scheme, user or path")]
+    Host,
+    #[error("unknown key")]
+    NoSuchKey,
+    #[error("an argument must not contain a NUL byte")]
+    Nul,
+    #[error("the path of the home directory is not UTF-8; use an absolute path")]
+    HomeEncoding,
+    #[error("the account has no home directory; use an absolute path")]
+    NoHome,
+    #[error("a directory must be absolute, or begin with `~/`")]
+    Relative,
+    #[error("a directory must not contain `..`")]
+    Parent,
+    #[error("it matches every directory")]
+    Everything,
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+}
+
 /// An entry of a list in the form that the policy holds, or why it is none. `!` in front takes an entry away.
-fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, String> {
+fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, EntryError> {
     let (mark, bare) = match word.strip_prefix('!') {
         Some("*") => return Ok(word.to_owned()),
         Some(bare) => ("!", bare),
         None => ("", word),
     };
     if bare.trim().is_empty() {
-        return Err("an entry must not be empty".to_owned());
+        return Err(EntryError::Empty);
     }
     if bare.trim() != bare || bare.chars().any(char::is_control) {
-        return Err("an entry must not begin or end with blanks or hold control characters".to_owned());
+        return Err(EntryError::Blanks);
     }
     match item {
-        Item::Folder => folder(bare, home).map(|folder| format!("{mark}{folder}")),
-        Item::Host if bare.contains(['/', '@', ' ']) || bare == "*" => {
-            Err("a host is a name alone, without scheme, user or path".to_owned())
-        }
+        Item::Directory => directory(bare, home).map(|directory| format!("{mark}{directory}")),
+        Item::Host if bare.contains(['/', '@', ' ']) || bare == "*" => Err(EntryError::Host),
         Item::Host => Ok(format!("{mark}{}", bare.to_ascii_lowercase())),
-        Item::Destination => Destination::parse(bare).map(|_| word.to_owned()),
+        Item::Destination => Ok(Destination::parse(bare).map(|_| word.to_owned())?),
         Item::Branch | Item::Word | Item::Rule => Ok(word.to_owned()),
     }
 }
 
 /// An argument as a program can be handed it.
-fn argument(word: &str) -> Result<String, String> {
-    if word.contains('\0') { Err("an argument must not hold a NUL byte".to_owned()) } else { Ok(word.to_owned()) }
+fn argument(word: &str) -> Result<String, EntryError> {
+    if word.contains('\0') { Err(EntryError::Nul) } else { Ok(word.to_owned()) }
 }
 
 fn is_program(word: &str) -> bool {
@@ -328,24 +355,24 @@ fn is_program(word: &str) -> bool {
 }
 
 /// An absolute directory without a slash at its end, `~/` resolved.
-pub(super) fn folder(text: &str, home: Option<&Path>) -> Result<String, String> {
+pub(super) fn directory(text: &str, home: Option<&Path>) -> Result<String, EntryError> {
     let absolute = match (text.strip_prefix("~/").or_else(|| (text == "~").then_some("")), home) {
         (Some(rest), Some(home)) => match home.to_str() {
             Some(home) => format!("{}/{rest}", home.trim_end_matches('/')),
-            None => return Err("the home's path is not UTF-8; write the directory out".to_owned()),
+            None => return Err(EntryError::HomeEncoding),
         },
-        (Some(_), None) => return Err("the account has no home; write the directory out".to_owned()),
+        (Some(_), None) => return Err(EntryError::NoHome),
         (None, _) => text.to_owned(),
     };
     if !absolute.starts_with('/') {
-        return Err("a directory must be absolute, or begin with `~/`".to_owned());
+        return Err(EntryError::Relative);
     }
     if absolute.split('/').any(|part| part == "..") {
-        return Err("a directory must not hold `..`".to_owned());
+        return Err(EntryError::Parent);
     }
     let bare = absolute.trim_end_matches('/');
     if bare.is_empty() || bare.trim_start_matches('/').chars().all(|c| c == '*') {
-        return Err("that is every directory there is".to_owned());
+        return Err(EntryError::Everything);
     }
     Ok(bare.to_owned())
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 use super::errors::ConfigProblem;
-use super::keys::{Key, Kind, nearest};
+use super::keys::{ConfigType, Key, nearest};
 use super::layers::Layer;
 use super::schema::{Document, Spot};
 
@@ -59,22 +59,22 @@ impl Service {
 
 /// The service of a file that is no TOML or may not be believed, where it speaks of one.
 pub(super) fn unread(text: &str) -> Option<Service> {
-    text.contains("service").then(|| Service::broken("the machine's configuration cannot be used".to_owned()))
+    text.contains("service").then(|| Service::broken("the machine's configuration is invalid".to_owned()))
 }
 
 /// The service of a file that is there and cannot be read.
 pub(super) fn unreadable(error: io::Error) -> Option<Service> {
     // What is no text may say anything.
     (error.kind() != io::ErrorKind::NotFound)
-        .then(|| Service::broken(format!("the machine's configuration cannot be read: {error}")))
+        .then(|| Service::broken(format!("cannot read the machine's configuration: {error}")))
 }
 
 /// Reads the table.
 pub(super) fn read(document: &mut Document, line: u32, value: &Spot<'_>, problems: &mut Vec<ConfigProblem>) {
     let row = Key::Service.entry();
     if document.layer != Layer::Machine {
-        let problem = document.problem(line, row.name, "only the machine's file can name the service");
-        problems.push(problem.with_remedy("take it out"));
+        let problem = document.problem(line, row.name, "only the machine's file can configure the service");
+        problems.push(problem.with_remedy("remove it"));
         return;
     }
     let before = problems.len();
@@ -123,8 +123,8 @@ pub(super) fn read(document: &mut Document, line: u32, value: &Spot<'_>, problem
                 },
                 ("gateway_unsigned_tier", _) => wrong(TIERS),
                 (unknown, _) => {
-                    let problem = document.problem(document.line(name.span().start), &full, "no such key");
-                    let fields = if let Kind::Table(fields) = row.kind { fields } else { &[] };
+                    let problem = document.problem(document.line(name.span().start), &full, "unknown key");
+                    let fields = if let ConfigType::Table(fields) = row.kind { fields } else { &[] };
                     match nearest(unknown, fields.iter().map(|field| field.name)) {
                         Some(near) => problem.with_remedy(format!("did you mean {near}?")),
                         None => {
@@ -138,18 +138,19 @@ pub(super) fn read(document: &mut Document, line: u32, value: &Spot<'_>, problem
         }
         if service.account.is_empty() && problems.len() == before {
             let problem = document.problem(line, row.name, "`account` is missing");
-            problems.push(problem.with_remedy("name the account that guard serve runs as"));
+            problems.push(problem.with_remedy("add the account that guard serve runs as"));
         }
         if service.approves(&service.account) {
-            let problem = document.problem(line, "service.approvers", "the account of the service approves nothing");
-            problems.push(problem.with_remedy("name people"));
+            let problem =
+                document.problem(line, "service.approvers", "the service's own account cannot be an approver");
+            problems.push(problem.with_remedy("list people's accounts"));
         }
         if let Some(gateway) = &service.gateway
             && (*gateway == service.account || service.approves(gateway) || gateway == "root")
         {
-            let says = "the gateway runs as neither root, nor the service's account, nor an approver's";
+            let says = "the gateway must not run as root, the service's account or an approver";
             let problem = document.problem(line, "service.gateway", says);
-            problems.push(problem.with_remedy("name an account of its own: useradd --system guard-gateway"));
+            problems.push(problem.with_remedy("use a separate account: useradd --system guard-gateway"));
         }
     } else {
         problems.push(document.wrong(row.name, &row.expected(), value));

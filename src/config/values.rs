@@ -170,17 +170,22 @@ pub const fn preset(place: i64) -> Preset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::keys::{KEYS, Kind};
+    use crate::config::keys::{ConfigType, KEYS};
 
     #[test]
     fn each_end_of_each_range_is_set_and_read_back() {
         for entry in KEYS {
             let ends = match entry.kind {
-                Kind::Word(words) => [0, i64::try_from(words.len()).unwrap() - 1],
-                Kind::Weight(low, high) => [low.into(), high.into()],
-                Kind::Whole(low, high, _) => [low.into(), high.into()],
-                Kind::Flag => [0, 1],
-                Kind::List(_) | Kind::Argv | Kind::Tables(_) | Kind::Table(_) | Kind::Names | Kind::LockOnly => {
+                ConfigType::Word(words) => [0, i64::try_from(words.len()).unwrap() - 1],
+                ConfigType::Weight(low, high) => [low.into(), high.into()],
+                ConfigType::Whole(low, high, _) => [low.into(), high.into()],
+                ConfigType::Flag => [0, 1],
+                ConfigType::List(_)
+                | ConfigType::Argv
+                | ConfigType::Tables(_)
+                | ConfigType::Table(_)
+                | ConfigType::Names
+                | ConfigType::LockOnly => {
                     continue;
                 }
             };
@@ -198,8 +203,8 @@ mod tests {
         for entry in KEYS {
             let Some(value) = entry.key.get(&policy) else { continue };
             let (low, high) = match entry.kind {
-                Kind::Weight(low, high) => (low.into(), high.into()),
-                Kind::Whole(low, high, _) => (low.into(), high.into()),
+                ConfigType::Weight(low, high) => (low.into(), high.into()),
+                ConfigType::Whole(low, high, _) => (low.into(), high.into()),
                 _ => continue,
             };
             assert!((low..=high).contains(&value), "{} = {value}", entry.name);

@@ -160,11 +160,11 @@ fn candidates(program: &OsStr, environment: &Environment) -> Result<Vec<CString>
     let path = environment.variables.get(OsStr::new("PATH")).map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
     path.as_bytes()
         .split(|byte| *byte == b':')
-        .map(|folder| {
-            let path = if folder.is_empty() {
+        .map(|directory| {
+            let path = if directory.is_empty() {
                 Path::new(".").join(program)
             } else {
-                Path::new(OsStr::from_bytes(folder)).join(program)
+                Path::new(OsStr::from_bytes(directory)).join(program)
             };
             c_string(path.as_os_str(), "the program's name")
         })

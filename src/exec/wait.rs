@@ -291,11 +291,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_127_and_what_cannot_run_is_126_as_env_has_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("plain");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("plain");
         std::fs::write(&file, "").unwrap();
         let file = file.to_str().unwrap();
-        for program in ["no-such-program-here", "/no/such", "", file, "/", folder.path().to_str().unwrap()] {
+        for program in ["no-such-program-here", "/no/such", "", file, "/", directory.path().to_str().unwrap()] {
             let (_, through) = through(argv(&[program]), |_| ());
             let direct = Command::new("env").arg("--").arg(program).stderr(std::process::Stdio::null()).status();
             assert_eq!(through.code(), direct.unwrap().code(), "{program}");
@@ -305,8 +305,8 @@ mod tests {
     #[test]
     fn a_text_file_without_an_interpreter_is_run_by_sh_as_env_does() {
         use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("script");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("script");
         std::fs::write(&file, "echo \"$0 $1\"").unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
         let file = file.to_str().unwrap();
@@ -317,11 +317,11 @@ mod tests {
 
     #[test]
     fn a_program_is_looked_for_on_the_path_that_was_judged() {
-        let folder = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink("/bin/echo", folder.path().join("my-echo")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/bin/echo", directory.path().join("my-echo")).unwrap();
         let mut invocation = invocation(argv(&["my-echo"]));
         let inherited = super::super::preserve::capture_at_start();
-        invocation.env.variables.insert("PATH".into(), folder.path().into());
+        invocation.env.variables.insert("PATH".into(), directory.path().into());
         assert_eq!(run_in_child(&invocation, &inherited), 0);
         invocation.env.variables.insert("PATH".into(), "/nowhere".into());
         assert_eq!(run_in_child(&invocation, &inherited), 127);

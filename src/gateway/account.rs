@@ -69,23 +69,26 @@ impl Account {
     ///
     /// # Errors
     /// There is no home.
-    pub fn config_folder(&self) -> Result<PathBuf, String> {
+    pub fn config_directory(&self) -> Result<PathBuf, String> {
         let roots = self.roots();
         if self.gateway().is_some() {
             return Ok(roots.machine);
         }
-        let account = roots.account().filter(|folder| folder.exists());
-        account.or_else(|| roots.named.clone()).or_else(|| roots.account()).ok_or_else(|| "there is no home".to_owned())
+        let account = roots.account().filter(|directory| directory.exists());
+        account
+            .or_else(|| roots.named.clone())
+            .or_else(|| roots.account())
+            .ok_or_else(|| "there is no home directory".to_owned())
     }
 
     /// The directory of its own file, where the record is too unless a service keeps that.
     ///
     /// # Errors
     /// There is no home, or the gateway of this machine is another account's.
-    pub fn folder(&self) -> Result<PathBuf, String> {
+    pub fn directory(&self) -> Result<PathBuf, String> {
         if self.service.is_none() {
             let paths = Paths::standard(self.home.as_deref()).map_err(|error| error.to_string())?;
-            return Ok(paths.folder().to_owned());
+            return Ok(paths.directory().to_owned());
         }
         self.is_the_gateway()?;
         Ok(STATE.into())
@@ -97,7 +100,7 @@ impl Account {
     /// There is no home, or this account may not speak to the gateway of this machine.
     pub fn socket(&self, config: &Config) -> Result<PathBuf, String> {
         let usual = match &self.service {
-            None => self.folder()?.join("gateway.sock"),
+            None => self.directory()?.join("gateway.sock"),
             Some(_) if self.uid == 0 && self.gateway().is_some() => SOCKET.into(),
             Some(_) => {
                 self.is_the_gateway()?;
@@ -111,12 +114,12 @@ impl Account {
     fn is_the_gateway(&self) -> Result<(), String> {
         let Some(service) = &self.service else { return Ok(()) };
         if let Some(why) = &service.broken {
-            return Err(format!("which service keeps the record of this machine cannot be told: {why}"));
+            return Err(format!("cannot read the service configuration of this machine: {why}"));
         }
         match &service.gateway {
             Some(name) if *name == self.name => Ok(()),
             Some(name) => Err(format!(
-                "the gateway of this machine runs as {name}, and this is {}: sudo -u {name} guard ...",
+                "the gateway of this machine runs as {name}, but this account is {}; use sudo -u {name} guard ...",
                 self.name
             )),
             None => Err("a service keeps the record of this machine (guard serve --system), and [service] in \

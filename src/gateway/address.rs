@@ -42,7 +42,7 @@ impl TryFrom<String> for Network {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no address, and no network as in 10.0.0.0/8");
+        let wrong = || format!("invalid address {text:?}: expected an IP address or a network such as 10.0.0.0/8");
         let (address, bits) = match text.split_once('/') {
             None => (text.as_str(), None),
             Some((address, bits)) => (address, Some(bits.parse::<u32>().map_err(|_| wrong())?)),

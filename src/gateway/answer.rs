@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
-use crate::store::queue::{Outcome, Pending, State};
+use crate::store::queue::{Outcome, Pending, RequestState};
 
 /// Who answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,18 +39,18 @@ pub enum Bar {
 impl fmt::Display for Bar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Terminal => f.write_str("what is of tier 4 is answered at a terminal alone: guard review"),
-            Self::Signature => f.write_str(
-                "an approver's key has to sign this: answer at a terminal (guard approve), or with a passkey",
-            ),
-            Self::Hidden => f.write_str(
-                "a secret is hidden in this command, and nobody approves what they cannot see: answer at a terminal",
-            ),
-            Self::Own => f.write_str("whoever asked may not answer"),
+            Self::Terminal => f.write_str("tier 4 requests can only be answered at a terminal (guard review)"),
+            Self::Signature => {
+                f.write_str("an approver must sign this; answer at a terminal (guard approve) or with a passkey")
+            }
+            Self::Hidden => {
+                f.write_str("a secret in this command is hidden, so it cannot be approved here; answer at a terminal")
+            }
+            Self::Own => f.write_str("the requester cannot answer the request"),
             Self::Tier { most } => write!(
                 f,
-                "without a signature nothing above tier {most} is approved from afar: answer at a terminal (guard \
-                 approve), or raise unsigned_tier in gateway.toml"
+                "without a signature at most tier {most} can be approved here; answer at a terminal (guard approve), \
+                 or raise unsigned_tier in gateway.toml"
             ),
         }
     }
@@ -127,7 +127,7 @@ fn lasting(reach: AnswerScope) -> String {
         AnswerScope::Until(at) => {
             format!(", and the same command until {}", Timestamp::from_second(at).unwrap_or_default())
         }
-        AnswerScope::Always => ", and the same command until that is revoked".to_owned(),
+        AnswerScope::Always => ", and the same command until revoked".to_owned(),
     }
 }
 
@@ -139,20 +139,20 @@ pub fn told(outcome: &Outcome, yes: bool, reach: AnswerScope) -> String {
         Outcome::Done { late: false } => "denied".to_owned(),
         Outcome::NotOffered { why } => why.clone(),
         Outcome::Done { late: true } if yes => {
-            "approved; nobody waits now: the same command runs once within an hour".to_owned()
+            "approved; the requester no longer waits, but can run the same command once within an hour".to_owned()
         }
-        Outcome::Done { late: true } => "denied; nobody waits any more".to_owned(),
-        Outcome::Partly { by } => format!("approved by {}; more approvers are wanted", by.join(" and ")),
-        Outcome::SignedAlready { by } => format!("{by} has signed it already, and counts once"),
+        Outcome::Done { late: true } => "denied; the requester no longer waits".to_owned(),
+        Outcome::Partly { by } => format!("approved by {}; more approvers are needed", by.join(" and ")),
+        Outcome::SignedAlready { by } => format!("{by} has already signed; another approver must sign"),
         Outcome::Copied { by } => {
-            format!("refused: the passkey of {by} has counted further than this, so it may have been copied")
+            format!("refused: the passkey of {by} may have been copied (its counter went back)")
         }
         Outcome::Unsigned => Bar::Signature.to_string(),
         Outcome::Settled(pending) => settled(pending),
-        Outcome::Wordless => "the reviewer refused it: a yes against that says why (guard approve)".to_owned(),
-        Outcome::TooLate => "too late: nobody waits for it any more".to_owned(),
-        Outcome::AskedAnew => "it was asked again in the meantime: look at it again".to_owned(),
-        Outcome::Unknown => "there is no such request any more".to_owned(),
+        Outcome::Wordless => "the reviewer denied it; use guard approve to approve it with a reason".to_owned(),
+        Outcome::TooLate => "too late: the requester no longer waits".to_owned(),
+        Outcome::AskedAnew => "the request was renewed in the meantime; look at it again".to_owned(),
+        Outcome::Unknown => "the request no longer exists".to_owned(),
     }
 }
 
@@ -162,13 +162,13 @@ pub fn settled(pending: &Pending) -> String {
     let by = pending.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
     let words = pending.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
     let what = match pending.state {
-        State::Waiting => "waiting",
-        State::Late => "not answered in time",
-        State::Approved => "approved",
-        State::Denied => "denied",
-        State::Used => "approved and used",
-        State::Void => "void",
-        State::Lapsed => "too old to be answered",
+        RequestState::Waiting => "waiting",
+        RequestState::Late => "not answered in time",
+        RequestState::Approved => "approved",
+        RequestState::Denied => "denied",
+        RequestState::Used => "approved and used",
+        RequestState::Void => "void",
+        RequestState::Lapsed => "expired",
     };
     format!("{what}{by}{words}")
 }
@@ -211,7 +211,7 @@ pub mod tests {
             |pending: &Pending, enrolled, unsigned| may_say_yes(pending, &ada(), enrolled, unsigned, AnswerScope::Once);
         let two = pending();
         assert_eq!(yes(&two, false, 2), Ok(()));
-        assert_eq!(yes(&two, true, 2), Ok(()), "a signature is wanted from tier 3 on");
+        assert_eq!(yes(&two, true, 2), Ok(()), "a signature is needed from tier 3 on");
         assert_eq!(yes(&two, false, 1), Err(Bar::Tier { most: 1 }));
         let three = changed(pending(), |one| {
             one.tier = Tier::High;
@@ -287,7 +287,7 @@ pub mod tests {
         assert_eq!(one(|one| one.tier = Tier::Critical), ["once"]);
         assert_eq!(one(|one| one.approvals = 2), ["once"]);
         assert_eq!(one(|one| one.decision = true), ["once"]);
-        assert_eq!(one(|one| one.state = State::Late), ["once"]);
+        assert_eq!(one(|one| one.state = RequestState::Late), ["once"]);
         let opinion = |says| Opinion { says, ..Opinion::nothing("m", "r") };
         let reviewed = |says| changed(pending(), |one| (one.may_grant, one.review) = (true, Some(opinion(says))));
         assert_eq!(offers(&reviewed(Says::Deny)), ["once"]);

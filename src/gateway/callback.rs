@@ -34,7 +34,7 @@ async fn told(app: &App, action: &str) -> Result<(), String> {
     let (Some(wanted), Some(result)) = (submission.callback, submission.result) else { return Ok(()) };
     let config = app.config();
     let callback = config.callback.iter().find(|known| known.name == wanted);
-    let callback = callback.ok_or_else(|| format!("gateway.toml has no [[callback]] called {wanted}"))?;
+    let callback = callback.ok_or_else(|| format!("gateway.toml has no [[callback]] named {wanted}"))?;
     let result: Value = serde_json::from_str(&result).map_err(|error| error.to_string())?;
     // The one-time token is for whoever polls with the client's own token, and goes nowhere else.
     let mut data = json!({ "action_id": action });
@@ -65,9 +65,9 @@ async fn post(callback: &Callback, action: &str, body: &str) -> Result<(), Strin
         let request = request.header("webhook-signature", webhook::sign(&secret, &id, &at, body));
         match http::answer(request.body(body.to_owned()).send().await).await {
             Ok((200..=299, _)) => return Ok(()),
-            Ok((status, _)) => last = format!("{} answers {status}", callback.name),
+            Ok((status, _)) => last = format!("{} answered {status}", callback.name),
             Err(failed) => last = failed.to_string(),
         }
     }
-    Err(format!("given up after {} tries: {last}", TRIES.len()))
+    Err(format!("gave up after {} attempts: {last}", TRIES.len()))
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::account::Account;
 use crate::api::pages;
 use crate::channel::http;
-use crate::channel::trial::{Ear, How, Tried, try_out};
+use crate::channel::probe::{Ear, How, Tried, try_out};
 use crate::client;
 use crate::config::Config;
 
@@ -23,13 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(75);
 /// The arguments of `guard-gateway check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Only these: gateway, page, channel, channel.NAME
+    /// Only these checks: gateway, page, channel, channel.NAME
     only: Vec<String>,
 }
 
 /// What was found, in the words of `guard doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Found {
+struct CheckResult {
     check: String,
     /// `ok`, `warn` or `fail`.
     status: &'static str,
@@ -37,7 +37,7 @@ struct Found {
     remedy: Option<String>,
 }
 
-impl Found {
+impl CheckResult {
     fn ok(check: &str, says: impl Into<String>) -> Self {
         Self { check: check.to_owned(), status: "ok", says: says.into(), remedy: None }
     }
@@ -57,14 +57,14 @@ impl Found {
 /// Where the configuration lies is not known, or nothing can be printed.
 pub fn run(args: &CheckArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
-    let path = account.config_folder()?.join("gateway.toml");
+    let path = account.config_directory()?.join("gateway.toml");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     if let Err(why) = account.socket(&Config::default()) {
         // Who asks for it by its name is told; whose gateway it is not is not bothered.
         let asked = !args.only.is_empty();
-        let found = Found::warn("gateway", why, "see guard-gateway(8)");
-        let found: Vec<Found> = Some(found).into_iter().filter(|one| asked && args.wants(&one.check)).collect();
+        let found = CheckResult::warn("gateway", why, "see guard-gateway(8)");
+        let found: Vec<CheckResult> = Some(found).into_iter().filter(|one| asked && args.wants(&one.check)).collect();
         println!("{}", serde_json::to_string(&found).map_err(|error| error.to_string())?);
         return Ok(0);
     }
@@ -76,19 +76,23 @@ pub fn run(args: &CheckArgs) -> Result<u8, String> {
     let socket = account.socket(&config)?;
     let mut found = Vec::new();
     if let Some(why) = broken {
-        let says = format!("the configuration is refused, and would keep a gateway from starting: {}", why.trim_end());
-        found.push(Found::fail("gateway", says, "mend it; guard-gateway(8) describes it"));
+        let says = format!("the configuration is invalid, so the gateway cannot start: {}", why.trim_end());
+        found.push(CheckResult::fail("gateway", says, "fix it; see guard-gateway(8)"));
     }
     runtime.block_on(async {
         match client::get(&socket, "/v1/status").await {
             Ok(status) => {
-                let listens = format!("a gateway listens at {}; {} waiting", socket.display(), status["waiting"]);
-                found.push(Found::ok("gateway", listens));
+                let listens = format!("the gateway listens at {}; {} waiting", socket.display(), status["waiting"]);
+                found.push(CheckResult::ok("gateway", listens));
                 found.extend(with_gateway(args, &config, &socket, &status).await);
             }
             Err(_) if path.exists() => {
-                let says = "no gateway runs: nobody is asked through a channel, and there is no page";
-                found.push(Found::warn("gateway", says, "guard serve, or a unit of systemd: guard serve --unit"));
+                let says = "the gateway is not running, so channels and the page do not work";
+                found.push(CheckResult::warn(
+                    "gateway",
+                    says,
+                    "run guard serve, or install a systemd unit: guard serve --unit",
+                ));
                 found.extend(alone(args, &config).await);
             }
             Err(_) => {}
@@ -120,7 +124,7 @@ fn check_of(channel: &str) -> String {
 }
 
 /// What a gateway that runs says of its channels, and its page as it is fetched.
-async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Path, status: &Value) -> Vec<Found> {
+async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Path, status: &Value) -> Vec<CheckResult> {
     let mut found = Vec::new();
     if args.only.is_empty() || args.only.iter().any(|only| only.starts_with("channel")) {
         let names: Vec<&str> = args.channels(config).iter().map(|one| one.name.as_str()).collect();
@@ -133,20 +137,21 @@ async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Pat
         match tried.map(|value| serde_json::from_value::<Vec<Tried>>(value["tried"].clone())) {
             Ok(Ok(tried)) => {
                 for name in names.iter().filter(|&&name| tried.iter().all(|one| one.channel != name)) {
-                    let says = "the gateway that runs does not know this channel: it goes on with what it read before";
-                    found.push(Found::fail(&check_of(name), says, "kill -HUP the gateway, or start it anew"));
+                    let says = "the running gateway does not know this channel; it still uses the previous \
+                                configuration";
+                    found.push(CheckResult::fail(&check_of(name), says, "kill -HUP the gateway, or restart it"));
                 }
                 found.extend(tried.iter().map(said));
             }
-            Ok(Err(_)) => found.push(old("what the gateway says of its channels is not understood")),
-            Err(why) => found.push(old(&format!("the gateway does not try its channels: {why}"))),
+            Ok(Err(_)) => found.push(old("unexpected answer of the gateway about its channels")),
+            Err(why) => found.push(old(&format!("the gateway cannot test its channels: {why}"))),
         }
     }
     if args.wants("page") {
         let ports: Vec<u64> = status["ports"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
         for port in &ports {
-            found.push(match u16::try_from(*port).ok().and_then(crate::ports::warning) {
-                Some(why) => Found::warn("page", why, "listen in gateway.toml"),
+            found.push(match u16::try_from(*port).ok().and_then(crate::blocked_ports::warning) {
+                Some(why) => CheckResult::warn("page", why, "listen in gateway.toml"),
                 None => page(&format!("http://localhost:{port}")).await,
             });
         }
@@ -157,27 +162,27 @@ async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Pat
     found
 }
 
-fn old(says: &str) -> Found {
-    Found::fail("channel", says, "start it anew: it may be of another version")
+fn old(says: &str) -> CheckResult {
+    CheckResult::fail("channel", says, "restart it; it may be another version")
 }
 
 /// The channels without a gateway.
-async fn alone(args: &CheckArgs, config: &Config) -> Vec<Found> {
+async fn alone(args: &CheckArgs, config: &Config) -> Vec<CheckResult> {
     let accept = config.accept();
-    let trials = args.channels(config).into_iter().map(|one| try_out(one, accept, Ear::Nobody));
-    futures_util::future::join_all(trials).await.iter().map(said).collect()
+    let probes = args.channels(config).into_iter().map(|one| try_out(one, accept, Ear::Nobody));
+    futures_util::future::join_all(probes).await.iter().map(said).collect()
 }
 
-fn said(tried: &Tried) -> Found {
+fn said(tried: &Tried) -> CheckResult {
     let check = check_of(&tried.channel);
     let says = format!("{}: {}", tried.kind, guard_ui::ui::visible::text(&tried.says));
     match tried.how {
-        How::Ok => Found::ok(&check, says),
-        How::Later => Found::warn(&check, says, "wait, and try again"),
-        How::Broken => Found::fail(
+        How::Ok => CheckResult::ok(&check, says),
+        How::Later => CheckResult::warn(&check, says, "wait, and try again"),
+        How::Broken => CheckResult::fail(
             &check,
             says,
-            format!("mend its part of gateway.toml; guard channel test {} tries it with your tap", tried.channel),
+            format!("fix its section of gateway.toml, then run guard channel test {}", tried.channel),
         ),
     }
 }
@@ -192,18 +197,18 @@ const HEADERS: [(&str, &str); 5] = [
 ];
 
 /// Fetches the page and looks at what comes.
-async fn page(url: &str) -> Found {
+async fn page(url: &str) -> CheckResult {
     let remedy = if url.starts_with("http://localhost:") {
-        "start the gateway anew"
+        "restart the gateway"
     } else {
-        "page and hosts in gateway.toml, and the proxy in front of it: it must pass everything on as it is"
+        "check page and hosts in gateway.toml, and the proxy, which must forward everything unchanged"
     };
     match fetched(url).await {
         Ok(()) => {
-            let says = format!("{url} shows the page, with all of its headers, and nothing without a token");
-            Found::ok("page", says)
+            let says = format!("{url} shows the page with all its headers, and requires a token");
+            CheckResult::ok("page", says)
         }
-        Err(why) => Found::fail("page", format!("{url}: {why}"), remedy),
+        Err(why) => CheckResult::fail("page", format!("{url}: {why}"), remedy),
     }
 }
 
@@ -219,20 +224,20 @@ async fn fetched(url: &str) -> Result<(), String> {
     if status != 200 {
         let problem: Value = serde_json::from_str(&text).unwrap_or_default();
         let why = problem["detail"].as_str().map(|why| format!(": {}", guard_ui::ui::visible::text(why)));
-        return Err(format!("the page answers {status}{}", why.unwrap_or_default()));
+        return Err(format!("the page answered {status}{}", why.unwrap_or_default()));
     }
     if text != include_str!("page/index.html") {
-        return Err("what is there is another page".to_owned());
+        return Err("another page is there".to_owned());
     }
     check_headers(&headers)?;
     let (status, _, script) = get("/app.js").await?;
     if status != 200 || script != include_str!("page/app.js") {
-        return Err("the page's script is another one or missing".to_owned());
+        return Err("the page's script is wrong or missing".to_owned());
     }
     // What comes in without a token must be nobody: a proxy that comes by the socket would lend its account's rights.
     match get("/v1/status").await? {
         (401, ..) => Ok(()),
-        (status, ..) => Err(format!("without a token the API answers {status}, and not 401")),
+        (status, ..) => Err(format!("without a token the API answered {status} instead of 401")),
     }
 }
 
@@ -240,14 +245,14 @@ async fn fetched(url: &str) -> Result<(), String> {
 fn check_headers(headers: &HeaderMap) -> Result<(), String> {
     let kind = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !kind.starts_with("text/html") {
-        return Err(format!("the page comes as {:?}", guard_ui::ui::visible::text(kind)));
+        return Err(format!("the page has the content type {:?}", guard_ui::ui::visible::text(kind)));
     }
     for (name, wanted) in HEADERS {
         let mut all = headers.get_all(HeaderName::from_static(name)).iter();
         match (all.next().and_then(|value| value.to_str().ok()), all.next()) {
             (Some(value), None) if value == wanted => {}
             (None, _) => return Err(format!("the header {name} is missing")),
-            _ => return Err(format!("the header {name} is not as the gateway sends it")),
+            _ => return Err(format!("the header {name} was changed")),
         }
     }
     Ok(())

@@ -43,7 +43,7 @@ async fn send(socket: &Path, head: &str, body: &str, patience: Duration) -> Resu
     };
     let answer = tokio::time::timeout(patience, exchange).await.map_err(|_| "no answer in time".to_owned())?;
     let answer = answer.map_err(|error| error.to_string())?;
-    let (head, body) = answer.split_once("\r\n\r\n").ok_or("the answer is none")?;
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or("invalid answer")?;
     let value: Value = serde_json::from_str(body.trim()).unwrap_or_default();
     if head.starts_with("HTTP/1.1 200") {
         return Ok(value);

@@ -72,8 +72,8 @@ impl Config {
             return Ok(());
         }
         Err(format!(
-            "{address} can be reached from elsewhere, and nothing is said there in plain: set certificate and key, or put a \
-             proxy with TLS in front and set behind_proxy = true, or listen on 127.0.0.1"
+            "{address} is reachable from other machines, which requires TLS: set certificate and key, or use a TLS \
+             proxy and set behind_proxy = true, or listen on 127.0.0.1"
         ))
     }
 
@@ -151,7 +151,7 @@ impl TryFrom<toml::Table> for ChannelConfig {
     fn try_from(mut table: toml::Table) -> Result<Self, String> {
         let name = match table.remove("name") {
             Some(toml::Value::String(name)) => name,
-            _ => return Err("a channel wants a name".to_owned()),
+            _ => return Err("a channel needs a name".to_owned()),
         };
         let kind = toml::Value::Table(table).try_into().map_err(|error| format!("channel {name}: {error}"))?;
         Ok(Self { name, kind })
@@ -341,21 +341,21 @@ impl Secret {
                 let told = |error: std::io::Error| format!("{}: {error}", path.display());
                 let mode = std::fs::metadata(path).map_err(told)?.mode();
                 if mode & 0o077 != 0 {
-                    return Err(format!("{} can be read by others: chmod 600 it", path.display()));
+                    return Err(format!("{} is readable by others; run chmod 600 on it", path.display()));
                 }
                 std::fs::read_to_string(path).map_err(told)?
             }
             Self::Keyring(name) => return crate::keyring::read(name),
             Self::Command(words) => {
                 let Some((program, arguments)) = words.split_first() else {
-                    return Err("a secret's command is empty".to_owned());
+                    return Err("the command for the secret is empty".to_owned());
                 };
                 let output = Command::new(program).args(arguments).output();
                 let output = output.map_err(|error| format!("{program}: {error}"))?;
                 if !output.status.success() {
-                    return Err(format!("{program} failed ({}), and gives no secret", output.status));
+                    return Err(format!("{program} failed ({}) and printed no secret", output.status));
                 }
-                String::from_utf8(output.stdout).map_err(|_| format!("{program} prints what is no text"))?
+                String::from_utf8(output.stdout).map_err(|_| format!("the output of {program} is not text"))?
             }
         };
         let text = text.trim();
@@ -382,7 +382,9 @@ impl TryFrom<String> for Day {
             ("sun", Weekday::Sunday),
         ];
         let found = DAYS.iter().find(|(name, _)| *name == text.to_ascii_lowercase());
-        found.map(|(_, day)| Self(*day)).ok_or_else(|| format!("{text}: a day is mon, tue, wed, thu, fri, sat or sun"))
+        found
+            .map(|(_, day)| Self(*day))
+            .ok_or_else(|| format!("invalid day {text}: expected mon, tue, wed, thu, fri, sat or sun"))
     }
 }
 
@@ -398,7 +400,7 @@ impl TryFrom<String> for Hours {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("{text}: hours are written as 09:00-17:00");
+        let wrong = || format!("invalid hours {text}: expected a range such as 09:00-17:00");
         let time = |text: &str| {
             let (hour, minute) = text.split_once(':').filter(|(hour, minute)| hour.len() == 2 && minute.len() == 2)?;
             Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
@@ -418,7 +420,8 @@ pub struct Route {
     /// A part of the session's name.
     pub session: Option<String>,
     /// The directory, and all below it.
-    pub folder: Option<String>,
+    #[serde(rename = "folder")]
+    pub directory: Option<String>,
     /// The rule of the worst finding.
     pub rule: Option<String>,
     /// On these days of the week alone.
@@ -453,14 +456,14 @@ impl Config {
     pub fn parse(text: &str) -> Result<Self, String> {
         let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if config.unsigned_tier > 3 {
-            return Err("unsigned_tier: what is of tier 4 is answered at a terminal alone, so at most 3".to_owned());
+            return Err("unsigned_tier: at most 3, because tier 4 can only be answered at a terminal".to_owned());
         }
         if config.certificate.is_some() != config.key.is_some() {
-            return Err("certificate and key go together: each names a file of PEM".to_owned());
+            return Err("certificate and key must be set together, each to a PEM file".to_owned());
         }
         if config.certificate.is_some() && config.behind_proxy {
-            return Err("certificate, behind_proxy: either the gateway does TLS by itself or a proxy in front of it \
-                        does: set one of both"
+            return Err("certificate, behind_proxy: either the gateway or a proxy in front of it does TLS; set only \
+                        one of them"
                 .to_owned());
         }
         for address in &config.listen {
@@ -469,10 +472,10 @@ impl Config {
         let names: Vec<&str> = config.channel.iter().map(|channel| channel.name.as_str()).collect();
         for (at, name) in names.iter().enumerate() {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-                return Err(format!("channel: {name:?} is no name: letters, digits and dashes"));
+                return Err(format!("channel: invalid name {name:?}: use only letters, digits and dashes"));
             }
             if names.iter().take(at).any(|other| other == name) {
-                return Err(format!("channel: two are called {name}"));
+                return Err(format!("channel: duplicate name {name}"));
             }
         }
         for callback in &config.callback {
@@ -481,7 +484,7 @@ impl Config {
         }
         for name in config.route.iter().flat_map(|route| route.channels.iter().chain(&route.admin)) {
             if !names.contains(&name.as_str()) {
-                return Err(format!("route: there is no channel {name}"));
+                return Err(format!("route: no channel {name}"));
             }
         }
         Ok(config)
@@ -551,8 +554,8 @@ mod tests {
     #[test]
     fn a_secret_that_others_can_read_is_none() {
         use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("token");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("token");
         std::fs::write(&path, "abc\n").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         assert!(Secret::File(path.clone()).read().unwrap_err().contains("chmod 600"));

@@ -35,7 +35,7 @@ pub struct Places {
 }
 
 /// The place of one connection, as long as that is there.
-pub struct Place {
+pub struct ConnectionSlot {
     _one: OwnedSemaphorePermit,
     of: Option<(Arc<Places>, IpAddr)>,
 }
@@ -54,19 +54,19 @@ impl Places {
     }
 
     /// A place for one from this address; without one it is not counted. `None`: there are too many from there.
-    fn take(self: &Arc<Self>, one: OwnedSemaphorePermit, from: Option<IpAddr>) -> Option<Place> {
-        let Some(from) = from else { return Some(Place { _one: one, of: None }) };
+    fn take(self: &Arc<Self>, one: OwnedSemaphorePermit, from: Option<IpAddr>) -> Option<ConnectionSlot> {
+        let Some(from) = from else { return Some(ConnectionSlot { _one: one, of: None }) };
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let count = taken.entry(from).or_default();
         if *count >= self.each {
             return None;
         }
         *count += 1;
-        Some(Place { _one: one, of: Some((self.clone(), from)) })
+        Some(ConnectionSlot { _one: one, of: Some((self.clone(), from)) })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let Some((places, from)) = &self.of else { return };
         let mut taken = places.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +82,7 @@ impl Drop for Place {
 /// A connection with its place, which it keeps when it becomes a WebSocket.
 struct Held<T> {
     io: T,
-    _place: Place,
+    _place: ConnectionSlot,
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for Held<T> {

@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use crate::name::GatewayKey;
-use crate::store::queue::{Pending, State};
+use crate::secrets::GatewayKey;
+use crate::store::queue::{Pending, RequestState};
 
 /// How many events are kept for those who come back.
 const KEPT: usize = 10_000;
@@ -109,9 +109,9 @@ impl Hub {
                 _ => Arc::new(Shown { action: action.clone(), pending }),
             };
             // What ended before this was started is history, and no news.
-            if changed && (inner.loaded || shown.pending.state == State::Waiting) {
+            if changed && (inner.loaded || shown.pending.state == RequestState::Waiting) {
                 told.push((kind(before.is_none(), shown.pending.state), shown.clone()));
-                if before.is_none() && shown.pending.state != State::Waiting {
+                if before.is_none() && shown.pending.state != RequestState::Waiting {
                     // It was filed and ended between two looks.
                     told.insert(told.len() - 1, ("request.filed", shown.clone()));
                 }
@@ -206,39 +206,39 @@ impl Hub {
     }
 }
 
-fn kind(is_new: bool, state: State) -> &'static str {
+fn kind(is_new: bool, state: RequestState) -> &'static str {
     match state {
-        State::Waiting if is_new => "request.filed",
-        State::Waiting => "request.waits",
-        State::Late => "request.late",
-        State::Approved | State::Denied => "request.answered",
-        State::Used => "request.used",
-        State::Void => "request.void",
-        State::Lapsed => "request.lapsed",
+        RequestState::Waiting if is_new => "request.filed",
+        RequestState::Waiting => "request.waits",
+        RequestState::Late => "request.late",
+        RequestState::Approved | RequestState::Denied => "request.answered",
+        RequestState::Used => "request.used",
+        RequestState::Void => "request.void",
+        RequestState::Lapsed => "request.lapsed",
     }
 }
 
 /// Whether somebody still waits for its answer.
 #[must_use]
 pub fn is_waiting(shown: &Shown) -> bool {
-    shown.pending.state == State::Waiting
+    shown.pending.state == RequestState::Waiting
 }
 
 /// How many seconds are left for an answer.
 #[must_use]
 pub fn seconds_left(pending: &Pending, now: Timestamp) -> i64 {
-    if pending.state == State::Waiting { pending.expires.duration_since(now).as_secs().max(0) } else { 0 }
+    if pending.state == RequestState::Waiting { pending.expires.duration_since(now).as_secs().max(0) } else { 0 }
 }
 
 /// The status towards clients: `pending`, `approved`, `denied`, `expired`, `void`.
 #[must_use]
-pub const fn status(state: State) -> &'static str {
+pub const fn status(state: RequestState) -> &'static str {
     match state {
-        State::Waiting => "pending",
-        State::Approved | State::Used => "approved",
-        State::Denied => "denied",
-        State::Late | State::Lapsed => "expired",
-        State::Void => "void",
+        RequestState::Waiting => "pending",
+        RequestState::Approved | RequestState::Used => "approved",
+        RequestState::Denied => "denied",
+        RequestState::Late | RequestState::Lapsed => "expired",
+        RequestState::Void => "void",
     }
 }
 
@@ -311,7 +311,7 @@ mod tests {
         hub.see(vec![pending()], now);
         hub.see(vec![pending()], now);
         let denied = changed(pending(), |one| {
-            one.state = State::Denied;
+            one.state = RequestState::Denied;
         });
         hub.see(vec![denied.clone()], now);
         let (heard, _) = hub.listen(Some(0));
@@ -333,7 +333,7 @@ mod tests {
         let hub = Hub::new(GatewayKey([1; 32]));
         hub.see(
             vec![changed(pending(), |one| {
-                one.state = State::Used;
+                one.state = RequestState::Used;
             })],
             Timestamp::UNIX_EPOCH,
         );

@@ -42,7 +42,7 @@ fn of(keyrings: &[Keyring], name: &str) -> Result<String, String> {
         return Ok(secret);
     }
     let how: Vec<String> = keyrings.iter().map(|keyring| keyring.store.replace("NAME", name)).collect();
-    Err(format!("no keyring here holds {name}: put it there with {}", how.join(", or ")))
+    Err(format!("no keyring has the secret {name}; add it with {}", how.join(", or ")))
 }
 
 #[cfg(test)]

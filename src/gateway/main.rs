@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use guard_gateway::{channel, check, mcp, pair, reviewer, serve, stand_in, token};
 
-/// Carries what waits in guard's queue to a person anywhere: an API, a page, messengers
+/// Asks people elsewhere about the requests in guard's queue: an API, a page, messengers
 #[derive(Debug, Parser)]
 #[command(name = "guard-gateway", version)]
 struct Cli {
@@ -15,28 +15,28 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Serve until it is ended
+    /// Run the gateway
     Serve(serve::ServeArgs),
-    /// Make, list and revoke tokens
+    /// Create, list and revoke tokens
     Token(token::TokenArgs),
-    /// Ask a model about one command: a question as JSON on standard input, its opinion on standard output
+    /// Ask a model about one command: reads the request as JSON, prints the opinion
     #[command(hide = true)]
     Review(reviewer::ReviewArgs),
-    /// Carry messages between standard input and output and an MCP server that is reached over HTTP: guard mcp --http
+    /// Connect standard input and output to an MCP server over HTTP, for guard mcp --http
     #[command(hide = true)]
     Mcp(mcp::McpArgs),
-    /// Stand between MCP clients that come over HTTP and a server: guard mcp --listen
+    /// Serve MCP clients over HTTP, for guard mcp --listen
     #[command(hide = true)]
     McpListen(mcp::front::ListenArgs),
-    /// Stand in for a model on this machine, for guard doctor --live: steps as JSON on standard input
+    /// Act as a model on this machine, for guard doctor --live: reads steps as JSON
     #[command(hide = true)]
     Model(stand_in::ModelArgs),
-    /// Set up, try, list and remove messengers
+    /// Add, test, list and remove messengers
     Channel(channel::setup::ChannelArgs),
-    /// Try every channel and the page, for guard doctor: findings as JSON on standard output
+    /// Test every channel and the page, for guard doctor: prints findings as JSON
     #[command(hide = true)]
     Check(check::CheckArgs),
-    /// Reach the gateway that runs, for guard approver add --passkey
+    /// Connect to the running gateway, for guard approver add --passkey
     #[command(hide = true)]
     Pair(pair::PairArgs),
 }

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(130);
 /// No gateway runs, or nothing came in time.
 pub fn run(_: &PairArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
-    let config = Config::read(&account.config_folder()?.join("gateway.toml"))?;
+    let config = Config::read(&account.config_directory()?.join("gateway.toml"))?;
     let socket = account.socket(&config)?;
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
@@ -36,7 +36,8 @@ pub fn run(_: &PairArgs) -> Result<u8, String> {
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
         let begun = client::post(&socket, "/v1/pairings", &wanted, Duration::from_secs(5)).await;
-        let begun = begun.map_err(|why| format!("no gateway takes the pairing ({why}): guard serve starts one"))?;
+        let begun =
+            begun.map_err(|why| format!("the gateway cannot pair the passkey ({why}); start it with guard serve"))?;
         say(&begun)?;
         let by = json!({ "secret": wanted["secret"] });
         say(&client::post(&socket, "/v1/pairings/wait", &by, PATIENCE).await?)?;

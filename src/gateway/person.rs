@@ -17,7 +17,7 @@ pub const REFUSED: u8 = 126;
 pub fn is_here(doing: &str) -> Result<bool, String> {
     let guard = submission::guard()?;
     let status = Command::new(&guard).args(["person", "--"]).args(doing.split(' ')).status();
-    let status = status.map_err(|error| format!("{} cannot be started: {error}", guard.display()))?;
+    let status = status.map_err(|error| format!("cannot start {}: {error}", guard.display()))?;
     match status.code() {
         Some(0) => Ok(true),
         Some(code) if code == i32::from(REFUSED) => Ok(false),

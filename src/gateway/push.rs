@@ -69,7 +69,7 @@ impl Subscription {
         };
         let plain = url.scheme() == "http" && ["127.0.0.1", "[::1]", "localhost"].contains(&host.as_str());
         if self.endpoint.len() > 1000 || !(url.scheme() == "https" || plain) || !hosts.iter().any(is) {
-            return Err(format!("endpoint: {host} is no push service that gateway.toml knows (push_hosts)"));
+            return Err(format!("endpoint: {host} is not a known push service (push_hosts in gateway.toml)"));
         }
         self.points().map(drop)
     }
@@ -77,12 +77,12 @@ impl Subscription {
     fn points(&self) -> Result<(Vec<u8>, Vec<u8>), String> {
         let read = |name: &str, text: &str| {
             Base64UrlUnpadded::decode_vec(text.trim_end_matches('='))
-                .map_err(|_| format!("keys: {name} is no base64url"))
+                .map_err(|_| format!("keys: {name} is not base64url"))
         };
         let (point, auth) = (read("p256dh", &self.keys.p256dh)?, read("auth", &self.keys.auth)?);
         match (point.len(), point.first(), auth.len()) {
             (65, Some(4), 16) => Ok((point, auth)),
-            _ => Err("keys: p256dh is a point of 65 bytes, and auth has 16".to_owned()),
+            _ => Err("keys: expected 65 bytes in p256dh and 16 bytes in auth".to_owned()),
         }
     }
 
@@ -91,7 +91,7 @@ impl Subscription {
     /// # Errors
     /// Its key is no point of the curve, or there is no randomness.
     pub fn encrypt(&self, text: &[u8]) -> Result<Vec<u8>, String> {
-        let broken = |_| "the notice cannot be encrypted for this device".to_owned();
+        let broken = |_| "cannot encrypt the notification for this device".to_owned();
         let (device, auth) = self.points()?;
         let random = SystemRandom::new();
         let mut salt = [0; 16];
@@ -151,7 +151,7 @@ impl Vapid {
     /// There is no randomness.
     pub fn generate() -> Result<Vec<u8>, String> {
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
-        made.map(|made| made.as_ref().to_vec()).map_err(|_| "no key can be made for web push".to_owned())
+        made.map(|made| made.as_ref().to_vec()).map_err(|_| "cannot create a key for web push".to_owned())
     }
 
     /// The key that was kept.
@@ -181,7 +181,7 @@ impl Vapid {
         let part = |value: &serde_json::Value| Base64UrlUnpadded::encode_string(value.to_string().as_bytes());
         let signed = format!("{}.{}", part(&json!({ "typ": "JWT", "alg": "ES256" })), part(&claims));
         let signature = self.pair.sign(&SystemRandom::new(), signed.as_bytes());
-        let signature = signature.map_err(|_| "nothing can be signed for web push".to_owned())?;
+        let signature = signature.map_err(|_| "cannot sign for web push".to_owned())?;
         let signature = Base64UrlUnpadded::encode_string(signature.as_ref());
         Ok(format!("vapid t={signed}.{signature}, k={}", self.public()))
     }
@@ -228,7 +228,7 @@ async fn notify(app: &App, shown: &Shown) -> Result<(), String> {
                 app.room.at(move |backend| backend.base().unsubscribe(None, &endpoint)).await??;
             }
             Ok(200..=299) => {}
-            Ok(status) => eprintln!("guard-gateway: web push: the push service says {status}"),
+            Ok(status) => eprintln!("guard-gateway: web push: the push service answered {status}"),
             Err(why) => eprintln!("guard-gateway: web push: {why}"),
         }
     }

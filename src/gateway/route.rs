@@ -51,14 +51,14 @@ fn is_time(route: &Route, pending: &Pending, now: &Zoned) -> bool {
 }
 
 fn matches(route: &Route, pending: &Pending) -> bool {
-    let below = |folder: &str| {
-        let rest = pending.cwd.strip_prefix(folder.trim_end_matches('/'));
+    let below = |directory: &str| {
+        let rest = pending.cwd.strip_prefix(directory.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     (route.tiers.is_empty() || route.tiers.contains(&pending.tier.number()))
         && (route.origins.is_empty() || route.origins.contains(&pending.origin))
         && route.session.as_deref().is_none_or(|part| pending.session.contains(part))
-        && route.folder.as_deref().is_none_or(below)
+        && route.directory.as_deref().is_none_or(below)
         && route.rule.as_deref().is_none_or(|rule| pending.why.split(':').next() == Some(rule))
 }
 

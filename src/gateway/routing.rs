@@ -1,6 +1,6 @@
 //! Who is asked where: a request goes out by its route.
 //!
-//! What may not enter: how a messenger speaks, and what becomes of an answer ([`crate::taps`]).
+//! What may not enter: how a messenger speaks, and what becomes of an answer ([`crate::button_taps`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,15 +13,15 @@ use crate::answer::{self, Answerer, Bar};
 use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::backend::Offer;
+use crate::button_taps::hear;
 use crate::channel::{self, Card, Channel, Doing, Health, Status};
-use crate::escalating::Escalating;
+use crate::connected::{Wire, Wires};
+use crate::escalation::Escalating;
 use crate::hub::{Shown, seconds_left};
 use crate::judge::answer_scope::AnswerScope;
-use crate::name::{hash, secret};
 use crate::route::{is_urgent, route};
-use crate::store::queue::{Pending, State};
-use crate::taps::hear;
-use crate::wires::{Wire, Wires};
+use crate::secrets::{hash, secret};
+use crate::store::queue::{Pending, RequestState};
 
 /// How many taps may wait.
 const TAPS: usize = 256;
@@ -143,7 +143,7 @@ impl Carrier {
         }
         tasks.spawn(hear(app.clone(), taps));
         let ended = Arc::new(Notify::new());
-        tasks.spawn(crate::closing::close(app.clone(), wires.clone(), ended.clone()));
+        tasks.spawn(crate::outcomes::close(app.clone(), wires.clone(), ended.clone()));
         tasks.spawn(carry(app.clone(), wires, ended));
         Self { tasks }
     }
@@ -156,7 +156,7 @@ impl Carrier {
 
 /// Sends out what is filed, and says when there is something to close.
 async fn carry(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
-    let waits = |action: &str| app.hub.find(action).is_some_and(|shown| shown.pending.state == State::Waiting);
+    let waits = |action: &str| app.hub.find(action).is_some_and(|shown| shown.pending.state == RequestState::Waiting);
     let (_, mut stream) = app.hub.listen(None);
     let mut all = app.hub.all();
     let mut sending: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
@@ -164,7 +164,7 @@ async fn carry(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
     loop {
         escalating.look(&app, &wires).await;
         for shown in all.drain(..) {
-            if shown.pending.state == State::Waiting {
+            if shown.pending.state == RequestState::Waiting {
                 sending.spawn(ask(app.clone(), wires.clone(), shown));
             }
         }
@@ -204,7 +204,7 @@ async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
         .hub
         .all()
         .into_iter()
-        .filter(|other| other.pending.state == State::Waiting && other.pending.root == shown.pending.root)
+        .filter(|other| other.pending.state == RequestState::Waiting && other.pending.root == shown.pending.root)
         .collect();
     let flooded = session.len() >= FLOOD && !is_urgent(&shown.pending);
     let accept = config.accept();
@@ -212,7 +212,7 @@ async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
         let Wire { channel: wire, turns } = wires.wire(name)?;
         // Nobody closes them.
         let _turn = turns.acquire().await.ok()?;
-        if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != State::Waiting) {
+        if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != RequestState::Waiting) {
             // Somebody answered while the channel before was failing.
             return Some(true);
         }
@@ -310,7 +310,7 @@ async fn digest(
     let alike = session.iter().filter(|other| other.pending.is_same(&shown.pending)).count();
     let link = app.config().page.as_ref().map_or_else(|| "guard review".to_owned(), Clone::clone);
     let text = format!(
-        "{} wait; {alike} alike, the last: {}\nAnswer at {link}",
+        "{} requests waiting; {alike} similar, the last: {}\nAnswer at {link}",
         session.len(),
         guard_ui::ui::visible::text(&shown.pending.command)
     );

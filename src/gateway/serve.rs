@@ -26,12 +26,12 @@ use crate::callback;
 use crate::config::Config;
 use crate::connections::{self, About, Manners, Places};
 use crate::hub::Hub;
-use crate::name::{hash, secret};
-use crate::names::Names;
+use crate::request_names::Names;
 use crate::routing::Carrier;
+use crate::secrets::{hash, secret};
 use crate::store::Paths;
 use crate::tls::{Presented, TlsListener};
-use crate::{client, ports, push, submission, tls, watching};
+use crate::{blocked_ports, client, push, queue_watch, submission, tls};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
 const SETTLED: Duration = Duration::from_millis(15);
@@ -69,17 +69,17 @@ const SOCKET: &str = include_str!("guard-gateway.socket");
 /// The arguments of `guard serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Where to listen, in the place of what gateway.toml says
+    /// The address to listen on, instead of the one in gateway.toml
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Say whether a gateway runs, how its channels are, and how many requests wait
+    /// Show whether the gateway runs, the state of its channels and the number of waiting requests
     #[arg(long)]
     status: bool,
-    /// Print the systemd unit that runs it for this account; as socket, the one that starts it when somebody comes; as
-    /// system, the one that runs it for a machine whose record guard serve --system keeps
+    /// Print its systemd unit for this account; with socket, a unit that starts it on the first connection; with
+    /// system, the unit for a machine that uses guard serve --system
     #[arg(long, conflicts_with = "status", value_name = "KIND", num_args = 0..=1, default_missing_value = "service")]
     unit: Option<Unit>,
-    /// The configuration; without, gateway.toml beside guard's own
+    /// The configuration (default: gateway.toml beside guard's own)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -104,11 +104,11 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
     if let Some(unit) = args.unit {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let plain = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$', ' ']));
-        let program = plain.ok_or("the gateway lies at a path that no unit can name: install it elsewhere")?;
+        let program = plain.ok_or("the path of the gateway cannot be written in a unit; install it elsewhere")?;
         let account = Account::of_this_process();
         if unit == Unit::System && ["/home/", "/root/", "/tmp/", "/run/user/"].iter().any(|at| program.starts_with(at))
         {
-            eprintln!("guard-gateway: it lies where the unit cannot see it: copy it to /usr/local/bin first");
+            eprintln!("guard-gateway: warning: the unit cannot access this program; copy it to /usr/local/bin first");
         }
         let text = if unit == Unit::System { SYSTEM } else { UNIT };
         let account = account.gateway().unwrap_or(ACCOUNT);
@@ -124,7 +124,7 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
 fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), String> {
     let path = match &args.config {
         Some(path) => path.clone(),
-        None => account.config_folder()?.join("gateway.toml"),
+        None => account.config_directory()?.join("gateway.toml"),
     };
     let mut config = Config::read(&path)?;
     if let Some(address) = args.listen {
@@ -152,11 +152,11 @@ fn take_files() -> usize {
 async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let files = take_files();
     let account = Account::of_this_process();
-    let folder = account.folder()?;
+    let directory = account.directory()?;
     let (path, config) = configured(args, &account)?;
     let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
     let socket = account.socket(&config)?;
-    let (opened, service) = (folder.clone(), account.service.clone());
+    let (opened, service) = (directory.clone(), account.service.clone());
     let room = Room::open(move || match service {
         Some(service) => Remote::open(&service, &opened).map(|remote| Box::new(remote) as Box<dyn Backend>),
         None => Own::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
@@ -198,7 +198,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let manners = |places: &Arc<Places>| Manners { places: places.clone(), patience, ended: ended.clone() };
     for listener in listeners(&config).await? {
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        if let Some(why) = ports::warning(bound.port()) {
+        if let Some(why) = blocked_ports::warning(bound.port()) {
             eprintln!("guard-gateway: warning: {why}");
         }
         let (router, manners, about) = (router(app.clone()), manners(&places), counted(&app));
@@ -227,8 +227,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
 
     let (changed, changes) = mpsc::channel(1);
     match app.account.service.clone() {
-        Some(service) => watching::service(service, changed),
-        None => watching::queue(folder, changed),
+        Some(service) => queue_watch::service(service, changed),
+        None => queue_watch::queue(directory, changed),
     }
     let looking = tokio::spawn(look(app.clone(), changes));
     for one in app.room.at(|backend| backend.base().unfinished()).await?? {
@@ -257,9 +257,10 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
                     carrier.end().await;
                     locked(&app.channels).clear();
                     carrier = Carrier::begin(&app);
-                    println!("guard-gateway: {} is read anew{later}", path.display());
+                    println!("guard-gateway: reloaded {}{later}", path.display());
                 }
-                Err(why) => eprintln!("guard-gateway: the configuration is refused, the one before stays: {}", why.trim_end()),
+                Err(why) => eprintln!("guard-gateway: the configuration is invalid, so the previous one is still \
+                                       used: {}", why.trim_end()),
             },
         }
     }
@@ -287,7 +288,7 @@ fn later(before: &Config, now: &Config) -> String {
     if names.is_empty() {
         return String::new();
     }
-    format!("; what stands there now of {} holds from the next start on", names.join(" and "))
+    format!("; changes of {} take effect after a restart", names.join(" and "))
 }
 
 /// The certificate that the configuration names, where it names one.
@@ -326,7 +327,7 @@ fn counted(app: &Arc<App>) -> impl Fn(SocketAddr) -> About<Peer> + use<> {
 async fn bind(path: &Path) -> Result<UnixListener, String> {
     let told = |error: std::io::Error| format!("{}: {error}", path.display());
     if tokio::net::UnixStream::connect(path).await.is_ok() {
-        return Err(format!("a gateway listens at {} already: guard serve --status", path.display()));
+        return Err(format!("a gateway already listens at {}; see guard serve --status", path.display()));
     }
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(told(error)),
@@ -391,10 +392,10 @@ async fn status(args: &ServeArgs) -> Result<u8, String> {
     };
     let socket = account.socket(&config)?;
     if let Some(why) = &broken {
-        println!("The configuration is refused, and would keep a gateway from starting: {why}");
+        println!("The configuration is invalid, so the gateway cannot start: {why}");
     }
     let Ok(value) = client::get(&socket, "/v1/status").await else {
-        println!("No gateway listens at {}: guard serve starts it.", socket.display());
+        println!("No gateway listens at {}. Start it with guard serve.", socket.display());
         return Ok(1);
     };
     println!("A gateway {} listens at {}", value["version"].as_str().unwrap_or_default(), socket.display());

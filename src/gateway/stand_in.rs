@@ -62,7 +62,7 @@ impl Play {
             tell(&json!({ "wants": self.steps.len(), "told": told, "heard": heard }));
             let line = self.lines.recv().ok();
             let step = line.and_then(|line| serde_json::from_str(&line).ok());
-            self.steps.push(step.unwrap_or_else(|| Step::Say("There is nothing more to do.".to_owned())));
+            self.steps.push(step.unwrap_or_else(|| Step::Say("Nothing more to do.".to_owned())));
         }
         self.steps.get(number).cloned().unwrap_or_else(|| Step::Say(String::new()))
     }
@@ -118,7 +118,7 @@ async fn answer(State(stage): State<Arc<Stage>>, request: Request) -> Response {
         return (StatusCode::PAYLOAD_TOO_LARGE, "the request is too long").into_response();
     };
     let Ok(body) = serde_json::from_slice::<Value>(&bytes) else {
-        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "the request is no JSON").into_response();
+        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "the request is not JSON").into_response();
     };
     let Some(dialect) = Dialect::of(&path) else { return plain(&dialect::counted()) };
     let streams = dialect.streams(&path, &body);

@@ -56,7 +56,7 @@ pub fn guard() -> Result<PathBuf, String> {
     let beside = own.parent().unwrap_or(Path::new("/")).join("guard");
     let places = [beside, "/usr/local/bin/guard".into(), "/usr/bin/guard".into()];
     let found = places.iter().find(|path| path.is_file()).cloned();
-    found.ok_or_else(|| format!("guard is not beside the gateway ({})", own.display()))
+    found.ok_or_else(|| format!("guard is not in the directory of the gateway ({})", own.display()))
 }
 
 impl Judge {
@@ -70,7 +70,7 @@ impl Judge {
         command.arg("submit").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().map_err(told)?;
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("guard submit has no pipes".to_owned());
+            return Err("cannot open the pipes of guard submit".to_owned());
         };
         stdin.write_all(format!("{body}\n").as_bytes()).await.map_err(told)?;
         Ok(Self { child, stdin: Some(stdin), lines: BufReader::new(stdout).lines() })
@@ -83,9 +83,9 @@ impl Judge {
     pub async fn next(&mut self) -> Result<Value, String> {
         match self.lines.next_line().await {
             Ok(Some(line)) if line.len() <= LONGEST => {
-                serde_json::from_str(&line).map_err(|error| format!("guard submit says what is no JSON: {error}"))
+                serde_json::from_str(&line).map_err(|error| format!("the output of guard submit is not JSON: {error}"))
             }
-            Ok(Some(_)) => Err("guard submit says too much".to_owned()),
+            Ok(Some(_)) => Err("the output of guard submit is too long".to_owned()),
             Ok(None) | Err(_) => Err(self.complaint().await),
         }
     }

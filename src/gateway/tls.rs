@@ -40,12 +40,12 @@ pub fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, String>
         CertificateDer::pem_file_iter(certificate).and_then(|all| all.collect::<Result<Vec<_>, _>>());
     let chain = chain.map_err(|error| of(certificate, error.to_string()))?;
     if chain.is_empty() {
-        return Err(of(certificate, "there is no certificate in it (PEM is wanted)".to_owned()));
+        return Err(of(certificate, "it contains no PEM certificate".to_owned()));
     }
     // A group may read it: that is how systems hand keys to the services that use them.
     let mode = std::fs::metadata(key).map_err(|error| of(key, error.to_string()))?.mode();
     if mode & 0o007 != 0 {
-        return Err(of(key, "everybody can read it: chmod o= it".to_owned()));
+        return Err(of(key, "it is readable by everyone; run chmod o= on it".to_owned()));
     }
     let private = PrivateKeyDer::from_pem_file(key).map_err(|error| of(key, error.to_string()))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -9,8 +9,8 @@ use crate::account::Account;
 use crate::backend::base::Base;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
-use crate::name::{hash, secret};
 use crate::person;
+use crate::secrets::{hash, secret};
 
 /// The arguments of `guard token`.
 #[derive(Debug, Args)]
@@ -21,40 +21,40 @@ pub struct TokenArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make a token; it is shown once
+    /// Create a token; it is shown once
     Add {
-        /// Letters, digits and dashes: the record calls it so
+        /// The name of the token in the record: letters, digits and dashes
         name: String,
-        /// What it is for: submit, read, decide; several with commas
+        /// Its scopes, separated by commas: submit, read, decide
         #[arg(long, value_delimiter = ',', required = true, value_parser = scope)]
         scope: Vec<Scope>,
-        /// Commands are handed in for this directory and what lies below; again for more, without for every directory
-        #[arg(long, value_name = "DIR")]
-        folder: Vec<String>,
-        /// Where what is handed in with it comes from: api, or the messenger whose bot hands it in
+        /// A directory in which, and below, commands may be submitted; can be repeated (default: every directory)
+        #[arg(long = "folder", value_name = "DIR")]
+        directory: Vec<String>,
+        /// The origin of its commands: api, or the messenger whose bot submits them
         #[arg(long, default_value = "api", value_parser = origin)]
         origin: Origin,
-        /// The highest tier that it approves
+        /// The highest tier that it can approve
         #[arg(long, value_name = "TIER", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
         max_tier: u8,
     },
     /// List the tokens
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Revoke a token, at once
+    /// Revoke a token immediately
     Remove { name: String },
 }
 
 fn origin(word: &str) -> Result<Origin, String> {
     let found = Origin::named(word).filter(|one| [Origin::Api, Origin::Discord, Origin::Telegram].contains(one));
-    found.ok_or_else(|| "there are api, discord and telegram".to_owned())
+    found.ok_or_else(|| "expected api, discord or telegram".to_owned())
 }
 
 fn scope(word: &str) -> Result<Scope, String> {
-    Scope::named(word).ok_or_else(|| "there are submit, read and decide".to_owned())
+    Scope::named(word).ok_or_else(|| "expected submit, read or decide".to_owned())
 }
 
 /// The gateway's own file, for verbs that need nothing else.
@@ -62,9 +62,9 @@ fn scope(word: &str) -> Result<Scope, String> {
 /// # Errors
 /// It cannot be opened.
 pub fn base() -> Result<Base, String> {
-    let folder = Account::of_this_process().folder()?;
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    Base::open(&folder.join("gateway.db"))
+    let directory = Account::of_this_process().directory()?;
+    std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    Base::open(&directory.join("gateway.db"))
 }
 
 /// Makes, lists or revokes.
@@ -79,25 +79,25 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
     }
     let base = base()?;
     match &args.verb {
-        Verb::Add { name, scope, folder, origin, max_tier } => {
+        Verb::Add { name, scope, directory, origin, max_tier } => {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
-                return Err(format!("{name:?} is no name for a token: letters, digits and dashes, at most 64"));
+                return Err(format!("invalid token name {name:?}: use at most 64 letters, digits and dashes"));
             }
             if name.starts_with("uid-") || name == "page" {
-                return Err(format!("{name} stands for something else: choose another name"));
+                return Err(format!("the name {name} is reserved; choose another name"));
             }
-            if let Some(folder) = folder.iter().find(|folder| !folder.starts_with('/')) {
-                return Err(format!("{folder}: a directory is named from the root"));
+            if let Some(directory) = directory.iter().find(|directory| !directory.starts_with('/')) {
+                return Err(format!("{directory}: expected an absolute path"));
             }
             if scope.contains(&Scope::Submit) && Account::of_this_process().gateway().is_some() {
-                return Err("no commands are handed in at the gateway of a machine: --scope read,decide".to_owned());
+                return Err("the gateway of a machine does not accept commands; use --scope read,decide".to_owned());
             }
             let given = secret::<32>("gt_")?;
             base.add_token(&Token {
                 name: name.clone(),
                 scopes: scope.clone(),
-                folders: folder.clone(),
+                directories: directory.clone(),
                 max_tier: *max_tier,
                 origin: *origin,
                 created: Timestamp::now(),
@@ -105,7 +105,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
                 hash: hash(&given),
             })?;
             println!("{given}");
-            eprintln!("guard: this is the only time that it is shown; guard token remove {name} revokes it");
+            eprintln!("guard: the token is shown only once; to revoke it: guard token remove {name}");
         }
         Verb::List { json: true } => {
             println!("{}", serde_json::to_string(&base.tokens()?).map_err(|error| error.to_string())?);
@@ -113,21 +113,24 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
         Verb::List { json: false } => {
             let tokens = base.tokens()?;
             if tokens.is_empty() {
-                println!("There are no tokens: guard token add NAME --scope submit");
+                println!("No tokens. To create one: guard token add NAME --scope submit");
             }
             for token in tokens {
                 let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
                 let used = token.used.map_or("never used".to_owned(), |at| format!("used {}", at.strftime("%F %R")));
-                let folders =
-                    if token.folders.is_empty() { String::new() } else { format!("  {}", token.folders.join(" ")) };
-                println!("{:<16} {:<20} {used}{folders}", token.name, scopes.join(","));
+                let directories = if token.directories.is_empty() {
+                    String::new()
+                } else {
+                    format!("  {}", token.directories.join(" "))
+                };
+                println!("{:<16} {:<20} {used}{directories}", token.name, scopes.join(","));
             }
         }
         Verb::Remove { name } => {
             if !base.remove_token(name)? {
-                return Err(format!("there is no token {name}: guard token list"));
+                return Err(format!("no token {name}; see guard token list"));
             }
-            println!("{name} is revoked.");
+            println!("Revoked token {name}.");
         }
     }
     Ok(0)

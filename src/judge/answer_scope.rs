@@ -34,14 +34,14 @@ pub enum AnswerScope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotOffered {
     /// The card offers no grant.
-    #[error("this is approved once at a time: its card offers no grant")]
+    #[error("this command can only be approved once at a time")]
     Grant,
     /// Nobody knows which session it was.
-    #[error("the session that asked is not known, so that nothing can hold until it ends")]
+    #[error("the session of the request is not known, so an approval cannot last until it ends")]
     Session,
-    #[error("the time until which it was to hold is past")]
+    #[error("the end of the approval is in the past")]
     Past,
-    #[error("a grant that is given with an answer holds for {MOST_DAYS} days at most")]
+    #[error("an approval can last at most {MOST_DAYS} days")]
     Far,
 }
 

@@ -58,7 +58,8 @@ pub enum What {
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Place {
     /// In this directory and below.
-    Folder {
+    #[serde(rename = "folder")]
+    Directory {
         path: String,
     },
     Anywhere,
@@ -132,7 +133,7 @@ impl Receipt {
 #[must_use]
 pub fn exactly(invocation: &Invocation) -> (What, Place) {
     let path = invocation.cwd.to_string_lossy().into_owned();
-    (What::Exact { command: invocation.display() }, Place::Folder { path })
+    (What::Exact { command: invocation.display() }, Place::Directory { path })
 }
 
 impl Place {
@@ -141,7 +142,7 @@ impl Place {
     pub fn holds(&self, cwd: &str) -> bool {
         match self {
             Self::Anywhere => true,
-            Self::Folder { path } => {
+            Self::Directory { path } => {
                 let path = path.trim_end_matches('/');
                 cwd.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             }
@@ -190,7 +191,7 @@ impl Approved {
                 Ok(Self { invocation, basis: cleared.basis().clone(), digest })
             }
             Outcome::Refuse(refusal) => Err(refusal),
-            Outcome::Ask => Err(Refusal::Changed { what: "what the reviewer may settle".to_owned() }),
+            Outcome::Ask => Err(Refusal::Changed { what: "what the reviewer may decide".to_owned() }),
         }
     }
 

@@ -34,13 +34,13 @@ pub struct Approver {
     /// What the record calls them.
     pub name: String,
     #[serde(flatten)]
-    pub key: Key,
+    pub key: ApproverKey,
 }
 
 /// What an approver proves themselves with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Key {
+pub enum ApproverKey {
     /// An Ed25519 key that is worked out of a passphrase by Argon2id (RFC 9106).
     Passphrase {
         /// The public half, in base64.
@@ -58,7 +58,7 @@ pub enum Key {
     Passkey(Passkey),
 }
 
-impl Key {
+impl ApproverKey {
     /// `passphrase`, `ssh`, `totp`, `passkey`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
@@ -119,17 +119,17 @@ pub struct Signed {
 /// Why there is no signature, or why it does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BadSignature {
-    #[error("nobody called {0} is enrolled")]
+    #[error("no approver {0} is enrolled")]
     Unknown(String),
-    #[error("the signature of {0} does not hold for this")]
+    #[error("the signature of {0} is not valid for this command")]
     Wrong(String),
-    #[error("the key of {name} cannot be read: {why}")]
+    #[error("cannot read the key of {name}: {why}")]
     Key { name: String, why: String },
-    #[error("that is not the passphrase of {0}")]
+    #[error("wrong passphrase for {0}")]
     Passphrase(String),
-    #[error("that is not a code of {0} which holds now")]
+    #[error("wrong or expired code for {0}")]
     Code(String),
-    #[error("the passkey of {name} did not sign this: {why}")]
+    #[error("invalid signature by the passkey of {name}: {why}")]
     Passkey { name: String, why: BadPasskey },
 }
 
@@ -240,9 +240,9 @@ impl Approver {
     /// The cost is none that Argon2 takes.
     pub fn with_passphrase(name: &str, passphrase: &str, salt: [u8; 16], cost: Cost) -> Result<Self, BadSignature> {
         let key = derive(passphrase, &salt, cost)
-            .ok_or_else(|| BadSignature::Key { name: name.to_owned(), why: "no such cost".to_owned() })?;
+            .ok_or_else(|| BadSignature::Key { name: name.to_owned(), why: "invalid cost".to_owned() })?;
         let public = Base64::encode_string(key.verifying_key().as_bytes());
-        let key = Key::Passphrase { public, salt: Base64::encode_string(&salt), cost };
+        let key = ApproverKey::Passphrase { public, salt: Base64::encode_string(&salt), cost };
         Ok(Self { name: name.to_owned(), key })
     }
 
@@ -251,11 +251,11 @@ impl Approver {
     /// # Errors
     /// It is not theirs, or they have none.
     pub fn sign_with_passphrase(&self, passphrase: &str, message: &[u8]) -> Result<Signed, BadSignature> {
-        let Key::Passphrase { public, salt, cost } = &self.key else {
-            return Err(self.bad_key("it is no passphrase"));
+        let ApproverKey::Passphrase { public, salt, cost } = &self.key else {
+            return Err(self.bad_key("the key is not a passphrase"));
         };
-        let salt = Base64::decode_vec(salt).map_err(|_| self.bad_key("the salt is no base64"))?;
-        let key = derive(passphrase, &salt, *cost).ok_or_else(|| self.bad_key("no such cost"))?;
+        let salt = Base64::decode_vec(salt).map_err(|_| self.bad_key("the salt is not base64"))?;
+        let key = derive(passphrase, &salt, *cost).ok_or_else(|| self.bad_key("invalid cost"))?;
         if Base64::encode_string(key.verifying_key().as_bytes()) != *public {
             return Err(BadSignature::Passphrase(self.name.clone()));
         }
@@ -269,8 +269,10 @@ impl Approver {
     /// # Errors
     /// It is no code of theirs that holds now.
     pub fn sign_with_code(&self, code: &str, message: &[u8], now: u64) -> Result<Signed, BadSignature> {
-        let Key::Totp { secret } = &self.key else { return Err(self.bad_key("it is no authenticator")) };
-        let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is no base64"))?;
+        let ApproverKey::Totp { secret } = &self.key else {
+            return Err(self.bad_key("the key is not an authenticator"));
+        };
+        let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is not base64"))?;
         let step = now / TOTP_STEP;
         let code: String = code.chars().filter(|letter| !letter.is_whitespace()).collect();
         let near = [step, step.saturating_sub(1), step.saturating_add(1)];
@@ -288,24 +290,24 @@ impl Approver {
     pub fn verify(&self, message: &[u8], signed: &Signed) -> Result<(), BadSignature> {
         let wrong = || BadSignature::Wrong(self.name.clone());
         match &self.key {
-            Key::Passphrase { public, .. } => {
+            ApproverKey::Passphrase { public, .. } => {
                 let key = Base64::decode_vec(public).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
                 let key = key.and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok());
-                let key = key.ok_or_else(|| self.bad_key("it is no Ed25519 key"))?;
+                let key = key.ok_or_else(|| self.bad_key("the key is not an Ed25519 key"))?;
                 let signature = Base64::decode_vec(&signed.signature).map_err(|_| wrong())?;
                 let signature = Signature::from_slice(&signature).map_err(|_| wrong())?;
                 key.verify_strict(message, &signature).map_err(|_| wrong())
             }
-            Key::Ssh { public } => {
+            ApproverKey::Ssh { public } => {
                 let key = PublicKey::read(public).map_err(|error| self.bad_key(&error.to_string()))?;
                 if key.verify(&signed.signature, message) { Ok(()) } else { Err(wrong()) }
             }
-            Key::Totp { secret } => {
-                let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is no base64"))?;
+            ApproverKey::Totp { secret } => {
+                let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is not base64"))?;
                 let mac = Base64::decode_vec(&signed.signature).map_err(|_| wrong())?;
                 seal(&secret, message).verify_slice(&mac).map_err(|_| wrong())
             }
-            Key::Passkey(passkey) => {
+            ApproverKey::Passkey(passkey) => {
                 passkey.check().map_err(|why| self.bad_key(&why.to_string()))?;
                 let bad = |why| BadSignature::Passkey { name: self.name.clone(), why };
                 passkey.verify(message, &signed.signature).map_err(bad)
@@ -319,7 +321,7 @@ impl Approver {
     /// It cannot.
     pub fn check(&self) -> Result<(), BadSignature> {
         if !Self::is_name(&self.name) {
-            return Err(self.bad_key("a name is written with a-z, 0-9, -, _ and ."));
+            return Err(self.bad_key("a name may contain only a-z, 0-9, -, _ and ."));
         }
         let nothing = Signed { approver: self.name.clone(), signature: String::new() };
         match self.verify(b"", &nothing) {
@@ -472,7 +474,7 @@ mod tests {
         let all = [ada, eve];
         assert_eq!(people(&all), 1);
         assert_eq!(signers(&all, b"this", &[also, signed]), Ok(vec!["eve"]));
-        let ssh = |text: &str| Key::Ssh { public: text.to_owned() };
+        let ssh = |text: &str| ApproverKey::Ssh { public: text.to_owned() };
         let public = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).verifying_key().to_bytes();
         let blob = Base64::encode_string(&[b"\0\0\0\x0bssh-ed25519\0\0\0\x20".as_slice(), &public].concat());
         assert!(ssh(&format!("ssh-ed25519 {blob} ada@a")).is_same(&ssh(&format!("ssh-ed25519 {blob} eve@b"))));
@@ -498,7 +500,8 @@ mod tests {
     #[test]
     fn a_code_holds_for_a_minute_and_a_half_at_most() {
         let secret = [9; 20];
-        let approver = Approver { name: "ada".to_owned(), key: Key::Totp { secret: Base64::encode_string(&secret) } };
+        let approver =
+            Approver { name: "ada".to_owned(), key: ApproverKey::Totp { secret: Base64::encode_string(&secret) } };
         let code = totp(&secret, 1000);
         for (step, holds) in [(998, false), (999, true), (1000, true), (1001, true), (1002, false)] {
             let signed = approver.sign_with_code(&code, b"this", step * TOTP_STEP);

@@ -13,16 +13,17 @@ use super::{Judgment, describe};
 /// The working directory (device and inode), what of the world the judgment rests on, and the findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bindings {
-    folder: Option<(u64, u64)>,
+    #[serde(rename = "folder")]
+    directory: Option<(u64, u64)>,
     /// What each part is, in words, and a digest of it.
     rests_on: Vec<(String, [u8; 16])>,
     findings: [u8; 16],
 }
 
 impl Bindings {
-    /// The bindings of a judgment. `folder` is the device and inode of the working directory.
+    /// The bindings of a judgment. `directory` is the device and inode of the working directory.
     #[must_use]
-    pub fn of(judgment: &Judgment, folder: Option<(u64, u64)>) -> Self {
+    pub fn of(judgment: &Judgment, directory: Option<(u64, u64)>) -> Self {
         let rests_on = judgment.rests_on.iter();
         let rests_on =
             rests_on.map(|(question, answer)| (describe(question), short(&format!("{question:?} {answer}"))));
@@ -33,13 +34,13 @@ impl Bindings {
             .map(|finding| (&finding.rule, finding.tier, finding.span.start, finding.span.end, &finding.touches))
             .collect();
         sort::sort(&mut findings);
-        Self { folder, rests_on: rests_on.collect(), findings: short(&format!("{:?} {findings:?}", risk.tier)) }
+        Self { directory, rests_on: rests_on.collect(), findings: short(&format!("{:?} {findings:?}", risk.tier)) }
     }
 
     /// In what `fresh` differs, so that an approval that is bound to this does not hold; `None` when it does.
     #[must_use]
     pub fn difference(&self, fresh: &Self) -> Option<String> {
-        if self.folder != fresh.folder {
+        if self.directory != fresh.directory {
             return Some("the working directory".to_owned());
         }
         let beyond =

@@ -54,7 +54,7 @@ use judge::rules::source::{Nothing, read_all};
 use judge::tools::lexicon::Lexicon;
 
 /// Where they are: in the repository a link leads there, in a package it is the files themselves.
-const FOLDER: &str = "patterns";
+const DIRECTORY: &str = "patterns";
 
 /// The words that tools are guessed at by.
 const LEXICON: &str = "guess/tools.toml";
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
 
 fn build() -> Result<(), Box<dyn Error>> {
     for room in [
-        FOLDER,
+        DIRECTORY,
         "agents",
         "document.rs",
         "document",
@@ -88,7 +88,7 @@ fn build() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={room}");
     }
     let mut files: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(FOLDER)? {
+    for entry in std::fs::read_dir(DIRECTORY)? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             files.push(path);
@@ -107,13 +107,13 @@ fn build() -> Result<(), Box<dyn Error>> {
     read_back(&blob, &contents)?;
     // Only `guard patterns` reads them, so that they may take a while to read and should take little room.
     let examples = miniz_oxide::deflate::compress_to_vec(&postcard::to_allocvec(&contents.examples)?, 9);
-    let lexicon = std::fs::read_to_string(PathBuf::from(FOLDER).join(LEXICON))?;
+    let lexicon = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(LEXICON))?;
     let lexicon: Lexicon = toml::from_str(&lexicon).map_err(|error| format!("patterns/{LEXICON}: {error}"))?;
     let words = postcard::to_allocvec(&lexicon)?;
     if postcard::from_bytes::<Lexicon>(&words)? != lexicon {
         return Err("the lexicon does not come back from the store".into());
     }
-    let secrets = std::fs::read_to_string(PathBuf::from(FOLDER).join(SECRETS))?;
+    let secrets = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(SECRETS))?;
     let secrets: SecretArguments = toml::from_str(&secrets).map_err(|error| format!("patterns/{SECRETS}: {error}"))?;
     let secret_arguments = postcard::to_allocvec(&secrets)?;
     if postcard::from_bytes::<SecretArguments>(&secret_arguments)? != secrets {
@@ -131,9 +131,9 @@ fn build() -> Result<(), Box<dyn Error>> {
 /// The descriptions of the agents: what recognises them as source, so that it is there at every start, and the whole of each
 /// packed beside it.
 fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
-    let folder = Path::new(FOLDER).join("agents");
+    let directory = Path::new(DIRECTORY).join("agents");
     let mut files: Vec<PathBuf> =
-        std::fs::read_dir(&folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+        std::fs::read_dir(&directory)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
     let mut source = format!("static KNOWN: [Recognised; {}] = [\n", files.len());
@@ -148,8 +148,8 @@ fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
         for wire in agent.config.iter_mut().flat_map(|config| &mut config.file) {
             if let Form::Plugin(plugins) = &mut wire.form {
                 for plugin in plugins {
-                    let text = std::fs::read_to_string(folder.join(&*plugin))?;
-                    let ask = std::fs::read_to_string(folder.join("ask.js"))?.replace("@AGENT@", &name);
+                    let text = std::fs::read_to_string(directory.join(&*plugin))?;
+                    let ask = std::fs::read_to_string(directory.join("ask.js"))?.replace("@AGENT@", &name);
                     *plugin = text.replacen("// @ASK@\n", &ask, 1);
                 }
             }
@@ -189,7 +189,7 @@ fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
 /// The lists of well-known packages: a file of names for each index, one a line.
 fn packages() -> Result<Vec<PackageList>, Box<dyn Error>> {
     let mut lists = Vec::new();
-    for entry in std::fs::read_dir(format!("{FOLDER}/packages"))? {
+    for entry in std::fs::read_dir(format!("{DIRECTORY}/packages"))? {
         let path = entry?.path();
         let index = path.file_stem().and_then(|name| name.to_str()).ok_or("a list of packages without a name")?;
         let text = std::fs::read_to_string(&path)?;

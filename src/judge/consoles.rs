@@ -20,8 +20,8 @@ pub(super) fn unseen(facts: &Facts, catalog: &Catalog) -> Vec<Finding> {
     let of = |(id, act): (usize, &Act)| {
         console(act, catalog)?;
         let name = act.verb.key().to_owned();
-        let reason = format!("{name} runs commands that are typed into it later, and those are shown to nobody.");
-        let instead = Some("give the commands as arguments, or in a script file".to_owned());
+        let reason = format!("{name} runs commands that are typed into it later, which guard cannot see.");
+        let instead = Some("pass the commands as arguments or in a script file".to_owned());
         let finding = Finding::plain(UNSEEN, Tier::High, Reversibility::Irreversible, "", act.span);
         Some(Finding { reason, instead, touches: vec![name], act: Some(id), ..finding })
     };

@@ -60,7 +60,7 @@ pub fn circumstances(
             add(CircumstanceFact::ProtectedBranch, Some(branch));
         }
         let cwd = invocation.cwd.to_string_lossy();
-        if policy.trusted_folders.iter().any(|folder| trusted(folder, &cwd)) {
+        if policy.trusted_folders.iter().any(|directory| trusted(directory, &cwd)) {
             add(CircumstanceFact::TrustedFolder, None);
         }
     }
@@ -68,9 +68,9 @@ pub fn circumstances(
 }
 
 /// Whether a directory is the trusted one or lies below it.
-fn trusted(folder: &str, cwd: &str) -> bool {
-    let folder = folder.trim_end_matches('/');
-    glob::text(folder, cwd) || glob::text(&format!("{folder}/*"), cwd)
+fn trusted(directory: &str, cwd: &str) -> bool {
+    let directory = directory.trim_end_matches('/');
+    glob::text(directory, cwd) || glob::text(&format!("{directory}/*"), cwd)
 }
 
 /// Whether a client of a database is handed statements, and none of them changes anything.

@@ -1,12 +1,12 @@
 //! What a session has done to files: which paths its commands and file tools made, changed, moved and took away, when,
 //! and what was there before. From it judgment tells the session's own work from a person's.
 //!
-//! A deed is what a command was about to do; whether it did is told by the file. The kernel keeps two times that no
+//! A change is what a command was about to do; whether it did is told by the file. The kernel keeps two times that no
 //! program sets: of birth, and of the last change of anything about the file, its name and its mode included. A file is
 //! the session's own while it was born and last changed within the windows in which the session's commands ran, so a
 //! file that a person edits, or puts in its place, is theirs again, whatever its other times say.
 //!
-//! What may not enter: I/O, the clock, and how deeds are worked out of a command.
+//! What may not enter: I/O, the clock, and how changes are worked out of a command.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,8 +23,8 @@ pub const LONGEST_MS: i64 = 600_000;
 /// The kernel's clock for files lags behind the one that guard reads, by no more than this.
 const LAG_MS: i64 = 20;
 
-/// The most deeds that are kept of one command.
-pub const MAX_DEEDS: usize = 64;
+/// The most changes that are kept of one command.
+pub const MAX_CHANGES: usize = 64;
 
 /// The most entries of a directory that are looked at.
 pub const MAX_BELOW: usize = 4096;
@@ -33,7 +33,7 @@ pub const MAX_BELOW: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     #[serde(rename = "k")]
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Its birth, in milliseconds since 1970; `None` where the file system does not keep it.
     #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
     pub born: Option<i64>,
@@ -45,7 +45,7 @@ pub struct Stat {
 /// Kinds of what lies at a path, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum FileKind {
     File,
     Directory,
     Link,
@@ -54,7 +54,7 @@ pub enum Kind {
 
 /// What lies at a path now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct FileSnapshot {
     pub stat: Stat,
     /// What a directory holds, all the way down, by absolute path; `None` when it holds more than [`MAX_BELOW`] or could
     /// not be read.
@@ -74,7 +74,7 @@ pub enum Before {
 
 /// One thing that a command was about to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deed {
+pub struct PathChange {
     /// Absolute, every link followed.
     #[serde(rename = "p")]
     pub path: String,
@@ -82,7 +82,7 @@ pub struct Deed {
     pub done: Done,
 }
 
-/// The kinds of [`Deed`].
+/// The kinds of [`PathChange`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Done {
@@ -129,9 +129,9 @@ impl Named {
 
 /// What one command of a session did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deeds {
+pub struct CommandChanges {
     #[serde(rename = "d", default, skip_serializing_if = "Vec::is_empty")]
-    pub done: Vec<Deed>,
+    pub done: Vec<PathChange>,
     /// It ran code or programs that may have made and changed any file.
     #[serde(rename = "r", default, skip_serializing_if = "std::ops::Not::not")]
     pub ran: bool,
@@ -141,7 +141,7 @@ pub struct Deeds {
     pub named: Vec<Named>,
 }
 
-impl Deeds {
+impl CommandChanges {
     /// Whether there is nothing to remember.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -151,15 +151,16 @@ impl Deeds {
 
 /// A command of the session, as it was written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// When it was let go, in milliseconds since 1970.
     pub at: i64,
     /// When it had ended, where that is known.
     pub until: Option<i64>,
-    pub deeds: Deeds,
+    #[serde(rename = "deeds")]
+    pub changes: CommandChanges,
 }
 
-impl Entry {
+impl LedgerEntry {
     const fn window(&self) -> Window {
         let until = match self.until {
             Some(until) if until - self.at > LONGEST_MS => self.at + LONGEST_MS,
@@ -182,10 +183,10 @@ fn holds(windows: &[Window], time: i64) -> bool {
     windows.iter().any(|window| (window.from..=window.until).contains(&time))
 }
 
-/// Whose a path is, by the deeds so far.
+/// Whose a path is, by the changes so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
-    /// No deed tells.
+    /// No change tells.
     Untold,
     /// The session made it.
     Own,
@@ -204,11 +205,11 @@ pub enum Own {
     Edited,
 }
 
-/// The deeds of a session, and what was brought anywhere by any session of the account.
+/// The changes of a session, and what was brought anywhere by any session of the account.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Of this session, in the order of time.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LedgerEntry>,
     /// Of the account, as far as it is there still.
     pub brought: Vec<Brought>,
     /// What was brought is not known to its end: it may be anywhere.
@@ -218,7 +219,7 @@ pub struct Ledger {
 impl Ledger {
     /// What this session made by name and typed into it, in the order of time.
     pub fn named(&self) -> impl Iterator<Item = &Named> {
-        self.entries.iter().flat_map(|entry| &entry.deeds.named)
+        self.entries.iter().flat_map(|entry| &entry.changes.named)
     }
 
     /// Whether this session made a file at the path where nothing was, whatever lies there now.
@@ -230,26 +231,26 @@ impl Ledger {
     /// Whether this session wrote the file at the path, or moved one there, whatever lay there before.
     #[must_use]
     pub fn has_written(&self, path: &str) -> bool {
-        let wrote = |deed: &Deed| deed.path == path && !matches!(deed.done, Done::Gone);
-        self.entries.iter().any(|entry| entry.deeds.done.iter().any(wrote))
+        let wrote = |change: &PathChange| change.path == path && !matches!(change.done, Done::Gone);
+        self.entries.iter().any(|entry| entry.changes.done.iter().any(wrote))
     }
 
     /// Whether what lies at a path is still what this session made of it: of a directory, with all that it holds.
     #[must_use]
-    pub fn owns(&self, path: &str, look: &Look) -> Option<Own> {
+    pub fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Own> {
         let books = Books::of(self);
         match look.stat.kind {
-            Kind::File | Kind::Link => books.file(path, &look.stat),
-            Kind::Directory => {
+            FileKind::File | FileKind::Link => books.file(path, &look.stat),
+            FileKind::Directory => {
                 let below = look.below.as_ref()?;
                 let own = |(path, stat): &(String, Stat)| match stat.kind {
-                    Kind::Directory => books.directory(path, stat),
-                    Kind::File | Kind::Link => books.file(path, stat) == Some(Own::Made),
-                    Kind::Other => false,
+                    FileKind::Directory => books.directory(path, stat),
+                    FileKind::File | FileKind::Link => books.file(path, stat) == Some(Own::Made),
+                    FileKind::Other => false,
                 };
                 (books.directory(path, &look.stat) && below.iter().all(own)).then_some(Own::Made)
             }
-            Kind::Other => None,
+            FileKind::Other => None,
         }
     }
 
@@ -294,29 +295,29 @@ struct Page {
 
 impl<'a> Books<'a> {
     fn of(ledger: &'a Ledger) -> Self {
-        let ran = ledger.entries.iter().filter(|entry| entry.deeds.ran).map(Entry::window).collect();
-        let all = ledger.entries.iter().map(Entry::window).collect();
+        let ran = ledger.entries.iter().filter(|entry| entry.changes.ran).map(LedgerEntry::window).collect();
+        let all = ledger.entries.iter().map(LedgerEntry::window).collect();
         let mut books = Self { paths: HashMap::new(), ran, all, made: HashMap::new() };
         for entry in &ledger.entries {
             // What is moved is looked up where it was before it is gone there.
             let (moved, others): (Vec<_>, Vec<_>) =
-                entry.deeds.done.iter().partition(|deed| matches!(deed.done, Done::Moved { .. }));
-            for deed in moved.into_iter().chain(others) {
-                books.add(deed, entry.window());
+                entry.changes.done.iter().partition(|change| matches!(change.done, Done::Moved { .. }));
+            for change in moved.into_iter().chain(others) {
+                books.add(change, entry.window());
             }
         }
         books
     }
 
-    fn add(&mut self, deed: &'a Deed, window: Window) {
-        let before = self.whose(&deed.path);
-        let whose = match &deed.done {
+    fn add(&mut self, change: &'a PathChange, window: Window) {
+        let before = self.whose(&change.path);
+        let whose = match &change.done {
             Done::Gone => Whose::Untold,
             Done::Made(Before::Nothing) => Whose::Own,
             Done::Made(Before::Clean) => Whose::Edited,
-            Done::Made(Before::Kept(stat)) => match (before, self.is_in_time(&deed.path, stat.changed)) {
+            Done::Made(Before::Kept(stat)) => match (before, self.is_in_time(&change.path, stat.changed)) {
                 (Whose::Own | Whose::Edited, true) => before,
-                (Whose::Untold, true) if is_born_in(&self.ran, stat) || self.is_born_above(&deed.path, stat) => {
+                (Whose::Untold, true) if is_born_in(&self.ran, stat) || self.is_born_above(&change.path, stat) => {
                     Whose::Own
                 }
                 _ => Whose::Theirs,
@@ -326,19 +327,19 @@ impl<'a> Books<'a> {
                 _ => Whose::Theirs,
             },
         };
-        if let Done::Moved { from, was } = &deed.done
+        if let Done::Moved { from, was } = &change.done
             && whose == Whose::Own
-            && was.kind == Kind::Directory
+            && was.kind == FileKind::Directory
         {
-            self.carry(from, &deed.path);
+            self.carry(from, &change.path);
         }
         // What was made before is gone, or is written over: its time tells nothing of what is there now.
-        let page = self.paths.entry(Cow::Borrowed(&deed.path)).or_insert_with(|| Page::new(whose));
+        let page = self.paths.entry(Cow::Borrowed(&change.path)).or_insert_with(|| Page::new(whose));
         page.whose = whose;
         page.windows.push(window);
-        if deed.done == Done::Made(Before::Nothing) {
+        if change.done == Done::Made(Before::Nothing) {
             page.anew.push(window);
-            let mut above = deed.path.as_str();
+            let mut above = change.path.as_str();
             loop {
                 self.made.entry(Cow::Borrowed(above)).or_default().push(window);
                 match above.rfind('/') {
@@ -395,7 +396,7 @@ impl<'a> Books<'a> {
     /// A directory changes with each name in it, so only its birth tells.
     fn directory(&self, path: &str, stat: &Stat) -> bool {
         let made = self.made.get(path).map_or(&[][..], Vec::as_slice);
-        stat.kind == Kind::Directory
+        stat.kind == FileKind::Directory
             && self.whose(path) != Whose::Theirs
             && (is_born_in(made, stat) || is_born_in(&self.ran, stat) || self.is_born_above(path, stat))
     }

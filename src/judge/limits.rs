@@ -3,7 +3,7 @@
 use super::Judgment;
 use super::analysis::TOO_LARGE;
 use super::analysis::inquiry::Answers;
-use super::analysis::question::{Answer, FileFacts, GitFacts, PathFacts, PathKind, Question};
+use super::analysis::question::{FileFacts, GitFacts, PathFacts, PathKind, Question, WorldAnswer};
 use super::policy::Policy;
 use super::risk::Tier;
 use super::rules::catalog::Catalog;
@@ -83,13 +83,13 @@ fn judged_to_the_end(line: &str) -> (bool, u64) {
     let invocation = super::testing::line(super::invocation::Origin::Agent, line);
     let source = |question: &Question| match question {
         Question::Path(path) => {
-            Answer::Path(PathFacts { kind: PathKind::Missing, canonical: path.clone(), symlink: false, bytes: 0 })
+            WorldAnswer::Path(PathFacts { kind: PathKind::Missing, canonical: path.clone(), symlink: false, bytes: 0 })
         }
-        Question::Git(_) => Answer::Git(GitFacts::default()),
-        Question::Repository(_) => Answer::Repository(None),
-        Question::File(_) => Answer::File(FileFacts::Missing),
-        Question::Resolve { .. } => Answer::Resolve(None),
-        _ => Answer::Unavailable,
+        Question::Git(_) => WorldAnswer::Git(GitFacts::default()),
+        Question::Repository(_) => WorldAnswer::Repository(None),
+        Question::File(_) => WorldAnswer::File(FileFacts::Missing),
+        Question::Resolve { .. } => WorldAnswer::Resolve(None),
+        _ => WorldAnswer::Unavailable,
     };
     let answers = Answers::of(&source);
     let judgment = CATALOG.with(|catalog| super::judge(&invocation, catalog, &Policy::default(), &answers));
@@ -144,10 +144,10 @@ fn a_script_that_is_too_much_hides_nothing_that_stands_beside_it() {
     let judged = |line: &str, script: &str| {
         let source = |question: &Question| match question {
             Question::File(path) if path.ends_with("/big.sh") => {
-                Answer::File(FileFacts::Text { bytes: script.as_bytes().to_vec(), digest: [0; 32] })
+                WorldAnswer::File(FileFacts::Text { bytes: script.as_bytes().to_vec(), digest: [0; 32] })
             }
-            Question::File(_) => Answer::File(FileFacts::Missing),
-            _ => Answer::Unavailable,
+            Question::File(_) => WorldAnswer::File(FileFacts::Missing),
+            _ => WorldAnswer::Unavailable,
         };
         let invocation = super::testing::line(super::invocation::Origin::Agent, line);
         let judgment =
@@ -175,7 +175,7 @@ fn nothing_is_asked_when_there_is_no_fuel_left() {
     let count = std::cell::Cell::new(0_u64);
     let source = |_: &Question| {
         count.set(count.get() + 1);
-        Answer::Unavailable
+        WorldAnswer::Unavailable
     };
     let (answers, fuel) = (Answers::of(&source), Fuel::full());
     let inquiry = Inquiry::with(&answers, fuel);

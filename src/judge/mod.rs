@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use analysis::act::Facts;
 use analysis::fuel::Fuel;
 use analysis::inquiry::{Answers, Inquiry};
-use analysis::question::{Answer, FileFacts, Question};
+use analysis::question::{FileFacts, Question, WorldAnswer};
 use invocation::{Invocation, Request};
 use policy::Policy;
 use risk::{Risk, Tier};
@@ -173,7 +173,7 @@ impl Judgment {
 
     /// Whether this answer is the one that was judged.
     #[must_use]
-    pub fn rests_on(&self, question: &Question, answer: &Answer) -> bool {
+    pub fn rests_on(&self, question: &Question, answer: &WorldAnswer) -> bool {
         self.rests_on.get(question).is_some_and(|judged| *judged == binding(answer))
     }
 
@@ -216,33 +216,33 @@ fn describe(question: &Question) -> String {
         Question::Path(path) | Question::Git(path) => format!("what is at {path}"),
         Question::Repository(path) => format!("the repository of {path}"),
         Question::File(path) => format!("the content of {path}"),
-        Question::Program(name) | Question::Resolve { name, .. } => format!("the program that {name} leads to"),
-        Question::Look(path) => format!("when {path} was changed"),
+        Question::Program(name) | Question::Resolve { name, .. } => format!("the program that {name} resolves to"),
+        Question::FileSnapshot(path) => format!("the modification time of {path}"),
         Question::Ledger => "what this session made".to_owned(),
     }
 }
 
 /// The part of an answer that an approval is bound to.
-fn binding(answer: &Answer) -> String {
+fn binding(answer: &WorldAnswer) -> String {
     match answer {
-        Answer::Path(facts) => format!("{:?} {} {}", facts.kind, facts.canonical, facts.symlink),
-        Answer::Git(facts) => format!("{facts:?}"),
-        Answer::Repository(facts) => match facts {
+        WorldAnswer::Path(facts) => format!("{:?} {} {}", facts.kind, facts.canonical, facts.symlink),
+        WorldAnswer::Git(facts) => format!("{facts:?}"),
+        WorldAnswer::Repository(facts) => match facts {
             Some(facts) => format!("{} {:?} {:?}", facts.root, facts.branch, facts.remotes),
             None => "none".to_owned(),
         },
-        Answer::File(FileFacts::Text { digest, .. }) => format!("{}", invocation::Digest(*digest)),
-        Answer::File(other) => format!("{other:?}"),
-        Answer::Program(path) => format!("{path:?}"),
-        Answer::Resolve(None) => "none".to_owned(),
-        Answer::Resolve(Some(found)) => {
+        WorldAnswer::File(FileFacts::Text { digest, .. }) => format!("{}", invocation::Digest(*digest)),
+        WorldAnswer::File(other) => format!("{other:?}"),
+        WorldAnswer::Program(path) => format!("{path:?}"),
+        WorldAnswer::Resolve(None) => "none".to_owned(),
+        WorldAnswer::Resolve(Some(found)) => {
             let digest = found.digest.map(|digest| invocation::Digest(digest).to_string()).unwrap_or_default();
             let analysis::question::ProgramFacts { canonical, device, inode, bytes, changed, .. } = found;
             format!("{canonical} {device} {inode} {bytes} {changed} {digest}")
         }
         // What they lead to is a finding that counts or does not, and that is compared.
-        Answer::Look(_) | Answer::Ledger(_) => String::new(),
-        Answer::Unavailable => "unavailable".to_owned(),
+        WorldAnswer::FileSnapshot(_) | WorldAnswer::Ledger(_) => String::new(),
+        WorldAnswer::Unavailable => "unavailable".to_owned(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::analysis::act::{Operand, Value};
 use super::analysis::inquiry::Answers;
-use super::analysis::question::{Answer, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
+use super::analysis::question::{FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer};
 use super::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use super::policy::Policy;
 use super::risk::Tier;
@@ -69,7 +69,7 @@ fn invocation(line: impl Into<Vec<u8>>, value: &[u8]) -> Invocation {
 }
 
 /// A world in which a name with `letter` in it is a link to `/usr`, and `v.txt` says `letter`.
-fn answer(question: &Question, letter: &str) -> Answer {
+fn answer(question: &Question, letter: &str) -> WorldAnswer {
     match question {
         Question::Path(path) => {
             let mut canonical = String::new();
@@ -85,27 +85,29 @@ fn answer(question: &Question, letter: &str) -> Answer {
                 canonical.push('/');
             }
             let symlink = path.rsplit('/').next().is_some_and(|name| name.contains(letter));
-            Answer::Path(PathFacts { kind: PathKind::Directory, canonical, symlink, bytes: 0 })
+            WorldAnswer::Path(PathFacts { kind: PathKind::Directory, canonical, symlink, bytes: 0 })
         }
-        Question::Git(_) => Answer::Git(GitFacts { root: Some("/home/dev/project".into()), ..GitFacts::default() }),
-        Question::Repository(_) => Answer::Repository(Some(RepositoryFacts {
+        Question::Git(_) => {
+            WorldAnswer::Git(GitFacts { root: Some("/home/dev/project".into()), ..GitFacts::default() })
+        }
+        Question::Repository(_) => WorldAnswer::Repository(Some(RepositoryFacts {
             root: "/home/dev/project".into(),
             branch: Some(format!("a{letter}")),
             aliases: vec![("x".into(), format!("!rm -rf {letter}/etc"))],
             ..RepositoryFacts::default()
         })),
         Question::File(path) if path.ends_with("/v.txt") => {
-            Answer::File(FileFacts::Text { bytes: letter.as_bytes().to_vec(), digest: [0; 32] })
+            WorldAnswer::File(FileFacts::Text { bytes: letter.as_bytes().to_vec(), digest: [0; 32] })
         }
         Question::File(path) if path.ends_with("/v.sh") => {
             let bytes = format!("rm -rf {letter}/etc\n").into_bytes();
-            Answer::File(FileFacts::Text { bytes, digest: [0; 32] })
+            WorldAnswer::File(FileFacts::Text { bytes, digest: [0; 32] })
         }
-        Question::File(_) => Answer::File(FileFacts::Missing),
-        Question::Program(name) => Answer::Program(Some(format!("/usr/bin/{name}"))),
-        Question::Resolve { .. } => Answer::Resolve(None),
-        Question::Look(_) => Answer::Look(None),
-        Question::Ledger => Answer::Ledger(crate::judge::ledger::Ledger::default()),
+        Question::File(_) => WorldAnswer::File(FileFacts::Missing),
+        Question::Program(name) => WorldAnswer::Program(Some(format!("/usr/bin/{name}"))),
+        Question::Resolve { .. } => WorldAnswer::Resolve(None),
+        Question::FileSnapshot(_) => WorldAnswer::FileSnapshot(None),
+        Question::Ledger => WorldAnswer::Ledger(crate::judge::ledger::Ledger::default()),
     }
 }
 
@@ -114,7 +116,7 @@ fn judged(
     catalog: &Catalog,
     policy: &Policy,
     invocation: &Invocation,
-    world: &dyn Fn(&Question) -> Answer,
+    world: &dyn Fn(&Question) -> WorldAnswer,
 ) -> Judgment {
     judge(invocation, catalog, policy, &Answers::of(world))
 }
@@ -346,7 +348,8 @@ fn pin() {
             continue;
         }
         let invocation = invocation(row, b"src");
-        let worlds: [&dyn Fn(&Question) -> Answer; 2] = [&|_| Answer::Unavailable, &|question| answer(question, "Ж")];
+        let worlds: [&dyn Fn(&Question) -> WorldAnswer; 2] =
+            [&|_| WorldAnswer::Unavailable, &|question| answer(question, "Ж")];
         for (number, world) in worlds.iter().enumerate() {
             let text = rendition(&judged(&judge.catalog, &judge.policy, &invocation, world));
             if one.is_some() {

@@ -56,18 +56,18 @@ impl Reach {
     /// Whether all places lie in a directory, that a grant names, or where it names none in the working directory
     /// `cwd`.
     #[must_use]
-    pub fn is_within(&self, folder: Option<&str>, cwd: &str) -> bool {
+    pub fn is_within(&self, directory: Option<&str>, cwd: &str) -> bool {
         let Some(here) = &self.cwd else { return false };
         // The directory as it is resolved, where links lead to the working directory by way of it.
-        let folder = match folder.map(|folder| folder.trim_end_matches('/')) {
+        let directory = match directory.map(|directory| directory.trim_end_matches('/')) {
             None => here.as_str(),
-            Some(folder) => {
-                let below = cwd.strip_prefix(folder).unwrap_or_default();
-                here.strip_suffix(below).unwrap_or(folder)
+            Some(directory) => {
+                let below = cwd.strip_prefix(directory).unwrap_or_default();
+                here.strip_suffix(below).unwrap_or(directory)
             }
         };
         let lies = |place: &String| {
-            NormalPath::absolute(place).is_some_and(|path| path.relation(folder).within()) && !folder.is_empty()
+            NormalPath::absolute(place).is_some_and(|path| path.relation(directory).within()) && !directory.is_empty()
         };
         self.places.iter().all(|place| place.as_ref().is_some_and(lies))
     }
@@ -83,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_named_lies_in_the_folder_or_it_is_not_within() {
-        let within = |places: &[Option<&str>], folder| reach(places).is_within(folder, "/home/me/project/src");
+    fn all_that_is_named_lies_in_the_directory_or_it_is_not_within() {
+        let within = |places: &[Option<&str>], directory| reach(places).is_within(directory, "/home/me/project/src");
         let inside = Some("/real/project/src/a");
         assert!(within(&[inside], None));
         assert!(within(&[], None));

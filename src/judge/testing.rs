@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::Judgment;
 use super::analysis::inquiry::{Answers, Inquiry};
-use super::analysis::question::{Answer, Question};
+use super::analysis::question::{Question, WorldAnswer};
 use super::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use super::reach::Reach;
 use super::risk::{Finding, Reversibility, Risk, Tier};
@@ -61,7 +61,7 @@ pub fn asked(ask: impl FnOnce(&Inquiry<'_>)) -> Vec<Question> {
     let asked = RefCell::new(Vec::new());
     let source = |question: &Question| {
         asked.borrow_mut().push(question.clone());
-        Answer::Unavailable
+        WorldAnswer::Unavailable
     };
     ask(&Inquiry::new(&Answers::of(&source)));
     asked.take()

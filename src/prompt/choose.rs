@@ -160,7 +160,7 @@ fn one_by_number(question: &str, lines: &[String], kept: usize) -> io::Result<us
             "q" | "Q" => return Err(io::Error::other("cancelled")),
             typed => match typed.parse::<usize>() {
                 Ok(number @ 1..) if number <= lines.len() => return Ok(number - 1),
-                _ => text = format!("{typed} is not one of them.\n"),
+                _ => text = format!("{typed} is not one of the choices.\n"),
             },
         }
     }
@@ -174,7 +174,8 @@ fn some_by_number(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usiz
     });
     let mut text = line::fitted(&format!("\n{question}\n{}", listed.collect::<String>())) + "\n";
     loop {
-        let typed = line::ask(&text, "Numbers, Enter keeps what is marked, 0 is none, q cancels:")?;
+        let typed =
+            line::ask(&text, "Numbers separated by spaces, Enter keeps the marked ones, 0 selects none, q cancels:")?;
         let typed = typed.trim();
         match typed {
             "" => return Ok(kept),
@@ -186,7 +187,7 @@ fn some_by_number(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usiz
         let numbers = words.map(|word| word.parse().ok().filter(|number| (1..=items.len()).contains(number)));
         match numbers.collect::<Option<Vec<usize>>>() {
             Some(numbers) => return Ok(numbers.into_iter().map(|number| number - 1).collect()),
-            None => text = format!("{typed} names something that is not one of them.\n"),
+            None => text = format!("{typed} contains something that is not one of the choices.\n"),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What a key means: the conversation from card to answer, without a terminal and without a clock.
 
-use super::keys::Key;
-use super::terminal::{Answer, NO};
-use crate::ui::card::Entry;
+use super::keys::KeyPress;
+use super::terminal::{NO, PromptAnswer};
+use crate::ui::card::CardInput;
 
 /// What a key led to.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Step {
     /// The first letter of the word: from now on the second timeout counts.
     Begun,
     /// Done.
-    Answered(Answer),
+    Answered(PromptAnswer),
 }
 
 /// Where the conversation stands.
@@ -60,14 +60,14 @@ impl Dialog {
     }
 
     /// What the card shows of it.
-    pub(super) fn entry(&self) -> Entry<'_> {
+    pub(super) fn entry(&self) -> CardInput<'_> {
         match &self.at {
-            At::Key => Entry::Key,
-            At::Confirm => Entry::Confirm,
-            At::Words(typed) => Entry::Words(typed),
-            At::Overrule(typed) => Entry::Overrule(typed),
+            At::Key => CardInput::Key,
+            At::Confirm => CardInput::Confirm,
+            At::Words(typed) => CardInput::Words(typed),
+            At::Overrule(typed) => CardInput::Overrule(typed),
             At::Word { typed, started } => {
-                Entry::Word { word: self.word.as_deref().unwrap_or_default(), typed, started: *started }
+                CardInput::Word { word: self.word.as_deref().unwrap_or_default(), typed, started: *started }
             }
         }
     }
@@ -87,7 +87,7 @@ impl Dialog {
     }
 
     /// The answer when the time is over: a no that was already given stays one, with the words so far.
-    pub(super) fn denied(&self) -> Option<Answer> {
+    pub(super) fn denied(&self) -> Option<PromptAnswer> {
         match &self.at {
             At::Words(words) => Some(no(words)),
             _ => None,
@@ -96,12 +96,12 @@ impl Dialog {
 
     /// All keys of one read. Several at once are a paste or a machine, and never an answer; a slow line may bring two
     /// letters of a word together.
-    pub(super) fn keys(&mut self, keys: &[Key]) -> Step {
-        let keys: Vec<Key> = keys.iter().copied().filter(|key| *key != Key::Report).collect();
+    pub(super) fn keys(&mut self, keys: &[KeyPress]) -> Step {
+        let keys: Vec<KeyPress> = keys.iter().copied().filter(|key| *key != KeyPress::Report).collect();
         if keys.is_empty() {
             return Step::On;
         }
-        let pasted = keys.contains(&Key::Paste);
+        let pasted = keys.contains(&KeyPress::Paste);
         let most = match self.at {
             _ if self.page.is_some() => usize::MAX,
             At::Key | At::Confirm => 1,
@@ -122,84 +122,84 @@ impl Dialog {
 
     /// Something arrived that no person types.
     pub(super) const fn pasted(&mut self) -> Step {
-        self.hint = Some("pasted text is not an answer");
+        self.hint = Some("pasted text is ignored");
         Step::Pasted
     }
 
     /// One key.
-    fn key(&mut self, key: Key) -> Step {
+    fn key(&mut self, key: KeyPress) -> Step {
         self.hint = None;
-        if matches!(key, Key::Escape | Key::Interrupt | Key::EndOfFile | Key::Quit) {
+        if matches!(key, KeyPress::Escape | KeyPress::Interrupt | KeyPress::EndOfFile | KeyPress::Quit) {
             return Step::Answered(self.denied().unwrap_or(NO));
         }
         if let Some(top) = self.page {
             return self.turn(top, key);
         }
-        if key == Key::Char('?') && !matches!(self.at, At::Words(_) | At::Overrule(_)) {
+        if key == KeyPress::Char('?') && !matches!(self.at, At::Words(_) | At::Overrule(_)) {
             self.page = Some(0);
             return Step::Turned;
         }
         match &mut self.at {
             At::Key => match key {
-                Key::Char('y' | 'Y') => return Step::Answered(Answer::Once),
-                Key::Char('s' | 'S') if self.session => return Step::Answered(Answer::Session),
-                Key::Char('a' | 'A') if self.standing => {
+                KeyPress::Char('y' | 'Y') => return Step::Answered(PromptAnswer::Once),
+                KeyPress::Char('s' | 'S') if self.session => return Step::Answered(PromptAnswer::Session),
+                KeyPress::Char('a' | 'A') if self.standing => {
                     self.at = At::Confirm;
                     return Step::Turned;
                 }
-                Key::Char('s' | 'S' | 'a' | 'A') => self.hint = Some("no grant is offered for this command"),
+                KeyPress::Char('s' | 'S' | 'a' | 'A') => self.hint = Some("this command cannot be granted"),
                 // It is a no from here on, whatever else is typed: nobody must have read what to say.
-                Key::Char('n' | 'N') => self.at = At::Words(String::new()),
-                Key::Enter => return Step::Answered(NO),
-                _ => self.hint = Some("that key means nothing here; n is no"),
+                KeyPress::Char('n' | 'N') => self.at = At::Words(String::new()),
+                KeyPress::Enter => return Step::Answered(NO),
+                _ => self.hint = Some("unknown key; n denies"),
             },
             At::Confirm => match key {
-                Key::Char('y' | 'Y') => return Step::Answered(Answer::Always),
-                Key::Char('n' | 'N') | Key::Enter => return Step::Answered(NO),
-                _ => self.hint = Some("y allows it always, n is no"),
+                KeyPress::Char('y' | 'Y') => return Step::Answered(PromptAnswer::Always),
+                KeyPress::Char('n' | 'N') | KeyPress::Enter => return Step::Answered(NO),
+                _ => self.hint = Some("y allows it always, n denies"),
             },
             At::Words(words) => match key {
-                Key::Enter => return Step::Answered(no(words)),
-                Key::Backspace => drop(words.pop()),
-                Key::Char(c) if words.chars().count() < MOST_WORDS => words.push(c),
+                KeyPress::Enter => return Step::Answered(no(words)),
+                KeyPress::Backspace => drop(words.pop()),
+                KeyPress::Char(c) if words.chars().count() < MOST_WORDS => words.push(c),
                 _ => {}
             },
             At::Overrule(words) => match key {
-                Key::Enter => return Step::Answered(overruled(words)),
-                Key::Backspace => drop(words.pop()),
-                Key::Char(c) if words.chars().count() < MOST_WORDS => words.push(c),
+                KeyPress::Enter => return Step::Answered(overruled(words)),
+                KeyPress::Backspace => drop(words.pop()),
+                KeyPress::Char(c) if words.chars().count() < MOST_WORDS => words.push(c),
                 _ => {}
             },
             At::Word { typed, started } => match key {
-                Key::Char(c) if typed.len() < 24 => {
+                KeyPress::Char(c) if typed.len() < 24 => {
                     typed.push(c);
                     if !std::mem::replace(started, true) {
                         return Step::Begun;
                     }
                 }
-                Key::Backspace => drop(typed.pop()),
-                Key::Enter => {
+                KeyPress::Backspace => drop(typed.pop()),
+                KeyPress::Enter => {
                     let right = self.word.as_ref().is_some_and(|word| word == typed);
-                    return Step::Answered(if right { Answer::Once } else { NO });
+                    return Step::Answered(if right { PromptAnswer::Once } else { NO });
                 }
-                _ => self.hint = Some("type the word and press Enter; Esc is no"),
+                _ => self.hint = Some("type the word and press Enter; Esc denies"),
             },
         }
         Step::On
     }
 
     /// A key on a page of the explanation.
-    fn turn(&mut self, top: usize, key: Key) -> Step {
+    fn turn(&mut self, top: usize, key: KeyPress) -> Step {
         let last = self.all_lines.saturating_sub(self.page_lines);
         let page = self.page_lines.max(1);
         self.page = match key {
-            Key::Char('?' | 'q' | 'Q') => None,
-            Key::Char(' ' | 'f') | Key::PageDown => Some((top + page).min(last)),
-            Key::Char('b') | Key::PageUp => Some(top.saturating_sub(page)),
-            Key::Char('j') | Key::Down | Key::Enter => Some((top + 1).min(last)),
-            Key::Char('k') | Key::Up => Some(top.saturating_sub(1)),
+            KeyPress::Char('?' | 'q' | 'Q') => None,
+            KeyPress::Char(' ' | 'f') | KeyPress::PageDown => Some((top + page).min(last)),
+            KeyPress::Char('b') | KeyPress::PageUp => Some(top.saturating_sub(page)),
+            KeyPress::Char('j') | KeyPress::Down | KeyPress::Enter => Some((top + 1).min(last)),
+            KeyPress::Char('k') | KeyPress::Up => Some(top.saturating_sub(1)),
             _ => {
-                self.hint = Some("q goes back to the card, where the answer is given");
+                self.hint = Some("q goes back to the card, where you answer");
                 Some(top)
             }
         };
@@ -222,20 +222,20 @@ impl Dialog {
         }
         if let At::Word { .. } = self.at {
             let right = self.word.as_ref().is_some_and(|word| word == line);
-            return Step::Answered(if right { Answer::Once } else { NO });
+            return Step::Answered(if right { PromptAnswer::Once } else { NO });
         }
         match line {
             "" => Step::Answered(NO),
-            "yes" => self.key(Key::Char('y')),
-            "no" => self.key(Key::Char('n')),
+            "yes" => self.key(KeyPress::Char('y')),
+            "no" => self.key(KeyPress::Char('n')),
             line => match line.strip_prefix("n ").or_else(|| line.strip_prefix("no ")) {
                 Some(words) => Step::Answered(no(words)),
                 None => {
                     let mut all = line.chars();
                     match (all.next(), all.next()) {
-                        (Some(key), None) => self.key(Key::Char(key)),
+                        (Some(key), None) => self.key(KeyPress::Char(key)),
                         _ => {
-                            self.hint = Some("that is no answer; n is no");
+                            self.hint = Some("unknown answer; n denies");
                             Step::On
                         }
                     }
@@ -251,23 +251,23 @@ impl Dialog {
 }
 
 /// A yes against a reviewer's no, where there are words to it.
-fn overruled(words: &str) -> Answer {
+fn overruled(words: &str) -> PromptAnswer {
     let words = words.trim();
     let is_said = words.chars().filter(|c| c.is_alphanumeric()).count() >= LEAST_WORDS;
-    if is_said { Answer::Overruled { words: words.to_owned() } } else { NO }
+    if is_said { PromptAnswer::Overruled { words: words.to_owned() } } else { NO }
 }
 
 /// No, with words if there are any.
-fn no(words: &str) -> Answer {
+fn no(words: &str) -> PromptAnswer {
     let words = words.trim();
-    Answer::No { words: (!words.is_empty()).then(|| words.to_owned()) }
+    PromptAnswer::No { words: (!words.is_empty()).then(|| words.to_owned()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Dialog, Step};
-    use crate::prompt::keys::Key;
-    use crate::prompt::terminal::{Answer, NO};
+    use crate::prompt::keys::KeyPress;
+    use crate::prompt::terminal::{NO, PromptAnswer};
 
     fn critical() -> Dialog {
         Dialog::new(Some("walnut".to_owned()), true, true)
@@ -275,35 +275,35 @@ mod tests {
 
     #[test]
     fn no_key_but_y_s_and_a_says_yes() {
-        let all = (0..=0x10_ffff).filter_map(char::from_u32).map(Key::Char);
+        let all = (0..=0x10_ffff).filter_map(char::from_u32).map(KeyPress::Char);
         let other = [
-            Key::Enter,
-            Key::Escape,
-            Key::Backspace,
-            Key::Interrupt,
-            Key::EndOfFile,
-            Key::Quit,
-            Key::Up,
-            Key::Down,
-            Key::PageUp,
-            Key::PageDown,
-            Key::Unknown,
-            Key::Report,
-            Key::Paste,
+            KeyPress::Enter,
+            KeyPress::Escape,
+            KeyPress::Backspace,
+            KeyPress::Interrupt,
+            KeyPress::EndOfFile,
+            KeyPress::Quit,
+            KeyPress::Up,
+            KeyPress::Down,
+            KeyPress::PageUp,
+            KeyPress::PageDown,
+            KeyPress::Unknown,
+            KeyPress::Report,
+            KeyPress::Paste,
         ];
         for key in all.chain(other) {
             let step = Dialog::new(None, true, true).keys(&[key]);
-            let yes = matches!(step, Step::Answered(Answer::Once | Answer::Session | Answer::Always));
-            assert_eq!(yes, matches!(key, Key::Char('y' | 'Y' | 's' | 'S')), "{key:?}");
+            let yes = matches!(step, Step::Answered(PromptAnswer::Once | PromptAnswer::Session | PromptAnswer::Always));
+            assert_eq!(yes, matches!(key, KeyPress::Char('y' | 'Y' | 's' | 'S')), "{key:?}");
         }
     }
 
     #[test]
     fn nothing_is_granted_that_is_not_offered() {
         let mut dialog = Dialog::new(None, false, false);
-        assert_eq!(dialog.keys(&[Key::Char('s')]), Step::On);
-        assert_eq!(dialog.keys(&[Key::Char('a')]), Step::On);
-        assert_eq!(dialog.hint, Some("no grant is offered for this command"));
+        assert_eq!(dialog.keys(&[KeyPress::Char('s')]), Step::On);
+        assert_eq!(dialog.keys(&[KeyPress::Char('a')]), Step::On);
+        assert_eq!(dialog.hint, Some("this command cannot be granted"));
         assert_eq!(dialog.line("s"), Step::On);
         assert_eq!(dialog.line("a"), Step::On);
     }
@@ -311,9 +311,9 @@ mod tests {
     #[test]
     fn a_standing_grant_takes_two_keys() {
         let mut dialog = Dialog::new(None, true, true);
-        assert_eq!(dialog.keys(&[Key::Char('a'), Key::Char('y')]), Step::Pasted);
-        assert_eq!(dialog.keys(&[Key::Char('a')]), Step::Turned);
-        assert_eq!(dialog.keys(&[Key::Char('y')]), Step::Answered(Answer::Always));
+        assert_eq!(dialog.keys(&[KeyPress::Char('a'), KeyPress::Char('y')]), Step::Pasted);
+        assert_eq!(dialog.keys(&[KeyPress::Char('a')]), Step::Turned);
+        assert_eq!(dialog.keys(&[KeyPress::Char('y')]), Step::Answered(PromptAnswer::Always));
     }
 
     #[test]
@@ -322,16 +322,16 @@ mod tests {
             let mut dialog = Dialog::new(None, true, true);
             dialog.overrule();
             for c in typed.chars() {
-                assert_eq!(dialog.keys(&[Key::Char(c)]), Step::On, "{typed}");
+                assert_eq!(dialog.keys(&[KeyPress::Char(c)]), Step::On, "{typed}");
             }
-            let wanted = if runs { Answer::Overruled { words: typed.to_owned() } } else { NO };
-            assert_eq!(dialog.keys(&[Key::Enter]), Step::Answered(wanted.clone()), "{typed}");
+            let wanted = if runs { PromptAnswer::Overruled { words: typed.to_owned() } } else { NO };
+            assert_eq!(dialog.keys(&[KeyPress::Enter]), Step::Answered(wanted.clone()), "{typed}");
             let mut dialog = Dialog::new(None, true, true);
             dialog.overrule();
             assert_eq!(dialog.line(typed), Step::Answered(wanted), "{typed}");
         }
         let mut begun = Dialog::new(None, false, false);
-        assert_eq!(begun.keys(&[Key::Char('n')]), Step::On);
+        assert_eq!(begun.keys(&[KeyPress::Char('n')]), Step::On);
         begun.overrule();
         assert!(begun.denied().is_some(), "a no that was begun stays one");
         let mut critical = critical();
@@ -344,34 +344,34 @@ mod tests {
         for typed in ["walnu", "walnutt", "Walnut", "y", "", "s", "a", "walnut "] {
             let mut dialog = critical();
             for c in typed.chars() {
-                assert!(matches!(dialog.keys(&[Key::Char(c)]), Step::On | Step::Begun));
+                assert!(matches!(dialog.keys(&[KeyPress::Char(c)]), Step::On | Step::Begun));
             }
-            assert_eq!(dialog.keys(&[Key::Enter]), Step::Answered(NO), "{typed}");
+            assert_eq!(dialog.keys(&[KeyPress::Enter]), Step::Answered(NO), "{typed}");
         }
         let mut dialog = critical();
-        assert_eq!(dialog.keys(&[Key::Char('x')]), Step::Begun);
-        assert_eq!(dialog.keys(&[Key::Backspace]), Step::On);
+        assert_eq!(dialog.keys(&[KeyPress::Char('x')]), Step::Begun);
+        assert_eq!(dialog.keys(&[KeyPress::Backspace]), Step::On);
         for c in "walnut".chars() {
-            assert_eq!(dialog.keys(&[Key::Char(c)]), Step::On);
+            assert_eq!(dialog.keys(&[KeyPress::Char(c)]), Step::On);
         }
-        assert_eq!(dialog.keys(&[Key::Enter]), Step::Answered(Answer::Once));
+        assert_eq!(dialog.keys(&[KeyPress::Enter]), Step::Answered(PromptAnswer::Once));
     }
 
     #[test]
     fn a_line_is_an_answer_only_as_a_whole() {
         for (line, yes) in [("y", true), (" y ", true), ("yes", true), ("yy", false), ("y\ny", false), ("ok", false)] {
             let step = Dialog::new(None, true, true).line(line);
-            assert_eq!(step == Step::Answered(Answer::Once), yes, "{line:?}");
+            assert_eq!(step == Step::Answered(PromptAnswer::Once), yes, "{line:?}");
         }
         assert_eq!(critical().line("y"), Step::Answered(NO));
-        assert_eq!(critical().line("walnut\n"), Step::Answered(Answer::Once));
+        assert_eq!(critical().line("walnut\n"), Step::Answered(PromptAnswer::Once));
     }
 
     #[test]
     fn a_no_keeps_the_words_that_were_typed() {
         let mut dialog = Dialog::new(None, true, true);
-        assert_eq!(dialog.keys(&[Key::Char('n')]), Step::On);
-        assert_eq!(dialog.keys(&[Key::Char('h'), Key::Char('i'), Key::Char('?')]), Step::On);
-        assert_eq!(dialog.denied(), Some(Answer::No { words: Some("hi?".to_owned()) }));
+        assert_eq!(dialog.keys(&[KeyPress::Char('n')]), Step::On);
+        assert_eq!(dialog.keys(&[KeyPress::Char('h'), KeyPress::Char('i'), KeyPress::Char('?')]), Step::On);
+        assert_eq!(dialog.denied(), Some(PromptAnswer::No { words: Some("hi?".to_owned()) }));
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-pub use super::keys::Key;
+pub use super::keys::KeyPress;
 
 use super::keys::Decoder;
 use super::signal_watch::Watch;
@@ -35,7 +35,7 @@ static INSIDE: AtomicBool = AtomicBool::new(false);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Keys that arrived together: more than one is no person's typing.
-    Keys(Vec<Key>),
+    Keys(Vec<KeyPress>),
     /// The screen must be drawn anew: another size, or the process was stopped.
     Redraw,
     /// Nothing, for as long as was to be waited.
@@ -139,7 +139,7 @@ impl Fullscreen<'_> {
             Got::Nothing => Ok(Event::Nothing),
             Got::Bytes(length) => {
                 let mut keys = self.decoder.feed(buffer.get(..length).unwrap_or_default());
-                keys.retain(|key| *key != Key::Report);
+                keys.retain(|key| *key != KeyPress::Report);
                 Ok(if keys.is_empty() { Event::Nothing } else { Event::Keys(keys) })
             }
         }

@@ -2,7 +2,7 @@
 
 /// A key, or something else that a terminal sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyPress {
     Char(char),
     Enter,
     Escape,
@@ -39,7 +39,7 @@ const LONGEST: usize = 64;
 
 impl Decoder {
     /// The keys that these bytes complete.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<KeyPress> {
         self.pending.extend_from_slice(bytes);
         let mut keys = Vec::new();
         while let Some((key, length)) = next(&self.pending) {
@@ -47,7 +47,7 @@ impl Decoder {
             match token.as_slice() {
                 b"\x1b[200~" => {
                     self.pasting = true;
-                    keys.push(Key::Paste);
+                    keys.push(KeyPress::Paste);
                 }
                 b"\x1b[201~" => self.pasting = false,
                 _ if self.pasting => {}
@@ -63,13 +63,13 @@ impl Decoder {
     }
 
     /// Nothing followed: what is pending is a key by itself.
-    pub(super) fn settle(&mut self) -> Option<Key> {
+    pub(super) fn settle(&mut self) -> Option<KeyPress> {
         let pending = std::mem::take(&mut self.pending);
         match pending.as_slice() {
             _ if self.pasting => None,
             [] => None,
-            [0x1b] => Some(Key::Escape),
-            _ => Some(Key::Unknown),
+            [0x1b] => Some(KeyPress::Escape),
+            _ => Some(KeyPress::Unknown),
         }
     }
 
@@ -80,7 +80,7 @@ impl Decoder {
 }
 
 /// The first key of the bytes and how many of them it takes; `None` when more must arrive.
-fn next(bytes: &[u8]) -> Option<(Key, usize)> {
+fn next(bytes: &[u8]) -> Option<(KeyPress, usize)> {
     let (first, rest) = bytes.split_first()?;
     match first {
         0x1b => match rest.first()? {
@@ -91,116 +91,116 @@ fn next(bytes: &[u8]) -> Option<(Key, usize)> {
                         let end = 2 + parameters + 1;
                         Some((csi(bytes.get(2..end).unwrap_or_default()), end))
                     }
-                    None if rest.len() > LONGEST => Some((Key::Unknown, bytes.len())),
+                    None if rest.len() > LONGEST => Some((KeyPress::Unknown, bytes.len())),
                     None => None,
                 }
             }
             b'O' => rest.get(1).map(|letter| (arrow(*letter), 3)),
             // Escape twice is escape; with a letter it is Alt and the letter, which is no answer.
-            0x1b => Some((Key::Escape, 1)),
-            _ => Some((Key::Unknown, 2)),
+            0x1b => Some((KeyPress::Escape, 1)),
+            _ => Some((KeyPress::Unknown, 2)),
         },
-        b'\r' | b'\n' => Some((Key::Enter, 1)),
-        0x7f | 0x08 => Some((Key::Backspace, 1)),
-        0x03 => Some((Key::Interrupt, 1)),
-        0x04 => Some((Key::EndOfFile, 1)),
-        0x1c => Some((Key::Quit, 1)),
-        0x00..=0x1f => Some((Key::Unknown, 1)),
-        0x20..=0x7e => Some((Key::Char(char::from(*first)), 1)),
+        b'\r' | b'\n' => Some((KeyPress::Enter, 1)),
+        0x7f | 0x08 => Some((KeyPress::Backspace, 1)),
+        0x03 => Some((KeyPress::Interrupt, 1)),
+        0x04 => Some((KeyPress::EndOfFile, 1)),
+        0x1c => Some((KeyPress::Quit, 1)),
+        0x00..=0x1f => Some((KeyPress::Unknown, 1)),
+        0x20..=0x7e => Some((KeyPress::Char(char::from(*first)), 1)),
         _ => {
             let length = match first {
                 0xc2..=0xdf => 2,
                 0xe0..=0xef => 3,
                 0xf0..=0xf4 => 4,
-                _ => return Some((Key::Unknown, 1)),
+                _ => return Some((KeyPress::Unknown, 1)),
             };
             let sequence = &bytes[..length.min(bytes.len())];
             match std::str::from_utf8(sequence) {
-                Ok(text) => Some((text.chars().next().map_or(Key::Unknown, Key::Char), length)),
+                Ok(text) => Some((text.chars().next().map_or(KeyPress::Unknown, KeyPress::Char), length)),
                 Err(error) if error.error_len().is_none() => None,
-                Err(_) => Some((Key::Unknown, 1)),
+                Err(_) => Some((KeyPress::Unknown, 1)),
             }
         }
     }
 }
 
 /// The meaning of a control sequence, from its parameters and its last letter.
-fn csi(sequence: &[u8]) -> Key {
+fn csi(sequence: &[u8]) -> KeyPress {
     match sequence {
-        b"5~" => Key::PageUp,
-        b"6~" => Key::PageDown,
+        b"5~" => KeyPress::PageUp,
+        b"6~" => KeyPress::PageDown,
         [letter] => match letter {
-            b'I' | b'O' => Key::Report,
+            b'I' | b'O' => KeyPress::Report,
             letter => arrow(*letter),
         },
-        [.., b'R' | b'c' | b'n' | b't' | b'y'] => Key::Report,
-        _ => Key::Unknown,
+        [.., b'R' | b'c' | b'n' | b't' | b'y'] => KeyPress::Report,
+        _ => KeyPress::Unknown,
     }
 }
 
 /// The arrow keys, in both of their spellings.
-const fn arrow(letter: u8) -> Key {
+const fn arrow(letter: u8) -> KeyPress {
     match letter {
-        b'A' => Key::Up,
-        b'B' => Key::Down,
-        _ => Key::Unknown,
+        b'A' => KeyPress::Up,
+        b'B' => KeyPress::Down,
+        _ => KeyPress::Unknown,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Decoder, Key};
+    use super::{Decoder, KeyPress};
 
     /// The keys of bytes that arrive in these pieces, and of the silence after them.
-    fn keys(pieces: &[&[u8]]) -> Vec<Key> {
+    fn keys(pieces: &[&[u8]]) -> Vec<KeyPress> {
         let mut decoder = Decoder::default();
-        let mut keys: Vec<Key> = pieces.iter().flat_map(|piece| decoder.feed(piece)).collect();
+        let mut keys: Vec<KeyPress> = pieces.iter().flat_map(|piece| decoder.feed(piece)).collect();
         keys.extend(decoder.settle());
         keys
     }
 
     #[test]
     fn a_lone_escape_is_the_key() {
-        assert_eq!(keys(&[b"\x1b"]), [Key::Escape]);
-        assert_eq!(keys(&[b"\x1b\x1b"]), [Key::Escape, Key::Escape]);
+        assert_eq!(keys(&[b"\x1b"]), [KeyPress::Escape]);
+        assert_eq!(keys(&[b"\x1b\x1b"]), [KeyPress::Escape, KeyPress::Escape]);
     }
 
     #[test]
     fn escape_and_a_letter_are_neither_escape_nor_the_letter() {
-        assert_eq!(keys(&[b"\x1by"]), [Key::Unknown]);
-        assert_eq!(keys(&[b"\x1b", b"y"]), [Key::Unknown]);
+        assert_eq!(keys(&[b"\x1by"]), [KeyPress::Unknown]);
+        assert_eq!(keys(&[b"\x1b", b"y"]), [KeyPress::Unknown]);
     }
 
     #[test]
     fn a_sequence_is_one_key_however_it_arrives() {
-        assert_eq!(keys(&[b"\x1b[A"]), [Key::Up]);
-        assert_eq!(keys(&[b"\x1b", b"[", b"6", b"~"]), [Key::PageDown]);
-        assert_eq!(keys(&[b"\x1bOB"]), [Key::Down]);
-        assert_eq!(keys(&[b"\x1b[1;5y"]), [Key::Report]);
-        assert_eq!(keys(&[b"\x1b[200~y\x1b[201~"]), [Key::Paste]);
-        assert_eq!(keys(&[b"\x1b[200~", b"y", b"\x1b[20", b"1~"]), [Key::Paste]);
-        assert_eq!(keys(&[b"\x1b[200~y"]), [Key::Paste]);
+        assert_eq!(keys(&[b"\x1b[A"]), [KeyPress::Up]);
+        assert_eq!(keys(&[b"\x1b", b"[", b"6", b"~"]), [KeyPress::PageDown]);
+        assert_eq!(keys(&[b"\x1bOB"]), [KeyPress::Down]);
+        assert_eq!(keys(&[b"\x1b[1;5y"]), [KeyPress::Report]);
+        assert_eq!(keys(&[b"\x1b[200~y\x1b[201~"]), [KeyPress::Paste]);
+        assert_eq!(keys(&[b"\x1b[200~", b"y", b"\x1b[20", b"1~"]), [KeyPress::Paste]);
+        assert_eq!(keys(&[b"\x1b[200~y"]), [KeyPress::Paste]);
     }
 
     #[test]
     fn a_sequence_without_end_is_no_letter() {
         let mut long = b"\x1b[".to_vec();
         long.resize(100, b'1');
-        assert_eq!(keys(&[&long]), [Key::Unknown]);
-        assert_eq!(keys(&[b"\x1b[1;"]), [Key::Unknown]);
+        assert_eq!(keys(&[&long]), [KeyPress::Unknown]);
+        assert_eq!(keys(&[b"\x1b[1;"]), [KeyPress::Unknown]);
     }
 
     #[test]
     fn letters_of_many_bytes_are_letters_and_broken_ones_are_none() {
-        assert_eq!(keys(&["é漢".as_bytes()]), [Key::Char('é'), Key::Char('漢')]);
-        assert_eq!(keys(&[b"\xc3", b"\xa9"]), [Key::Char('é')]);
-        assert_eq!(keys(&[b"\xff\xc3y"]), [Key::Unknown, Key::Unknown, Key::Char('y')]);
+        assert_eq!(keys(&["é漢".as_bytes()]), [KeyPress::Char('é'), KeyPress::Char('漢')]);
+        assert_eq!(keys(&[b"\xc3", b"\xa9"]), [KeyPress::Char('é')]);
+        assert_eq!(keys(&[b"\xff\xc3y"]), [KeyPress::Unknown, KeyPress::Unknown, KeyPress::Char('y')]);
     }
 
     #[test]
     fn the_keys_that_mean_no_are_told_apart() {
-        assert_eq!(keys(&[b"\r"]), [Key::Enter]);
-        assert_eq!(keys(&[b"\n"]), [Key::Enter]);
-        assert_eq!(keys(&[b"\x03\x04\x1c"]), [Key::Interrupt, Key::EndOfFile, Key::Quit]);
+        assert_eq!(keys(&[b"\r"]), [KeyPress::Enter]);
+        assert_eq!(keys(&[b"\n"]), [KeyPress::Enter]);
+        assert_eq!(keys(&[b"\x03\x04\x1c"]), [KeyPress::Interrupt, KeyPress::EndOfFile, KeyPress::Quit]);
     }
 }

@@ -28,7 +28,7 @@ impl Lock {
     /// # Errors
     /// When there is no directory of the user's own for it, or something else stands at its place.
     pub(super) fn open(terminal: u64, runtime: Option<&Path>) -> io::Result<Self> {
-        let path = folder(runtime)?.join(format!("tty-{terminal:x}.lock"));
+        let path = directory(runtime)?.join(format!("tty-{terminal:x}.lock"));
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -38,7 +38,7 @@ impl Lock {
             .open(&path)?;
         let found = file.metadata()?;
         if !found.is_file() || found.uid() != geteuid().as_raw() || found.nlink() != 1 {
-            return Err(io::Error::other(format!("{} is not a lock file of this user", path.display())));
+            return Err(io::Error::other(format!("{} is not a lock file owned by this user", path.display())));
         }
         Ok(Self { file })
     }
@@ -67,7 +67,7 @@ impl Lock {
 }
 
 /// A directory that belongs to this user and that nobody else can write to.
-fn folder(runtime: Option<&Path>) -> io::Result<PathBuf> {
+fn directory(runtime: Option<&Path>) -> io::Result<PathBuf> {
     if let Some(runtime) = runtime
         && runtime.is_absolute()
         && is_own(runtime)
@@ -87,7 +87,7 @@ fn make(path: &Path) -> io::Result<PathBuf> {
     if is_own(path) {
         Ok(path.to_path_buf())
     } else {
-        Err(io::Error::other(format!("{} belongs to someone else; remove it or set XDG_RUNTIME_DIR", path.display())))
+        Err(io::Error::other(format!("{} is owned by another user; remove it or set XDG_RUNTIME_DIR", path.display())))
     }
 }
 
@@ -129,10 +129,10 @@ mod tests {
     fn the_lock_file_is_for_this_user_alone() {
         let runtime = tempfile::tempdir().unwrap();
         let _lock = Lock::open(0x8801, Some(runtime.path())).unwrap();
-        let folder = runtime.path().join("guard");
+        let directory = runtime.path().join("guard");
         let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(&folder), 0o700);
-        assert_eq!(mode(&folder.join("tty-8801.lock")), 0o600);
+        assert_eq!(mode(&directory), 0o700);
+        assert_eq!(mode(&directory.join("tty-8801.lock")), 0o600);
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_place_of_the_folder_is_not_followed() {
+    fn a_link_in_place_of_the_directory_is_not_followed() {
         let runtime = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         symlink(elsewhere.path(), runtime.path().join("guard")).unwrap();
@@ -161,11 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_write_to_is_not_used() {
+    fn a_directory_that_others_can_write_to_is_not_used() {
         let runtime = tempfile::tempdir().unwrap();
-        let folder = runtime.path().join("guard");
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let directory = runtime.path().join("guard");
+        std::fs::create_dir(&directory).unwrap();
+        std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o777)).unwrap();
         assert!(Lock::open(0x8801, Some(runtime.path())).is_err());
     }
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::dialog::{Dialog, Step};
-use super::keys::{Decoder, Key};
+use super::keys::{Decoder, KeyPress};
 use super::lock::Lock;
 use super::screen::Screen;
 use super::signal_watch::{Watch, now};
-use super::terminal::{Answer, Closed, NO, READING, Second, Word, failed, hung_up};
+use super::terminal::{Closed, NO, PromptAnswer, READING, Second, SecondOpinion, failed, hung_up};
 use super::tty::{Got, Modes, Tty};
 use crate::judge::policy::Prompt;
 use crate::ui::card::CardView;
@@ -117,14 +117,14 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// Until there is an answer. The terminal is as before when this returns.
-    pub(super) fn ask(mut self) -> Result<Answer, Closed> {
+    pub(super) fn ask(mut self) -> Result<PromptAnswer, Closed> {
         let answer = self.run();
         self.settle(answer.as_ref());
         answer
     }
 
     /// Rounds until there is an answer.
-    fn run(&mut self) -> Result<Answer, Closed> {
+    fn run(&mut self) -> Result<PromptAnswer, Closed> {
         let tty = self.tty;
         let mut modes = if self.line_by_line { None } else { Some(Modes::enter(tty).map_err(hung_up)?) };
         let answer = loop {
@@ -136,13 +136,13 @@ impl<'a> PromptLoop<'a> {
         };
         // A no that was on its way is a no, however it ended.
         match (answer, self.dialog.denied()) {
-            (Err(Closed::HungUp) | Ok(Answer::TimedOut { .. }), Some(no)) => Ok(no),
+            (Err(Closed::HungUp) | Ok(PromptAnswer::TimedOut { .. }), Some(no)) => Ok(no),
             (answer, _) => answer,
         }
     }
 
     /// One turn: look at clock, signals and foreground, draw, wait, read.
-    fn round(&mut self, modes: Option<&mut Modes<'_>>) -> Result<Option<Answer>, Closed> {
+    fn round(&mut self, modes: Option<&mut Modes<'_>>) -> Result<Option<PromptAnswer>, Closed> {
         self.look_for_the_end()?;
         if self.watch.take(Signal::SIGTSTP) {
             self.pause(modes)?;
@@ -161,7 +161,7 @@ impl<'a> PromptLoop<'a> {
         }
         self.watch.take(Signal::SIGWINCH);
         if self.listen() {
-            return Ok(Some(Answer::Settled));
+            return Ok(Some(PromptAnswer::Settled));
         }
         self.draw()?;
         let left = self.deadline.saturating_sub(now());
@@ -185,14 +185,14 @@ impl<'a> PromptLoop<'a> {
     fn listen(&mut self) -> bool {
         let Some(second) = &mut self.second else { return false };
         match second.look() {
-            Word::Not { after } => {
+            SecondOpinion::Not { after } => {
                 self.asking = Some(u64::try_from(after.as_millis() / 100).unwrap_or(u64::MAX));
                 return false;
             }
             // A no that is on its way stays one.
-            Word::Settled if self.dialog.denied().is_none() => return true,
-            Word::Settled => {}
-            Word::Said(said) => {
+            SecondOpinion::Settled if self.dialog.denied().is_none() => return true,
+            SecondOpinion::Settled => {}
+            SecondOpinion::Said(said) => {
                 if said.denies {
                     self.dialog.overrule();
                     // Another question is on the screen, which somebody must have the time to read.
@@ -221,12 +221,12 @@ impl<'a> PromptLoop<'a> {
         now() >= self.deadline
     }
 
-    fn timed_out(&self) -> Answer {
-        Answer::TimedOut { seconds: self.waited.saturating_add(self.total) }
+    fn timed_out(&self) -> PromptAnswer {
+        PromptAnswer::TimedOut { seconds: self.waited.saturating_add(self.total) }
     }
 
     /// Reads what was typed, and what it means.
-    fn read(&mut self, ready: bool) -> Result<Option<Answer>, Closed> {
+    fn read(&mut self, ready: bool) -> Result<Option<PromptAnswer>, Closed> {
         let mut buffer = [0; LONGEST];
         let got = if ready { self.tty.read(&mut buffer).map_err(hung_up)? } else { Got::Nothing };
         // Nobody has read the question yet: what comes now was meant for something else.
@@ -236,7 +236,7 @@ impl<'a> PromptLoop<'a> {
             Got::End => return Err(Closed::HungUp),
             Got::Bytes(_) if early => {
                 self.decoder.clear();
-                self.dialog.hint.get_or_insert("too soon: that was not counted");
+                self.dialog.hint.get_or_insert("too soon; key ignored");
                 Step::On
             }
             Got::Bytes(length) if self.line_by_line => {
@@ -258,10 +258,10 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// What keys mean: where the card cannot be seen, nothing but a no.
-    fn keys(&mut self, keys: &[Key]) -> Step {
+    fn keys(&mut self, keys: &[KeyPress]) -> Step {
         match keys {
             _ if !self.small => self.dialog.keys(keys),
-            [Key::Char('n' | 'N') | Key::Escape | Key::Interrupt | Key::EndOfFile] => {
+            [KeyPress::Char('n' | 'N') | KeyPress::Escape | KeyPress::Interrupt | KeyPress::EndOfFile] => {
                 Step::Answered(self.dialog.denied().unwrap_or(NO))
             }
             _ => Step::On,
@@ -269,7 +269,7 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// What a step means for the clock and for the end.
-    fn follow(&mut self, step: Step) -> Result<Option<Answer>, Closed> {
+    fn follow(&mut self, step: Step) -> Result<Option<PromptAnswer>, Closed> {
         match step {
             Step::On => {}
             Step::Turned => self.shown = None,
@@ -345,12 +345,12 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// Takes the card away; one calm line stays of a yes. A no is told by the caller, on standard error.
-    fn settle(&mut self, answer: Result<&Answer, &Closed>) {
+    fn settle(&mut self, answer: Result<&PromptAnswer, &Closed>) {
         let what = match answer {
             // What the reviewer settles is judged once more before it is said.
-            Ok(Answer::Settled) => None,
+            Ok(PromptAnswer::Settled) => None,
             Ok(_) if !self.said => None,
-            Ok(Answer::Once) if self.prompt.approvals > 1 => Some("your yes is one of several that are wanted"),
+            Ok(PromptAnswer::Once) if self.prompt.approvals > 1 => Some("approved by you; more approvers are needed"),
             Ok(answer) => answer.words(self.view.lasts),
             // Somebody else has the terminal, or nobody has it.
             Err(Closed::Background | Closed::HungUp) => return,
@@ -368,6 +368,6 @@ impl<'a> PromptLoop<'a> {
 }
 
 /// Whether an answer lets the command run.
-const fn is_yes(answer: &Answer) -> bool {
-    matches!(answer, Answer::Once | Answer::Overruled { .. } | Answer::Session | Answer::Always)
+const fn is_yes(answer: &PromptAnswer) -> bool {
+    matches!(answer, PromptAnswer::Once | PromptAnswer::Overruled { .. } | PromptAnswer::Session | PromptAnswer::Always)
 }

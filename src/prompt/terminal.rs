@@ -34,7 +34,7 @@ pub const READING: Duration = Duration::from_millis(300);
 /// What became of a question. Only the first four let anything run.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum PromptAnswer {
     /// This time.
     Once,
     /// And again in this session.
@@ -53,7 +53,7 @@ pub enum Answer {
     Closed(Closed),
 }
 
-impl Answer {
+impl PromptAnswer {
     /// A yes in words; `lasts` says whether a plain one is a grant as well.
     #[must_use]
     pub const fn words(&self, lasts: bool) -> Option<&'static str> {
@@ -70,17 +70,17 @@ impl Answer {
 }
 
 /// No, and nothing more.
-pub(super) const NO: Answer = Answer::No { words: None };
+pub(super) const NO: PromptAnswer = PromptAnswer::No { words: None };
 
 /// Somebody else who thinks about the question while it is shown.
 pub trait Second {
     /// What they have said by now. Called again until it is something.
-    fn look(&mut self) -> Word;
+    fn look(&mut self) -> SecondOpinion;
 }
 
 /// What a [`Second`] has said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum SecondOpinion {
     /// Nothing yet, after so long.
     Not { after: Duration },
     /// The question need not be answered any more.
@@ -93,13 +93,13 @@ pub enum Word {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Closed {
     /// There is no terminal.
-    #[error("there is no terminal here ({0})")]
+    #[error("there is no terminal ({0})")]
     NoTerminal(String),
     /// Neither standard input nor standard error is the terminal.
-    #[error("nobody sits in front of this command: neither its input nor its errors are the terminal")]
+    #[error("neither the input nor the error output of the command is a terminal")]
     Unattended,
     /// Another process group has the terminal.
-    #[error("this runs in the background of its terminal")]
+    #[error("the command runs in the background of its terminal")]
     Background,
     /// Another program reads the terminal key by key.
     #[error("another program is using the terminal")]
@@ -115,7 +115,7 @@ pub enum Closed {
     #[error("ended by {0}")]
     Signal(Signal),
     /// Something failed that should not.
-    #[error("the terminal cannot be used: {0}")]
+    #[error("cannot use the terminal: {0}")]
     Failed(String),
 }
 
@@ -123,15 +123,21 @@ pub enum Closed {
 ///
 /// One card is shown per terminal at a time; waiting for another to be answered costs no time of this one. `runtime` is
 /// `XDG_RUNTIME_DIR`, where the lock lies.
-pub fn ask(view: &CardView, prompt: &Prompt, explained: &ExplainView, look: Look, runtime: Option<PathBuf>) -> Answer {
+pub fn ask(
+    view: &CardView,
+    prompt: &Prompt,
+    explained: &ExplainView,
+    look: Look,
+    runtime: Option<PathBuf>,
+) -> PromptAnswer {
     let question = Question { view, prompt, explained, look, said: true };
-    try_ask(question, runtime, None).unwrap_or_else(Answer::Closed)
+    try_ask(question, runtime, None).unwrap_or_else(PromptAnswer::Closed)
 }
 
 /// As [`ask`], while somebody else thinks about it too. The person need not wait for them. Where a yes counts only once it
 /// is signed, it is not `said`: [`say_yes`] says it.
-pub fn ask_beside(question: Question<'_>, runtime: Option<PathBuf>, second: Option<&mut dyn Second>) -> Answer {
-    try_ask(question, runtime, second).unwrap_or_else(Answer::Closed)
+pub fn ask_beside(question: Question<'_>, runtime: Option<PathBuf>, second: Option<&mut dyn Second>) -> PromptAnswer {
+    try_ask(question, runtime, second).unwrap_or_else(PromptAnswer::Closed)
 }
 
 /// As [`ask`], where a yes counts only once it is signed: it is not said. [`say_yes`] says it.
@@ -141,13 +147,13 @@ pub fn ask_before_a_signature(
     explained: &ExplainView,
     look: Look,
     runtime: Option<PathBuf>,
-) -> Answer {
+) -> PromptAnswer {
     let question = Question { view, prompt, explained, look, said: false };
-    try_ask(question, runtime, None).unwrap_or_else(Answer::Closed)
+    try_ask(question, runtime, None).unwrap_or_else(PromptAnswer::Closed)
 }
 
 /// Says on the terminal that a command was allowed.
-pub fn say_yes(answer: &Answer, command: &[u8], look: &Look) {
+pub fn say_yes(answer: &PromptAnswer, command: &[u8], look: &Look) {
     let (Some(words), Ok(tty)) = (answer.words(false), Tty::open()) else { return };
     let line = verdict::settled(words, command, tty.size().columns);
     // If the terminal takes nothing now, the answer holds all the same.
@@ -194,7 +200,7 @@ fn try_ask(
     question: Question<'_>,
     runtime: Option<PathBuf>,
     second: Option<&mut dyn Second>,
-) -> Result<Answer, Closed> {
+) -> Result<PromptAnswer, Closed> {
     let _sealed = Sealed::begin();
     let tty = Tty::open().map_err(|error| Closed::NoTerminal(error.to_string()))?;
     check(&tty).or_else(|why| if why == Closed::Busy { Ok(()) } else { Err(why) })?;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::afar::FromGateway;
+use super::gateway::FromGateway;
 use super::line::Lines;
 use super::message::{Ask, Reply, Said, VERSION};
 use super::socket::{credentials, reach};
@@ -78,7 +78,7 @@ impl Client {
                         *known = None;
                         let why = other
                             .err()
-                            .map_or_else(|| "it closed the connection".to_owned(), |error| error.to_string());
+                            .map_or_else(|| "the service closed the connection".to_owned(), |error| error.to_string());
                         return Err(self.trouble(&why));
                     }
                 }
@@ -117,7 +117,7 @@ impl Client {
         let lines = self.open()?;
         let own = Self { service: self.service.clone(), accounts: self.accounts, lines: RefCell::new(Some(lines)) };
         own.ask::<()>(ask)?;
-        let lines = own.lines.into_inner().ok_or_else(|| self.trouble("it closed the connection"))?;
+        let lines = own.lines.into_inner().ok_or_else(|| self.trouble("the service closed the connection"))?;
         let stream = lines.stream().try_clone().map_err(|error| self.trouble(&error.to_string()))?;
         stream.set_read_timeout(None).map_err(|error| self.trouble(&error.to_string()))?;
         Ok(stream)

@@ -8,13 +8,13 @@ use base64ct::{Base64, Encoding as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::afar::FromGateway;
+use super::gateway::FromGateway;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Origin};
-use crate::judge::ledger::Deeds;
+use crate::judge::ledger::CommandChanges;
 use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Risk, Tier, Weight};
@@ -164,7 +164,7 @@ impl Text {
 
 /// A risk, without what only the judge needs.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Found {
+pub struct RiskMessage {
     tier: Tier,
     score: Weight,
     reversibility: Reversibility,
@@ -172,15 +172,15 @@ pub struct Found {
     context: Vec<ContextEntry>,
 }
 
-impl From<&Risk> for Found {
+impl From<&Risk> for RiskMessage {
     fn from(risk: &Risk) -> Self {
         let Risk { tier, score, reversibility, .. } = *risk;
         Self { tier, score, reversibility, findings: findings(risk), context: context(risk) }
     }
 }
 
-impl From<Found> for Risk {
-    fn from(found: Found) -> Self {
+impl From<RiskMessage> for Risk {
+    fn from(found: RiskMessage) -> Self {
         Self {
             tier: found.tier,
             score: found.score,
@@ -218,7 +218,7 @@ pub struct Row {
     pub agent: Option<String>,
     pub origin: Origin,
     pub digest: Digest,
-    pub risk: Found,
+    pub risk: RiskMessage,
     pub settled: SettledBy,
     pub answer_ms: Option<u64>,
     pub words: Option<String>,
@@ -231,7 +231,8 @@ pub struct Row {
     pub opinion: Option<Opinion>,
     /// What the command does to files.
     #[serde(default)]
-    pub deeds: Deeds,
+    #[serde(rename = "deeds")]
+    pub changes: CommandChanges,
 }
 
 /// A command that is to wait for a person.
@@ -240,7 +241,7 @@ pub struct Row {
 pub struct New {
     /// As [`crate::store::queue::pack`] writes it.
     pub exact: Text,
-    pub risk: Found,
+    pub risk: RiskMessage,
     /// The speaker waits for the answer.
     pub waits: bool,
     pub expires: Timestamp,

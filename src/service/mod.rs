@@ -3,8 +3,8 @@
 //!
 //! What may not enter: who may say what, which the service decides, and what is written down for it.
 
-pub mod afar;
 pub mod client;
+pub mod gateway;
 pub mod line;
 pub mod message;
 pub mod notify;

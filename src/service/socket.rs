@@ -55,11 +55,11 @@ pub fn reach(path: &Path, patience: Duration) -> io::Result<UnixStream> {
 /// Somebody listens there already, or the place cannot be used.
 pub fn listen(path: &Path) -> io::Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
-        return Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody listens there already"));
+        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another process already listens there"));
     }
     match std::fs::symlink_metadata(path) {
         Ok(about) if std::os::unix::fs::FileTypeExt::is_socket(&about.file_type()) => std::fs::remove_file(path)?,
-        Ok(_) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else than a socket is there")),
+        Ok(_) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is not a socket")),
         Err(_) => {}
     }
     let listener = UnixListener::bind(path)?;

@@ -16,7 +16,7 @@ use super::Store;
 use super::chain;
 use super::decisions::{IntentRow, draft};
 use super::error::StoreError;
-use super::key::Key;
+use super::key::DigestKey;
 use crate::judge::approved::Receipt;
 use crate::judge::risk::Tier;
 
@@ -41,7 +41,7 @@ pub struct Handed<'a> {
 
 impl Handed<'_> {
     /// Under which name the record keeps it. No session of a grant and no waiting guard has such a name.
-    fn scope(&self, key: &Key) -> String {
+    fn scope(&self, key: &DigestKey) -> String {
         use std::os::unix::ffi::OsStrExt;
         let mut bytes = Vec::new();
         for field in [self.text, self.cwd.as_os_str().as_bytes(), self.root.as_bytes()] {
@@ -60,10 +60,10 @@ impl Store {
     /// # Errors
     /// The row is not written.
     pub fn advised_and_handed(&self, row: &IntentRow<'_>, handed: &Handed<'_>) -> Result<Receipt, StoreError> {
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("digest", &row.digest.0);
         let mut draft = draft("advised", row, &digest);
-        draft.deeds(row, &key);
+        draft.changes(row, &key);
         draft.text("scope", Some(handed.scope(&key)));
         self.append_decision(row, &draft)
     }
@@ -76,7 +76,7 @@ impl Store {
         if tier == Tier::Critical {
             return Ok(false);
         }
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         let scope = handed.scope(&key);
         Ok(self.persist(|connection| unused(connection, &scope, tier, now))?.is_some())
     }
@@ -90,10 +90,10 @@ impl Store {
         if row.risk.tier == Tier::Critical {
             return Ok(None);
         }
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("digest", &row.digest.0);
         let mut draft = draft("intent", row, &digest);
-        draft.deeds(row, &key);
+        draft.changes(row, &key);
         let scope = handed.scope(&key);
         // Looking and using are one transaction: of two that come at once, one finds it used.
         let written = self.write_durably(|connection| {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn another_text_folder_or_process_is_another_command() {
+    fn another_text_directory_or_process_is_another_command() {
         let sample = Sample::new();
         advise(&sample, &push(), Tier::High, 0);
         let others =
@@ -209,7 +209,7 @@ mod tests {
             let threads: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
-                        let store = Store::open(&super::super::Paths::new(sample.folder.path())).unwrap();
+                        let store = Store::open(&super::super::Paths::new(sample.directory.path())).unwrap();
                         let settled = Settled::Allowed(&ApprovalReason::Host);
                         write(Tier::High, 1, settled, |row| store.intent_of_handed(row, &push()).unwrap()?.row())
                     })
@@ -234,7 +234,7 @@ mod tests {
         let secret = handed("deploy --token hunter2", "/p", "r");
         advise(&sample, &secret, Tier::High, 0);
         sample.store.write(|connection| connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")).ok();
-        for file in std::fs::read_dir(sample.folder.path()).unwrap() {
+        for file in std::fs::read_dir(sample.directory.path()).unwrap() {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
             assert!(!String::from_utf8_lossy(&bytes).contains("hunter2"));
         }

@@ -12,7 +12,7 @@ use super::behaviour;
 use super::chain::{self, Draft};
 use super::error::StoreError;
 use super::grants::encode;
-use super::key::Key;
+use super::key::DigestKey;
 use super::prune;
 use super::queue::{Answer, Pending, Queue};
 use super::redact::redact;
@@ -40,7 +40,13 @@ pub struct Answered {
 }
 
 /// What an answer is bound to.
-pub(super) fn seal(key: &Key, request: &str, digest: &Digest, bindings: &Bindings, scope: AnswerScope) -> [u8; 32] {
+pub(super) fn seal(
+    key: &DigestKey,
+    request: &str,
+    digest: &Digest,
+    bindings: &Bindings,
+    scope: AnswerScope,
+) -> [u8; 32] {
     let reach = if scope.is_once() { String::new() } else { scope.to_string() };
     let bytes = [request.as_bytes(), &[0], &digest.0, &bindings.digest(), reach.as_bytes()].concat();
     key.seal("answer", &bytes)
@@ -63,7 +69,7 @@ impl Store {
         draft.integer("redacted", request.redacted.then_some(1));
         let mac = match bound {
             Some((digest, bindings)) => {
-                let key = Key::read_or_make(&self.paths.key())?;
+                let key = DigestKey::read_or_make(&self.paths.key())?;
                 Some(seal(&key, &request.id, digest, bindings, reach))
             }
             None => None,
@@ -100,7 +106,7 @@ impl Store {
         digest: &Digest,
         bindings: &Bindings,
     ) -> Result<Option<Answered>, StoreError> {
-        let key = Key::read(&self.paths.key())?;
+        let key = DigestKey::read(&self.paths.key())?;
         self.persist(|connection| {
             const ANSWER: &str = "SELECT digest, user, words, signatures, until FROM record
                 WHERE id = ?1 AND kind = 'answered' AND decision = 'allow' AND scope = ?2";
@@ -188,7 +194,7 @@ impl Store {
     /// # Errors
     /// The row is not written.
     pub fn resume(&self, root: &str, session: &str, by: &str, why: &str, now: Timestamp) -> Result<i64, StoreError> {
-        let seal = behaviour::resumption(&Key::read_or_make(&self.paths.key())?, root, now.as_millisecond());
+        let seal = behaviour::resumption(&DigestKey::read_or_make(&self.paths.key())?, root, now.as_millisecond());
         let mut draft = Draft::default();
         draft.blob("digest", &seal);
         draft.text("kind", Some("resumed"));

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::chain::{Head, Layout, Link, link};
-use super::key::Key;
+use super::key::DigestKey;
 use super::prune::{self, Pruned};
 
 /// Something in the record that is not as it was written.
@@ -40,24 +40,24 @@ impl std::fmt::Display for Fault {
             Self::Missing { first, last } => write!(f, "rows {first} to {last} were removed"),
             Self::Broken { row } => write!(
                 f,
-                "row {row} does not continue the row before it: it was edited or moved, or the row before it was replaced"
+                "row {row} does not match the hash chain: it was edited or moved, or the previous row was replaced"
             ),
             Self::Unsealed { row, last } => {
-                let last = last.map_or_else(|| "others".to_owned(), |last| format!("all up to row {last}"));
-                write!(f, "row {row} says that {last} were pruned, and is not sealed with the key of this record")
+                let last = last.map_or_else(|| "others".to_owned(), |last| format!("all rows up to {last}"));
+                write!(f, "row {row} says that {last} were pruned, but is not sealed with the key of this record")
             }
             Self::NotPruned { row, last } => {
-                write!(f, "row {row} says that all up to row {last} were pruned, and some of them are there")
+                write!(f, "row {row} says that all rows up to {last} were pruned, but some of them exist")
             }
             Self::Damaged { first, last: None, detail } => {
-                write!(f, "the file is damaged: what follows from row {first} on cannot be read ({detail})")
+                write!(f, "the file is damaged: rows from {first} on cannot be read ({detail})")
             }
             Self::Damaged { first, last: Some(last), detail } => {
                 write!(f, "the file is damaged: rows {first} to {last} cannot be read ({detail})")
             }
             Self::Lost { row } => write!(
                 f,
-                "row {row} told of an answer that the queue still knows of, and is gone: the end of the record was cut off"
+                "row {row}, an answer that the queue still refers to, is missing: the end of the record was removed"
             ),
             Self::File { detail } => write!(f, "the file is inconsistent: {detail}"),
         }
@@ -103,7 +103,7 @@ impl Audit {
 }
 
 /// Reads the chain through, from the first row to the last.
-pub(super) fn read_through(connection: &Connection, key: Option<&Key>) -> rusqlite::Result<Audit> {
+pub(super) fn read_through(connection: &Connection, key: Option<&DigestKey>) -> rusqlite::Result<Audit> {
     // One view of the record for all questions, or rows that are pruned meanwhile would seem to be missing.
     let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     let mut audit = Audit::default();
@@ -212,7 +212,7 @@ pub(super) fn next_readable(connection: &Connection, from: i64) -> rusqlite::Res
 /// What the first row continues, and what is wrong with the rows that tell of pruning.
 fn beginning(
     connection: &Connection,
-    key: Option<&Key>,
+    key: Option<&DigestKey>,
     audit: &mut Audit,
 ) -> rusqlite::Result<(Head, BTreeMap<i64, Fault>)> {
     let first = prune::first_row(connection)?.unwrap_or(1);
@@ -314,7 +314,7 @@ mod tests {
             "PRAGMA writable_schema = 1; UPDATE sqlite_schema
              SET sql = replace(sql, 'mark IS NOT NULL', 'mark IS NULL') WHERE name = 'marked'",
         );
-        let fresh = Store::open(&Paths::new(sample.folder.path())).unwrap();
+        let fresh = Store::open(&Paths::new(sample.directory.path())).unwrap();
         assert!(matches!(fresh.verify().unwrap().faults[..], [Fault::File { .. }, ..]));
     }
 

@@ -10,9 +10,9 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 
 use super::Store;
 use super::chain;
-use super::decisions::{CANARY, FindingEntry, IntentRow, Settled, findings, is_trial};
+use super::decisions::{CANARY, FindingEntry, IntentRow, Settled, findings, is_probe};
 use super::error::StoreError;
-use super::key::Key;
+use super::key::DigestKey;
 use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Note;
@@ -57,7 +57,7 @@ pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
         // Finding out whether guard is asked is no offence, or it would close the session of whoever finds it out.
         Settled::Refused(Refusal::Rule { rule, .. }) if rule == CANARY => 0,
         // And whoever says yes to that is a program: no denial is forgotten for it.
-        Settled::Allowed(ApprovalReason::Person) if is_trial(&findings(row.risk)) => 0,
+        Settled::Allowed(ApprovalReason::Person) if is_probe(&findings(row.risk)) => 0,
         Settled::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
         Settled::Refused(Refusal::Reviewer { .. }) => DENIED_BY_REVIEWER,
         Settled::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,
@@ -97,7 +97,7 @@ impl Store {
         if known.is_some() && *self.whole.borrow() == known {
             return Ok(None);
         }
-        let key = Key::read(&self.paths.key());
+        let key = DigestKey::read(&self.paths.key());
         let (edited, looked_at) = self.persist(|connection| {
             // One view of the record, or rows that are pruned meanwhile would seem to be missing.
             let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
@@ -143,7 +143,7 @@ impl Store {
 }
 
 /// What seals that a person let a session go on.
-pub(super) fn resumption(key: &Key, root: &str, at: i64) -> [u8; 32] {
+pub(super) fn resumption(key: &DigestKey, root: &str, at: i64) -> [u8; 32] {
     key.seal("resume", format!("{at} {root}").as_bytes())
 }
 

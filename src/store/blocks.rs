@@ -18,7 +18,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::Paths;
-use super::key::Key;
+use super::key::DigestKey;
 
 /// Rows of a block.
 const ROWS: i64 = 512;
@@ -113,7 +113,7 @@ struct Block {
 }
 
 impl Block {
-    fn sealed(&self, key: &Key, number: i64) -> [u8; 32] {
+    fn sealed(&self, key: &DigestKey, number: i64) -> [u8; 32] {
         let mut bytes = Vec::with_capacity(8 + 4 + 32 + BYTES);
         bytes.extend(number.to_le_bytes());
         bytes.extend(self.occurs.to_le_bytes());
@@ -126,14 +126,14 @@ impl Block {
 /// The side file, and the rows that it is held against.
 pub(super) struct Blocks<'a> {
     file: File,
-    key: Key,
+    key: DigestKey,
     last_row: CachedStatement<'a>,
     rows: CachedStatement<'a>,
 }
 
 /// Where the side file lies.
 pub(super) fn path(paths: &Paths) -> PathBuf {
-    paths.folder().join("guard.blocks")
+    paths.directory().join("guard.blocks")
 }
 
 /// The number of the block that a row is in, from 0.
@@ -170,7 +170,7 @@ impl<'a> Blocks<'a> {
             "SELECT tier, decision, {UNCONFIRMED}, {WORDS}, root, hash, id FROM record WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
         );
         Some(Self {
-            key: Key::read(&paths.key()).ok()?,
+            key: DigestKey::read(&paths.key()).ok()?,
             file: open(&path(paths)).ok()?,
             last_row: connection.prepare_cached("SELECT hash FROM record WHERE id = ?1").ok()?,
             rows: connection.prepare_cached(&rows).ok()?,
@@ -287,7 +287,7 @@ mod tests {
             Filter { tiers: Some((Tier::High, Tier::Critical)), ..Filter::default() },
             Filter { decision: Some("deny".into()), ..Filter::default() },
             Filter { command: Some("TOOL".into()), limit: Some(700), ..Filter::default() },
-            Filter { folder: Some("/home/ada".into()), limit: Some(2), after: Some(600), ..Filter::default() },
+            Filter { directory: Some("/home/ada".into()), limit: Some(2), after: Some(600), ..Filter::default() },
             Filter { unconfirmed: true, ..Filter::default() },
         ]
     }
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn a_search_finds_the_same_rows_with_the_side_file_and_without_it() {
         let sample = filled(1600, 777);
-        let side = path(&super::super::Paths::new(sample.folder.path()));
+        let side = path(&super::super::Paths::new(sample.directory.path()));
         for filter in searches() {
             let _ = std::fs::remove_file(&side);
             let made = (sample.store.find(&filter).unwrap(), sample.store.find_oldest(&filter).unwrap());
@@ -316,7 +316,7 @@ mod tests {
         let sample = filled(1100, 300);
         let wanted = &searches()[0];
         assert_eq!(sample.store.find(wanted).unwrap(), [300]);
-        let side = path(&super::super::Paths::new(sample.folder.path()));
+        let side = path(&super::super::Paths::new(sample.directory.path()));
         let good = std::fs::read(&side).unwrap();
         assert_eq!(good.len(), HEAD.len() + 2 * SIZE);
         let swapped = [&good[..HEAD.len()], &good[HEAD.len() + SIZE..], &good[HEAD.len()..HEAD.len() + SIZE]].concat();
@@ -347,7 +347,7 @@ mod tests {
     fn what_was_pruned_is_in_the_side_file_no_more() {
         let sample = filled(1100, 300);
         assert_eq!(sample.store.find(&searches()[0]).unwrap(), [300]);
-        let side = path(&super::super::Paths::new(sample.folder.path()));
+        let side = path(&super::super::Paths::new(sample.directory.path()));
         let limit =
             super::super::Limit { before: jiff::Timestamp::from_second(700).unwrap(), why: super::super::Why::Person };
         let now = jiff::Timestamp::from_second(9_000_000).unwrap();
@@ -356,7 +356,12 @@ mod tests {
         assert!(kept[HEAD.len()..HEAD.len() + 2 * SIZE].iter().all(|byte| *byte == 0));
         assert_eq!(sample.store.find(&searches()[0]).unwrap(), [0; 0]);
         assert!(
-            Store::open(&super::super::Paths::new(sample.folder.path())).unwrap().verify().unwrap().faults.is_empty()
+            Store::open(&super::super::Paths::new(sample.directory.path()))
+                .unwrap()
+                .verify()
+                .unwrap()
+                .faults
+                .is_empty()
         );
     }
 }

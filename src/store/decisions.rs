@@ -11,18 +11,18 @@ use rusqlite::{Connection, OptionalExtension};
 
 pub(super) use self::entries::CANARY;
 use self::entries::json;
-pub use self::entries::{ContextEntry, FindingEntry, context, findings, is_trial};
+pub use self::entries::{ContextEntry, FindingEntry, context, findings, is_probe};
 use super::Store;
 use super::behaviour;
 use super::chain::{self, Draft};
 use super::error::StoreError;
 use super::grants;
-use super::key::Key;
+use super::key::DigestKey;
 use super::ledger;
 use super::redact::{redact, redact_shown};
 use crate::judge::approved::{Receipt, What};
 use crate::judge::invocation::{Digest, Invocation};
-use crate::judge::ledger::Deeds;
+use crate::judge::ledger::CommandChanges;
 use crate::judge::policy::{ApprovalReason, ParentApproval, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Risk, Tier};
@@ -51,7 +51,7 @@ pub struct IntentRow<'a> {
     /// What a reviewer thought of it, where one was asked.
     pub opinion: Option<&'a Opinion>,
     /// What it does to files.
-    pub deeds: &'a Deeds,
+    pub changes: &'a CommandChanges,
     /// The tool that is called, where the invocation itself does not say.
     pub tool: Option<&'a str>,
     /// Something in the command is hidden already.
@@ -59,7 +59,8 @@ pub struct IntentRow<'a> {
 }
 
 /// A command that does nothing to files.
-static NO_DEEDS: Deeds = Deeds { done: Vec::new(), ran: false, brought: Vec::new(), named: Vec::new() };
+static NO_CHANGES: CommandChanges =
+    CommandChanges { done: Vec::new(), ran: false, brought: Vec::new(), named: Vec::new() };
 
 impl<'a> IntentRow<'a> {
     /// A decision, and nothing that may go with one.
@@ -83,7 +84,7 @@ impl<'a> IntentRow<'a> {
             process: None,
             shape: None,
             opinion: None,
-            deeds: &NO_DEEDS,
+            changes: &NO_CHANGES,
             tool: None,
             hides: false,
         }
@@ -155,10 +156,10 @@ impl Store {
     }
 
     fn decision(&self, kind: &'static str, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("digest", &row.digest.0);
         let mut draft = draft(kind, row, &digest);
-        draft.deeds(row, &key);
+        draft.changes(row, &key);
         draft.text("scope", row.process.map(waiting));
         self.append_decision(row, &draft)
     }
@@ -177,7 +178,7 @@ impl Store {
 
 impl Draft<'_> {
     /// Adds what the command does to files.
-    pub(super) fn deeds(&mut self, row: &IntentRow<'_>, key: &Key) {
+    pub(super) fn changes(&mut self, row: &IntentRow<'_>, key: &DigestKey) {
         if let Some((made, brings)) = ledger::part(row, key) {
             self.text("made", Some(made));
             self.integer("kept", brings.then_some(1));
@@ -372,7 +373,7 @@ mod tests {
         let entry = sample.store.entry(receipt.row().unwrap()).unwrap();
         assert_eq!((entry.command.as_deref(), entry.redacted), (Some("tool --token ***"), true));
         drop(sample.store);
-        for file in std::fs::read_dir(sample.folder.path()).unwrap() {
+        for file in std::fs::read_dir(sample.directory.path()).unwrap() {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
             assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
         }

@@ -32,7 +32,7 @@ pub enum StoreError {
     /// It is no plain file: a directory, a link, a device.
     NotAFile { path: PathBuf },
     /// Something else stands where a directory should be.
-    NotAFolder { path: PathBuf },
+    NotADirectory { path: PathBuf },
     /// No space is left, or a quota is used up.
     Full { path: PathBuf },
     /// The process may not write so large a file (`ulimit -f`).
@@ -78,24 +78,24 @@ impl fmt::Display for StoreError {
             }
             Self::NotOurs { path, owner } => {
                 let path = path.display();
-                write!(f, "{path} belongs to {owner} (perhaps left by a run as another account): chown it back")
+                write!(f, "{path} is owned by {owner} (perhaps created as another account); chown it back")
             }
             Self::Denied { path } => {
-                write!(f, "{} may not be used: correct its permissions (chmod u+rwX)", path.display())
+                write!(f, "permission denied for {}; correct its permissions (chmod u+rwX)", path.display())
             }
-            Self::NotAFile { path } => write!(f, "{} is not a plain file: move it away", path.display()),
-            Self::NotAFolder { path } => write!(f, "{} is not a directory: move it away", path.display()),
-            Self::Full { path } => write!(f, "no space is left for {}: free some", path.display()),
+            Self::NotAFile { path } => write!(f, "{} is not a regular file; move it away", path.display()),
+            Self::NotADirectory { path } => write!(f, "{} is not a directory; move it away", path.display()),
+            Self::Full { path } => write!(f, "no space left for {}; free some", path.display()),
             Self::TooLarge { path } => {
-                write!(f, "{} may not grow: raise the limit on file sizes (ulimit -f)", path.display())
+                write!(f, "{} cannot grow; raise the file size limit (ulimit -f)", path.display())
             }
             Self::Locked { path, waited } => {
                 let (path, waited) = (path.display(), waited.as_secs_f32());
-                write!(f, "{path} stayed locked for {waited:.1} s: see who holds it (fuser {path}) and try again")
+                write!(f, "{path} was locked for {waited:.1} s; find the process (fuser {path}) and try again")
             }
             Self::Newer { path, found, known } => write!(
                 f,
-                "{} was written by a newer guard (schema {found}, this one knows {known}): use that version",
+                "{} was written by a newer guard (schema {found}, this version supports {known}); use that version",
                 path.display()
             ),
             Self::Corrupt { path, detail } => {
@@ -107,33 +107,33 @@ impl fmt::Display for StoreError {
                 )
             }
             Self::NotARecord { path } => {
-                write!(f, "{} is not a record of guard's: move it away to begin a new one", path.display())
+                write!(f, "{} is not a record of guard; move it away to begin a new one", path.display())
             }
             Self::BadKey { path } => {
-                write!(f, "{} is not a key of guard's: move it away to begin with a new one", path.display())
+                write!(f, "{} is not a key of guard; move it away to begin with a new one", path.display())
             }
             Self::NoSuchRow { row, newest: None } => {
-                write!(f, "the record has no row {row}: nothing is recorded yet")
+                write!(f, "the record has no row {row}; it is empty")
             }
             Self::NoSuchRow { row, newest: Some(newest) } => {
-                write!(f, "the record has no row {row}: the newest is {newest} (guard log lists them)")
+                write!(f, "the record has no row {row}; the newest is {newest} (guard log lists the rows)")
             }
-            Self::Pruned { row, by: Some(by) } => write!(f, "row {row} was pruned: guard log show {by} says why"),
-            Self::Pruned { row, by: None } => write!(f, "row {row} was pruned: guard verify says why"),
+            Self::Pruned { row, by: Some(by) } => write!(f, "row {row} was pruned; see guard log show {by}"),
+            Self::Pruned { row, by: None } => write!(f, "row {row} was pruned; see guard verify"),
             Self::Clock { days } => write!(
                 f,
-                "all rows but those of the last day are older than {days} days, so nothing was pruned: is the clock \
-                 right? If so, guard log prune --older-than {days}d"
+                "nothing was pruned, because all rows but those of the last day are older than {days} days: is the \
+                 clock right? If so, guard log prune --older-than {days}d"
             ),
             Self::Unproved { row } => write!(
                 f,
-                "all before row {row} is gone and no sealed row says why, so nothing was pruned: see guard verify, and \
-                 keep a copy before you begin a new record"
+                "nothing was pruned, because all rows before row {row} are missing without a sealed row that \
+                 explains it; see guard verify, and keep a copy before you begin a new record"
             ),
             Self::Altered { row } => write!(
                 f,
-                "row {row} is not as it was written, so it was not pruned, nor what follows it: see guard verify, and \
-                 keep a copy before you begin a new record"
+                "row {row} was changed after it was written, so it and later rows were not pruned; see guard verify, \
+                 and keep a copy before you begin a new record"
             ),
             Self::Unreadable { row, detail } => write!(f, "row {row} of the record cannot be read: {detail}"),
             Self::Refused { why } | Self::Elsewhere { why } => f.write_str(why),
@@ -193,7 +193,7 @@ impl StoreError {
     /// What stands where a directory above a path should be.
     fn in_the_way(path: &Path) -> Self {
         let above = path.ancestors().skip(1).find(|above| std::fs::metadata(above).is_ok_and(|about| !about.is_dir()));
-        Self::NotAFolder { path: above.unwrap_or(path).to_owned() }
+        Self::NotADirectory { path: above.unwrap_or(path).to_owned() }
     }
 
     /// That a path may not be used: by whose fault.
@@ -213,15 +213,15 @@ impl StoreError {
 impl Paths {
     /// What stands in the way of using the record, as the file system tells it; `None` when it shows nothing.
     fn trouble(&self) -> Option<StoreError> {
-        let folder = self.folder();
-        if let Ok(about) = statvfs(folder)
+        let directory = self.directory();
+        if let Ok(about) = statvfs(directory)
             && about.flags().contains(FsFlags::ST_RDONLY)
         {
-            return Some(StoreError::ReadOnly { path: folder.to_owned() });
+            return Some(StoreError::ReadOnly { path: directory.to_owned() });
         }
         let wanted = AccessFlags::R_OK | AccessFlags::W_OK;
-        if access(folder, wanted | AccessFlags::X_OK).is_err() {
-            return Some(StoreError::barred(folder));
+        if access(directory, wanted | AccessFlags::X_OK).is_err() {
+            return Some(StoreError::barred(directory));
         }
         let files = [self.database(), self.beside("-wal"), self.beside("-shm"), self.beside("-journal")];
         for file in files {
@@ -254,7 +254,7 @@ impl Paths {
                 return Some(StoreError::TooLarge { path });
             }
         }
-        let room = statvfs(self.folder()).ok()?;
+        let room = statvfs(self.directory()).ok()?;
         #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
         let left = u64::from(room.blocks_available()).saturating_mul(u64::from(room.fragment_size()));
         (left < STEP).then_some(StoreError::Full { path })

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Whether shared memory and locks may be trusted there. A file system that does not tell its kind is trusted.
 #[cfg(target_os = "linux")]
-pub(super) fn is_shared(folder: &Path) -> bool {
+pub(super) fn is_shared(directory: &Path) -> bool {
     /// From linux/magic.h and the file systems' own headers: NFS, SMB (three generations), 9P, FUSE (sshfs and all
     /// others), Ceph, AFS (two), Coda, NCP, GFS2, OCFS2, Lustre, GPFS, VirtualBox, VMware.
     const SHARED: [u32; 17] = [
@@ -29,7 +29,7 @@ pub(super) fn is_shared(folder: &Path) -> bool {
         0x786F_4256,
         0xBACB_ACBC,
     ];
-    let Ok(about) = nix::sys::statfs::statfs(folder) else { return false };
+    let Ok(about) = nix::sys::statfs::statfs(directory) else { return false };
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "magic numbers have 32 bits")]
     let kind = about.filesystem_type().0 as u32;
     SHARED.contains(&kind)
@@ -37,8 +37,8 @@ pub(super) fn is_shared(folder: &Path) -> bool {
 
 /// Whether shared memory and locks may be trusted there. A file system that does not tell its kind is trusted.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn is_shared(folder: &Path) -> bool {
-    nix::sys::statfs::statfs(folder).is_ok_and(|about| {
+pub(super) fn is_shared(directory: &Path) -> bool {
+    nix::sys::statfs::statfs(directory).is_ok_and(|about| {
         ["nfs", "smbfs", "afpfs", "webdav", "osxfuse", "macfuse", "fusefs"].contains(&about.filesystem_type_name())
     })
 }

@@ -29,7 +29,7 @@ pub struct Filter {
     /// Calls of tools whose name fits this glob, small and capital letters being the same; `*` for all.
     pub tool: Option<String>,
     /// The directory or one above it.
-    pub folder: Option<String>,
+    pub directory: Option<String>,
     /// A part of anything that is said of the row in words.
     pub text: Option<String>,
     /// Of this session, by its name or its root.
@@ -103,11 +103,11 @@ impl Conditions {
         if let Some(glob) = &filter.tool {
             all.and("lower(tool) GLOB ?", glob.to_lowercase());
         }
-        if let Some(folder) = &filter.folder {
-            let folder = folder.trim_end_matches('/');
-            all.wanted.text(folder);
+        if let Some(directory) = &filter.directory {
+            let directory = directory.trim_end_matches('/');
+            all.wanted.text(directory);
             // With a slash at both ends, so that /a/b is below /a and /ab is not.
-            all.and("instr(cwd || '/', ?) = 1", format!("{folder}/"));
+            all.and("instr(cwd || '/', ?) = 1", format!("{directory}/"));
         }
         if let Some(part) = &filter.text {
             all.wanted.text(part);

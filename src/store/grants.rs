@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use super::Store;
 use super::chain::{self, Draft};
 use super::error::StoreError;
-use super::key::Key;
+use super::key::DigestKey;
 use super::redact::redact;
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
 use crate::judge::sort;
@@ -77,24 +77,24 @@ impl Store {
             return refused("a grant must say what it covers");
         }
         match grant.place {
-            Place::Folder { path } if !path.starts_with('/') => {
+            Place::Directory { path } if !path.starts_with('/') => {
                 return refused("the directory of a grant must be an absolute path");
             }
-            Place::Folder { .. } | Place::Anywhere => {}
+            Place::Directory { .. } | Place::Anywhere => {}
         }
         let scope = match grant.until {
             Until::Session { id } if id.is_empty() => {
-                return refused("this session has no name that a grant could hold for");
+                return refused("this session has no ID, so a grant cannot be bound to it");
             }
             Until::Session { id } => id.as_str(),
-            Until::Date { at } if *at <= now.as_second() => return refused("the date of the grant is past"),
+            Until::Date { at } if *at <= now.as_second() => return refused("the end of the grant is in the past"),
             Until::Date { .. } | Until::Revoked => EVERY_SESSION,
         };
 
         let mac;
         let kept = match grant.what {
             What::Exact { command } => {
-                mac = Key::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
+                mac = DigestKey::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
                 What::Exact { command: redact(command).0 }
             }
             other => {
@@ -140,7 +140,7 @@ impl Store {
         if known {
             Ok(())
         } else {
-            Err(StoreError::Refused { why: format!("there is no grant {grant}: guard allow list shows them") })
+            Err(StoreError::Refused { why: format!("no grant {grant}; guard allow list shows all grants") })
         }
     }
 
@@ -170,7 +170,7 @@ impl Store {
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let mac = Key::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
+        let mac = DigestKey::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
         Ok(found
             .into_iter()
             .filter_map(|stored| match stored.grant.what {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     fn give(sample: &Sample, what: &What, until: &Until) -> Result<i64, StoreError> {
-        let place = Place::Folder { path: "/home/ada".to_owned() };
+        let place = Place::Directory { path: "/home/ada".to_owned() };
         let grant = NewGrant { what, place: &place, until, words: "these words", user: "ada", session: "one" };
         sample.store.grant(&grant, now())
     }
@@ -338,7 +338,7 @@ mod tests {
         let wanted = Grant {
             id: GrantId::Stored(id),
             what: exact("make x"),
-            place: Place::Folder { path: "/home/ada".to_owned() },
+            place: Place::Directory { path: "/home/ada".to_owned() },
             until: Until::Revoked,
             given: now().as_second(),
             words: "these words".to_owned(),
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(in_force(&sample, "one", command), [id]);
         assert!(in_force(&sample, "one", "mysql --password=*** shop").is_empty());
         assert_eq!(sample.store.grants(now()).unwrap()[0].grant.what, exact("mysql --password=*** shop"));
-        let log = std::fs::read(sample.folder.path().join("guard.db-wal")).unwrap();
+        let log = std::fs::read(sample.directory.path().join("guard.db-wal")).unwrap();
         assert!(!log.windows(7).any(|window| window == b"Hunter2"));
     }
 

@@ -16,9 +16,9 @@ use sha2::Sha256;
 use super::error::StoreError;
 
 /// What digests are made unguessable with.
-pub(super) struct Key([u8; 32]);
+pub(super) struct DigestKey([u8; 32]);
 
-impl Key {
+impl DigestKey {
     /// Reads the key, or makes one where there is none.
     ///
     /// # Errors
@@ -85,29 +85,29 @@ mod tests {
 
     #[test]
     fn all_who_come_first_at_once_get_the_same_key_and_leave_nothing_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("guard.key");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("guard.key");
         let sealed: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> =
-                (0..16).map(|_| scope.spawn(|| Key::read_or_make(&path).unwrap().seal("x", b"y"))).collect();
+                (0..16).map(|_| scope.spawn(|| DigestKey::read_or_make(&path).unwrap().seal("x", b"y"))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(sealed.iter().all(|seal| *seal == sealed[0]));
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn a_key_that_is_cut_short_is_no_key() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("guard.key");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("guard.key");
         fs::write(&path, [7; 31]).unwrap();
-        assert!(matches!(Key::read_or_make(&path), Err(StoreError::BadKey { .. })));
+        assert!(matches!(DigestKey::read_or_make(&path), Err(StoreError::BadKey { .. })));
         assert_eq!(fs::read(&path).unwrap().len(), 31);
     }
 
     #[test]
     fn the_same_bytes_look_different_for_another_purpose() {
-        let key = Key([3; 32]);
+        let key = DigestKey([3; 32]);
         assert_ne!(key.seal("digest", b"x"), key.seal("grant", b"x"));
     }
 }

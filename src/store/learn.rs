@@ -20,7 +20,7 @@ pub struct Habit {
     pub denied: u32,
     pub last: Timestamp,
     /// In how many directories, and by how many approvals each.
-    pub folders: BTreeMap<String, u32>,
+    pub directories: BTreeMap<String, u32>,
     /// One of them could not be undone, or was of tier 4.
     pub grave: bool,
     /// The command, where it was the same each time and nothing in it was hidden.
@@ -57,7 +57,7 @@ impl Store {
                     allowed: 0,
                     denied: 0,
                     last,
-                    folders: BTreeMap::new(),
+                    directories: BTreeMap::new(),
                     grave: false,
                 });
                 habit.last = habit.last.max(last);
@@ -68,7 +68,7 @@ impl Store {
                 habit.grave |= irreversible || tier >= Tier::Critical.number();
                 if row.get_ref(1)?.as_str().is_ok_and(|decision| decision == "allow") {
                     habit.allowed += 1;
-                    *habit.folders.entry(row.get(5)?).or_default() += 1;
+                    *habit.directories.entry(row.get(5)?).or_default() += 1;
                 } else {
                     habit.denied += 1;
                 }
@@ -112,7 +112,7 @@ mod tests {
         let habits = sample.store.habits(Timestamp::from_second(50).unwrap()).unwrap();
         let told: Vec<_> = habits.iter().map(|one| (one.shape.as_str(), one.allowed, one.denied, one.grave)).collect();
         assert_eq!(told, [("other -f", 2, 0, true), ("tool", 2, 1, false)]);
-        assert_eq!(habits[1].folders.values().sum::<u32>(), 2);
+        assert_eq!(habits[1].directories.values().sum::<u32>(), 2);
         assert_eq!(habits[1].last.as_second(), 102);
         assert_eq!(sample.store.verify().unwrap().faults, []);
     }

@@ -9,9 +9,9 @@ use rusqlite::{Connection, Row, params};
 use super::Store;
 use super::decisions::{IntentRow, Settled};
 use super::error::StoreError;
-use super::key::Key;
+use super::key::DigestKey;
 use super::redact::redact;
-use crate::judge::ledger::{Brought, Deed, Deeds, Done, Entry, Ledger, Named};
+use crate::judge::ledger::{Brought, CommandChanges, Done, Ledger, LedgerEntry, Named, PathChange};
 
 /// How many of a session's commands are looked back on.
 const COMMANDS: i64 = 2000;
@@ -33,25 +33,25 @@ pub(super) const BROUGHT: &str =
 
 /// The part of a row that says what a command does to files: its text, and whether it brings something. Nothing where the
 /// command does not run, where it does nothing, or of names that the record must not show.
-pub(super) fn part(row: &IntentRow<'_>, key: &Key) -> Option<(String, bool)> {
-    if matches!(row.settled, Settled::Refused(_)) || row.deeds.is_empty() {
+pub(super) fn part(row: &IntentRow<'_>, key: &DigestKey) -> Option<(String, bool)> {
+    if matches!(row.settled, Settled::Refused(_)) || row.changes.is_empty() {
         return None;
     }
     let shown = |text: &str| !redact(text).1;
-    let may_show = |deed: &Deed| match &deed.done {
-        Done::Moved { from, .. } => shown(&deed.path) && shown(from),
-        Done::Made(_) | Done::Gone => shown(&deed.path),
+    let may_show = |change: &PathChange| match &change.done {
+        Done::Moved { from, .. } => shown(&change.path) && shown(from),
+        Done::Made(_) | Done::Gone => shown(&change.path),
     };
-    let deeds = Deeds {
-        done: row.deeds.done.iter().filter(|deed| may_show(deed)).cloned().collect(),
-        ran: row.deeds.ran,
-        brought: row.deeds.brought.clone(),
-        named: row.deeds.named.iter().filter_map(|named| shown_of(named, shown)).collect(),
+    let changes = CommandChanges {
+        done: row.changes.done.iter().filter(|change| may_show(change)).cloned().collect(),
+        ran: row.changes.ran,
+        brought: row.changes.brought.clone(),
+        named: row.changes.named.iter().filter_map(|named| shown_of(named, shown)).collect(),
     };
-    let text = serde_json::to_string(&deeds).ok()?;
+    let text = serde_json::to_string(&changes).ok()?;
     let invocation = row.invocation;
     let seal = seal(key, &invocation.session.id, &invocation.user, row.at.as_millisecond(), &text);
-    Some((seal + &text, !deeds.brought.is_empty()))
+    Some((seal + &text, !changes.brought.is_empty()))
 }
 
 /// What may be shown of something that was made by name: the value of an option that may not is left out, and where a
@@ -65,7 +65,7 @@ fn shown_of(named: &Named, shown: impl Fn(&str) -> bool) -> Option<Named> {
 }
 
 /// In hexadecimal digits.
-fn seal(key: &Key, session: &str, user: &str, at: i64, text: &str) -> String {
+fn seal(key: &DigestKey, session: &str, user: &str, at: i64, text: &str) -> String {
     let mut bytes = at.to_le_bytes().to_vec();
     for field in [session, user, text] {
         bytes.extend_from_slice(&(field.len() as u64).to_le_bytes());
@@ -83,16 +83,16 @@ impl Store {
     /// # Errors
     /// The record cannot be read, or what it says of this was not written by guard.
     pub fn ledger(&self, session: &str, user: &str) -> Result<Ledger, StoreError> {
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         let (own, brought) = self.persist(|connection| {
             let own = read(connection, OF_SESSION, params![session, COMMANDS], &key, user)?;
             Ok((own, read(connection, BROUGHT, params![BRINGING], &key, user)?))
         })?;
-        let altered = || StoreError::Refused { why: "what the record says of files was altered by hand".to_owned() };
+        let altered = || StoreError::Refused { why: "the file entries of the record were changed by hand".to_owned() };
         let (mut entries, _) = own.ok_or_else(altered)?;
         let (bringing, rows) = brought.ok_or_else(altered)?;
         entries.reverse();
-        let brought = bringing.into_iter().flat_map(|entry| entry.deeds.brought).collect::<Vec<Brought>>();
+        let brought = bringing.into_iter().flat_map(|entry| entry.changes.brought).collect::<Vec<Brought>>();
         Ok(Ledger { entries, brought, unknown: rows >= BRINGING })
     }
 }
@@ -102,9 +102,9 @@ fn read(
     connection: &Connection,
     query: &str,
     with: impl rusqlite::Params,
-    key: &Key,
+    key: &DigestKey,
     user: &str,
-) -> rusqlite::Result<Option<(Vec<Entry>, i64)>> {
+) -> rusqlite::Result<Option<(Vec<LedgerEntry>, i64)>> {
     let mut statement = connection.prepare(query)?;
     let mut rows = statement.query(with)?;
     let (mut entries, mut bytes, mut count) = (Vec::new(), 0, 0);
@@ -124,12 +124,12 @@ fn read(
     Ok(Some((entries, count)))
 }
 
-fn entry(row: &Row<'_>, key: &Key, user: &str) -> rusqlite::Result<Option<(Entry, usize)>> {
+fn entry(row: &Row<'_>, key: &DigestKey, user: &str) -> rusqlite::Result<Option<(LedgerEntry, usize)>> {
     let (at, made, session): (i64, String, Option<String>) = (row.get(0)?, row.get(1)?, row.get(2)?);
     let Some((written, text)) = made.split_at_checked(SEAL) else { return Ok(None) };
     if seal(key, &session.unwrap_or_default(), user, at, text) != written {
         return Ok(None);
     }
-    let Ok(deeds) = serde_json::from_str(text) else { return Ok(None) };
-    Ok(Some((Entry { at, until: row.get(4)?, deeds }, made.len())))
+    let Ok(changes) = serde_json::from_str(text) else { return Ok(None) };
+    Ok(Some((LedgerEntry { at, until: row.get(4)?, changes }, made.len())))
 }

@@ -58,13 +58,13 @@ mod stats;
 
 use std::cell::{OnceCell, RefCell};
 
-use self::key::Key;
+use self::key::DigestKey;
 
 pub use advised::Handed;
 pub use answers::Answered;
 pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
-pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled, context, findings, is_trial};
+pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled, context, findings, is_probe};
 pub use error::StoreError;
 pub use find::Filter;
 pub use grants::{Ended, Listed, NewGrant};
@@ -72,7 +72,7 @@ pub use learn::Habit;
 pub use paths::Paths;
 pub use prune::{Limit, Pruned, Retention, SAFE_DAYS, Why};
 pub use redact::{redact, redact_shown};
-pub use rows::{Entry, Kind, ResultEntry};
+pub use rows::{Entry, ResultEntry, RowKind};
 pub use stats::{HASTY_MS, Stats};
 
 /// The HMAC of some bytes under the key of the record in this directory, for one purpose, in hexadecimal digits. Where there
@@ -80,8 +80,8 @@ pub use stats::{HASTY_MS, Stats};
 ///
 /// # Errors
 /// The key cannot be read or made.
-pub fn seal_beside(folder: &std::path::Path, purpose: &str, bytes: &[u8]) -> Result<String, StoreError> {
-    let seal = key::Key::read_or_make(&Paths::new(folder).key())?.seal(purpose, bytes);
+pub fn seal_beside(directory: &std::path::Path, purpose: &str, bytes: &[u8]) -> Result<String, StoreError> {
+    let seal = key::DigestKey::read_or_make(&Paths::new(directory).key())?.seal(purpose, bytes);
     Ok(seal.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -102,7 +102,7 @@ impl Store {
     /// # Errors
     /// The record cannot be read to its end.
     pub fn verify(&self) -> Result<Audit, StoreError> {
-        let key = Key::read(&self.paths.key());
+        let key = DigestKey::read(&self.paths.key());
         let mut audit = self.persist(|connection| audit::read_through(connection, key.as_ref().ok()))?;
         self.lost_answers(0)?.into_iter().for_each(|row| audit.fault(Fault::Lost { row }));
         let unsealed = audit.faults.iter().any(|fault| matches!(fault, Fault::Unsealed { .. }));

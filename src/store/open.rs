@@ -32,7 +32,7 @@ impl Store {
         if !paths.database().exists() {
             paths.make()?;
         }
-        let log = !filesystem::is_shared(paths.folder());
+        let log = !filesystem::is_shared(paths.directory());
         Ok(Self { paths: paths.clone(), log, shared: OnceCell::new(), whole: RefCell::default() })
     }
 
@@ -257,12 +257,12 @@ mod tests {
 
     #[test]
     fn what_is_made_belongs_to_the_account_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let paths = Paths::new(folder.path().join("a/guard"));
+        let directory = tempfile::tempdir().unwrap();
+        let paths = Paths::new(directory.path().join("a/guard"));
         let store = Store::open(&paths).unwrap();
         store.write(|connection| chain::append(connection, &row())).unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(paths.folder()), 0o700);
+        assert_eq!(mode(paths.directory()), 0o700);
         for file in [paths.database(), paths.beside("-wal"), paths.beside("-shm")] {
             assert_eq!(mode(&file), 0o600, "{}", file.display());
         }
@@ -270,8 +270,8 @@ mod tests {
 
     #[test]
     fn can_handle_future_schema() {
-        let folder = tempfile::tempdir().unwrap();
-        let paths = Paths::new(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let paths = Paths::new(directory.path());
         let store = Store::open(&paths).unwrap();
         store.write(|connection| chain::append(connection, &row())).unwrap();
         store.write(|connection| connection.pragma_update(None, "user_version", 99)).unwrap();
@@ -285,8 +285,8 @@ mod tests {
 
     #[test]
     fn a_record_that_comes_to_a_shared_disk_loses_its_log_and_no_row() {
-        let folder = tempfile::tempdir().unwrap();
-        let paths = Paths::new(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let paths = Paths::new(directory.path());
         let local = Store::open(&paths).unwrap();
         local.write_alone(|connection| chain::append(connection, &row())).unwrap();
         assert_eq!(journal(local.connection().unwrap()), "wal");
@@ -306,8 +306,8 @@ mod tests {
 
     #[test]
     fn the_log_stays_short_though_every_writer_is_new() {
-        let folder = tempfile::tempdir().unwrap();
-        let paths = Paths::new(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let paths = Paths::new(directory.path());
         for _ in 0..300 {
             Store::open(&paths).unwrap().write_alone(|connection| chain::append(connection, &row())).unwrap();
             assert!(std::fs::metadata(paths.beside("-wal")).unwrap().len() < LOG_LIMIT + (64 << 10));
@@ -317,8 +317,8 @@ mod tests {
 
     #[test]
     fn the_lane_is_left_when_somebody_shares_the_record_and_the_row_is_written_all_the_same() {
-        let folder = tempfile::tempdir().unwrap();
-        let paths = Paths::new(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let paths = Paths::new(directory.path());
         let other = Store::open(&paths).unwrap();
         other.write(|connection| chain::append(connection, &row())).unwrap();
         let alone = Store::open(&paths).unwrap();
@@ -329,8 +329,8 @@ mod tests {
 
     #[test]
     fn what_is_asked_on_the_way_is_answered_by_an_index() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&Paths::new(folder.path())).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&Paths::new(directory.path())).unwrap();
         let in_scope = grants::in_scope();
         for question in [
             chain::HEAD,

@@ -15,7 +15,7 @@ const DATA: &str = if cfg!(target_os = "macos") { "Library/Application Support" 
 /// The files of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
-    folder: PathBuf,
+    directory: PathBuf,
     /// Of the SQLite file.
     name: &'static str,
 }
@@ -23,14 +23,14 @@ pub struct Paths {
 impl Paths {
     /// The record in this directory.
     #[must_use]
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), name: "guard.db" }
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), name: "guard.db" }
     }
 
     /// The queue beside the record.
     #[must_use]
     pub fn queue(&self) -> Self {
-        Self { folder: self.folder.clone(), name: "queue.db" }
+        Self { directory: self.directory.clone(), name: "queue.db" }
     }
 
     /// The account's own: `$XDG_DATA_HOME/guard`, else the platform's directory for data (`~/.local/share/guard`).
@@ -54,38 +54,38 @@ impl Paths {
             let data = data.or_else(|| home.map(|home| home.join(DATA))).ok_or(StoreError::NoHome)?;
             return Ok(Self::new(data.join("guard")));
         }
-        Ok(Self::new(data_folder().ok_or(StoreError::NoHome)?.join("guard")))
+        Ok(Self::new(data_directory().ok_or(StoreError::NoHome)?.join("guard")))
     }
 
     /// The directory.
     #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The SQLite file.
     #[must_use]
     pub fn database(&self) -> PathBuf {
-        self.folder.join(self.name)
+        self.directory.join(self.name)
     }
 
     /// The local key.
     #[must_use]
     pub fn key(&self) -> PathBuf {
-        self.folder.join("guard.key")
+        self.directory.join("guard.key")
     }
 
     /// A file of SQLite's beside the database.
     pub(super) fn beside(&self, suffix: &str) -> PathBuf {
-        self.folder.join(format!("{}{suffix}", self.name))
+        self.directory.join(format!("{}{suffix}", self.name))
     }
 
     /// Makes the directory and an empty file.
     pub(super) fn make(&self) -> Result<(), StoreError> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(|error| match error.kind() {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(|error| match error.kind() {
             // Something else than a directory.
-            io::ErrorKind::AlreadyExists => StoreError::NotAFolder { path: self.folder.clone() },
-            _ => StoreError::from_io(&self.folder, error),
+            io::ErrorKind::AlreadyExists => StoreError::NotADirectory { path: self.directory.clone() },
+            _ => StoreError::from_io(&self.directory, error),
         })?;
         let path = self.database();
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
@@ -96,12 +96,12 @@ impl Paths {
 }
 /// Where programs keep what is theirs, by the XDG base directory specification.
 #[cfg(target_os = "linux")]
-fn data_folder() -> Option<PathBuf> {
+fn data_directory() -> Option<PathBuf> {
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|data| data.is_absolute());
     data.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(DATA)))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn data_folder() -> Option<PathBuf> {
+fn data_directory() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|directories| directories.data_dir().to_owned())
 }

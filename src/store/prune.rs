@@ -24,7 +24,7 @@ pub(super) use self::seals::SEAL;
 pub(super) use self::seals::{before, first_row, seal_of, seals};
 use super::chain::{self, Draft, Layout, Link, link};
 use super::error::StoreError;
-use super::key::Key;
+use super::key::DigestKey;
 use super::{Store, blocks, find, grants};
 
 /// How many rows one transaction prunes.
@@ -124,7 +124,7 @@ impl Store {
     /// # Errors
     /// The record cannot be read, or what is old in it is not as it was written.
     pub fn would_prune(&self, limit: &Limit, now: Timestamp) -> Result<Option<Pruned>, StoreError> {
-        let key = Key::read(&self.paths.key()).ok();
+        let key = DigestKey::read(&self.paths.key()).ok();
         let survey = self.persist(|connection| survey(connection, limit, now, i64::MAX, key.as_ref()))?;
         survey.wanted()
     }
@@ -228,7 +228,7 @@ impl Store {
         user: &str,
         now: Timestamp,
     ) -> Result<impl FnMut(&Connection) -> rusqlite::Result<Survey>, StoreError> {
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         // What is pruned is gone from the file too, not only from its index.
         self.persist(|connection| connection.query_row("PRAGMA secure_delete=ON", [], |_| Ok(())))?;
         Ok(move |connection: &Connection| {
@@ -312,7 +312,7 @@ fn survey(
     limit: &Limit,
     now: Timestamp,
     most: i64,
-    key: Option<&Key>,
+    key: Option<&DigestKey>,
 ) -> rusqlite::Result<Survey> {
     let (limit_at, now) = (limit.before.as_millisecond(), now.as_millisecond());
     let Some(first) = first_row(connection)? else { return Ok(Survey::Nothing) };
@@ -357,7 +357,13 @@ fn survey(
 }
 
 /// Takes the rows out, and says so in rows of their own.
-fn remove(connection: &Connection, pruned: &mut Pruned, user: &str, now: Timestamp, key: &Key) -> rusqlite::Result<()> {
+fn remove(
+    connection: &Connection,
+    pruned: &mut Pruned,
+    user: &str,
+    now: Timestamp,
+    key: &DigestKey,
+) -> rusqlite::Result<()> {
     let held = grants::still_held(connection, pruned.last, now)?;
     pruned.carried = held.iter().map(|(_, number)| *number).collect();
     // These types have only text keys, so that this cannot fail; an empty text would be told as a broken seal.

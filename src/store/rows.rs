@@ -17,7 +17,7 @@ use crate::judge::risk::{Reversibility, Tier, Weight};
 /// What a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum RowKind {
     /// A decision before a command ran, or instead of running it.
     Intent,
     /// What came of it.
@@ -38,7 +38,7 @@ pub enum Kind {
     Taken,
 }
 
-impl Kind {
+impl RowKind {
     const ALL: [Self; 9] = [
         Self::Intent,
         Self::Result,
@@ -72,7 +72,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
     pub id: i64,
-    pub kind: Kind,
+    pub kind: RowKind,
     /// When it was written.
     pub time: Timestamp,
     /// The row that it is about: the intent of a result, the intent of the guard above, the grant that was revoked or is
@@ -196,7 +196,7 @@ impl Store {
             let mut statement = connection.prepare_cached("SELECT * FROM record WHERE id = ?1")?;
             let found = statement.query_row([id], |row| Ok(entry(row))).optional()?;
             let Some(Ok(mut entry)) = found else { return Ok(found) };
-            if matches!(entry.kind, Kind::Intent | Kind::Advised) {
+            if matches!(entry.kind, RowKind::Intent | RowKind::Advised) {
                 entry.result = connection.prepare_cached(RESULT)?.query_row([id], outcome).optional()?;
                 let mut nested = connection.prepare_cached(NESTED)?;
                 entry.nested = nested.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -238,7 +238,7 @@ fn outcome(row: &Row<'_>) -> rusqlite::Result<ResultEntry> {
 fn entry(row: &Row<'_>) -> Result<Entry, Unclear> {
     let text = |column: &str| -> Result<Option<String>, Unclear> { Ok(row.get(column)?) };
     let kind = text("kind")?.unwrap_or_default();
-    let kind = Kind::ALL.into_iter().find(|known| known.name() == kind).ok_or(Unclear::Word("kind"))?;
+    let kind = RowKind::ALL.into_iter().find(|known| known.name() == kind).ok_or(Unclear::Word("kind"))?;
     let at: i64 = row.get("at")?;
     let tier: Option<u8> = row.get("tier")?;
     let tier = tier.map(|number| Tier::from_number(number).ok_or(Unclear::Word("tier"))).transpose()?;
@@ -273,9 +273,9 @@ fn entry(row: &Row<'_>) -> Result<Entry, Unclear> {
         answer_ms: row.get("answer_ms")?,
         signed_by: signed_by(row),
         review: review(row),
-        result: if kind == Kind::Result { Some(outcome(row)?) } else { None },
-        what: text("what")?.filter(|_| kind != Kind::Pruned).map(|what| json(&what)).transpose()?,
-        pruned: text("what")?.filter(|_| kind == Kind::Pruned).map(|what| json(&what)).transpose()?,
+        result: if kind == RowKind::Result { Some(outcome(row)?) } else { None },
+        what: text("what")?.filter(|_| kind != RowKind::Pruned).map(|what| json(&what)).transpose()?,
+        pruned: text("what")?.filter(|_| kind == RowKind::Pruned).map(|what| json(&what)).transpose()?,
         place: text("place")?.map(|place| json(&place)).transpose()?,
         until: text("until")?.map(|until| json(&until)).transpose()?,
         hash: Link(row.get("hash")?),

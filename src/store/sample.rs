@@ -12,15 +12,15 @@ use crate::judge::rules::model::Note;
 use crate::judge::syntax::tree::Span;
 
 pub(super) struct Sample {
-    pub folder: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
     pub store: Store,
 }
 
 impl Sample {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&Paths::new(folder.path())).unwrap();
-        Self { folder, store }
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&Paths::new(directory.path())).unwrap();
+        Self { directory, store }
     }
 
     /// Writes a decision and returns its row.
@@ -32,7 +32,7 @@ impl Sample {
 
     /// Runs SQL on the file, as another hand would.
     pub fn tamper(&self, sql: &str) {
-        let connection = rusqlite::Connection::open(Paths::new(self.folder.path()).database()).unwrap();
+        let connection = rusqlite::Connection::open(Paths::new(self.directory.path()).database()).unwrap();
         connection.execute_batch(sql).unwrap();
     }
 }

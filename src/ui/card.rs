@@ -93,10 +93,10 @@ impl Said {
     pub fn of(opinion: &Opinion) -> Self {
         let Opinion { by, reason, .. } = opinion;
         let line = match opinion.says {
-            Says::Approve => format!("a machine's opinion ({by}): it would let this run: {reason}"),
-            Says::Deny => format!("a machine's opinion ({by}): no: {reason}"),
-            Says::Escalate => format!("a machine's opinion ({by}): a person should decide: {reason}"),
-            Says::Nothing => format!("no opinion of a machine ({by}): {reason}"),
+            Says::Approve => format!("reviewer's opinion ({by}): allow: {reason}"),
+            Says::Deny => format!("reviewer's opinion ({by}): deny: {reason}"),
+            Says::Escalate => format!("reviewer's opinion ({by}): a person should decide: {reason}"),
+            Says::Nothing => format!("no reviewer's opinion ({by}): {reason}"),
         };
         Self { line, denies: false }
     }
@@ -110,7 +110,7 @@ pub struct CardState<'a> {
     pub left: u32,
     /// Seconds there were.
     pub total: u32,
-    pub entry: Entry<'a>,
+    pub entry: CardInput<'a>,
     /// A word to whoever pressed a key that means nothing here.
     pub hint: Option<&'a str>,
     /// A reviewer is being asked, for so many tenths of a second.
@@ -119,7 +119,7 @@ pub struct CardState<'a> {
 
 /// What the card waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry<'a> {
+pub enum CardInput<'a> {
     /// One of the keys.
     Key,
     /// A second `y` for the standing grant.
@@ -165,7 +165,7 @@ pub fn card(view: &CardView, state: &CardState<'_>, size: Size, look: &Look) -> 
     let rows = size.rows.max(Size::LEAST.rows) - 1;
     let command = Command::new(view, columns - 2, look);
     let header = header(view, columns, rows < LOW);
-    let why = why::lines(view, &command, state.prompt.may_grant && state.entry == Entry::Key, columns, look);
+    let why = why::lines(view, &command, state.prompt.may_grant && state.entry == CardInput::Key, columns, look);
     let least = header.len() + command.height().min(Command::LEAST) + why.len().min(1);
     let foot = foot::lines(view, state, columns, rows.saturating_sub(least));
 
@@ -190,7 +190,7 @@ pub fn card(view: &CardView, state: &CardState<'_>, size: Size, look: &Look) -> 
 /// What stands in the place of the card where the window has become too small for it.
 #[must_use]
 pub fn too_small(left: u32, size: Size) -> Vec<Line> {
-    let text = format!("{left} s: this window is too small for the card. No yes is taken; n is no.");
+    let text = format!("{left} s: this window is too small for the card, so you cannot approve here; n denies.");
     let lines = wrap::prose(&text, size.columns.saturating_sub(1));
     lines.into_iter().take(size.rows.saturating_sub(1).max(1)).map(|text| Line::of(Style::Strong, text)).collect()
 }

@@ -138,7 +138,7 @@ impl Page {
                 self.sentence(&format!("    {}", group.label()), Style::Plain, &group.touches(100));
             }
             if let Some(lowered) = &finding.lowered {
-                self.sentence("    counts for less: ", Style::Plain, lowered);
+                self.sentence("    score lowered: ", Style::Plain, lowered);
             }
             if let Some(instead) = &finding.instead {
                 self.sentence("    safer: ", Style::Safe, instead);
@@ -151,8 +151,8 @@ impl Page {
         let risk = &view.card.risk;
         let heaviest = risk.findings.iter().max_by_key(|finding| finding.weight);
         let base = heaviest.map_or_else(
-            || format!("{} (tier {}): what the programs in it are by themselves", risk.tier.name(), risk.tier.number()),
-            |finding| format!("the heaviest rule, {}", finding.rule),
+            || format!("{} (tier {}): the programs in it by themselves", risk.tier.name(), risk.tier.number()),
+            |finding| format!("the highest rule, {}", finding.rule),
         );
         let added: Weight = risk.context.iter().map(|circumstance| circumstance.weight).sum();
         let weight = heaviest.map_or(Weight(risk.score.0.saturating_sub(added.0)), |finding| finding.weight);
@@ -173,8 +173,7 @@ impl Page {
             Origin::Telegram => "commands from Telegram",
         };
         let (tier, threshold) = (risk.tier, view.card.threshold);
-        let asked =
-            format!("{} (tier {}); {whose} are asked about at {threshold} and above", tier.name(), tier.number());
+        let asked = format!("{} (tier {}); guard asks about {whose} from {threshold}", tier.name(), tier.number());
         self.sentence(&format!("  {:>6}  ", format!("= {}", risk.score)), Style::Tier(risk.tier), &asked);
     }
 }
@@ -184,15 +183,15 @@ impl Page {
 pub fn reviewer(role: &Role) -> Option<String> {
     let leave = |with: &[String]| match with {
         [] => String::new(),
-        rules => format!(" (by the leave of {})", rules.join(", ")),
+        rules => format!(" (allowed by {})", rules.join(", ")),
     };
     match role {
         Role::Settles { with } => Some(format!(
-            "The reviewer is asked first{}: its yes lets it run this once, its no refuses it until a person overrules \
-             that, and anything else leaves it to the person.",
+            "Guard asks the reviewer first{}: if it approves, the command runs this once; if it denies, only a \
+             person can overrule that; otherwise a person decides.",
             leave(with)
         )),
-        Role::Advises => Some("The reviewer's opinion is shown on the card, and settles nothing.".to_owned()),
+        Role::Advises => Some("The reviewer's opinion is shown on the card and does not decide.".to_owned()),
         Role::Absent => None,
     }
 }
@@ -204,34 +203,34 @@ pub fn outcome(decision: &Decision) -> Vec<String> {
         Decision::Run(cleared) => vec![match cleared.basis() {
             ApprovalReason::Score => "It runs without asking: the score is below the threshold.".to_owned(),
             ApprovalReason::Grant(id) => format!("It runs without asking: grant {id} covers it."),
-            ApprovalReason::Support => "It runs at once: it is on the list of support commands.".to_owned(),
+            ApprovalReason::Support => "It runs without asking: it is a support command.".to_owned(),
             ApprovalReason::Reviewer { by, .. } => {
-                format!("It runs without a person: the reviewer ({by}) approves it.")
+                format!("It runs without asking a person: the reviewer ({by}) approved it.")
             }
             ApprovalReason::ModeOff => "It runs without asking: mode is off.".to_owned(),
             ApprovalReason::Parent(row) => {
-                format!("It runs without asking: it is part of what a person let run (row {row}).")
+                format!("It runs without asking: it is part of a command that a person approved (row {row}).")
             }
-            ApprovalReason::YesInAdvance => "It runs: you said yes in advance.".to_owned(),
-            ApprovalReason::Person => "It runs: a person said yes.".to_owned(),
+            ApprovalReason::YesInAdvance => "It runs: you approved it in advance.".to_owned(),
+            ApprovalReason::Person => "It runs: a person approved it.".to_owned(),
             ApprovalReason::Host => "It runs: the agent's own prompt asked a person.".to_owned(),
         }],
         Decision::Ask(prompt) if prompt.approvals > 1 => vec![
             format!(
-                "{} different approvers are asked, and each signs: one here at most, the others in the queue.",
+                "{} different approvers must sign: at most one here, the others through the queue.",
                 prompt.approvals
             ),
-            "No grant, no mode and nobody else can answer for them. No answer means no.".to_owned(),
+            "No grant and no mode replaces them. No answer means no.".to_owned(),
         ],
         Decision::Ask(prompt) if prompt.tier == Tier::Critical => vec![
             format!(
-                "A person at the terminal is asked to type a random word: {} s to begin, then {} s to finish.",
+                "Guard asks the person at the terminal to type a random word, with {} s to begin and {} s to finish.",
                 prompt.seconds, prompt.finish_seconds
             ),
-            "No grant, no mode and no reviewer can answer for them. No answer means no.".to_owned(),
+            "No grant, mode or reviewer replaces the person. No answer means no.".to_owned(),
         ],
         Decision::Ask(prompt) => {
-            vec![format!("A person at the terminal is asked, for {} s. No answer means no.", prompt.seconds)]
+            vec![format!("Guard asks the person at the terminal and waits {} s. No answer means no.", prompt.seconds)]
         }
         Decision::Refuse(Refusal::Rule { rule, reason }) => {
             vec![format!("It is refused by rule {rule}: {reason}")]

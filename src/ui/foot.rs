@@ -2,21 +2,21 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::card::{CardState, CardView, Entry};
+use super::card::{CardInput, CardState, CardView};
 use super::style::{Line, Style, width};
 use super::{visible, wrap};
 
 /// The lines of the foot; those of a question that is longer than `room` are cut at its end.
 pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room: usize) -> Vec<Line> {
     let mut lines = match state.entry {
-        Entry::Key => {
+        CardInput::Key => {
             let grants = state.prompt.may_grant;
             let session = (grants && view.session_grant.is_some()).then_some(("s", "this session"));
             let standing = (grants && view.standing_grant.is_some()).then_some(("a", "always"));
             let all = [Some(("y", view.yes())), session, standing, Some(("n", "no")), Some(("?", "explain"))];
             keys(all.into_iter().flatten(), columns)
         }
-        Entry::Confirm => {
+        CardInput::Confirm => {
             let words = view.standing_grant.as_deref().unwrap_or_default();
             let mut lines = wrap::labelled(&Line::of(Style::Strong, "always: "), Style::Plain, words, columns);
             let answers = keys([("y", "allow always"), ("n", "no")].into_iter(), columns);
@@ -24,21 +24,21 @@ pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room
             lines.extend(answers);
             lines
         }
-        Entry::Words(typed) => {
+        CardInput::Words(typed) => {
             let lead = if columns < 50 { "Why not? " } else { "Why not? (Enter: no words) " };
             entry(&Line::of(Style::Plain, lead), typed, columns)
         }
-        Entry::Overrule(typed) => {
-            let long = "The reviewer says no. To run it all the same, say why and press Enter; Esc is no:";
+        CardInput::Overrule(typed) => {
+            let long = "The reviewer denied it. To run it anyway, type a reason and press Enter; Esc denies:";
             let mut lines = wrap::styled(&Line::of(Style::Strong, long), columns);
-            lines.extend(entry(&Line::of(Style::Plain, "why: "), typed, columns));
+            lines.extend(entry(&Line::of(Style::Plain, "reason: "), typed, columns));
             lines
         }
-        Entry::Word { word, typed, .. } => {
+        CardInput::Word { word, typed, .. } => {
             let lead = |before: &str, after: &str| {
                 Line::of(Style::Plain, before).with(Style::Key, word).with(Style::Plain, after)
             };
-            let long = lead("To run it, type ", " and press Enter; Esc is no: ");
+            let long = lead("To run it, type ", " and press Enter; Esc denies: ");
             if long.width() + 12 <= columns {
                 entry(&long, typed, columns)
             } else {
@@ -100,7 +100,7 @@ fn keys<'a>(keys: impl Iterator<Item = (&'a str, &'a str)>, columns: usize) -> V
 fn countdown(state: &CardState<'_>, columns: usize) -> Line {
     let left = state.left.min(state.total);
     let seconds = match state.entry {
-        Entry::Word { started: false, .. } => format!(" {left} s to begin"),
+        CardInput::Word { started: false, .. } => format!(" {left} s to begin"),
         _ => format!(" {left} s"),
     };
     let bar: u32 = if columns < 50 { 6 } else { 20 };

@@ -63,7 +63,7 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
     for opaque in &facts.opaque {
         let at = |finding: &Finding| finding.act.is_none() && finding.span == opaque.span;
         let found = findings.iter().enumerate().filter(|(_, finding)| at(finding)).map(|(index, _)| index);
-        let does = format!("cannot be understood: {}", opaque.detail);
+        let does = format!("cannot be analysed: {}", opaque.detail);
         // The innermost part that it stands in.
         let part = spans.iter().rposition(|span| *span == opaque.span || encloses(*span, opaque.span));
         match part.and_then(|part| parts.get_mut(part)) {
@@ -162,17 +162,17 @@ fn circumstances(act: &Act, root_is_news: bool) -> Vec<String> {
         Source::Definition(name) => all.push(format!("from {name}")),
     }
     match &act.input {
-        Input::Pipe(_) => all.push("reads what the part before it prints".to_owned()),
+        Input::Pipe(_) => all.push("reads the output of the previous part".to_owned()),
         Input::File(operand) => all.push(format!("reads {}", value_words(&operand.value))),
         Input::Inherited | Input::Nothing | Input::Text(_) => {}
     }
     if let Some(disguise) = act.disguise {
         all.push(
             match disguise {
-                Disguise::Quoting => "written with quotes that hide what it is",
-                Disguise::Encoding => "encoded, so that it cannot be read as it stands",
-                Disguise::Assembly => "put together from pieces, so that it cannot be read as it stands",
-                Disguise::Characters => "written with characters that do not show or look like others",
+                Disguise::Quoting => "obfuscated with quotes",
+                Disguise::Encoding => "encoded",
+                Disguise::Assembly => "assembled from pieces",
+                Disguise::Characters => "written with invisible or lookalike characters",
             }
             .to_owned(),
         );
@@ -189,8 +189,8 @@ fn effect_words(effect: Effect, operands: &[Operand]) -> String {
         Effect::Edit => ("edits", "edits files"),
         Effect::Append => ("adds to", "adds to files"),
         Effect::Delete => ("deletes", "deletes files"),
-        Effect::Move => ("moves away", "moves files"),
-        Effect::Permit => ("changes who may use", "changes who may use files"),
+        Effect::Move => ("moves", "moves files"),
+        Effect::Permit => ("changes permissions of", "changes permissions of files"),
         Effect::Link => ("links to", "makes links"),
         Effect::Send => ("sends to", "sends data out"),
         Effect::Fetch => ("fetches from", "fetches from the network"),

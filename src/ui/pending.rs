@@ -11,11 +11,11 @@ pub fn approvals(wanted: u8, by: &[String]) -> Option<String> {
     let left = usize::from(wanted).saturating_sub(by.len());
     let more = match left {
         0 => String::new(),
-        1 => "; one more wanted".to_owned(),
-        left => format!("; {left} more wanted"),
+        1 => "; one more needed".to_owned(),
+        left => format!("; {left} more needed"),
     };
     Some(match by {
-        [] => format!("{wanted} approvers wanted"),
+        [] => format!("{wanted} approvers needed"),
         by => format!("{} of {wanted} approvals, by {}{more}", by.len(), by.join(" and ")),
     })
 }

@@ -58,14 +58,14 @@ const KEYS: [(&str, &str); 10] = [
 #[must_use]
 pub fn help() -> Vec<Line> {
     [
-        ("Enter", "opens a command; the answer is given on its card: y, s, a, n"),
-        ("j k", "move, as the arrows do"),
-        ("space *", "mark one, or all; tier 4 is in no batch"),
-        ("A", "asks once about all that is marked, after showing each in full"),
-        ("d", "refuses what is marked, or the one here, with words that the agent reads"),
-        ("s t", "show one session, one tier, the next, all"),
-        ("Esc", "goes back: closes this, takes filters and then marks away, leaves"),
-        ("q", "leaves; what waits goes on waiting"),
+        ("Enter", "open a request; answer on its card with y, s, a, n"),
+        ("j k", "move, like the arrow keys"),
+        ("space *", "mark one, or all; tier 4 cannot be in a batch"),
+        ("A", "approve all marked requests with one question, after showing each in full"),
+        ("d", "deny the marked requests, or this one, with a reason for the agent"),
+        ("s t", "filter by session or tier: one, the next, all"),
+        ("Esc", "go back: close this, clear filters, clear marks, quit"),
+        ("q", "quit; requests continue to wait"),
     ]
     .into_iter()
     .map(|(keys, what)| Line::of(Style::Key, format!("{keys:8}")).with(Style::Plain, what))
@@ -86,7 +86,7 @@ pub fn review(view: &ReviewView, size: Size) -> Vec<Line> {
         lines.push(drawn(row, number == view.at, columns));
     }
     if count == 0 {
-        lines.push(Line::of(Style::Plain, "Nothing waits."));
+        lines.push(Line::of(Style::Plain, "No requests are waiting."));
     }
     let left = rows.saturating_sub(lines.len() + 2);
     if left > 2 && !view.card.is_empty() {
@@ -103,7 +103,7 @@ pub fn review(view: &ReviewView, size: Size) -> Vec<Line> {
     // What became of the last key is read whole; the card makes room for it.
     let said = match &view.entry {
         Some(words) => vec![
-            Line::of(Style::Plain, "Why not? (Enter: no words, Esc: leave it) ")
+            Line::of(Style::Plain, "Why not? (Enter: no reason, Esc: cancel) ")
                 .with(Style::Strong, tail(words, columns.saturating_sub(44)))
                 .with(Style::Dim, "_"),
         ],
@@ -134,7 +134,10 @@ pub fn batch(lines: &[Line], top: usize, question: &str, size: Size) -> Vec<Line
     shown.push(Line::new());
     shown.push(if end < lines.len() {
         let more = lines.len() - end;
-        Line::of(Style::Strong, cut(&format!("{more} more lines: space shows them before it is asked; q: no"), columns))
+        Line::of(
+            Style::Strong,
+            cut(&format!("{more} more lines; press space to read them before you answer; q cancels"), columns),
+        )
     } else {
         Line::of(Style::Strong, cut(&format!("{question} [y/N]"), columns))
     });
@@ -145,9 +148,9 @@ fn head(view: &ReviewView, columns: usize) -> Line {
     let marked = view.rows.iter().filter(|row| row.marked).count();
     let open = view.rows.iter().filter(|row| row.open).count();
     let mut text = match open {
-        0 => "guard: nothing waits".to_owned(),
-        1 => "guard: 1 command waits".to_owned(),
-        count => format!("guard: {count} commands wait"),
+        0 => "guard: no requests".to_owned(),
+        1 => "guard: 1 request".to_owned(),
+        count => format!("guard: {count} requests"),
     };
     if open < view.rows.len() {
         text.push_str(&format!(", {} timed out", view.rows.len() - open));

@@ -235,12 +235,12 @@ pub fn meaning(shown: Shown) -> &'static str {
     match shown {
         Shown::Named("ESC") => "starts a terminal control sequence",
         Shown::Named("CR") => "a carriage return, after which text overwrites the line",
-        Shown::Named("BS") => "a backspace, which erases what stands before it",
+        Shown::Named("BS") => "a backspace, which erases the character before it",
         Shown::Named("NUL") => "a zero byte",
         Shown::Named(_) => "a control character",
-        Shown::Byte(_) => "a byte that is no UTF-8",
+        Shown::Byte(_) => "a byte that is not UTF-8",
         Shown::LookAlike(c) if is_dash(c) => "a dash, not the hyphen of an option",
-        Shown::LookAlike(_) => "a letter of another script",
+        Shown::LookAlike(_) => "a letter from another script",
         Shown::Code(c) => match c {
             '\u{80}'..='\u{9f}' => "a control character",
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
@@ -250,11 +250,11 @@ pub fn meaning(shown: Shown) -> &'static str {
                 "takes no space"
             }
             '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}' | '\u{3164}' => {
-                "looks like a blank and is none"
+                "looks like a space but is not one"
             }
             '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => "a variation of the character before it",
             '\u{e0000}'..='\u{e007f}' => "an invisible tag",
-            _ => "not shown as itself",
+            _ => "not shown literally",
         },
         Shown::Char(_) | Shown::Accented(..) | Shown::Tab | Shown::Newline => "",
     }

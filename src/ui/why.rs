@@ -57,7 +57,7 @@ pub(super) fn circumstance(risk: &Risk) -> Option<String> {
     }
     let production = risk.context.iter().find(|circumstance| circumstance.fact == CircumstanceFact::Production)?;
     let name = production.detail.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-    Some(format!("It acts on production{name}, where every change is asked about."))
+    Some(format!("It acts on production{name}, where guard asks about every change."))
 }
 
 /// Everything on a card between the command and the keys, what matters most first.
@@ -106,8 +106,8 @@ pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: u
 }
 
 /// What the first card says of itself.
-const FIRST: &str = "Nothing has run yet. y runs it this once; n refuses it, and you may say why, for whoever typed it to \
-                     read; ? explains each part of this. guard help approvals tells the rest. This is said once.";
+const FIRST: &str = "Nothing has run yet. y runs it once; n denies it, with an optional reason for the requester to \
+                     read; ? explains each part. See guard help approvals. This is shown once.";
 
 /// The directory, the account and the machine.
 fn place(view: &CardView, columns: usize, look: &Look) -> Vec<Line> {
@@ -176,12 +176,12 @@ pub const fn circumstance_words(fact: CircumstanceFact) -> &'static str {
         CircumstanceFact::OutsideProject => "outside the project",
         CircumstanceFact::ProtectedBranch => "protected branch",
         CircumstanceFact::Disguise => "disguised",
-        CircumstanceFact::TrustedFolder => "trusted folder",
+        CircumstanceFact::TrustedFolder => "trusted directory",
         CircumstanceFact::SecretsRead => "secrets were read",
-        CircumstanceFact::EgressAfterSecrets => "sends out after reading secrets",
+        CircumstanceFact::EgressAfterSecrets => "sends data after reading secrets",
         CircumstanceFact::OtherAgent => "another agent's files",
         CircumstanceFact::OwnInstructions => "its own instructions",
         CircumstanceFact::OtherPeople => "reaches other people",
-        CircumstanceFact::AskedAgain => "the like was denied before",
+        CircumstanceFact::AskedAgain => "a similar command was denied before",
     }
 }

@@ -27,7 +27,7 @@ const MAX_PASSWD: usize = 4 * 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     /// The working directory was removed, or may not be read.
-    #[error("the working directory cannot be determined ({0}): change to a directory that exists")]
+    #[error("cannot determine the working directory ({0}); change to a directory that exists")]
     WorkingDirectory(#[source] std::io::Error),
 }
 

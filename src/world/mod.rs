@@ -2,7 +2,7 @@
 //!
 //! What belongs here: reading. What may not enter: running anything, anything that a repository
 //! configures, and opinion. Whatever cannot be read in a bounded number of steps is answered with
-//! [`Answer::Unavailable`], which judgment reads strictly.
+//! [`WorldAnswer::Unavailable`], which judgment reads strictly.
 
 pub mod agents;
 pub mod evidence;
@@ -29,7 +29,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use self::identity::Caller;
-use crate::judge::analysis::question::{Answer, Question};
+use crate::judge::analysis::question::{Question, WorldAnswer};
 use crate::judge::invocation::{Invocation, Session};
 use crate::judge::ledger::Ledger;
 
@@ -73,19 +73,23 @@ impl World {
 
     /// Answers one question.
     #[must_use]
-    pub fn answer(&self, question: &Question) -> Answer {
+    pub fn answer(&self, question: &Question) -> WorldAnswer {
         let answered = match question {
-            Question::Path(path) => absolute(path).and_then(paths::facts).map(Answer::Path),
-            Question::Look(path) => absolute(path).and_then(snapshot::look).map(Answer::Look),
+            Question::Path(path) => absolute(path).and_then(paths::facts).map(WorldAnswer::Path),
+            Question::FileSnapshot(path) => absolute(path).and_then(snapshot::look).map(WorldAnswer::FileSnapshot),
             // The record tells, where there is one.
-            Question::Ledger => Ok(Answer::Ledger(Ledger::default())),
-            Question::Git(path) => absolute(path).and_then(|path| self.git.facts(path)).map(Answer::Git),
-            Question::Repository(dir) => absolute(dir).and_then(|dir| self.git.repository(dir)).map(Answer::Repository),
-            Question::File(path) => absolute(path).map(scripts::read).map(Answer::File),
-            Question::Program(name) => self.search.find(name).map(Answer::Program),
-            Question::Resolve { name, dirs } => programs::resolve(name, dirs, || self.began()).map(Answer::Resolve),
+            Question::Ledger => Ok(WorldAnswer::Ledger(Ledger::default())),
+            Question::Git(path) => absolute(path).and_then(|path| self.git.facts(path)).map(WorldAnswer::Git),
+            Question::Repository(dir) => {
+                absolute(dir).and_then(|dir| self.git.repository(dir)).map(WorldAnswer::Repository)
+            }
+            Question::File(path) => absolute(path).map(scripts::read).map(WorldAnswer::File),
+            Question::Program(name) => self.search.find(name).map(WorldAnswer::Program),
+            Question::Resolve { name, dirs } => {
+                programs::resolve(name, dirs, || self.began()).map(WorldAnswer::Resolve)
+            }
         };
-        answered.unwrap_or(Answer::Unavailable)
+        answered.unwrap_or(WorldAnswer::Unavailable)
     }
 
     /// Of no other session: a terminal is older than most of what its owner does there.

@@ -78,7 +78,7 @@ impl Peer {
     #[must_use]
     pub fn why_no_person(&self) -> Option<String> {
         if let Some(agent) = Caller::agent_among(&self.caller.ancestors) {
-            return Some(format!("an agent stands above it ({agent})"));
+            return Some(format!("it was started by an agent ({agent})"));
         }
         (!self.seat.terminal).then(|| "it is not in the foreground of a terminal of its own".to_owned())
     }

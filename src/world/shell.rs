@@ -22,7 +22,7 @@ pub struct Shell {
 
 /// No shell could be found.
 #[derive(Debug, thiserror::Error)]
-#[error("no {wanted} was found in {}, as the login shell or on the PATH: install one", DIRECTORIES.join(", "))]
+#[error("no {wanted} found in {}, as the login shell or on the PATH; install one", DIRECTORIES.join(", "))]
 pub struct NoShell {
     wanted: &'static str,
 }

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use super::{Known, Unanswered, paths};
-use crate::judge::ledger::{Kind, Look, MAX_BELOW, Stat};
+use crate::judge::ledger::{FileKind, FileSnapshot, MAX_BELOW, Stat};
 
 /// What lies at a path, links not followed; `None` when nothing does.
 ///
 /// # Errors
 ///
 /// A directory on the way may not be searched.
-pub(super) fn look(path: &Path) -> Known<Option<Look>> {
+pub(super) fn look(path: &Path) -> Known<Option<FileSnapshot>> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
         Err(error) if paths::is_absent(&error) => return Ok(None),
@@ -21,7 +21,7 @@ pub(super) fn look(path: &Path) -> Known<Option<Look>> {
     };
     let mut found = Vec::new();
     let whole = !metadata.is_dir() || below(path, &mut found).is_ok();
-    Ok(Some(Look { stat: stat(&metadata), below: whole.then_some(found) }))
+    Ok(Some(FileSnapshot { stat: stat(&metadata), below: whole.then_some(found) }))
 }
 
 /// Adds what a directory holds, all the way down.
@@ -46,10 +46,10 @@ fn below(directory: &Path, found: &mut Vec<(String, Stat)>) -> Known<()> {
 
 fn stat(metadata: &Metadata) -> Stat {
     let kind = match metadata.file_type() {
-        kind if kind.is_file() => Kind::File,
-        kind if kind.is_dir() => Kind::Directory,
-        kind if kind.is_symlink() => Kind::Link,
-        _ => Kind::Other,
+        kind if kind.is_file() => FileKind::File,
+        kind if kind.is_dir() => FileKind::Directory,
+        kind if kind.is_symlink() => FileKind::Link,
+        _ => FileKind::Other,
     };
     let born = metadata.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
     let born = born.and_then(|born| i64::try_from(born.as_millis()).ok());

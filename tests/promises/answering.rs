@@ -11,13 +11,13 @@ use crate::harness::pty::{OnTerminal, Terminal, ended};
 
 /// A project with something to lose, and a guard with a record and a configuration of its own.
 struct Project {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Project {
     fn new() -> Self {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let project = Self { folder };
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let project = Self { directory };
         for name in ["project/precious", "home", "runtime"] {
             std::fs::create_dir_all(project.path(name)).unwrap();
         }
@@ -26,7 +26,7 @@ impl Project {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// Whether what could be lost is still there.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use guard::judge::answer_scope::AnswerScope;
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 
 use crate::harness::home::Home;
 use crate::harness::pty::{Terminal, ended};
@@ -20,17 +20,17 @@ const WORDS: &str = "correct horse battery";
 /// Enrols somebody by passphrase; the one who vouches for it signs with theirs.
 fn enrol(home: &Home, name: &str, passphrase: &str, vouched: Option<&str>) -> String {
     let mut terminal = person(home, &["approver", "add", name]);
-    terminal.wait_for(&format!("Passphrase of {name}:"));
+    terminal.wait_for(&format!("passphrase of {name}:"));
     terminal.send(&format!("{passphrase}\r"));
-    terminal.wait_for("Once more:");
+    terminal.wait_for("Repeat the passphrase:");
     terminal.send(&format!("{passphrase}\r"));
     match vouched {
         Some(passphrase) => {
-            terminal.wait_for("Passphrase of ada:");
+            terminal.wait_for("passphrase of ada:");
             terminal.send(&format!("{passphrase}\r"));
         }
         None => {
-            terminal.wait_for("is that correct? [y/N]");
+            terminal.wait_for("Continue? [y/N]");
             terminal.send("y\r");
         }
     }
@@ -40,7 +40,7 @@ fn enrol(home: &Home, name: &str, passphrase: &str, vouched: Option<&str>) -> St
     format!("{end} {screen}")
 }
 
-fn folder(home: &Home) -> PathBuf {
+fn directory(home: &Home) -> PathBuf {
     home.path("home/.config/guard/approvers")
 }
 
@@ -49,7 +49,7 @@ fn approve(home: &Home, id: &str, typed: &[&str]) -> String {
     let mut terminal = person(home, &["approve", id]);
     answer_card(&mut terminal, "y");
     for (at, passphrase) in typed.iter().enumerate() {
-        terminal.wait_until("asked again", |screen| screen.matches("Passphrase of ada:").count() > at);
+        terminal.wait_until("asked again", |screen| screen.matches("passphrase of ada:").count() > at);
         terminal.send(&format!("{passphrase}\r"));
     }
     terminal.wait_exit();
@@ -60,7 +60,7 @@ fn approve(home: &Home, id: &str, typed: &[&str]) -> String {
 fn what_an_approver_signs_runs() {
     let home = home();
     let screen = enrol(&home, "ada", WORDS, None);
-    assert!(screen.starts_with("exit 0") && screen.contains("This account can change who is enrolled"), "{screen}");
+    assert!(screen.starts_with("exit 0") && screen.contains("can change the approvers"), "{screen}");
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[WORDS]);
     assert!(screen.contains("approved: git push"), "{screen}");
@@ -120,7 +120,7 @@ fn an_old_signature_does_not_approve_the_same_command_asked_again() {
         guard::prompt::wakeup::ring(&queue.wakeup_path(&id).unwrap());
         let (status, said) = again.end();
         assert_eq!(status.code(), Some(126), "{at}: {said}");
-        assert!(said.contains("not signed by an approver") || said.contains("is used up"), "{at}: {said}");
+        assert!(said.contains("not signed by an approver") || said.contains("was already used"), "{at}: {said}");
         assert_eq!(home.ran(), 1, "{at}");
     }
 }
@@ -131,17 +131,17 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     enrol(&home, "ada", WORDS, None);
     let first = Asker::new(&home, &FLAGGED);
     let mut terminal = person(&home, &["review"]);
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("\r");
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send(&format!("{WORDS}\r"));
     first.ran();
     terminal.wait_for("approved: git push");
     // A batch of what was opened is signed one by one.
     let second = Asker::new(&home, &FLAGGED);
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("\r");
     answer_card(&mut terminal, "\x1b");
     terminal.wait_for("not approved");
@@ -151,14 +151,14 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     terminal.wait_for("Approve it? [y/N]");
     terminal.settle(std::time::Duration::from_millis(500));
     terminal.send("y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send("wrong\r");
-    terminal.wait_until("asked again", |screen| screen.matches("Passphrase of ada:").count() == 2);
+    terminal.wait_until("asked again", |screen| screen.matches("passphrase of ada:").count() == 2);
     terminal.settle(std::time::Duration::from_millis(100));
     terminal.send("\r");
     terminal.wait_for("not signed by an approver");
-    assert_eq!((home.ran(), state(&home, &second.id)), (1, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &second.id)), (1, RequestState::Waiting));
     terminal.send("q");
     terminal.wait_exit();
     person(&home, &["deny", &second.id]).wait_exit();
@@ -171,8 +171,8 @@ fn without_the_passphrase_nothing_is_approved() {
     enrol(&home, "ada", WORDS, None);
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &["wrong horse battery", "none of your", "let me in now"]);
-    assert!(screen.contains("not signed by an approver: that is not the passphrase of ada"), "{screen}");
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert!(screen.contains("not signed by an approver: wrong passphrase for ada"), "{screen}");
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     // What is below tier 3 wants none.
     let medium = Asker::new(&home, &MEDIUM);
     assert!(approve(&home, &medium.id, &[]).contains("approved: npm install"));
@@ -194,7 +194,10 @@ fn a_yes_that_is_not_signed_runs_nothing_though_guard_itself_took_it_down() {
     let again = shell(&home, &[&["--"], &FLAGGED[..]].concat()).output().unwrap();
     let said = String::from_utf8_lossy(&again.stderr);
     assert_eq!(again.status.code(), Some(126), "{said}");
-    assert!(said.contains("not signed by an approver: it is not signed, and approvers are enrolled"), "{said}");
+    assert!(
+        said.contains("not signed by an approver: the approval is not signed, but approvers are enrolled"),
+        "{said}"
+    );
     assert_eq!(home.ran(), 0);
 }
 
@@ -208,8 +211,8 @@ fn a_signature_for_one_request_does_not_serve_another() {
     let rows = rusqlite::Connection::open(home.paths().database()).unwrap();
     let signed: String =
         rows.query_row("SELECT signatures FROM record WHERE signatures IS NOT NULL", [], |row| row.get(0)).unwrap();
-    // The second is approved while nobody is enrolled; then the old signature is put under it.
-    fs::rename(folder(&home), home.path("away")).unwrap();
+    // The second is approved while no approvers are enrolled; then the old signature is put under it.
+    fs::rename(directory(&home), home.path("away")).unwrap();
     let mut command = shell(&home, &["--no-wait", "--", "git", "push", "--force", "origin", "develop"]);
     assert_eq!(command.output().unwrap().status.code(), Some(75));
     let id = guard::store::queue::Queue::open(&home.paths())
@@ -220,7 +223,7 @@ fn a_signature_for_one_request_does_not_serve_another() {
         .unwrap()
         .id;
     approve(&home, &id, &[]);
-    fs::rename(home.path("away"), folder(&home)).unwrap();
+    fs::rename(home.path("away"), directory(&home)).unwrap();
     rows.execute("UPDATE record SET signatures = ?1 WHERE kind = 'answered'", [&signed]).unwrap();
     let ran = home.ran();
     let again = shell(&home, &["--", "git", "push", "--force", "origin", "develop"]).output().unwrap();
@@ -269,10 +272,10 @@ fn what_is_signed_for_once_does_not_last() {
     let asker = Asker::new(&home, &MEDIUM);
     let mut terminal = person(&home, &["approve", &asker.id, "--always"]);
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.send(&format!("{WORDS}\r"));
     terminal.wait_exit();
-    assert!(terminal.screen().contains("approved, until it is revoked"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("approved, until revoked"), "{}", terminal.screen());
     asker.ran();
     assert!(shell(&home, &[&["--"], &MEDIUM[..]].concat()).output().unwrap().status.success());
     assert_eq!(home.ran(), 2);
@@ -284,14 +287,14 @@ fn the_card_wants_the_signature_too_and_a_yes_in_advance_does_not_do() {
     enrol(&home, "ada", WORDS, None);
     let mut terminal = person(&home, &[&["--yes", "--"], &FLAGGED[..]].concat());
     answer_card(&mut terminal, "y");
-    terminal.wait_for("To approve this command. Passphrase of ada:");
+    terminal.wait_for("To approve this command, enter the passphrase of ada:");
     assert_eq!(home.ran(), 0);
     terminal.send(&format!("{WORDS}\r"));
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
     assert_eq!(home.ran(), 1);
     let mut terminal = person(&home, &[&["--"], &FLAGGED[..]].concat());
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     let quiet = terminal.modes();
     terminal.send("\x03");
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
@@ -306,15 +309,15 @@ fn enrolling_and_removing_want_a_signature_of_one_who_is_enrolled() {
     enrol(&home, "ada", WORDS, None);
     let screen = enrol(&home, "eve", "let me in, will you", Some("\x03"));
     assert!(screen.starts_with("exit 126") && screen.contains("cancelled"), "{screen}");
-    assert!(!folder(&home).join("eve.toml").exists());
+    assert!(!directory(&home).join("eve.toml").exists());
     assert!(enrol(&home, "bob", "another long one", Some(WORDS)).starts_with("exit 0"));
     let mut terminal = person(&home, &["approver", "remove", "ada"]);
-    terminal.wait_for("Who signs (ada, bob)?");
+    terminal.wait_for("which approver signs (ada, bob)?");
     terminal.send("bob\r");
-    terminal.wait_for("Passphrase of bob:");
+    terminal.wait_for("passphrase of bob:");
     terminal.send("another long one\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
-    assert!(!folder(&home).join("ada.toml").exists());
+    assert!(!directory(&home).join("ada.toml").exists());
     let listed: serde_json::Value = serde_json::from_str(&home.prints(&["approver", "list", "--json"], 0)).unwrap();
     assert_eq!(listed["approvers"], serde_json::json!([{ "name": "bob", "kind": "passphrase" }]));
     assert_eq!(listed["changeable"], true);
@@ -325,12 +328,12 @@ fn a_standing_grant_is_signed_too() {
     let home = home();
     enrol(&home, "ada", WORDS, None);
     let mut terminal = person(&home, &["allow", "add", "--rule", "git.push-force"]);
-    terminal.wait_for("Give this grant? [y/N]");
+    terminal.wait_for("Add this grant? [y/N]");
     terminal.send("y\r");
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     terminal.send("\x03");
     assert_eq!(ended(terminal.wait_exit()), "exit 126", "{}", terminal.screen());
-    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+    assert_eq!(home.prints(&["allow", "list"], 0), "No active grants.\n");
 }
 
 #[test]
@@ -343,7 +346,7 @@ fn nobody_enrols_through_a_pipe_or_below_an_agent() {
     command.env("CLAUDECODE", "1").env("TERM", "xterm");
     let mut terminal = Terminal::spawn(command);
     assert_eq!(ended(terminal.wait_exit()), "exit 126", "{}", terminal.screen());
-    assert!(!folder(&home).exists());
+    assert!(!directory(&home).exists());
 }
 
 #[test]
@@ -358,18 +361,18 @@ fn an_ssh_key_signs() {
         assert!(made.unwrap().success());
     }
     let mut terminal = person(&home, &["approver", "add", "ada", "--ssh", keys.join("id_work.pub").to_str().unwrap()]);
-    terminal.wait_for("is that correct? [y/N]");
+    terminal.wait_for("Continue? [y/N]");
     terminal.send("y\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
     let asker = Asker::new(&home, &FLAGGED);
     assert!(approve(&home, &asker.id, &[]).contains("approved: git push"));
     asker.ran();
-    // With another key in its place, ssh-keygen signs and the signature does not hold.
+    // With another key in its place, ssh-keygen signs and the signature is invalid.
     fs::copy(keys.join("id_other"), keys.join("id_work")).unwrap();
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);
     assert!(screen.contains("not signed by an approver"), "{screen}");
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     person(&home, &["deny", "--all"]).wait_exit();
     asker.refused("denied by a person");
     assert_eq!(home.ran(), 1);
@@ -378,12 +381,12 @@ fn an_ssh_key_signs() {
 #[test]
 fn a_file_that_enrols_nobody_who_can_be_read_lets_nothing_be_approved() {
     let home = home();
-    fs::create_dir_all(folder(&home)).unwrap();
-    fs::write(folder(&home).join("ada.toml"), "name = \"ada\"\nkind = \"password\"\n").unwrap();
+    fs::create_dir_all(directory(&home)).unwrap();
+    fs::write(directory(&home).join("ada.toml"), "name = \"ada\"\nkind = \"password\"\n").unwrap();
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);
-    assert!(screen.contains("who is enrolled cannot be told") && screen.contains("ada.toml"), "{screen}");
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert!(screen.contains("cannot read the enrolled approvers") && screen.contains("ada.toml"), "{screen}");
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     person(&home, &["deny", "--all"]).wait_exit();
     asker.refused("denied by a person");
 }

@@ -27,9 +27,9 @@ fn clean(what: &str, text: &[u8]) {
 }
 
 /// All files below a directory.
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+fn files(directory: &Path) -> Vec<std::path::PathBuf> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.path().is_dir() { all.extend(files(&entry.path())) } else { all.push(entry.path()) }
     }
     all
@@ -242,11 +242,11 @@ fn a_tool_that_turns_into_another_is_asked_about_and_only_a_person_takes_it_for_
     assert_eq!(says(call).trim(), call);
     assert!(says(list).contains("mails"));
     let refused = says(call);
-    assert!(refused.contains("isError") && refused.contains("no longer what it said"), "{refused}");
+    assert!(refused.contains("isError") && refused.contains("since it was pinned"), "{refused}");
     drop(mcp.stdin.take());
     mcp.wait().unwrap();
     let pins = home.prints(&["mcp", "pins"], 0);
-    assert!(pins.contains("get_sum: says something else than at first (description)"), "{pins}");
+    assert!(pins.contains("get_sum: changed since it was pinned (description)"), "{pins}");
     for verb in ["accept", "remove"] {
         let out = home.guard(&["mcp", "pins", verb, "adder"]).output().unwrap();
         assert_eq!(out.status.code(), Some(126), "{verb}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use guard::config::keys::{KEYS, Kind, Stricter};
+use guard::config::keys::{ConfigType, KEYS, Stricter};
 use guard::config::{self, Layer, Loaded, Roots};
 use guard::judge::approved::{GrantId, Place, Until, What};
 use guard::judge::policy::{Mode, Policy, Preset, Record};
@@ -16,14 +16,14 @@ use crate::harness::pty::Terminal;
 
 /// A machine, a home and a project in a directory of their own.
 struct Fixture {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     roots: Roots,
 }
 
 impl Fixture {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
         fs::create_dir_all(path("home/project/src/.git")).unwrap();
         fs::remove_dir(path("home/project/src/.git")).unwrap();
         fs::create_dir(path("home/project/.git")).unwrap();
@@ -37,20 +37,20 @@ impl Fixture {
             cwd: path("home/project/src"),
             uid,
         };
-        Self { folder, roots }
+        Self { directory, roots }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     fn write(&self, name: &str, text: &str) -> &Self {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
-        for folder in [path.as_path(), path.parent().unwrap()] {
-            let mode = if folder.is_dir() { 0o755 } else { 0o644 };
-            fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+        for directory in [path.as_path(), path.parent().unwrap()] {
+            let mode = if directory.is_dir() { 0o755 } else { 0o644 };
+            fs::set_permissions(directory, fs::Permissions::from_mode(mode)).unwrap();
         }
         self
     }
@@ -74,7 +74,7 @@ impl Fixture {
     /// Loads what must be in order.
     fn policy(&self) -> Policy {
         let loaded = self.load();
-        assert!(loaded.problems.is_empty(), "{:?}", shown(&loaded, self.folder.path()));
+        assert!(loaded.problems.is_empty(), "{:?}", shown(&loaded, self.directory.path()));
         loaded.policy
     }
 
@@ -84,7 +84,7 @@ impl Fixture {
         assert!(!loaded.problems.is_empty());
         assert_closed(&loaded.policy);
         assert!(loaded.grants.is_empty());
-        shown(&loaded, self.folder.path())
+        shown(&loaded, self.directory.path())
     }
 }
 
@@ -169,16 +169,16 @@ fn what_the_machine_locks_can_only_be_tightened() {
     assert_eq!(
         fixture.problems(),
         [
-            "home/.config/guard/config.toml:3: mode: off is laxer than manual, and the machine's configuration locks it; \
-             take the line out, or make it stricter",
-            "home/.config/guard/config.toml:2: thresholds.agent: 2.0 is laxer than 1.5, and the machine's configuration \
-             locks it; take the line out, or make it stricter",
+            "home/.config/guard/config.toml:3: mode: off is less strict than manual, and the machine's configuration locks \
+             it; remove the line, or make it stricter",
+            "home/.config/guard/config.toml:2: thresholds.agent: 2.0 is less strict than 1.5, and the machine's \
+             configuration locks it; remove the line, or make it stricter",
             &format!(
-                "home/.config/guard/config.toml:4: trusted_folders: adds \"{}/a\", but the machine's configuration locks \
-                 it; take the entry out",
+                "home/.config/guard/config.toml:4: trusted_folders: adds \"{}/a\", but the machine's configuration \
+                 locks it; remove the entry",
                 fixture.path("home").display()
             )
-            .replace(&format!("{}/home", fixture.folder.path().display()), "home"),
+            .replace(&format!("{}/home", fixture.directory.path().display()), "home"),
         ]
     );
 }
@@ -216,7 +216,7 @@ fn only_the_machine_can_lock() {
     fixture.user("locked = [\"mode\"]");
     assert_eq!(
         fixture.problems(),
-        ["home/.config/guard/config.toml:1: locked: only the machine's file can lock keys; take it out"]
+        ["home/.config/guard/config.toml:1: locked: only the machine's file can lock keys; remove it"]
     );
 }
 
@@ -240,24 +240,24 @@ fn a_project_can_tighten_everything() {
 #[test]
 fn whatever_a_project_would_loosen_is_named_with_file_line_and_key() {
     let cases = [
-        ("mode = \"off\"", "mode: off is laxer than manual"),
-        ("preset = \"relaxed\"", "preset: relaxed is laxer than balanced"),
-        ("thresholds.agent = 2.1", "thresholds.agent: 2.1 is laxer than 2.0"),
-        ("weights.root = 0.4", "weights.root: 0.4 is laxer than 0.5"),
-        ("weights.trusted_folder = -0.6", "weights.trusted_folder: -0.6 is laxer than -0.5"),
-        ("timeouts.high = 31", "timeouts.high: 31 is laxer than 30"),
-        ("prompts_per_hour = 11", "prompts_per_hour: 11 is laxer than 10"),
-        ("breaker_after = 4", "breaker_after: 4 is laxer than 3"),
+        ("mode = \"off\"", "mode: off is less strict than manual"),
+        ("preset = \"relaxed\"", "preset: relaxed is less strict than balanced"),
+        ("thresholds.agent = 2.1", "thresholds.agent: 2.1 is less strict than 2.0"),
+        ("weights.root = 0.4", "weights.root: 0.4 is less strict than 0.5"),
+        ("weights.trusted_folder = -0.6", "weights.trusted_folder: -0.6 is less strict than -0.5"),
+        ("timeouts.high = 31", "timeouts.high: 31 is less strict than 30"),
+        ("prompts_per_hour = 11", "prompts_per_hour: 11 is less strict than 10"),
+        ("breaker_after = 4", "breaker_after: 4 is less strict than 3"),
         ("trusted_folders = [\"/srv/x\"]", "trusted_folders: adds \"/srv/x\""),
         ("known_hosts = [\"evil.example\"]", "known_hosts: adds \"evil.example\""),
         ("disabled_rules = [\"git.push-force\"]", "disabled_rules: adds \"git.push-force\""),
-        ("protected_branches = [\"!main\"]", "protected_branches: takes away \"main\""),
-        ("production = [\"!*\"]", "production: takes away \"*\""),
-        ("record = \"flagged\"", "record: flagged is laxer than all"),
-        ("retention_days = 1", "retention_days: 1 is laxer than 365"),
-        ("yolo = true", "yolo: true is laxer than false"),
-        ("[[support]]\nargv = [\"a\"]\nwhy = \"b\"", "support: a project file may only tighten"),
-        ("[[grant]]\nname = \"a\"", "grant: a project file may only tighten"),
+        ("protected_branches = [\"!main\"]", "protected_branches: removes \"main\""),
+        ("production = [\"!*\"]", "production: removes \"*\""),
+        ("record = \"flagged\"", "record: flagged is less strict than all"),
+        ("retention_days = 1", "retention_days: 1 is less strict than 365"),
+        ("yolo = true", "yolo: true is less strict than false"),
+        ("[[support]]\nargv = [\"a\"]\nwhy = \"b\"", "support: a project file can only tighten the policy"),
+        ("[[grant]]\nname = \"a\"", "grant: a project file can only tighten the policy"),
         ("locked = [\"mode\"]", "locked: only the machine's file can lock keys"),
     ];
     for (text, expected) in cases {
@@ -278,7 +278,10 @@ fn how_many_approvers_are_wanted_every_file_may_raise_and_none_may_lower() {
     assert_eq!((found.medium, found.high, found.critical), (2, 3, 2));
     // Nobody but who set it takes it back, locked or not, and what is wrong leaves it as it is.
     fixture.user("approvals.tier_3 = 1");
-    assert!(fixture.problems()[0].contains("approvals.tier_3: 1 is laxer than 2, and a user file may only tighten"));
+    assert!(
+        fixture.problems()[0]
+            .contains("approvals.tier_3: 1 is less strict than 2, and a user file can only tighten the policy")
+    );
     assert_eq!(fixture.load().policy.approvals.high, 2);
     // What cannot be read, and speaks of it, wants two.
     for wrong in ["approvals.tier_4 = \"two\"", "approvals.tier_4 = 0", "[approvals]\ntier_4 = 2\nmode = "] {
@@ -294,7 +297,9 @@ fn a_project_in_a_project_tightens_further_and_cannot_take_it_back() {
     fixture.write("home/project/src/.guard.toml", "prompts_per_hour = 4");
     assert_eq!(fixture.policy().prompts_per_hour, 4);
     fixture.write("home/project/src/.guard.toml", "prompts_per_hour = 6");
-    assert!(fixture.problems()[0].starts_with("home/project/src/.guard.toml:1: prompts_per_hour: 6 is laxer than 5"));
+    assert!(
+        fixture.problems()[0].starts_with("home/project/src/.guard.toml:1: prompts_per_hour: 6 is less strict than 5")
+    );
 }
 
 #[test]
@@ -320,7 +325,7 @@ fn a_redirected_home_can_only_tighten_and_gives_no_grants() {
     assert_eq!(loaded.pattern_files.len(), 1);
     assert!(loaded.pattern_files[0].only_tightens && loaded.pattern_files[0].layer == Layer::Redirected);
     fixture.write("else/guard/config.toml", "prompts_per_hour = 6");
-    assert!(fixture.problems()[0].contains("HOME or XDG_CONFIG_HOME leads away"));
+    assert!(fixture.problems()[0].contains("HOME or XDG_CONFIG_HOME does not point to"));
 }
 
 #[test]
@@ -365,10 +370,10 @@ fn an_unknown_key_is_named_with_the_nearest_one() {
     assert_eq!(
         problems,
         [
-            "home/.config/guard/config.toml:3: promts_per_hour: no such key; did you mean prompts_per_hour?",
-            "home/.config/guard/config.toml:4: colour: no such key; `guard config show` lists all keys",
-            "home/.config/guard/config.toml:5: threshold: no such table; did you mean [thresholds]?",
-            "home/.config/guard/config.toml:8: weights.rot: no such key; did you mean weights.root?",
+            "home/.config/guard/config.toml:3: promts_per_hour: unknown key; did you mean prompts_per_hour?",
+            "home/.config/guard/config.toml:4: colour: unknown key; `guard config show` lists all keys",
+            "home/.config/guard/config.toml:5: threshold: unknown table; did you mean [thresholds]?",
+            "home/.config/guard/config.toml:8: weights.rot: unknown key; did you mean weights.root?",
         ]
     );
 }
@@ -376,7 +381,7 @@ fn an_unknown_key_is_named_with_the_nearest_one() {
 #[test]
 fn a_wrong_value_says_what_was_expected_and_what_was_found() {
     let cases = [
-        ("mode = \"smart\"", "mode: \"smart\" asks a reviewer, and there is no table [reviewer]"),
+        ("mode = \"smart\"", "mode: \"smart\" needs a reviewer, but there is no table [reviewer]"),
         ("mode = \"clever\"", "mode: expected \"off\", \"smart\" or \"manual\", found \"clever\""),
         ("mode = 1", "mode: expected \"off\", \"smart\" or \"manual\", found 1"),
         ("thresholds = 2.0", "thresholds: expected a table headed [thresholds], found 2.0"),
@@ -395,12 +400,12 @@ fn a_wrong_value_says_what_was_expected_and_what_was_found() {
         ("production = [1]", "production: expected a string, found 1"),
         ("production = [\"\"]", "production: \"\": an entry must not be empty"),
         ("trusted_folders = [\"build\"]", "trusted_folders: \"build\": a directory must be absolute"),
-        ("trusted_folders = [\"/**\"]", "trusted_folders: \"/**\": that is every directory there is"),
-        ("trusted_folders = [\"/a/../..\"]", "trusted_folders: \"/a/../..\": a directory must not hold `..`"),
-        ("known_hosts = [\"https://a.example/\"]", "known_hosts: \"https://a.example/\": a host is a name alone"),
-        ("known_hosts = [\"*\"]", "known_hosts: \"*\": a host is a name alone"),
+        ("trusted_folders = [\"/**\"]", "trusted_folders: \"/**\": it matches every directory"),
+        ("trusted_folders = [\"/a/../..\"]", "trusted_folders: \"/a/../..\": a directory must not contain `..`"),
+        ("known_hosts = [\"https://a.example/\"]", "known_hosts: \"https://a.example/\": expected a host name"),
+        ("known_hosts = [\"*\"]", "known_hosts: \"*\": expected a host name"),
         ("support = 1", "support: expected tables headed [[support]], found 1"),
-        ("patterns = []", "patterns: no such key"),
+        ("patterns = []", "patterns: unknown key"),
         ("mode = ", "not valid TOML"),
         ("mode = \"off\"\nmode = \"off\"", "not valid TOML: duplicate key"),
     ];
@@ -440,7 +445,7 @@ fn a_support_entry_without_its_exact_argv_is_refused() {
             "support.argv: expected a list of strings, program first, found \"help me\"",
         ),
         ("argv = [\"help\"]", "support: `why` is missing"),
-        ("arg = [\"help\"]\nwhy = \"x\"", "support.arg: no such key; did you mean argv?"),
+        ("arg = [\"help\"]\nwhy = \"x\"", "support.arg: unknown key; did you mean argv?"),
     ] {
         let fixture = Fixture::new();
         fixture.user(&format!("[[support]]\n{text}\n"));
@@ -476,7 +481,7 @@ until = 2030-01-31T12:00:00+02:00
     let [deploy, push, moment] = &loaded.grants[..] else { panic!("{:?}", loaded.grants) };
     assert_eq!(deploy.id, GrantId::Configured("deploy".to_owned()));
     assert_eq!(deploy.what, What::Exact { command: "make deploy".to_owned() });
-    assert_eq!(deploy.place, Place::Folder { path: "/srv/app".to_owned() });
+    assert_eq!(deploy.place, Place::Directory { path: "/srv/app".to_owned() });
     // date -u -d 2030-02-01 +%s
     assert_eq!(deploy.until, Until::Date { at: 1_896_134_400 });
     assert_eq!(deploy.words, "exactly `make deploy`, in /srv/app and below, until 2030-01-31");
@@ -492,10 +497,10 @@ fn a_grant_that_is_vague_is_refused() {
         ("what", "\"everything\"", "grant.what: expected one of { exact"),
         ("what", "{ exact = \"a\", rule = \"b\" }", "grant.what: expected one of { exact"),
         ("what", "{ glob = \"*\" }", "grant.what: expected one of { exact"),
-        ("what", "{ rule = \"git.*\" }", "grant.what: a rule is named by its whole id"),
+        ("what", "{ rule = \"git.*\" }", "grant.what: expected the complete id of a rule"),
         ("what", "{ exact = \" \" }", "grant.what: expected a string that is not empty"),
         ("where", "\"src\"", "grant.where: \"src\": a directory must be absolute"),
-        ("where", "\"/\"", "grant.where: \"/\": that is every directory there is"),
+        ("where", "\"/\"", "grant.where: \"/\": it matches every directory"),
         ("where", "\"/srv/*\"", "grant.where: one directory, without `*`"),
         ("until", "\"never\"", "grant.until: expected a date such as 2030-12-31, or \"revoked\""),
         ("until", "2030-01-31T12:00:00", "grant.until: a time of day needs a date and an offset"),
@@ -522,7 +527,7 @@ fn a_grant_that_has_ended_is_none() {
     assert!(loaded.problems.is_empty());
     assert_eq!(loaded.grants.len(), 1);
     assert_eq!(loaded.grants[0].id, GrantId::Configured("new".to_owned()));
-    assert!(loaded.warnings[0].message.starts_with("old has ended"));
+    assert!(loaded.warnings[0].message.starts_with("old has expired"));
 }
 
 #[test]
@@ -530,7 +535,7 @@ fn two_grants_of_one_name_are_refused_over_all_layers() {
     let fixture = Fixture::new();
     let grant = "[[grant]]\nname = \"a\"\nwhat = { rule = \"a.b\" }\nwhere = \"anywhere\"\nuntil = \"revoked\"\n";
     fixture.machine(grant).user(grant);
-    assert_eq!(fixture.problems(), ["home/.config/guard/config.toml: grant.name: \"a\" is taken"]);
+    assert_eq!(fixture.problems(), ["home/.config/guard/config.toml: grant.name: duplicate name \"a\""]);
 }
 
 #[test]
@@ -550,7 +555,7 @@ fn a_rule_of_tier_four_is_neither_switched_off_nor_granted() {
     let mut loaded = fixture.load();
     loaded.check_rules(tier_of);
     assert_closed(&loaded.policy);
-    assert!(loaded.problems[0].to_string().contains("config.toml:3: disabled_rules: disk.wipe is of tier 4"));
+    assert!(loaded.problems[0].to_string().contains("config.toml:3: disabled_rules: disk.wipe is tier 4"));
     fixture
         .user("[[grant]]\nname = \"a\"\nwhat = { rule = \"disk.wipe\" }\nwhere = \"anywhere\"\nuntil = \"revoked\"\n");
     let mut loaded = fixture.load();
@@ -584,16 +589,14 @@ fn what_others_can_write_is_no_configuration_of_the_machine() {
     fixture.machine("mode = \"off\"");
     let file = fixture.path("etc/guard/config.toml");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
-    assert!(
-        fixture.problems()[0].starts_with("etc/guard/config.toml: can be written by others (mode 664); chmod go-w")
-    );
+    assert!(fixture.problems()[0].starts_with("etc/guard/config.toml: is writable by others (mode 664); chmod go-w"));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(fixture.path("etc/guard"), fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(fixture.problems()[0].starts_with("etc/guard: can be written by others (mode 777)"));
+    assert!(fixture.problems()[0].starts_with("etc/guard: is writable by others (mode 777)"));
     fs::set_permissions(fixture.path("etc/guard"), fs::Permissions::from_mode(0o755)).unwrap();
     let mut fixture = fixture;
     fixture.roots.machine_owner = fixture.roots.uid + 1;
-    assert!(fixture.problems()[0].contains("and not to root"));
+    assert!(fixture.problems()[0].contains("not by root"));
 }
 
 #[test]
@@ -615,7 +618,7 @@ fn a_user_file_that_everyone_can_write_is_worth_a_warning() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     let loaded = fixture.load();
     assert!(loaded.problems.is_empty());
-    assert!(loaded.warnings[0].message.contains("can be written by everyone"));
+    assert!(loaded.warnings[0].message.contains("is writable by everyone"));
 }
 
 #[test]
@@ -670,7 +673,7 @@ fn each_value_says_where_it_comes_from() {
         .user("\nproduction = [\"eu\"]")
         .project("breaker_after = 1");
     let loaded = fixture.load();
-    let prefix = format!("{}/", fixture.folder.path().display());
+    let prefix = format!("{}/", fixture.directory.path().display());
     let source = |name: &str, value: &str| {
         let rows = loaded.sources();
         let row = rows.iter().find(|row| row.key.entry().name == name && row.value == value);
@@ -688,7 +691,7 @@ fn each_value_says_where_it_comes_from() {
 }
 
 #[test]
-fn the_machines_folder_is_no_setting_and_under_sudo_the_environment_names_no_home() {
+fn the_machines_directory_is_no_setting_and_under_sudo_the_environment_names_no_home() {
     let environment = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
     let home = Path::new("/home/a");
     let of = |pairs: &[(&str, &str)], uid| Roots::of(&environment(pairs), Some(home), uid, Path::new("/w"));
@@ -703,20 +706,22 @@ fn the_machines_folder_is_no_setting_and_under_sudo_the_environment_names_no_hom
 fn setting() -> impl Strategy<Value = String> {
     let entry =
         prop::sample::select(vec!["main", "prod", "/srv/a", "/srv/b", "a.b", "!main", "!prod", "!/srv/a", "!*"]);
-    let settable: Vec<_> =
-        KEYS.iter().filter(|row| !matches!(row.kind, Kind::Tables(_) | Kind::Names | Kind::LockOnly)).collect();
+    let settable: Vec<_> = KEYS
+        .iter()
+        .filter(|row| !matches!(row.kind, ConfigType::Tables(_) | ConfigType::Names | ConfigType::LockOnly))
+        .collect();
     let key = prop::sample::select(settable);
     (key, 0..1000_i64, prop::collection::vec(entry, 0..3)).prop_map(|(row, place, words)| {
         let value = match row.kind {
-            Kind::Word(known) => format!("\"{}\"", known[usize::try_from(place).unwrap() % known.len()]),
-            Kind::Weight(low, high) => {
+            ConfigType::Word(known) => format!("\"{}\"", known[usize::try_from(place).unwrap() % known.len()]),
+            ConfigType::Weight(low, high) => {
                 let span = i64::from(high - low + 20);
                 #[expect(clippy::cast_precision_loss, reason = "small")]
                 let value = (i64::from(low) - 10 + place % span) as f64 / 100.0;
                 format!("{value:.2}")
             }
-            Kind::Whole(..) => (place % 70).to_string(),
-            Kind::Flag => (place % 2 == 0).to_string(),
+            ConfigType::Whole(..) => (place % 70).to_string(),
+            ConfigType::Flag => (place % 2 == 0).to_string(),
             _ => format!("{words:?}"),
         };
         format!("{} = {value}", row.name)
@@ -789,7 +794,7 @@ fn a_change_is_checked_shown_and_written_after_a_yes_alone() {
     let typed = |arguments: &[&str], key: &str| {
         let mut terminal = Terminal::spawn(home.guard(arguments));
         if !key.is_empty() {
-            terminal.wait_for("Write this change? [y/N]");
+            terminal.wait_for("Save this change? [y/N]");
             terminal.send(&format!("{key}\r"));
         }
         let status = terminal.wait_exit();
@@ -806,7 +811,7 @@ fn a_change_is_checked_shown_and_written_after_a_yes_alone() {
     assert!(home.prints(&["config", "show", "thresholds.agent"], 0).starts_with("thresholds.agent = 1.5  # user, "));
     let (code, screen) = typed(&["config", "set", "mode", "sometimes"], "");
     assert_eq!(code, Some(125));
-    assert!(screen.contains("nothing was changed") && screen.contains("expected \"off\""), "{screen}");
+    assert!(screen.contains("not changed") && screen.contains("expected \"off\""), "{screen}");
     assert_eq!(typed(&["config", "unset", "thresholds.agent"], "y").0, Some(0));
     assert_eq!(text().replace("\n[thresholds]\n", ""), first);
     // Without a terminal of its own nobody says yes.
@@ -830,17 +835,17 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
 
     // Left as it was found: the template is no file yet.
     let (code, screen) = ended(edited("test \"$1\" = --wait && grep -q preset \"$2\" && : > \"$2\""));
-    assert!(code == Some(0) && screen.contains("Nothing was changed.") && !file.exists(), "{screen}");
+    assert!(code == Some(0) && screen.contains("Not changed.") && !file.exists(), "{screen}");
 
     let mut terminal = edited("echo 'prompts_per_hour = 7' >> \"$2\"");
-    terminal.wait_for("Write this change? [y/N]");
+    terminal.wait_for("Save this change? [y/N]");
     assert!(terminal.screen().contains("+ prompts_per_hour = 7"), "{}", terminal.screen());
     terminal.send("y\r");
     assert_eq!(ended(terminal).0, Some(0));
     let kept = fs::read_to_string(&file).unwrap();
     assert!(kept.ends_with("prompts_per_hour = 7\n"), "{kept}");
     let (code, screen) = ended(edited("true"));
-    assert!(code == Some(0) && screen.contains("Nothing was changed."), "{screen}");
+    assert!(code == Some(0) && screen.contains("Not changed."), "{screen}");
 
     // What is wrong is told with its line, and can be mended or left.
     let wrong = "grep -q sometimes \"$2\" && sed -i s/sometimes/off/ \"$2\" || echo 'mode = \"sometimes\"' >> \"$2\"";
@@ -851,14 +856,14 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
         assert!(terminal.screen().replace('\n', "").contains(&line), "{}", terminal.screen());
         terminal.send(&format!("{again}\r"));
         if again == "y" {
-            terminal.wait_for("Write this change? [y/N]");
+            terminal.wait_for("Save this change? [y/N]");
             terminal.send(if code == 0 { "y\r" } else { "n\r" });
         }
         assert_eq!(ended(terminal).0, Some(code));
         assert_eq!(fs::read_to_string(&file).unwrap() == kept, code != 0, "{again}");
     }
     let (code, screen) = ended(edited("exit 3"));
-    assert!(code == Some(125) && screen.contains("nothing was changed: editor --wait ended with"), "{screen}");
+    assert!(code == Some(125) && screen.contains("not changed: editor --wait failed"), "{screen}");
     // Without a terminal of its own nobody edits.
     home.stand_in("editor", &format!("echo ran >> '{}'", home.path("ran").display()));
     let output = home.guard(&["config", "edit"]).env("VISUAL", "editor").output().unwrap();

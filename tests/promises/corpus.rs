@@ -109,12 +109,12 @@ fn decoded(text: &str) -> String {
 /// A home with a project in it: sources that git tracks, a file that it does not know, and what it ignores because
 /// it can be made again.
 struct Scratch {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Scratch {
     fn new() -> Self {
-        let scratch = Self { folder: tempfile::Builder::new().prefix("corpus-").tempdir().unwrap() };
+        let scratch = Self { directory: tempfile::Builder::new().prefix("corpus-").tempdir().unwrap() };
         let project = scratch.project();
         for name in
             "src docs tests build dist target/debug node_modules/left .venv/bin coverage out".split_ascii_whitespace()
@@ -136,7 +136,7 @@ impl Scratch {
     }
 
     fn home(&self) -> PathBuf {
-        self.folder.path().join("home/dev")
+        self.directory.path().join("home/dev")
     }
 
     fn project(&self) -> PathBuf {

@@ -67,8 +67,8 @@ fn trusted(group: &Value) -> String {
 }
 
 fn file(home: &Home, host: &Host, wire: &Wire) -> PathBuf {
-    let folder = &host.config.folder;
-    let below = if host.config.below_config { format!(".config/{folder}") } else { folder.clone() };
+    let directory = &host.config.directory;
+    let below = if host.config.below_config { format!(".config/{directory}") } else { directory.clone() };
     match wire.path.strip_prefix("~/") {
         Some(path) => home.path("home").join(path),
         None => home.path("home").join(below).join(&wire.path),
@@ -121,7 +121,7 @@ fn every_agent_that_is_wired_is_seen_to_ask_guard() {
     for host in HOSTS.iter() {
         let found = of(&findings, &format!("agent.{}", host.name));
         let seen = found.iter().all(|(status, says)| {
-            status != "fail" && (says.contains("asks guard") || says.contains("answers as it must"))
+            status != "fail" && (says.contains("asks guard") || says.contains("answers the plugin correctly"))
         });
         assert!(seen && !found.is_empty(), "{found:?}");
     }
@@ -133,7 +133,7 @@ fn an_agent_without_guard_is_told_of_and_is_no_failure() {
     home.stand_in("qwen", "exit 1");
     let (findings, code) = diagnosed(&home, &[]);
     let found = of(&findings, "agent.qwen");
-    assert_eq!(found, [("warn".to_owned(), "Qwen Code is here and does not ask guard".to_owned())]);
+    assert_eq!(found, [("warn".to_owned(), "Qwen Code is installed but does not ask guard".to_owned())]);
     assert_eq!((code, of(&findings, "agent.claude")), (0, Vec::new()));
 }
 
@@ -159,9 +159,9 @@ fn where_a_shell_reads_the_line_a_guard_that_is_gone_lets_nothing_run() {
         let host = guard::app::install::hosts::by_name(agent).unwrap();
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();
-        fails(&home, &format!("agent.{agent}"), "guard did not let through what it must");
+        fails(&home, &format!("agent.{agent}"), "guard did not allow a command that it must allow");
         home.stand_in("guard", "kill -9 $$");
-        fails(&home, &format!("agent.{agent}"), "guard did not let through what it must");
+        fails(&home, &format!("agent.{agent}"), "guard did not allow a command that it must allow");
     }
 }
 
@@ -171,7 +171,11 @@ fn a_guard_that_says_nothing_is_seen_at_every_agent() {
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();
         home.stand_in("guard", "exit 0");
-        fails(&home, &format!("agent.{}", host.name), "guard did not refuse what it must: exit 0, without any output");
+        fails(
+            &home,
+            &format!("agent.{}", host.name),
+            "guard did not refuse a command that it must refuse: exit 0, without any output",
+        );
     }
 }
 
@@ -182,7 +186,7 @@ fn a_guard_that_refuses_everything_is_seen_at_every_agent() {
         fs::remove_file(home.path("bin/guard")).unwrap();
         // It answers everything as the real one answers what must be refused.
         home.stand_in("guard", &format!("sed 's/\"true\"/\"guard-canary deny\"/g' | '{GUARD}' \"$@\""));
-        fails(&home, &format!("agent.{}", host.name), "guard did not let through what it must");
+        fails(&home, &format!("agent.{}", host.name), "guard did not allow a command that it must allow");
     }
 }
 
@@ -193,7 +197,7 @@ fn hooks_that_are_switched_off_are_seen() {
         ("qwen", "disableAllHooks", "{\"disableAllHooks\": true}"),
         ("gemini", "hooksConfig.enabled", "{\"hooksConfig\": {\"enabled\": false}}"),
         ("codex", "comments or trailing commas", "{\"hooks\": {}, /* mine */}"),
-        ("codex", "does not know the key", "{\"model\": \"x\"}"),
+        ("codex", "unknown key", "{\"model\": \"x\"}"),
         ("gemini", "hooksConfig.disabled", "{\"hooksConfig\": {\"disabled\": [\"guard\"]}}"),
     ] {
         let home = home();
@@ -208,7 +212,7 @@ fn hooks_that_are_switched_off_are_seen() {
 
 #[test]
 fn a_hook_that_its_user_has_not_accepted_is_seen() {
-    for (agent, words) in [("codex", "not been told to trust"), ("hermes", "not told to accept")] {
+    for (agent, words) in [("codex", "have not trusted it"), ("hermes", "have not accepted it")] {
         let home = home();
         home.stand_in(agent, "exit 1");
         home.prints(&["install", agent, "--yes"], 0);
@@ -234,7 +238,7 @@ fn a_guard_that_is_asked_twice_is_told_of() {
     home.prints(&["install", "claude", "--project", "--yes"], 0);
     let (findings, code) = diagnosed(&home, &["agent.claude"]);
     let found = of(&findings, "agent.claude");
-    assert!(found.iter().any(|(status, says)| status == "warn" && says.contains("asked twice")), "{found:?}");
+    assert!(found.iter().any(|(status, says)| status == "warn" && says.contains("called twice")), "{found:?}");
     assert_eq!(code, 0);
 }
 
@@ -250,7 +254,7 @@ fn a_file_that_is_read_in_the_place_of_guards_is_seen() {
     let droid = guard::app::install::hosts::by_name("droid").unwrap();
     let home = wired(droid);
     fs::write(home.path("home/.factory/hooks.json"), "{}\n").unwrap();
-    fails(&home, "agent.droid", "reads this file too, and guard is not in it");
+    fails(&home, "agent.droid", "also reads this file, and guard is not in it");
     install(&home, droid);
     assert_eq!(diagnosed(&home, &[]).1, 0);
 }
@@ -268,7 +272,7 @@ fn a_broken_configuration_of_an_agent_is_named_with_its_line() {
     let home = home();
     fs::create_dir(home.path("home/.claude")).unwrap();
     fs::write(home.path("home/.claude/settings.json"), "{\n  \"a\": 1\n  \"b\": 2\n}\n").unwrap();
-    fails(&home, "agent.claude", "not understood at line 3");
+    fails(&home, "agent.claude", "line 3");
 }
 
 #[test]
@@ -278,11 +282,11 @@ fn an_entry_of_an_older_guard_still_works_and_is_told_of() {
     let path = main_file(&home, codex);
     let text = fs::read_to_string(&path).unwrap().replace(" --timeout 3600", "");
     fs::write(&path, text).unwrap();
-    fails(&home, "agent.codex", "as it was before it was changed");
+    fails(&home, "agent.codex", "changed after you trusted it");
     install_trust(&home);
     let (findings, code) = diagnosed(&home, &["agent"]);
     let found = of(&findings, "agent.codex");
-    assert!(found[0].0 == "warn" && found[0].1.contains("not as guard writes it today"), "{found:?}");
+    assert!(found[0].0 == "warn" && found[0].1.contains("from another version of guard"), "{found:?}");
     assert_eq!(code, 0);
 }
 
@@ -354,7 +358,7 @@ fn a_record_that_was_edited_is_seen() {
         "DROP TRIGGER IF EXISTS no_update; PRAGMA writable_schema=1; DELETE FROM sqlite_master WHERE type='trigger'",
     );
     home.sql("UPDATE record SET command = 'x'");
-    fails(&home, "record", "not as it was written");
+    fails(&home, "record", "changed after it was written");
 }
 
 #[test]
@@ -370,7 +374,7 @@ fn a_clock_that_is_behind_the_record_is_seen() {
     };
     let later = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24);
     home.store().grant(&grant, later).unwrap();
-    fails(&home, "clock", "the newest row of the record is of");
+    fails(&home, "clock", "the newest row of the record is from");
 }
 
 #[test]
@@ -381,12 +385,12 @@ fn whoever_hides_behind_a_terminal_of_its_own_passes_for_a_person_and_the_doctor
         assert_eq!(of(&findings, check)[0].0, "ok", "{findings:?}");
     }
     let hidden = &of(&findings, "approval.hidden-terminal")[0];
-    assert!(hidden.0 == "warn" && hidden.1.contains("passes for you"), "{hidden:?}");
+    assert!(hidden.0 == "warn" && hidden.1.contains("can approve as you"), "{hidden:?}");
     // A grant that came of it would hold from now on.
-    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+    assert_eq!(home.prints(&["allow", "list"], 0), "No active grants.\n");
     let files = &of(&findings, "approval.files")[0];
     assert!(files.0 == "warn" && files.1.contains("guard.db"), "{files:?}");
-    assert_eq!(home.prints(&["pending"], 0), "Nothing waits.\n");
+    assert_eq!(home.prints(&["pending"], 0), "No requests are waiting.\n");
     // It is written down, and counts as no person's answer.
     let log = home.prints(&["log"], 0);
     assert!(log.lines().any(|line| line.contains("guard-canary ask") && line.contains("trial")), "{log}");
@@ -400,7 +404,7 @@ fn with_an_approver_a_terminal_of_its_own_helps_no_program() {
     let mut command = home.guard(&["approver", "add", "ada"]);
     command.env("TERM", "xterm");
     let mut terminal = Terminal::spawn(command);
-    for prompt in ["Passphrase of ada:", "Once more:"] {
+    for prompt in ["passphrase of ada:", "Repeat the passphrase:"] {
         terminal.wait_for(prompt);
         terminal.send("correct horse battery\r");
     }
@@ -409,9 +413,9 @@ fn with_an_approver_a_terminal_of_its_own_helps_no_program() {
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
     let (findings, code) = diagnosed(&home, &["approval"]);
     let hidden = &of(&findings, "approval.hidden-terminal")[0];
-    assert!(hidden.0 == "ok" && hidden.1.contains("wants the signature of an approver"), "{hidden:?}");
+    assert!(hidden.0 == "ok" && hidden.1.contains("an approver must sign"), "{hidden:?}");
     let who = &of(&findings, "approval.approvers")[0];
-    assert!(who.1.contains("the signature of ada") && who.1.contains("can change who is enrolled"), "{who:?}");
+    assert!(who.1.contains("the signature of ada") && who.1.contains("can change the approvers"), "{who:?}");
     assert_eq!(code, 0);
     fs::write(home.path("home/.config/guard/approvers/ada.toml"), "broken").unwrap();
     fails(&home, "approval.approvers", "ada.toml");
@@ -432,8 +436,8 @@ fn from_inside_a_guarded_session_the_doctor_works_and_no_terminal_helps() {
 fn with_shims() -> (Home, PathBuf) {
     let home = home();
     assert!(home.guard(&["install", "shims", "--yes"]).output().unwrap().status.success());
-    let folder = home.data().join("shims");
-    (home, folder)
+    let directory = home.data().join("shims");
+    (home, directory)
 }
 
 fn diagnosed_with(home: &Home, variables: &[(&str, &str)], check: &str) -> (Vec<(String, String)>, i32) {
@@ -446,10 +450,10 @@ fn diagnosed_with(home: &Home, variables: &[(&str, &str)], check: &str) -> (Vec<
 
 #[test]
 fn a_shell_that_is_guard_is_seen_to_refuse_and_to_run() {
-    let (home, folder) = with_shims();
-    let bash = folder.join("bash");
+    let (home, directory) = with_shims();
+    let bash = directory.join("bash");
     let bash = bash.to_str().unwrap();
-    let path = format!("{}:{}:/usr/bin:/bin", folder.display(), home.path("bin").display());
+    let path = format!("{}:{}:/usr/bin:/bin", directory.display(), home.path("bin").display());
     for (variables, check) in [
         (("SHELL", bash), "shell.SHELL"),
         (("CLAUDE_CODE_SHELL", bash), "shell.CLAUDE_CODE_SHELL"),
@@ -458,34 +462,34 @@ fn a_shell_that_is_guard_is_seen_to_refuse_and_to_run() {
         (("PATH", &path), "shell.shims.sh"),
     ] {
         let (found, code) = diagnosed_with(&home, &[variables], check);
-        let fine = "a command that must be refused was refused, and one that must run ran";
+        let fine = "a dangerous test command was refused, and a harmless one ran";
         assert_eq!((found, code), (vec![("ok".to_owned(), fine.to_owned())], 0), "{check}");
     }
 }
 
 #[test]
 fn the_shell_that_an_agents_settings_name_is_tried() {
-    let (home, folder) = with_shims();
+    let (home, directory) = with_shims();
     fs::create_dir_all(home.path("home/.claude")).unwrap();
     let settings = |path: &str| {
         let text = format!("{{\"env\": {{\"CLAUDE_CODE_SHELL\": \"{path}\"}}}}");
         fs::write(home.path("home/.claude/settings.json"), text).unwrap();
     };
-    settings(folder.join("bash").to_str().unwrap());
+    settings(directory.join("bash").to_str().unwrap());
     assert_eq!(diagnosed_with(&home, &[], "shell.CLAUDE_CODE_SHELL.settings").1, 0);
     settings("/nonexistent/bash");
-    fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "is not there");
+    fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "does not exist");
     // The link is called guard: Claude Code does not take it for a shell.
     settings(home.path("bin/guard").to_str().unwrap());
-    fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "goes on without guard");
+    fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "runs without guard");
 }
 
 #[test]
 fn links_whose_guard_is_gone_are_seen() {
-    let (home, folder) = with_shims();
-    fs::remove_file(folder.join("sh")).unwrap();
-    symlink("/nonexistent/guard", folder.join("sh")).unwrap();
-    fails(&home, "shell.shims.sh", "is not there");
+    let (home, directory) = with_shims();
+    fs::remove_file(directory.join("sh")).unwrap();
+    symlink("/nonexistent/guard", directory.join("sh")).unwrap();
+    fails(&home, "shell.shims.sh", "does not exist");
 }
 
 #[test]
@@ -494,14 +498,14 @@ fn a_shell_that_is_somebody_elses_is_none_of_guards_business() {
     let variables = [("SHELL", "/bin/bash"), ("GOOSE_SHELL", "/bin/sh")];
     let (findings, code) = diagnosed_with(&home, &variables, "shells");
     assert_eq!((findings[0].0.as_str(), findings.len(), code), ("ok", 1, 0));
-    assert!(home.prints(&["doctor", "shell"], 0).contains("guard stands in for none"));
+    assert!(home.prints(&["doctor", "shell"], 0).contains("none is replaced by guard"));
 }
 
 #[test]
 fn a_hook_is_answered_through_guard_as_the_shell_too() {
-    let (home, folder) = with_shims();
+    let (home, directory) = with_shims();
     install(&home, guard::app::install::hosts::by_name("gemini").unwrap());
-    let path = format!("{}:{}:/usr/bin:/bin", folder.display(), home.path("bin").display());
+    let path = format!("{}:{}:/usr/bin:/bin", directory.display(), home.path("bin").display());
     let (found, code) = diagnosed_with(&home, &[("PATH", &path)], "agent.gemini");
     assert_eq!((found[0].0.as_str(), code), ("ok", 0), "{found:?}");
 }
@@ -513,7 +517,7 @@ fn one_check_can_be_made_alone() {
     assert_eq!((findings.len(), &findings[0]["check"]), (1, &Value::from("record")));
     let output = home.guard(&["doctor", "recrod"]).output().unwrap();
     assert_eq!(output.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no check is named recrod"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no check recrod"));
 }
 
 #[test]
@@ -521,8 +525,8 @@ fn a_person_reads_it_in_colours_with_a_sum_below() {
     let home = home();
     home.stand_in("qwen", "exit 1");
     for (start_up, sum) in [
-        ("", "Nothing is set up yet: no agent and no shell"),
-        ("eval \"$(guard init bash)\"\n", "All that is set up works;"),
+        ("", "guard is not set up: no agent and no shell"),
+        ("eval \"$(guard init bash)\"\n", "Everything that is set up works;"),
     ] {
         std::fs::write(home.path("home/.bashrc"), start_up).unwrap();
         let mut command = home.guard(&["doctor"]);
@@ -530,7 +534,7 @@ fn a_person_reads_it_in_colours_with_a_sum_below() {
         let mut terminal = Terminal::spawn_with(command, 200, 50, crate::harness::pty::OnTerminal::ALL);
         assert_eq!(ended(terminal.wait_exit()), "exit 0");
         let screen = terminal.screen();
-        assert!(screen.contains("warn  agent.qwen: Qwen Code is here and does not ask guard"), "{screen}");
+        assert!(screen.contains("warn  agent.qwen: Qwen Code is installed but does not ask guard"), "{screen}");
         assert!(screen.contains("→ guard install qwen") && screen.contains(sum), "{screen}");
         assert!(screen.contains("ok    person: a person can be asked at this terminal"), "{screen}");
         assert!(String::from_utf8_lossy(&terminal.raw).contains("\u{1b}[33mwarn"));

@@ -133,8 +133,8 @@ fn pages() -> Vec<String> {
 
 /// The names of all manual pages: `guard.1`.
 fn manuals() -> Vec<String> {
-    let folder = fs::read_dir(root().join("man")).unwrap();
-    let mut names: Vec<String> = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let directory = fs::read_dir(root().join("man")).unwrap();
+    let mut names: Vec<String> = directory.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -265,7 +265,7 @@ fn every_link_to_a_file_leads_to_one() {
 fn what_is_built_into_a_package_lies_in_it() {
     let mut built_in = 0;
     for file in files(&root().join("src")) {
-        let package = file.ancestors().find(|folder| folder.join("Cargo.toml").is_file()).unwrap();
+        let package = file.ancestors().find(|directory| directory.join("Cargo.toml").is_file()).unwrap();
         let text = fs::read_to_string(&file).unwrap();
         for kind in ["include_str!(\"", "include_bytes!(\""] {
             for name in text.split(kind).skip(1).filter_map(|rest| rest.split('"').next()) {
@@ -291,13 +291,16 @@ fn what_is_built_into_a_package_lies_in_it() {
     }
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    all_files(folder).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+fn files(directory: &Path) -> Vec<PathBuf> {
+    all_files(directory)
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect()
 }
 
-fn all_files(folder: &Path) -> Vec<PathBuf> {
+fn all_files(directory: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
+    for entry in fs::read_dir(directory).unwrap().flatten() {
         let path = entry.path();
         if path.is_dir() { all.extend(all_files(&path)) } else { all.push(path) }
     }
@@ -401,7 +404,7 @@ mod sources;
 #[test]
 fn the_figures_of_the_readme_are_those_of_these_sources() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    assert!(readme.contains("no telemetry, no look-up of newer versions"));
+    assert!(readme.contains("sends no telemetry and does not look for new versions"));
     let (_, rest) = readme.split_once("<!-- figures of ").expect("the README has figures");
     let (named, table) = rest.split_once(" -->\n").unwrap();
     let (version, measured) = named.split_once(", sources ").expect("the figures name the sources that they speak of");

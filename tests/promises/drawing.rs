@@ -6,7 +6,7 @@ use guard::judge::policy::{Policy, Prompt, Refusal};
 use guard::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 use guard::judge::rules::catalog::Catalog;
 use guard::judge::syntax::tree::Span;
-use guard::ui::card::{CardState, CardView, Entry, Size, card, plain};
+use guard::ui::card::{CardInput, CardState, CardView, Size, card, plain};
 use guard::ui::explain::{ExplainView, PartView, explain};
 use guard::ui::parts::parts;
 use guard::ui::style::{Line, Look, render};
@@ -135,51 +135,51 @@ fn prompt(tier: Tier) -> Prompt {
     }
 }
 
-fn draw(view: &CardView, entry: Entry<'_>, hint: Option<&str>, size: Size, look: &Look) -> Vec<Line> {
+fn draw(view: &CardView, entry: CardInput<'_>, hint: Option<&str>, size: Size, look: &Look) -> Vec<Line> {
     let prompt = prompt(view.risk.tier);
     let state = CardState { prompt: &prompt, left: 19, total: 30, entry, hint, asking: None };
     card(view, &state, size, look)
 }
 
-fn text(view: &CardView, entry: Entry<'_>, size: Size) -> String {
+fn text(view: &CardView, entry: CardInput<'_>, size: Size) -> String {
     render(&draw(view, entry, None, size, &Look::PLAIN), &Look::PLAIN)
 }
 
 #[test]
 fn a_card_says_what_where_why_and_which_keys() {
-    picture("card_80", &text(&full(), Entry::Key, ROOMY));
+    picture("card_80", &text(&full(), CardInput::Key, ROOMY));
 }
 
 #[test]
 fn a_card_fits_forty_columns() {
-    picture("card_40", &text(&full(), Entry::Key, NARROW));
+    picture("card_40", &text(&full(), CardInput::Key, NARROW));
 }
 
 #[test]
 fn a_small_card_shows_the_command_first() {
-    picture("card_small", &text(&full(), Entry::Key, Size { columns: 60, rows: 12 }));
+    picture("card_small", &text(&full(), CardInput::Key, Size { columns: 60, rows: 12 }));
 }
 
 #[test]
 fn a_card_has_colours() {
-    picture("card_color", &render(&draw(&full(), Entry::Key, None, ROOMY, &COLOR), &COLOR).replace('\x1b', "␛"));
+    picture("card_color", &render(&draw(&full(), CardInput::Key, None, ROOMY, &COLOR), &COLOR).replace('\x1b', "␛"));
 }
 
 #[test]
 fn a_card_can_be_drawn_in_ascii() {
-    let shown = render(&draw(&full(), Entry::Key, None, ROOMY, &ASCII), &ASCII);
+    let shown = render(&draw(&full(), CardInput::Key, None, ROOMY, &ASCII), &ASCII);
     assert!(shown.is_ascii());
     picture("card_ascii", &shown);
 }
 
 #[test]
 fn a_grant_is_shown_in_words_before_it_is_given() {
-    picture("card_confirm", &text(&full(), Entry::Confirm, ROOMY));
+    picture("card_confirm", &text(&full(), CardInput::Confirm, ROOMY));
 }
 
 #[test]
 fn a_no_may_have_words() {
-    picture("card_words", &text(&full(), Entry::Words("build is mine, ask me first"), ROOMY));
+    picture("card_words", &text(&full(), CardInput::Words("build is mine, ask me first"), ROOMY));
 }
 
 #[test]
@@ -189,16 +189,16 @@ fn a_critical_command_needs_a_word() {
     view.risk.findings[0].rule = "filesystem.delete-root".to_owned();
     view.risk.findings[0].instead = None;
     view.risk.findings[0].touches = vec!["/".to_owned()];
-    let entry = Entry::Word { word: "walnut", typed: "", started: false };
+    let entry = CardInput::Word { word: "walnut", typed: "", started: false };
     picture("card_word", &text(&view, entry, ROOMY));
-    let entry = Entry::Word { word: "walnut", typed: "waln", started: true };
+    let entry = CardInput::Word { word: "walnut", typed: "waln", started: true };
     picture("card_word_40", &text(&view, entry, NARROW));
 }
 
 #[test]
 fn a_person_is_told_of_a_key_that_means_nothing() {
-    let lines = draw(&full(), Entry::Key, Some("that key means nothing here; n is no"), ROOMY, &Look::PLAIN);
-    assert!(lines.last().unwrap().plain().ends_with("19 s · that key means nothing here; n is no"));
+    let lines = draw(&full(), CardInput::Key, Some("unknown key; n denies"), ROOMY, &Look::PLAIN);
+    assert!(lines.last().unwrap().plain().ends_with("19 s · unknown key; n denies"));
 }
 
 /// A hundred lines, with the dangerous one in the middle.
@@ -211,7 +211,7 @@ fn long() -> Vec<u8> {
 #[test]
 fn a_long_command_shows_its_beginning_and_the_part_that_matters_and_says_what_is_missing() {
     let view = view(&long(), Tier::High, &["rm -rf build"]);
-    picture("card_long", &text(&view, Entry::Key, ROOMY));
+    picture("card_long", &text(&view, CardInput::Key, ROOMY));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn hidden_characters_are_shown_and_named() {
     let mut bytes = command.as_bytes().to_vec();
     bytes.extend_from_slice(b" \xff\xfe\x9b");
     let view = view(&bytes, Tier::High, &["rm -rf"]);
-    picture("card_hidden", &text(&view, Entry::Key, Size { columns: 80, rows: 40 }));
+    picture("card_hidden", &text(&view, CardInput::Key, Size { columns: 80, rows: 40 }));
 }
 
 #[test]
@@ -319,7 +319,7 @@ proptest! {
         view.agent = Some(words.clone());
         view.session_grant = Some(words.clone());
         let size = Size { columns, rows };
-        for entry in [Entry::Key, Entry::Confirm, Entry::Words(&words), Entry::Word { word: "walnut", typed: &words, started: true }] {
+        for entry in [CardInput::Key, CardInput::Confirm, CardInput::Words(&words), CardInput::Word { word: "walnut", typed: &words, started: true }] {
             let lines = draw(&view, entry, Some("a hint"), size, &look);
             for line in &lines {
                 prop_assert!(!line.plain().contains(is_raw), "{:?}", line.plain());
@@ -349,7 +349,7 @@ proptest! {
     #[test]
     fn a_command_is_shown_whole_or_said_to_be_cut(command in nasty(), columns in 32_usize..120, rows in 9_usize..40) {
         let view = view(&command, Tier::High, &[]);
-        let lines = draw(&view, Entry::Key, None, Size { columns, rows }, &COLOR);
+        let lines = draw(&view, CardInput::Key, None, Size { columns, rows }, &COLOR);
         let shown = shown_command(&lines).replace(' ', "");
         let whole: String = visible::glyphs(&command, &[], false).iter().map(|glyph| glyph.shown.to_string()).collect();
         let said = lines.iter().any(|line| line.plain().contains("more line"));
@@ -409,7 +409,7 @@ fn what_cannot_be_understood_is_said_of_its_part() {
     let parts = parts_of("echo a; $PROGRAM b");
     let (_, text, does) = parts.last().unwrap();
     assert_eq!(text, "$PROGRAM b");
-    assert!(does.iter().any(|does| does.starts_with("cannot be understood: ")), "{does:?}");
+    assert!(does.iter().any(|does| does.starts_with("cannot be analysed: ")), "{does:?}");
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn a_command_of_thousands_of_findings_is_drawn_like_any_other() {
             ..first.clone()
         })
         .collect();
-    let shown = text(&view, Entry::Key, ROOMY).replace('┃', " ");
+    let shown = text(&view, CardInput::Key, ROOMY).replace('┃', " ");
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("/x0, /x1, /x2, /x3, /x4, /x5 and 11994 more"), "{shown}");
     assert!(shown.contains(" more lines: press ?"), "{shown}");

@@ -14,12 +14,12 @@ use guard::judge::risk::{Finding, Reversibility, Tier, Weight};
 use guard::judge::syntax::tree::Span;
 use guard::world::evidence::{self, Evidence};
 
-use crate::scene::Scene;
+use crate::fixture::Fixture;
 
 /// Long enough that no clock decides a test.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-fn act(scene: &Scene, verb: Verb) -> Act {
+fn act(fixture: &Fixture, verb: Verb) -> Act {
     Act {
         verb,
         tier: Tier::Low,
@@ -37,7 +37,7 @@ fn act(scene: &Scene, verb: Verb) -> Act {
         taint: Taint::default(),
         root: false,
         remote: None,
-        cwd: Some(scene.text("")),
+        cwd: Some(fixture.text("")),
         targets: Vec::new(),
         wrappers: Vec::new().into(),
         disguise: None,
@@ -52,12 +52,12 @@ fn operand(value: Value) -> Operand {
     Operand { value, span: Span::new(0, 10) }
 }
 
-fn effect(scene: &Scene, effect: Effect, operands: Vec<Value>) -> Act {
-    Act { operands: operands.into_iter().map(operand).collect(), ..act(scene, Verb::Effect(effect)) }
+fn effect(fixture: &Fixture, effect: Effect, operands: Vec<Value>) -> Act {
+    Act { operands: operands.into_iter().map(operand).collect(), ..act(fixture, Verb::Effect(effect)) }
 }
 
 /// `git SUB FLAGS OPERANDS`, written as on a command line.
-fn git(scene: &Scene, line: &str) -> Act {
+fn git(fixture: &Fixture, line: &str) -> Act {
     let words: Vec<&str> = line.split(' ').collect();
     let subs = if words[0] == "stash" { 2 } else { 1 };
     let flags = words[subs..].iter().filter(|word| word.starts_with('-') && **word != "--");
@@ -67,7 +67,7 @@ fn git(scene: &Scene, line: &str) -> Act {
         flags: flags.map(|name| Flag { name: (*name).to_owned(), value: None, span: Span::new(0, 10) }).collect(),
         operands: operands.map(|text| operand(Value::text(*text))).collect(),
         args: words.iter().map(|text| Value::text(*text)).collect(),
-        ..act(scene, Verb::Program { name: "git".into(), path: None })
+        ..act(fixture, Verb::Program { name: "git".into(), path: None })
     }
 }
 
@@ -91,199 +91,202 @@ fn finding(act: usize) -> Finding {
     }
 }
 
-fn gather(scene: &Scene, act: Act) -> Evidence {
-    evidence::gather(&scene.world(), &[act], &[finding(0)], PATIENCE)
+fn gather(fixture: &Fixture, act: Act) -> Evidence {
+    evidence::gather(&fixture.world(), &[act], &[finding(0)], PATIENCE)
 }
 
-fn lines(scene: &Scene, act: Act) -> Vec<String> {
-    let evidence = gather(scene, act);
+fn lines(fixture: &Fixture, act: Act) -> Vec<String> {
+    let evidence = gather(fixture, act);
     assert!(!evidence.truncated, "{evidence:?}");
     evidence.lines
 }
 
-fn deleted(scene: &Scene, names: &[&str]) -> Vec<String> {
-    lines(scene, effect(scene, Effect::Delete, names.iter().map(|name| Value::text(*name)).collect()))
+fn deleted(fixture: &Fixture, names: &[&str]) -> Vec<String> {
+    lines(fixture, effect(fixture, Effect::Delete, names.iter().map(|name| Value::text(*name)).collect()))
 }
 
 #[test]
-fn a_deleted_folder_is_counted_with_what_git_knows_of_it() {
-    let scene = Scene::repository();
-    scene.write("src/changed.rs", "one");
-    scene.commit("second");
-    scene.write("src/changed.rs", "two!");
-    scene.write("src/new.rs", "x");
-    scene.write("src/noise.log", "yy");
+fn a_deleted_directory_is_counted_with_what_git_knows_of_it() {
+    let fixture = Fixture::repository();
+    fixture.write("src/changed.rs", "one");
+    fixture.commit("second");
+    fixture.write("src/changed.rs", "two!");
+    fixture.write("src/new.rs", "x");
+    fixture.write("src/noise.log", "yy");
     let expected = "deletes src: 4 files, 20 B; 2 in git, 1 of them with changes that are in no commit; 1 not in git; 1 ignored by git";
-    assert_eq!(deleted(&scene, &["src"]), [expected]);
-    scene.write("target/debug/a", "xxx");
-    assert_eq!(deleted(&scene, &["./target"]), ["deletes target: 1 file, 3 B; ignored by git"]);
+    assert_eq!(deleted(&fixture, &["src"]), [expected]);
+    fixture.write("target/debug/a", "xxx");
+    assert_eq!(deleted(&fixture, &["./target"]), ["deletes target: 1 file, 3 B; ignored by git"]);
 }
 
 #[test]
 fn a_single_file_is_told_apart() {
-    let scene = Scene::repository();
-    scene.write("new", "x");
+    let fixture = Fixture::repository();
+    fixture.write("new", "x");
     assert_eq!(
-        deleted(&scene, &["tool.sh", "new", "gone"]),
+        deleted(&fixture, &["tool.sh", "new", "gone"]),
         ["deletes tool.sh (10 B); in git, unchanged since the last commit", "deletes new (1 B); not in git"],
     );
-    scene.write("tool.sh", "#!/bin/bash\n");
-    let written = effect(&scene, Effect::Write, vec![Value::text("tool.sh"), Value::text("brand-new")]);
-    assert_eq!(lines(&scene, written), ["replaces tool.sh (12 B); in git, with changes that are in no commit"]);
+    fixture.write("tool.sh", "#!/bin/bash\n");
+    let written = effect(&fixture, Effect::Write, vec![Value::text("tool.sh"), Value::text("brand-new")]);
+    assert_eq!(lines(&fixture, written), ["replaces tool.sh (12 B); in git, with changes that are in no commit"]);
 }
 
 #[test]
 fn many_targets_are_told_together_and_a_live_glob_is_matched_against_what_is_there() {
-    let scene = Scene::repository();
+    let fixture = Fixture::repository();
     for name in ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "f.txt", ".hidden.txt", "star*.txt", "other"] {
-        scene.write(name, "12");
+        fixture.write(name, "12");
     }
     let glob = Value::of(vec![Piece::Glob("*".into()), Piece::Text(".txt".into())]);
     let expected = "deletes a.txt, b.txt, c.txt, d.txt, e.txt and 2 more: 7 files, 14 B; 7 not in git";
-    assert_eq!(lines(&scene, effect(&scene, Effect::Delete, vec![glob])), [expected]);
+    assert_eq!(lines(&fixture, effect(&fixture, Effect::Delete, vec![glob])), [expected]);
     let literal = Value::of(vec![Piece::Text("star*".into()), Piece::Glob("*".into())]);
-    assert_eq!(lines(&scene, effect(&scene, Effect::Delete, vec![literal])), ["deletes star*.txt (2 B); not in git"]);
+    assert_eq!(
+        lines(&fixture, effect(&fixture, Effect::Delete, vec![literal])),
+        ["deletes star*.txt (2 B); not in git"]
+    );
 }
 
 #[test]
 fn what_is_unknown_missing_remote_or_not_flagged_is_not_guessed_at() {
-    let scene = Scene::repository();
+    let fixture = Fixture::repository();
     let unknown = Unknown { why: UnknownReason::CommandOutput, taint: Taint::default() };
     let unknown = Value::of(vec![Piece::Unknown(unknown)]);
-    let delete = |value: Value| effect(&scene, Effect::Delete, vec![value]);
-    assert_eq!(lines(&scene, delete(unknown)), [""; 0]);
-    assert_eq!(lines(&scene, delete(Value::text("gone"))), [""; 0]);
-    assert_eq!(lines(&scene, Act { cwd: None, ..delete(Value::text("src")) }), [""; 0]);
-    let none = evidence::gather(&scene.world(), &[delete(Value::text("src"))], &[], PATIENCE);
+    let delete = |value: Value| effect(&fixture, Effect::Delete, vec![value]);
+    assert_eq!(lines(&fixture, delete(unknown)), [""; 0]);
+    assert_eq!(lines(&fixture, delete(Value::text("gone"))), [""; 0]);
+    assert_eq!(lines(&fixture, Act { cwd: None, ..delete(Value::text("src")) }), [""; 0]);
+    let none = evidence::gather(&fixture.world(), &[delete(Value::text("src"))], &[], PATIENCE);
     assert_eq!(none, Evidence::default());
 }
 
 #[test]
 fn a_link_is_deleted_as_a_link_and_written_through() {
-    let scene = Scene::repository();
-    symlink("src/main.rs", scene.path("link")).unwrap();
-    let target = scene.text("src/main.rs");
-    assert_eq!(deleted(&scene, &["link"]), [format!("deletes link, a link to {target}")]);
-    let written = lines(&scene, effect(&scene, Effect::Write, vec![Value::text("link")]));
+    let fixture = Fixture::repository();
+    symlink("src/main.rs", fixture.path("link")).unwrap();
+    let target = fixture.text("src/main.rs");
+    assert_eq!(deleted(&fixture, &["link"]), [format!("deletes link, a link to {target}")]);
+    let written = lines(&fixture, effect(&fixture, Effect::Write, vec![Value::text("link")]));
     assert_eq!(written, ["replaces link (13 B); in git, unchanged since the last commit"]);
 }
 
 #[test]
 fn repositories_inside_are_named_and_their_files_are_asked_of_them() {
-    let scene = Scene::repository();
-    std::fs::create_dir_all(scene.path("target/clone")).unwrap();
-    scene.git_in("target/clone", &["init", "-q"]);
-    let evidence = gather(&scene, effect(&scene, Effect::Delete, vec![Value::text("target")]));
+    let fixture = Fixture::repository();
+    std::fs::create_dir_all(fixture.path("target/clone")).unwrap();
+    fixture.git_in("target/clone", &["init", "-q"]);
+    let evidence = gather(&fixture, effect(&fixture, Effect::Delete, vec![Value::text("target")]));
     assert!(evidence.lines[0].ends_with("holds 1 git repository"), "{evidence:?}");
 }
 
 #[test]
-fn a_folder_too_large_to_count_says_so() {
-    let scene = Scene::repository();
+fn a_directory_too_large_to_count_says_so() {
+    let fixture = Fixture::repository();
     for number in 0..5_100 {
-        scene.write(&format!("many/{number}"), "");
+        fixture.write(&format!("many/{number}"), "");
     }
-    let evidence = gather(&scene, effect(&scene, Effect::Delete, vec![Value::text("many")]));
+    let evidence = gather(&fixture, effect(&fixture, Effect::Delete, vec![Value::text("many")]));
     assert!(evidence.truncated);
     assert!(evidence.lines[0].starts_with("deletes many: more than "), "{evidence:?}");
 }
 
 #[test]
 fn a_hard_reset_names_the_changes_and_counts_the_commits_that_it_drops() {
-    let scene = Scene::repository();
-    scene.write("two", "x");
-    scene.commit("second");
-    scene.write("src/main.rs", "changed");
-    scene.write("staged", "x");
-    scene.git(&["add", "staged"]);
-    scene.write("untracked", "x");
+    let fixture = Fixture::repository();
+    fixture.write("two", "x");
+    fixture.commit("second");
+    fixture.write("src/main.rs", "changed");
+    fixture.write("staged", "x");
+    fixture.git(&["add", "staged"]);
+    fixture.write("untracked", "x");
     assert_eq!(
-        lines(&scene, git(&scene, "reset --hard HEAD~1")),
+        lines(&fixture, git(&fixture, "reset --hard HEAD~1")),
         ["loses the uncommitted changes of 2 files: src/main.rs, staged", "HEAD has 1 commit that HEAD~1 has not"],
     );
-    scene.git(&["reset", "-q", "--hard"]);
-    assert_eq!(lines(&scene, git(&scene, "reset --hard")), ["no tracked file has uncommitted changes there"]);
-    assert_eq!(lines(&scene, git(&scene, "reset --soft HEAD~1")), [""; 0]);
+    fixture.git(&["reset", "-q", "--hard"]);
+    assert_eq!(lines(&fixture, git(&fixture, "reset --hard")), ["no tracked file has uncommitted changes there"]);
+    assert_eq!(lines(&fixture, git(&fixture, "reset --soft HEAD~1")), [""; 0]);
 }
 
 #[test]
 fn checkout_and_restore_speak_of_the_named_paths_only() {
-    let scene = Scene::repository();
-    scene.write("src/main.rs", "changed");
-    scene.write("tool.sh", "changed");
+    let fixture = Fixture::repository();
+    fixture.write("src/main.rs", "changed");
+    fixture.write("tool.sh", "changed");
     let one = ["loses the uncommitted changes of 1 file: src/main.rs"];
     for line in ["checkout -- src", "checkout src/main.rs", "restore src", "restore --staged --worktree src/main.rs"] {
-        assert_eq!(lines(&scene, git(&scene, line)), one, "{line}");
+        assert_eq!(lines(&fixture, git(&fixture, line)), one, "{line}");
     }
     let both = ["loses the uncommitted changes of 2 files: src/main.rs, tool.sh"];
     for line in ["checkout .", "checkout --force main", "restore ."] {
-        assert_eq!(lines(&scene, git(&scene, line)), both, "{line}");
+        assert_eq!(lines(&fixture, git(&fixture, line)), both, "{line}");
     }
     for line in ["checkout main", "restore --staged ."] {
-        assert_eq!(lines(&scene, git(&scene, line)), [""; 0], "{line}");
+        assert_eq!(lines(&fixture, git(&fixture, line)), [""; 0], "{line}");
     }
 }
 
 #[test]
 fn clean_names_what_it_would_delete() {
-    let scene = Scene::repository();
-    scene.write("new", "12");
-    scene.write("made/new", "345");
-    scene.write("x.log", "6");
-    scene.write("target/o", "78");
-    let says = |line: &str| lines(&scene, git(&scene, line));
+    let fixture = Fixture::repository();
+    fixture.write("new", "12");
+    fixture.write("made/new", "345");
+    fixture.write("x.log", "6");
+    fixture.write("target/o", "78");
+    let says = |line: &str| lines(&fixture, git(&fixture, line));
     assert_eq!(says("clean -f"), ["deletes 1 file that no commit has, 2 B: new"]);
     assert_eq!(says("clean -f -d"), ["deletes 2 files that no commit has, 5 B: made/new, new"]);
     assert_eq!(says("clean -f -d -x"), ["deletes 4 files that no commit has, 8 B: made/new, new, target/o, x.log"]);
     assert_eq!(says("clean -f -d -X"), ["deletes 2 files that no commit has, 3 B: target/o, x.log"]);
     assert_eq!(says("clean -f src"), [""; 0]);
-    let dry = Act { dry_run: true, ..git(&scene, "clean -n") };
-    assert_eq!(lines(&scene, dry), [""; 0]);
+    let dry = Act { dry_run: true, ..git(&fixture, "clean -n") };
+    assert_eq!(lines(&fixture, dry), [""; 0]);
 }
 
 #[test]
 fn a_forced_push_counts_what_the_other_side_has() {
-    let scene = Scene::clone();
-    scene.git_in("../upstream", &["checkout", "-q", "-b", "elsewhere"]);
-    scene.git(&["config", "receive.denyCurrentBranch", "ignore"]);
-    scene.write("one", "x");
-    scene.commit("one");
-    scene.write("two", "x");
-    scene.commit("two");
-    scene.git(&["push", "-q"]);
-    scene.git(&["reset", "-q", "--hard", "HEAD~2"]);
-    scene.write("mine", "x");
-    scene.commit("mine");
+    let fixture = Fixture::clone();
+    fixture.git_in("../upstream", &["checkout", "-q", "-b", "elsewhere"]);
+    fixture.git(&["config", "receive.denyCurrentBranch", "ignore"]);
+    fixture.write("one", "x");
+    fixture.commit("one");
+    fixture.write("two", "x");
+    fixture.commit("two");
+    fixture.git(&["push", "-q"]);
+    fixture.git(&["reset", "-q", "--hard", "HEAD~2"]);
+    fixture.write("mine", "x");
+    fixture.commit("mine");
     let expected = ["origin/main has 2 commits that main has not, as of the last fetch"];
     for line in ["push --force", "push -f origin main", "push origin +main", "push --force-with-lease origin main:main"]
     {
-        assert_eq!(lines(&scene, git(&scene, line)), expected, "{line}");
+        assert_eq!(lines(&fixture, git(&fixture, line)), expected, "{line}");
     }
     assert_eq!(
-        lines(&scene, git(&scene, "push origin :main")),
+        lines(&fixture, git(&fixture, "push origin :main")),
         ["origin/main has 2 commits that HEAD has not, as of the last fetch"],
     );
-    assert_eq!(lines(&scene, git(&scene, "push origin main")), [""; 0]);
+    assert_eq!(lines(&fixture, git(&fixture, "push origin main")), [""; 0]);
 }
 
 #[test]
 fn commits_of_a_clock_that_is_late_are_counted_right() {
-    let scene = Scene::clone();
+    let fixture = Fixture::clone();
     for commit in ["one", "two"] {
-        scene.git(&["commit", "-q", "--allow-empty", "-m", commit]);
+        fixture.git(&["commit", "-q", "--allow-empty", "-m", commit]);
     }
-    scene.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    scene.git(&["reset", "-q", "--hard", "HEAD~1"]);
-    scene.git(&["commit", "-q", "--allow-empty", "--date", "2001-01-01T00:00:00Z", "-m", "late"]);
-    scene.git(&["rebase", "-q", "--force-rebase", "--keep-empty", "--committer-date-is-author-date", "HEAD~1"]);
+    fixture.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    fixture.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    fixture.git(&["commit", "-q", "--allow-empty", "--date", "2001-01-01T00:00:00Z", "-m", "late"]);
+    fixture.git(&["rebase", "-q", "--force-rebase", "--keep-empty", "--committer-date-is-author-date", "HEAD~1"]);
     let expected = ["origin/main has 1 commit that main has not, as of the last fetch"];
-    assert_eq!(lines(&scene, git(&scene, "push --force origin main")), expected);
+    assert_eq!(lines(&fixture, git(&fixture, "push --force origin main")), expected);
 }
 
 #[test]
 fn commits_are_counted_right_whatever_their_clocks_said() {
     const COMMITS: usize = 40;
-    let scene = Scene::clone();
+    let fixture = Fixture::clone();
     // Any history at all: each commit has one or two of those before it, and any time of a day.
     let mut number = 7_u64;
     let mut below = |end: usize| {
@@ -313,13 +316,13 @@ fn commits_are_counted_right_whatever_their_clocks_said() {
         reached.push(reaches);
     }
     let mut import = Command::new("git");
-    import.args(["fast-import", "--quiet"]).current_dir(scene.path("")).stdin(Stdio::piped());
+    import.args(["fast-import", "--quiet"]).current_dir(fixture.path("")).stdin(Stdio::piped());
     let mut import = import.spawn().unwrap();
     import.stdin.take().unwrap().write_all(history.as_bytes()).unwrap();
     assert!(import.wait().unwrap().success());
     for _ in 0..100 {
         let (from, to) = (1 + below(COMMITS), 1 + below(COMMITS));
-        let said = lines(&scene, git(&scene, &format!("push --force origin c{to}:c{from}")));
+        let said = lines(&fixture, git(&fixture, &format!("push --force origin c{to}:c{from}")));
         let many = match reached[from].difference(&reached[to]).count() {
             0 => "no commit".to_owned(),
             1 => "1 commit".to_owned(),
@@ -331,39 +334,39 @@ fn commits_are_counted_right_whatever_their_clocks_said() {
 
 #[test]
 fn deleting_a_branch_says_whether_its_commits_are_elsewhere() {
-    let scene = Scene::repository();
-    scene.git(&["checkout", "-q", "-b", "topic"]);
-    scene.write("one", "x");
-    scene.commit("one");
-    scene.git(&["checkout", "-q", "main"]);
-    assert_eq!(lines(&scene, git(&scene, "branch -D topic")), ["topic has 1 commit that HEAD has not"]);
-    scene.git(&["merge", "-q", "topic"]);
-    assert_eq!(lines(&scene, git(&scene, "branch -D topic")), ["topic has no commit that HEAD has not"]);
+    let fixture = Fixture::repository();
+    fixture.git(&["checkout", "-q", "-b", "topic"]);
+    fixture.write("one", "x");
+    fixture.commit("one");
+    fixture.git(&["checkout", "-q", "main"]);
+    assert_eq!(lines(&fixture, git(&fixture, "branch -D topic")), ["topic has 1 commit that HEAD has not"]);
+    fixture.git(&["merge", "-q", "topic"]);
+    assert_eq!(lines(&fixture, git(&fixture, "branch -D topic")), ["topic has no commit that HEAD has not"]);
 }
 
 #[test]
 fn stashes_are_counted() {
-    let scene = Scene::repository();
+    let fixture = Fixture::repository();
     for number in ["1", "2"] {
-        scene.write("tool.sh", number);
-        scene.git(&["stash", "-q"]);
+        fixture.write("tool.sh", number);
+        fixture.git(&["stash", "-q"]);
     }
-    assert_eq!(lines(&scene, git(&scene, "stash clear")), ["drops 2 stashes"]);
-    assert_eq!(lines(&scene, git(&scene, "stash drop")), ["drops one of 2 stashes"]);
+    assert_eq!(lines(&fixture, git(&fixture, "stash clear")), ["drops 2 stashes"]);
+    assert_eq!(lines(&fixture, git(&fixture, "stash drop")), ["drops one of 2 stashes"]);
 }
 
 #[test]
 fn names_in_evidence_cannot_steer_a_terminal() {
-    let scene = Scene::repository();
-    scene.write("new\u{1b}[2J\u{202e}", "");
-    let line = gather(&scene, git(&scene, "clean -f")).lines.remove(0);
+    let fixture = Fixture::repository();
+    fixture.write("new\u{1b}[2J\u{202e}", "");
+    let line = gather(&fixture, git(&fixture, "clean -f")).lines.remove(0);
     assert!(!line.contains(['\u{1b}', '\u{202e}']), "{line:?}");
 }
 
 #[test]
 fn without_time_nothing_is_looked_at_and_that_is_said() {
-    let scene = Scene::repository();
-    let delete = effect(&scene, Effect::Delete, vec![Value::text("src")]);
-    let evidence = evidence::gather(&scene.world(), &[delete], &[finding(0)], Duration::ZERO);
+    let fixture = Fixture::repository();
+    let delete = effect(&fixture, Effect::Delete, vec![Value::text("src")]);
+    let evidence = evidence::gather(&fixture.world(), &[delete], &[finding(0)], Duration::ZERO);
     assert_eq!((evidence.lines.len(), evidence.truncated), (0, true));
 }

@@ -107,8 +107,8 @@ fn approve(invocation: Invocation) -> Approved {
 }
 
 /// A directory for one promise, and what is started in it.
-struct Place {
-    folder: tempfile::TempDir,
+struct Workspace {
+    directory: tempfile::TempDir,
 }
 
 /// What a command did.
@@ -118,13 +118,13 @@ struct Seen {
     ended: String,
 }
 
-impl Place {
+impl Workspace {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { directory: tempfile::tempdir().unwrap() }
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// The command that starts `what` in this way.
@@ -164,10 +164,10 @@ impl Place {
                 command
             }
         };
-        command.current_dir(self.folder.path());
+        command.current_dir(self.directory.path());
         // The record goes to this directory, in every way alike.
-        for (name, folder) in [("HOME", "home"), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config")] {
-            command.env(name, self.file(folder));
+        for (name, directory) in [("HOME", "home"), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config")] {
+            command.env(name, self.file(directory));
         }
         command
     }
@@ -240,7 +240,7 @@ const STATE: &str = "/proc/self/status";
 
 #[test]
 fn a_default_and_an_ignored_sigpipe_stay_what_they_were() {
-    let place = Place::new();
+    let place = Workspace::new();
     let what = argv(&["grep", "^Sig[PBIC]\\|^ShdPnd", STATE]);
     let default = place.same(&what, || ignore(&[Signal::SIGPIPE], false));
     let ignored = place.same(&what, || ignore(&[Signal::SIGPIPE], true));
@@ -249,7 +249,7 @@ fn a_default_and_an_ignored_sigpipe_stay_what_they_were() {
 
 #[test]
 fn ignored_signals_stay_ignored_and_the_rest_stay_at_their_default() {
-    let seen = Place::new().same(&argv(&["grep", "^SigIgn", STATE]), || {
+    let seen = Workspace::new().same(&argv(&["grep", "^SigIgn", STATE]), || {
         ignore(&[Signal::SIGHUP, Signal::SIGCHLD, Signal::SIGALRM, Signal::SIGTSTP, Signal::SIGINT], true);
         // SAFETY: no handler is installed.
         unsafe { libc::signal(libc::SIGRTMIN() + 3, libc::SIG_IGN) };
@@ -260,7 +260,7 @@ fn ignored_signals_stay_ignored_and_the_rest_stay_at_their_default() {
 #[test]
 fn the_mask_stays_what_it_was_and_what_waits_in_it_still_waits() {
     let what = argv(&["grep", "^SigBlk\\|^SigPnd\\|^ShdPnd", STATE]);
-    let seen = Place::new().same(&what, || {
+    let seen = Workspace::new().same(&what, || {
         let mut mask = nix::sys::signal::SigSet::empty();
         for signal in [Signal::SIGUSR1, Signal::SIGALRM, Signal::SIGTERM, Signal::SIGCHLD] {
             mask.add(signal);
@@ -272,7 +272,7 @@ fn the_mask_stays_what_it_was_and_what_waits_in_it_still_waits() {
 
 #[test]
 fn an_alarm_that_is_running_ends_the_command() {
-    let seen = Place::new().same(&argv(&["sleep", "600"]), || {
+    let seen = Workspace::new().same(&argv(&["sleep", "600"]), || {
         // SAFETY: sets a timer.
         unsafe { libc::alarm(2) };
     });
@@ -281,7 +281,7 @@ fn an_alarm_that_is_running_ends_the_command() {
 
 #[test]
 fn an_alarm_that_went_off_while_blocked_still_waits_for_the_command() {
-    let seen = Place::new().same(&argv(&["grep", "^SigPnd\\|^ShdPnd\\|^SigBlk", STATE]), || {
+    let seen = Workspace::new().same(&argv(&["grep", "^SigPnd\\|^ShdPnd\\|^SigBlk", STATE]), || {
         let mut mask = nix::sys::signal::SigSet::empty();
         mask.add(Signal::SIGALRM);
         mask.thread_set_mask().unwrap();
@@ -296,7 +296,7 @@ const OPEN: &str = "for fd in 0 1 2 3 4 5 6 7 8 9; do test -e /proc/$$/fd/$fd &&
 
 #[test]
 fn closed_standard_descriptors_stay_closed() {
-    let place = Place::new();
+    let place = Workspace::new();
     // Opening `said` takes the lowest closed descriptor for a moment; it does so in every way alike.
     let close = "for fd in 0 1 2; do test -e /proc/$$/fd/$fd && list=\"$list $fd\"; done; echo \"$list\" > said";
     let none = place.same_in_file(close, as_found);
@@ -315,7 +315,7 @@ fn close_all(descriptors: &[i32]) {
 
 #[test]
 fn exactly_the_callers_descriptors_are_open() {
-    let place = Place::new();
+    let place = Workspace::new();
     let said = place.same_in_file(OPEN, || {
         for descriptor in [3, 9] {
             // SAFETY: copies a descriptor that is open; the copy stays open in the next program.
@@ -327,7 +327,7 @@ fn exactly_the_callers_descriptors_are_open() {
 
 #[test]
 fn umask_limits_and_working_directory_stay_what_they_were() {
-    let seen = Place::new().same(&line("umask; ulimit -a; pwd -P"), || {
+    let seen = Workspace::new().same(&line("umask; ulimit -a; pwd -P"), || {
         // SAFETY: changes this process alone.
         unsafe {
             libc::umask(0o027);
@@ -344,7 +344,7 @@ fn umask_limits_and_working_directory_stay_what_they_were() {
 
 #[test]
 fn the_environment_arrives_in_its_order() {
-    let place = Place::new();
+    let place = Workspace::new();
     // Under a name of its own: printing the whole environment is asked about.
     let prints = place.file("prints");
     crate::harness::program::copy("/usr/bin/env", &prints);
@@ -363,7 +363,7 @@ fn the_environment_arrives_in_its_order() {
 
 #[test]
 fn every_exit_code_is_the_commands_own() {
-    let place = Place::new();
+    let place = Workspace::new();
     for code in 0..=255 {
         let what = line(format!("exit {code}"));
         for way in THROUGH {
@@ -374,7 +374,7 @@ fn every_exit_code_is_the_commands_own() {
 
 #[test]
 fn every_deadly_signal_is_the_commands_own() {
-    let place = Place::new();
+    let place = Workspace::new();
     for signal in Signal::iterator() {
         if matches!(signal, Signal::SIGSTOP | Signal::SIGTSTP | Signal::SIGTTIN | Signal::SIGTTOU) {
             continue;
@@ -395,13 +395,13 @@ fn arguments_arrive_byte_for_byte() {
     let mut words: Vec<OsString> =
         ["printf", "%s|", " a  b ", "", "line\nbreak", "'\"$x`*", "--", "-n", ""].map(OsString::from).to_vec();
     words.push(OsString::from_vec(vec![0xff, 0x1b, 0xfe]));
-    let seen = Place::new().same(&What::Argv(words), as_found);
+    let seen = Workspace::new().same(&What::Argv(words), as_found);
     assert!(seen.output.ends_with(b"|--|-n||\xff\x1b\xfe|"));
 }
 
 #[test]
 fn what_is_written_to_standard_input_reaches_the_command() {
-    let place = Place::new();
+    let place = Workspace::new();
     for way in THROUGH {
         let mut command = place.command(way, &argv(&["sha256sum"]));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -413,7 +413,7 @@ fn what_is_written_to_standard_input_reaches_the_command() {
 }
 
 /// Starts a command that is waited for, and returns when it says that it is ready.
-fn waiting(place: &Place, text: &str) -> (Child, Pid) {
+fn waiting(place: &Workspace, text: &str) -> (Child, Pid) {
     let mut command = place.command(Way::Waiting, &line(text));
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0).spawn().unwrap();
     until("it is ready", || place.file("ready").exists());
@@ -446,7 +446,7 @@ const READY: &str = "echo $$ > making; mv making ready;";
 #[test]
 fn a_signal_that_is_sent_to_guard_alone_reaches_the_command() {
     for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGALRM] {
-        let place = Place::new();
+        let place = Workspace::new();
         let name = &signal.as_str()[3..];
         let text = format!("trap 'echo {name} >> got; exit 9' {name}; {READY} while :; do sleep 0.01; done");
         let (mut child, _) = waiting(&place, &text);
@@ -458,7 +458,7 @@ fn a_signal_that_is_sent_to_guard_alone_reaches_the_command() {
 
 #[test]
 fn guard_dies_of_the_signal_that_the_command_died_of() {
-    let place = Place::new();
+    let place = Workspace::new();
     let (mut child, _) = waiting(&place, &format!("{READY} while :; do sleep 0.01; done"));
     kill(pid(&child), Signal::SIGTERM).unwrap();
     assert_eq!(ended(child.wait().unwrap()), "signal SIGTERM");
@@ -466,7 +466,7 @@ fn guard_dies_of_the_signal_that_the_command_died_of() {
 
 #[test]
 fn a_command_that_outlives_a_signal_goes_on_and_so_does_guard() {
-    let place = Place::new();
+    let place = Workspace::new();
     let text = format!("trap : TERM; {READY} until test -e go; do sleep 0.01; done; exit 5");
     let (mut child, _) = waiting(&place, &text);
     kill(pid(&child), Signal::SIGTERM).unwrap();
@@ -477,7 +477,7 @@ fn a_command_that_outlives_a_signal_goes_on_and_so_does_guard() {
 #[test]
 fn guard_stops_with_the_command_and_goes_on_with_it() {
     for signal in [Signal::SIGSTOP, Signal::SIGTSTP] {
-        let place = Place::new();
+        let place = Workspace::new();
         let text = format!("{READY} until test -e go; do sleep 0.01; done; exit 6");
         let (mut child, command) = waiting(&place, &text);
         // The test runner is in another group of the same session, so that the group is no orphan.
@@ -490,13 +490,13 @@ fn guard_stops_with_the_command_and_goes_on_with_it() {
 }
 
 /// A command that is waited for, on a terminal of its own.
-fn on_a_terminal(place: &Place, text: &str) -> Terminal {
+fn on_a_terminal(place: &Workspace, text: &str) -> Terminal {
     Terminal::spawn(place.command(Way::Waiting, &line(text)))
 }
 
 #[test]
 fn ctrl_c_reaches_the_command_once_and_guard_dies_as_it_does() {
-    let place = Place::new();
+    let place = Workspace::new();
     let text = "trap 'echo int >> got' INT; echo waiting; while :; do test -e got && break; sleep 0.01; done; sleep 0.1; \
                 trap - INT; kill -INT $$";
     let mut terminal = on_a_terminal(&place, text);
@@ -508,7 +508,7 @@ fn ctrl_c_reaches_the_command_once_and_guard_dies_as_it_does() {
 
 #[test]
 fn a_terminal_that_is_closed_ends_command_and_guard() {
-    let place = Place::new();
+    let place = Workspace::new();
     let mut terminal = on_a_terminal(&place, "echo waiting; exec sleep 600");
     terminal.wait_for("waiting");
     terminal.hang_up();
@@ -517,14 +517,14 @@ fn a_terminal_that_is_closed_ends_command_and_guard() {
 
 #[test]
 fn a_shell_stops_and_continues_it_like_any_job() {
-    let place = Place::new();
+    let place = Workspace::new();
     let text = format!("{READY} echo waiting; until test -e go; do sleep 0.01; done; echo done; exit 7");
     let guard = place.command(Way::Waiting, &line(text));
     let words: Vec<_> = guard.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
     let wanted = guard.get_envs().find_map(|(name, value)| (name == WANTED).then_some(value?.to_owned())).unwrap();
     let mut shell = Command::new("bash");
     shell.args(["--norc", "--noprofile", "-i"]).env("PS1", "ready> ").env(WANTED, wanted);
-    shell.env("GUARD_UNDER_TEST", guard.get_program()).current_dir(place.folder.path());
+    shell.env("GUARD_UNDER_TEST", guard.get_program()).current_dir(place.directory.path());
     let mut terminal = Terminal::spawn(shell);
     terminal.wait_for("ready>");
     terminal.send(&format!("\"$GUARD_UNDER_TEST\" {}; echo \"status=$?\"\n", words.join(" ")));
@@ -544,10 +544,10 @@ fn a_shell_stops_and_continues_it_like_any_job() {
 }
 
 /// A shell on a terminal, in which the program itself has asked about `text` and been allowed to run it.
-fn allowed_by_a_person(place: &Place, text: &str) -> Terminal {
+fn allowed_by_a_person(place: &Workspace, text: &str) -> Terminal {
     let mut guard = place.command(Way::Guard, &line(text));
     let mut shell = Command::new("bash");
-    shell.args(["--norc", "--noprofile", "-i"]).current_dir(place.folder.path());
+    shell.args(["--norc", "--noprofile", "-i"]).current_dir(place.directory.path());
     shell.envs(guard.get_envs().filter_map(|(name, value)| Some((name, value?))));
     shell.env("PS1", "ready> ").env("TERM", "xterm-256color").env("COMMAND", text);
     shell.env("GUARD_UNDER_TEST", guard.stdin(Stdio::null()).get_program());
@@ -562,7 +562,7 @@ fn allowed_by_a_person(place: &Place, text: &str) -> Terminal {
 
 #[test]
 fn what_a_person_allowed_is_a_job_like_any_other() {
-    let place = Place::new();
+    let place = Workspace::new();
     fs::create_dir(place.file("stand-in")).unwrap();
     let text = format!("rm -rf stand-in; {READY} echo wait\"\"ing; until test -e go; do sleep 0.01; done; exit 7");
     let mut terminal = allowed_by_a_person(&place, &text);
@@ -580,7 +580,7 @@ fn what_a_person_allowed_is_a_job_like_any_other() {
 
 #[test]
 fn ctrl_c_ends_what_a_person_allowed_and_the_shell_sees_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     fs::create_dir(place.file("stand-in")).unwrap();
     let mut terminal = allowed_by_a_person(&place, "rm -rf stand-in; echo wait\"\"ing; sleep 600");
     terminal.wait_for("waiting");
@@ -591,7 +591,7 @@ fn ctrl_c_ends_what_a_person_allowed_and_the_shell_sees_it() {
 
 #[test]
 fn a_command_that_signals_its_parent_does_not_get_it_back() {
-    let place = Place::new();
+    let place = Workspace::new();
     fs::create_dir(place.file("stand-in")).unwrap();
     // Under its name, the parent is not signalled without a person who writes the answer out.
     let parent = "read -r _ _ _ parent _ < /proc/$$/stat";
@@ -604,7 +604,7 @@ fn a_command_that_signals_its_parent_does_not_get_it_back() {
 
 #[test]
 fn what_cannot_be_started_ends_as_env_would() {
-    let place = Place::new();
+    let place = Workspace::new();
     let plain = place.file("plain");
     fs::write(&plain, "").unwrap();
     for program in [OsStr::new("no-such-program"), OsStr::new("/no/such"), plain.as_os_str(), OsStr::new("/")] {
@@ -618,7 +618,7 @@ fn what_cannot_be_started_ends_as_env_would() {
 
 #[test]
 fn a_command_that_was_ended_by_a_signal_leaves_no_core_of_guard() {
-    let place = Place::new();
+    let place = Workspace::new();
     let mut command = place.command(Way::Waiting, &line("ulimit -c 0; kill -SEGV $$"));
     // SAFETY: makes a system call.
     unsafe {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use guard::judge::analysis::act::{Act, Facts, Verb};
 use guard::judge::analysis::inquiry::{Answers, Inquiry};
-use guard::judge::analysis::question::{Answer, FileFacts, Question};
+use guard::judge::analysis::question::{FileFacts, Question, WorldAnswer};
 use guard::judge::analysis::work_out;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::rules::catalog::Catalog;
@@ -45,11 +45,11 @@ fn facts_with(text: &str, files: &[(&str, &str)]) -> Facts {
     };
     let (invocation, catalog) = (invocation(text), Catalog::builtin());
     let source = |question: &Question| match question {
-        Question::File(path) => Answer::File(match lies(path) {
+        Question::File(path) => WorldAnswer::File(match lies(path) {
             Some(bytes) => FileFacts::Text { bytes, digest: [0; 32] },
             None => FileFacts::Missing,
         }),
-        _ => Answer::Unavailable,
+        _ => WorldAnswer::Unavailable,
     };
     work_out(&invocation, &catalog, &Inquiry::new(&Answers::of(&source)))
 }
@@ -68,20 +68,20 @@ fn acts_of(facts: &Facts, program: &str) -> Vec<Vec<String>> {
 
 /// A directory whose `rm` only writes down its arguments.
 struct StandIn {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl StandIn {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temp folder");
-        let rm = folder.path().join("rm");
+        let directory = tempfile::tempdir().expect("a temp folder");
+        let rm = directory.path().join("rm");
         crate::harness::program::write(&rm, "#!/bin/sh\nprintf '%s\\n' \"$*\" >> \"$STAND_IN_LOG\"\n");
-        fs::create_dir(folder.path().join("work")).expect("a work folder");
-        Self { folder }
+        fs::create_dir(directory.path().join("work")).expect("a work folder");
+        Self { directory }
     }
 
     fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     /// The argument lists that bash gave the stand-in.

@@ -142,7 +142,7 @@ fn a_log_that_was_cut_or_spoilt_loses_rows_from_its_end_alone() {
 fn a_key_that_was_spoilt_holds_back_what_is_flagged() {
     let home = filled(3);
     fs::write(home.data().join("guard.key"), "short").unwrap();
-    home.holds_back(&home.run(&FLAGGED), "is not a key of guard's");
+    home.holds_back(&home.run(&FLAGGED), "is not a key of guard");
     assert!(home.run(&["true"]).status.success());
 }
 
@@ -151,7 +151,7 @@ fn a_key_that_was_spoilt_holds_back_what_is_flagged() {
 fn a_file_that_may_not_grow_holds_back_what_is_flagged_and_goes_on_where_it_stopped() {
     let home = filled(40);
     let blocks = fs::metadata(home.paths().database()).unwrap().len() / 512;
-    // With some room, which is used up: commands of tier 0 run on, recorded or not.
+    // With some room, which was already used: commands of tier 0 run on, recorded or not.
     let limited = |words: &str| {
         let script = format!("ulimit -f {}; exec \"$0\" -- {words}", blocks / 2 + 24);
         home.program("sh").args(["-c", &script, env!("CARGO_BIN_EXE_guard")]).output().unwrap()
@@ -186,7 +186,7 @@ fn a_disk_that_fills_up_while_guards_write_leaves_a_whole_chain_that_goes_on_onc
         "$guard" verify --json; "$guard" -- "$@"; "$guard" verify --json"#;
     let Some(output) = home.in_a_namespace(script) else { return };
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && said.contains("could not be recorded: no space is left"), "{said}");
+    assert!(output.status.success() && said.contains("could not be recorded: no space left"), "{said}");
     let told: Vec<serde_json::Value> =
         String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let rows = |at: usize| told[at]["rows"].as_u64().unwrap();

@@ -45,13 +45,13 @@ struct Seen {
 
 /// How the probe is started.
 struct Stage {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     variables: Vec<(&'static str, &'static str)>,
 }
 
 impl Stage {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new() }
+        Self { directory: tempfile::tempdir().unwrap(), variables: Vec::new() }
     }
 
     fn with(name: &'static str, value: &'static str) -> Self {
@@ -59,7 +59,7 @@ impl Stage {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// Runs a program that leads to the probe, away from whatever stands above this test.
@@ -183,21 +183,21 @@ fn a_guard_above_is_known_by_its_file() {
 
 #[test]
 fn the_real_shell_is_absolute_and_never_guard() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     // A link to this very program under a shell's name, in front of everything else.
-    std::fs::hard_link(own(), folder.path().join("zsh"))
-        .or_else(|_| std::os::unix::fs::symlink(own(), folder.path().join("zsh")))
+    std::fs::hard_link(own(), directory.path().join("zsh"))
+        .or_else(|_| std::os::unix::fs::symlink(own(), directory.path().join("zsh")))
         .unwrap();
-    let env: Environment = [("PATH".into(), folder.path().into())].into_iter().collect();
-    let account = Account { shell: Some(folder.path().join("zsh")), ..Account::default() };
+    let env: Environment = [("PATH".into(), directory.path().into())].into_iter().collect();
+    let account = Account { shell: Some(directory.path().join("zsh")), ..Account::default() };
     let bash = shell::find(&account, &env, Path::new("/")).unwrap();
     assert!(bash.path.is_absolute() && bash.path.ends_with("bash"), "{bash:?}");
     assert_eq!(bash.dialect, Dialect::Bash);
     if let Ok(zsh) = shell::named(Dialect::Zsh, &account, &env, Path::new("/")) {
-        assert!(!zsh.path.starts_with(folder.path()), "{zsh:?}");
+        assert!(!zsh.path.starts_with(directory.path()), "{zsh:?}");
     }
-    std::fs::remove_file(folder.path().join("zsh")).unwrap();
-    crate::harness::program::copy("/bin/sh", &folder.path().join("zsh"));
+    std::fs::remove_file(directory.path().join("zsh")).unwrap();
+    crate::harness::program::copy("/bin/sh", &directory.path().join("zsh"));
     let zsh = shell::named(Dialect::Zsh, &account, &env, Path::new("/")).unwrap();
     assert_eq!(zsh.dialect, Dialect::Zsh);
 }

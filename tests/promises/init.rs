@@ -431,7 +431,7 @@ fn status_says_whether_the_shell_that_it_is_typed_to_asks_guard() {
     for shell in tools::installed(&SHELLS) {
         let mut typed = Typed::new(shell, "", "");
         typed.terminal.send(&format!("'{guard}' status\r"));
-        typed.terminal.wait_for("this one asks guard before each line");
+        typed.terminal.wait_for("this shell asks guard before each line");
         typed.terminal.settle(Duration::from_millis(300));
         // A shell below that loaded nothing has the variable, and is another process.
         let (below, option) = match shell {
@@ -442,6 +442,6 @@ fn status_says_whether_the_shell_that_it_is_typed_to_asks_guard() {
         typed.terminal.send(&format!("'{guard}' -- {below} {option}\r"));
         typed.terminal.settle(Duration::from_millis(700));
         typed.terminal.send(&format!("'{guard}' status\r"));
-        typed.terminal.wait_for("this one does not ask guard: open a new one");
+        typed.terminal.wait_for("this shell does not ask guard; open a new one");
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use guard::app::install::change::{State, Wiring};
+use guard::app::install::change::{WiredState, Wiring};
 use guard::app::install::hosts::{self, Form, HOSTS};
 use guard::app::install::json;
 use proptest::prelude::*;
@@ -29,8 +29,8 @@ fn guard_of(home: &Home) -> String {
 
 /// Every file below the home but guard's own, with what it holds and its mode.
 fn files(home: &Home) -> Vec<(String, String, u32)> {
-    fn walk(folder: &Path, top: &Path, all: &mut Vec<(String, String, u32)>) {
-        for entry in fs::read_dir(folder).unwrap().flatten() {
+    fn walk(directory: &Path, top: &Path, all: &mut Vec<(String, String, u32)>) {
+        for entry in fs::read_dir(directory).unwrap().flatten() {
             let path = entry.path();
             if path.ends_with(".local/share/guard") {
                 continue;
@@ -243,30 +243,20 @@ fn a_hook_of_somebody_else_in_the_same_element_stays() {
 #[test]
 fn a_broken_configuration_is_left_alone_and_named_with_its_line() {
     for (agent, name, text, said) in [
-        (
-            "claude",
-            ".claude/settings.json",
-            "{\n  \"a\": 1\n  \"b\": 2\n}\n",
-            "settings.json:3: a comma or } belongs here",
-        ),
-        ("claude", ".claude/settings.json", "[]\n", "settings.json:1: an object belongs here"),
-        ("codex", ".codex/hooks.json", "{\n\"hooks\": []}\n", "hooks.json:2: an object belongs here"),
+        ("claude", ".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n", "settings.json:3: expected a comma or }"),
+        ("claude", ".claude/settings.json", "[]\n", "settings.json:1: expected an object"),
+        ("codex", ".codex/hooks.json", "{\n\"hooks\": []}\n", "hooks.json:2: expected an object"),
         ("kimi", ".kimi-code/config.toml", "a = 1\nb = \n", "config.toml:2: "),
         ("kimi", ".kimi-code/config.toml", "hooks = []\n", "config.toml:1: hooks is not written as [[hooks]] tables"),
-        (
-            "hermes",
-            ".hermes/config.yaml",
-            "a: 1\nhooks: {x: []}\n",
-            "config.yaml:2: the value is not written in block style",
-        ),
-        ("cline", ".cline/hooks/PreToolUse", "#!/bin/sh\nexit 0\n", "PreToolUse:1: the file is somebody else's"),
+        ("hermes", ".hermes/config.yaml", "a: 1\nhooks: {x: []}\n", "config.yaml:2: the value is not in block style"),
+        ("cline", ".cline/hooks/PreToolUse", "#!/bin/sh\nexit 0\n", "PreToolUse:1: the file belongs to something else"),
     ] {
         let home = home();
         let path = write(&home, name, text);
         let output = home.guard(&["install", agent, "--yes"]).output().unwrap();
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(125), "{errors}");
-        assert!(errors.contains(said) && errors.contains("write this by hand"), "{errors}");
+        assert!(errors.contains(said) && errors.contains("add this by hand"), "{errors}");
         assert!(errors.contains("hook --agent") || errors.contains("\"hook\",\"--agent\""), "{errors}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
@@ -282,7 +272,7 @@ fn bytes_that_are_no_text_and_files_that_are_none_are_left_alone() {
     fs::remove_file(&path).unwrap();
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let output = home.guard(&["install", "claude", "--yes"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("is no regular file"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is not a regular file"));
     fs::remove_file(&path).unwrap();
     symlink("/nonexistent/x", &path).unwrap();
     let output = home.guard(&["install", "claude", "--yes"]).output().unwrap();
@@ -339,7 +329,7 @@ fn a_dry_run_shows_everything_and_changes_nothing() {
     write(&home, ".claude/settings.json", "{}\n");
     let before = files(&home);
     let said = home.prints(&["install", "claude", "--dry-run"], 0);
-    assert!(said.contains("+   \"hooks\": {") && said.contains("nothing was changed"), "{said}");
+    assert!(said.contains("+   \"hooks\": {") && said.contains("not changed"), "{said}");
     assert_eq!(files(&home), before);
     assert!(!home.data().join("installed").exists());
 }
@@ -349,7 +339,7 @@ fn without_a_terminal_and_without_yes_nothing_changes() {
     let home = home();
     let output = home.guard(&["install", "claude"]).output().unwrap();
     assert_eq!(output.status.code(), Some(126));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("give --yes"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("use --yes"));
     home.prints(&["install", "claude", "--yes"], 0);
     let before = files(&home);
     for arguments in [["install", "claude", "--uninstall", "--yes"], ["install", "--all", "--uninstall", "--yes"]] {
@@ -386,7 +376,7 @@ fn from_inside_a_guarded_session_nothing_changes() {
 #[test]
 fn all_finds_the_agents_that_are_there_and_a_broken_one_does_not_stop_the_others() {
     let home = home();
-    assert!(home.prints(&["install", "--all", "--yes"], 0).starts_with("No agent was found"));
+    assert!(home.prints(&["install", "--all", "--yes"], 0).starts_with("No agent found"));
     fs::create_dir(home.path("home/.claude")).unwrap();
     write(&home, ".cursor/hooks.json", "{");
     home.stand_in("qwen", "exit 1");
@@ -409,11 +399,11 @@ fn a_project_gets_a_file_of_its_own() {
     assert!(home.path("work/.claude/settings.local.json").exists());
     assert_eq!(files(&home), Vec::new());
     let output = home.guard(&["install", "kimi", "--project", "--yes"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no configuration of a project"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no project configuration"));
 }
 
 #[test]
-fn the_folder_that_an_agent_is_told_of_is_used() {
+fn the_directory_that_an_agent_is_told_of_is_used() {
     let home = home();
     let mut command = home.guard(&["install", "codex", "--yes"]);
     command.env("CODEX_HOME", home.path("elsewhere"));
@@ -425,12 +415,12 @@ fn the_folder_that_an_agent_is_told_of_is_used() {
 #[test]
 fn a_path_with_blanks_and_quotes_is_written_so_that_a_shell_reads_it_back() {
     let home = home();
-    let folder = home.path("my \"dear's\" bin");
-    fs::create_dir(&folder).unwrap();
-    symlink(GUARD, folder.join("guard")).unwrap();
+    let directory = home.path("my \"dear's\" bin");
+    fs::create_dir(&directory).unwrap();
+    symlink(GUARD, directory.join("guard")).unwrap();
     for host in HOSTS.iter() {
         let mut command = home.guard(&["install", host.name, "--yes"]);
-        command.env("PATH", format!("{}:/usr/bin:/bin", folder.display()));
+        command.env("PATH", format!("{}:/usr/bin:/bin", directory.display()));
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -440,7 +430,7 @@ fn a_path_with_blanks_and_quotes_is_written_so_that_a_shell_reads_it_back() {
     root.texts(&mut texts);
     let line = texts.iter().find(|text| text.contains("hook --agent")).unwrap();
     let said = home.program("sh").args(["-c", &format!("printf '%s|' {line}")]).output().unwrap();
-    let words = format!("{}/guard|hook|--agent|qwen|--timeout|600|", folder.display());
+    let words = format!("{}/guard|hook|--agent|qwen|--timeout|600|", directory.display());
     assert_eq!(String::from_utf8(said.stdout).unwrap(), words);
     let table: toml::Table = fs::read_to_string(home.path("home/.kimi-code/config.toml")).unwrap().parse().unwrap();
     assert_eq!(table["hooks"][0]["command"].as_str(), Some(&*line.replace("qwen", "kimi")));
@@ -451,13 +441,13 @@ fn shims_are_links_that_lead_to_guard_and_are_removed_again() {
     let home = home();
     let said = home.guard(&["install", "shims", "--yes"]).output().unwrap();
     let said = String::from_utf8(said.stdout).unwrap();
-    let folder = home.data().join("shims");
-    assert!(said.contains(&format!("\"CLAUDE_CODE_SHELL\": \"{}/bash\"", folder.display())), "{said}");
+    let directory = home.data().join("shims");
+    assert!(said.contains(&format!("\"CLAUDE_CODE_SHELL\": \"{}/bash\"", directory.display())), "{said}");
     for name in ["bash", "sh"] {
-        assert_eq!(fs::canonicalize(folder.join(name)).unwrap(), fs::canonicalize(GUARD).unwrap());
+        assert_eq!(fs::canonicalize(directory.join(name)).unwrap(), fs::canonicalize(GUARD).unwrap());
     }
     let (_, end) = at_a_terminal(&home, &["install", "shims", "--uninstall"], None);
-    assert_eq!((end.as_str(), folder.exists()), ("exit 0", false));
+    assert_eq!((end.as_str(), directory.exists()), ("exit 0", false));
 }
 
 #[test]
@@ -508,8 +498,8 @@ fn a_class_that_an_agent_loads_runs_its_commands_through_guard_and_leaves_nothin
     crate::harness::program::copy(GUARD, &own);
     let guard = |words: &[&str]| home.program(own.to_str().unwrap()).args(words).output().unwrap();
     let said = String::from_utf8(guard(&["install", "shims", "--yes"]).stdout).unwrap();
-    let folder = home.data().join("shims");
-    let scripts = folder.join("script");
+    let directory = home.data().join("shims");
+    let scripts = directory.join("script");
     assert!(said.contains(&format!("export PYTHONPATH={}    for mini-swe-agent", scripts.display())), "{said}");
     let package = home.path("python/minisweagent/environments");
     fs::create_dir_all(&package).unwrap();
@@ -528,31 +518,35 @@ fn a_class_that_an_agent_loads_runs_its_commands_through_guard_and_leaves_nothin
     assert!(!gone.status.success() && gone.stdout.is_empty(), "{gone:?}");
     fs::rename(home.path("bin/away"), &own).unwrap();
     let (_, end) = at_a_terminal(&home, &["install", "shims", "--uninstall"], None);
-    assert_eq!((end.as_str(), folder.exists()), ("exit 0", false));
+    assert_eq!((end.as_str(), directory.exists()), ("exit 0", false));
 }
 
 #[test]
 fn where_a_version_runs_what_its_hook_refuses_guard_stands_in_for_its_shell() {
     let home = home();
     let hook = home.path("home/.agents/plugins/guard/hooks/hooks.json");
-    let folder = home.data().join("shims");
+    let directory = home.data().join("shims");
     home.stand_in("goose", "echo ' 1.34.0'");
     let dry = home.guard(&["install", "goose", "--dry-run"]).output().unwrap();
     assert!(String::from_utf8_lossy(&dry.stdout).contains("would link"), "{dry:?}");
-    assert!(!folder.exists());
+    assert!(!directory.exists());
     let said = String::from_utf8(home.guard(&["install", "goose", "--yes"]).output().unwrap().stdout).unwrap();
-    for words in
-        ["1.34.0 runs what its hook refuses", &format!("export GOOSE_SHELL={}/bash", folder.display()), "1.35.0"]
-    {
+    for words in [
+        "1.34.0 runs commands that its hook refuses",
+        &format!("export GOOSE_SHELL={}/bash", directory.display()),
+        "1.35.0",
+    ] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    assert_eq!(fs::canonicalize(folder.join("bash")).unwrap(), fs::canonicalize(GUARD).unwrap());
+    assert_eq!(fs::canonicalize(directory.join("bash")).unwrap(), fs::canonicalize(GUARD).unwrap());
     assert!(!hook.exists());
     let doctor = |shell: &str| {
         let said = home.guard(&["doctor", "agent.goose"]).env("GOOSE_SHELL", shell).output().unwrap();
         String::from_utf8(said.stdout).unwrap()
     };
-    assert!(doctor(&format!("{}/bash", folder.display())).contains("asks guard by its shell (GOOSE_SHELL)"));
+    assert!(
+        doctor(&format!("{}/bash", directory.display())).contains("asks guard only through its shell (GOOSE_SHELL)")
+    );
     assert!(doctor("/bin/bash").contains("does not ask guard"));
     home.stand_in("goose", "echo ' 1.35.0'");
     let said = home.guard(&["install", "goose", "--yes"]).output().unwrap();
@@ -562,19 +556,19 @@ fn where_a_version_runs_what_its_hook_refuses_guard_stands_in_for_its_shell() {
 #[test]
 fn shims_do_not_replace_what_is_not_guards() {
     let home = home();
-    let folder = home.path("home/bin");
-    fs::create_dir(&folder).unwrap();
-    symlink("/bin/true", folder.join("bash")).unwrap();
-    fs::write(folder.join("mine"), "").unwrap();
-    let arguments = ["install", "shims", "--yes", "--dir", folder.to_str().unwrap()];
+    let directory = home.path("home/bin");
+    fs::create_dir(&directory).unwrap();
+    symlink("/bin/true", directory.join("bash")).unwrap();
+    fs::write(directory.join("mine"), "").unwrap();
+    let arguments = ["install", "shims", "--yes", "--dir", directory.to_str().unwrap()];
     let output = home.guard(&arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("something else is there"));
-    assert!(!folder.join("sh").exists());
-    fs::remove_file(folder.join("bash")).unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("already exists and is not a link of guard"));
+    assert!(!directory.join("sh").exists());
+    fs::remove_file(directory.join("bash")).unwrap();
     assert!(home.guard(&arguments).status().unwrap().success());
-    at_a_terminal(&home, &["install", "shims", "--uninstall", "--dir", folder.to_str().unwrap()], None);
-    let left: Vec<_> = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    at_a_terminal(&home, &["install", "shims", "--uninstall", "--dir", directory.to_str().unwrap()], None);
+    let left: Vec<_> = fs::read_dir(&directory).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["mine"]);
 }
 
@@ -638,13 +632,13 @@ proptest! {
         for host in HOSTS.iter() {
             for wire in host.user.iter().filter(|wire| matches!(wire.form, Form::Json { .. })) {
                 let wiring = Wiring { host, guard: "/usr/local/bin/guard", major: None };
-                prop_assert_eq!(wiring.state(wire, Some(&text)).unwrap(), State::Absent);
+                prop_assert_eq!(wiring.state(wire, Some(&text)).unwrap(), WiredState::Absent);
                 let installed = wiring.installed(wire, Some(&text)).unwrap();
                 let (old, new) = (json::parse(&text).unwrap(), json::parse(&installed).unwrap());
                 for member in old.members() {
                     prop_assert!(new.get(&member.key).is_some(), "{}", installed);
                 }
-                prop_assert_eq!(wiring.state(wire, Some(&installed)).unwrap(), State::Present);
+                prop_assert_eq!(wiring.state(wire, Some(&installed)).unwrap(), WiredState::Present);
                 prop_assert_eq!(&wiring.installed(wire, Some(&installed)).unwrap(), &installed);
                 let restored = wiring.uninstalled(wire, &installed, Some(Some(&text))).unwrap().unwrap();
                 prop_assert!(json::parse(&restored).unwrap().same(&old), "{}\n{}", text, restored);
@@ -806,12 +800,12 @@ fn whatever_the_yaml_a_reader_finds_one_more_hook_and_taking_guard_out_restores_
     }
     let home = home();
     fs::write(home.path("pairs"), serde_json::to_string(&pairs).unwrap()).unwrap();
-    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let directories = std::env::var_os("PATH").unwrap_or_default();
     let reads = |python: &PathBuf| {
         let mut python = std::process::Command::new(python);
         python.args(["-c", "import yaml"]).output().is_ok_and(|output| output.status.success())
     };
-    let python = std::env::split_paths(&folders).map(|folder| folder.join("python3")).find(reads);
+    let python = std::env::split_paths(&directories).map(|directory| directory.join("python3")).find(reads);
     let run = |script: &str| {
         let input = fs::File::open(home.path("pairs")).unwrap();
         let command = python.as_ref().map(std::process::Command::new);
@@ -840,7 +834,7 @@ fn an_agent_that_changes_what_wires_it_is_asked_about() {
         let below = if host.config.below_config { ".config/" } else { "" };
         let user = host.user.iter().map(|wire| match wire.path.strip_prefix("~/") {
             Some(path) => format!("~/{path}"),
-            None => format!("~/{below}{}/{}", host.config.folder, wire.path),
+            None => format!("~/{below}{}/{}", host.config.directory, wire.path),
         });
         for path in user.chain(host.project.iter().map(|wire| wire.path.to_owned())) {
             for command in [format!("echo x > {path}"), format!("echo x >> {path}"), format!("rm {path}")] {

@@ -11,19 +11,19 @@ use crate::harness::tools;
 use crate::hooks::hook;
 
 /// A project with a repository in it, in which agents work.
-struct Scene {
+struct Fixture {
     home: Home,
 }
 
-impl Scene {
+impl Fixture {
     fn new() -> Self {
-        let scene = Self { home: Home::new() };
-        scene.write(".gitignore", "build/\n");
-        scene.write("kept.py", "kept\n");
-        scene.git(&["init", "-q"]);
-        scene.git(&["add", "-A"]);
-        scene.git(&["commit", "-qm", "first"]);
-        scene
+        let fixture = Self { home: Home::new() };
+        fixture.write(".gitignore", "build/\n");
+        fixture.write("kept.py", "kept\n");
+        fixture.git(&["init", "-q"]);
+        fixture.git(&["add", "-A"]);
+        fixture.git(&["commit", "-qm", "first"]);
+        fixture
     }
 
     fn git(&self, words: &[&str]) {
@@ -81,88 +81,88 @@ fn later() {
 
 #[test]
 fn what_a_session_made_it_may_delete_and_write_again() {
-    let scene = Scene::new();
-    scene.does("s", "echo 1 > a.txt");
-    scene.writes("s", "b.txt");
-    scene.does("s", "mkdir -p d/e && echo 1 > d/e/c.txt");
-    scene.does("s", "echo 2 > a.txt");
-    scene.writes("s", "a.txt");
-    assert!(scene.runs("s", "rm a.txt b.txt"));
-    assert!(scene.runs("s", "rm -rf d"));
-    assert!(scene.runs("s", "mv a.txt c.txt"));
+    let fixture = Fixture::new();
+    fixture.does("s", "echo 1 > a.txt");
+    fixture.writes("s", "b.txt");
+    fixture.does("s", "mkdir -p d/e && echo 1 > d/e/c.txt");
+    fixture.does("s", "echo 2 > a.txt");
+    fixture.writes("s", "a.txt");
+    assert!(fixture.runs("s", "rm a.txt b.txt"));
+    assert!(fixture.runs("s", "rm -rf d"));
+    assert!(fixture.runs("s", "mv a.txt c.txt"));
 }
 
 #[test]
 fn another_session_is_asked_about_it() {
-    let scene = Scene::new();
-    scene.does("s", "echo 1 > a.txt");
-    assert!(!scene.runs("t", "rm a.txt"));
-    assert!(!scene.runs("t", "echo 2 > a.txt"));
+    let fixture = Fixture::new();
+    fixture.does("s", "echo 1 > a.txt");
+    assert!(!fixture.runs("t", "rm a.txt"));
+    assert!(!fixture.runs("t", "echo 2 > a.txt"));
 }
 
 #[test]
 fn what_lay_there_before_is_a_persons() {
-    let scene = Scene::new();
-    scene.write("notes.txt", "mine\n");
-    assert!(!scene.runs("s", "echo 2 > notes.txt"));
-    scene.really("echo 2 > notes.txt");
-    assert!(!scene.runs("s", "rm notes.txt"));
-    scene.does("s", "mkdir d");
-    scene.does("s", "mv notes.txt d/");
-    assert!(!scene.runs("s", "rm -rf d"));
-    assert!(!scene.runs("s", "rm d/notes.txt"));
+    let fixture = Fixture::new();
+    fixture.write("notes.txt", "mine\n");
+    assert!(!fixture.runs("s", "echo 2 > notes.txt"));
+    fixture.really("echo 2 > notes.txt");
+    assert!(!fixture.runs("s", "rm notes.txt"));
+    fixture.does("s", "mkdir d");
+    fixture.does("s", "mv notes.txt d/");
+    assert!(!fixture.runs("s", "rm -rf d"));
+    assert!(!fixture.runs("s", "rm d/notes.txt"));
 }
 
 #[test]
 fn a_persons_change_in_between_ends_it() {
-    let scene = Scene::new();
-    scene.does("s", "echo 1 > a.txt; mkdir d; echo 1 > d/a.txt");
-    scene.does("s", "echo 2 >> kept.py");
-    assert!(scene.runs("s", "rm a.txt; rm -rf d; git checkout kept.py"));
+    let fixture = Fixture::new();
+    fixture.does("s", "echo 1 > a.txt; mkdir d; echo 1 > d/a.txt");
+    fixture.does("s", "echo 2 >> kept.py");
+    assert!(fixture.runs("s", "rm a.txt; rm -rf d; git checkout kept.py"));
     later();
-    scene.write("a.txt", "a person's\n");
-    scene.write("d/notes.txt", "a person's\n");
-    scene.write("kept.py", "a person's\n");
-    assert!(!scene.runs("s", "rm a.txt"));
-    assert!(!scene.runs("s", "rm -rf d"));
-    assert!(!scene.runs("s", "git checkout kept.py"));
+    fixture.write("a.txt", "a person's\n");
+    fixture.write("d/notes.txt", "a person's\n");
+    fixture.write("kept.py", "a person's\n");
+    assert!(!fixture.runs("s", "rm a.txt"));
+    assert!(!fixture.runs("s", "rm -rf d"));
+    assert!(!fixture.runs("s", "git checkout kept.py"));
     // Its own change after that brings nothing back.
-    scene.does("s", "echo 3 >> kept.py");
-    assert!(!scene.runs("s", "git checkout kept.py"));
+    fixture.does("s", "echo 3 >> kept.py");
+    assert!(!fixture.runs("s", "git checkout kept.py"));
 }
 
 #[test]
 fn another_file_in_its_place_is_another_file_whatever_time_it_bears() {
-    let scene = Scene::new();
-    scene.does("s", "echo 1 > a.txt");
-    scene.write("b.txt", "a person's\n");
+    let fixture = Fixture::new();
+    fixture.does("s", "echo 1 > a.txt");
+    fixture.write("b.txt", "a person's\n");
     later();
-    scene.really("touch -r a.txt b.txt && mv b.txt a.txt");
-    assert!(!scene.runs("s", "rm a.txt"));
+    fixture.really("touch -r a.txt b.txt && mv b.txt a.txt");
+    assert!(!fixture.runs("s", "rm a.txt"));
 }
 
 #[test]
 fn a_link_in_its_place_or_on_the_way_leads_to_what_is_not_its_own() {
-    let scene = Scene::new();
-    scene.write("person/a.txt", "a person's\n");
-    scene.does("s", "mkdir d; echo 1 > d/a.txt; echo 1 > a.txt");
-    let at = |name: &str| scene.home.path("work").join(name);
+    let fixture = Fixture::new();
+    fixture.write("person/a.txt", "a person's\n");
+    fixture.does("s", "mkdir d; echo 1 > d/a.txt; echo 1 > a.txt");
+    let at = |name: &str| fixture.home.path("work").join(name);
     fs::rename(at("d"), at("e")).unwrap();
     symlink("person", at("d")).unwrap();
     fs::remove_file(at("a.txt")).unwrap();
     symlink("person/a.txt", at("a.txt")).unwrap();
-    assert!(!scene.runs("s", "rm d/a.txt"));
-    assert!(!scene.runs("s", "rm -rf d/"));
-    assert!(!scene.runs("s", "echo 2 > a.txt"));
+    assert!(!fixture.runs("s", "rm d/a.txt"));
+    assert!(!fixture.runs("s", "rm -rf d/"));
+    assert!(!fixture.runs("s", "echo 2 > a.txt"));
 }
 
 #[test]
 fn another_name_for_a_persons_file_does_not_make_it_its_own() {
-    let scene = Scene::new();
-    scene.write("notes.txt", "a person's\n");
+    let fixture = Fixture::new();
+    fixture.write("notes.txt", "a person's\n");
     later();
-    scene.does("s", "ln notes.txt mine.txt");
-    assert!(!scene.runs("s", "echo 2 > mine.txt"));
+    fixture.does("s", "ln notes.txt mine.txt");
+    assert!(!fixture.runs("s", "echo 2 > mine.txt"));
 }
 
 #[test]
@@ -170,79 +170,79 @@ fn what_its_programs_made_is_its_own() {
     if !tools::is_installed("python3") {
         return;
     }
-    let scene = Scene::new();
-    scene.does("s", "echo 'open(\"out.txt\", \"w\").write(\"x\")' > run.py");
+    let fixture = Fixture::new();
+    fixture.does("s", "echo 'open(\"out.txt\", \"w\").write(\"x\")' > run.py");
     later();
-    scene.does("s", "python3 run.py");
-    assert!(scene.runs("s", "rm out.txt run.py"));
+    fixture.does("s", "python3 run.py");
+    assert!(fixture.runs("s", "rm out.txt run.py"));
     later();
-    scene.write("other.txt", "a person's\n");
-    assert!(!scene.runs("s", "rm other.txt"));
+    fixture.write("other.txt", "a person's\n");
+    assert!(!fixture.runs("s", "rm other.txt"));
 }
 
 #[test]
 fn its_secrets_and_what_others_run_stay_asked_about() {
-    let scene = Scene::new();
-    scene.does("s", "mkdir -p d");
+    let fixture = Fixture::new();
+    fixture.does("s", "mkdir -p d");
     for name in [".env", ".github/workflows/ci.yml", "d/AGENTS.md"] {
-        scene.write(name, "x\n");
-        assert!(!scene.runs("s", &format!("rm {name}")), "{name}");
+        fixture.write(name, "x\n");
+        assert!(!fixture.runs("s", &format!("rm {name}")), "{name}");
     }
 }
 
 #[test]
 fn where_a_persons_work_was_brought_nothing_is_thrown_away() {
-    let scene = Scene::new();
-    scene.write("build/made.o", "x");
-    scene.write("notes.txt", "a person's\n");
-    assert!(scene.runs("s", "rm -rf build"));
-    scene.does("s", "mv notes.txt build/n");
-    assert!(!scene.runs("s", "rm -rf build"));
+    let fixture = Fixture::new();
+    fixture.write("build/made.o", "x");
+    fixture.write("notes.txt", "a person's\n");
+    assert!(fixture.runs("s", "rm -rf build"));
+    fixture.does("s", "mv notes.txt build/n");
+    assert!(!fixture.runs("s", "rm -rf build"));
     // Another session of the account knows it too.
-    assert!(!scene.runs("t", "rm -rf build"));
-    scene.does("t", "mv build/n notes.txt");
-    assert!(scene.runs("s", "rm -rf build"));
+    assert!(!fixture.runs("t", "rm -rf build"));
+    fixture.does("t", "mv build/n notes.txt");
+    assert!(fixture.runs("s", "rm -rf build"));
 }
 
 #[test]
 fn a_copy_that_became_the_only_one_is_kept_and_so_are_archives_and_links() {
     let keeps = ["cp notes.txt build/n", "tar czf build/n.tgz notes.txt", "ln notes.txt build/n"];
     for keep in keeps {
-        let scene = Scene::new();
-        scene.write("build/made.o", "x");
-        scene.write("notes.txt", "a person's\n");
-        scene.does("s", keep);
-        assert!(scene.runs("s", "rm -rf build"), "{keep}");
-        assert!(!scene.runs("s", "rm notes.txt"), "{keep}");
-        scene.really("rm notes.txt");
-        assert!(!scene.runs("s", "rm -rf build"), "{keep}");
-        assert!(!scene.runs("u", "rm -rf build/*"), "{keep}");
+        let fixture = Fixture::new();
+        fixture.write("build/made.o", "x");
+        fixture.write("notes.txt", "a person's\n");
+        fixture.does("s", keep);
+        assert!(fixture.runs("s", "rm -rf build"), "{keep}");
+        assert!(!fixture.runs("s", "rm notes.txt"), "{keep}");
+        fixture.really("rm notes.txt");
+        assert!(!fixture.runs("s", "rm -rf build"), "{keep}");
+        assert!(!fixture.runs("u", "rm -rf build/*"), "{keep}");
     }
 }
 
 #[test]
 fn a_record_that_was_altered_by_hand_lowers_nothing() {
-    let scene = Scene::new();
-    scene.does("s", "echo 1 > a.txt");
-    scene.write("notes.txt", "a person's\n");
-    assert!(scene.runs("s", "rm a.txt"));
-    let database = rusqlite::Connection::open(scene.home.path("home/.local/share/guard/guard.db")).unwrap();
-    let notes = scene.home.path("work/notes.txt").canonicalize().unwrap();
-    let own = scene.home.path("work/a.txt").canonicalize().unwrap();
+    let fixture = Fixture::new();
+    fixture.does("s", "echo 1 > a.txt");
+    fixture.write("notes.txt", "a person's\n");
+    assert!(fixture.runs("s", "rm a.txt"));
+    let database = rusqlite::Connection::open(fixture.home.path("home/.local/share/guard/guard.db")).unwrap();
+    let notes = fixture.home.path("work/notes.txt").canonicalize().unwrap();
+    let own = fixture.home.path("work/a.txt").canonicalize().unwrap();
     let (own, notes) = (own.to_str().unwrap(), notes.to_str().unwrap());
     let changed = database.execute("UPDATE record SET made = replace(made, ?1, ?2)", [own, notes]).unwrap();
     assert!(changed > 0);
     drop(database);
-    assert!(!scene.runs("s", "rm notes.txt"));
-    assert!(!scene.runs("s", "rm a.txt"));
+    assert!(!fixture.runs("s", "rm notes.txt"));
+    assert!(!fixture.runs("s", "rm a.txt"));
 }
 
 #[test]
 fn an_agents_notes_are_its_own_and_its_settings_are_not() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let write = |path: &str| {
-        let input = serde_json::json!({ "file_path": scene.home.path("home").join(path), "content": "x\n" });
-        scene.call("s", "Write", &input)
+        let input = serde_json::json!({ "file_path": fixture.home.path("home").join(path), "content": "x\n" });
+        fixture.call("s", "Write", &input)
     };
     for own in [".claude/plans/a.md", ".claude/projects/-home-me-work/memory/MEMORY.md", ".claude/todos/a.json"] {
         assert!(write(own), "{own}");
@@ -259,22 +259,22 @@ fn an_agents_notes_are_its_own_and_its_settings_are_not() {
     ] {
         assert!(!write(other), "{other}");
     }
-    fs::create_dir_all(scene.home.path("home/.claude/plans")).unwrap();
-    symlink("../settings.json", scene.home.path("home/.claude/plans/b.md")).unwrap();
+    fs::create_dir_all(fixture.home.path("home/.claude/plans")).unwrap();
+    symlink("../settings.json", fixture.home.path("home/.claude/plans/b.md")).unwrap();
     assert!(!write(".claude/plans/b.md"));
 }
 
 #[test]
 fn what_is_typed_into_its_own_terminal_is_read_as_a_command_line_of_it() {
-    let scene = Scene::new();
-    let types = |session: &str, words: &str| scene.runs(session, &format!("tmux send-keys -t {words}"));
+    let fixture = Fixture::new();
+    let types = |session: &str, words: &str| fixture.runs(session, &format!("tmux send-keys -t {words}"));
     assert!(!types("a", "w ls Enter"));
-    assert!(scene.runs("a", "tmux new-session -d -s w"));
+    assert!(fixture.runs("a", "tmux new-session -d -s w"));
     assert!(types("a", "w ls Enter"));
-    assert!(scene.runs("a", "tmux new-session -d -s v && tmux send-keys -t v 'python3 kept.py' Enter"));
+    assert!(fixture.runs("a", "tmux new-session -d -s v && tmux send-keys -t v 'python3 kept.py' Enter"));
     // Another session's, another server's, one that is only named alike, and what is not known.
     assert!(!types("b", "w ls Enter"));
-    assert!(!scene.runs("a", "tmux -L other send-keys -t w ls Enter"));
+    assert!(!fixture.runs("a", "tmux -L other send-keys -t w ls Enter"));
     assert!(!types("a", "work ls Enter"));
     assert!(!types("a", "w \"$TEXT\" Enter"));
     assert!(!types("a", "w Up Enter"));
@@ -288,17 +288,17 @@ fn what_is_typed_into_its_own_terminal_is_read_as_a_command_line_of_it() {
     assert!(types("a", "w:0.1 'cd .git' Enter"));
     assert!(!types("a", "w:0.1 'rm -rf objects' Enter"));
     // One that may have been there before, and one that is there no more.
-    assert!(scene.runs("a", "tmux new-session -A -d -s theirs"));
+    assert!(fixture.runs("a", "tmux new-session -A -d -s theirs"));
     assert!(!types("a", "theirs ls Enter"));
-    assert!(scene.runs("a", "tmux kill-session -t w"));
+    assert!(fixture.runs("a", "tmux kill-session -t w"));
     assert!(!types("a", "w ls Enter"));
 }
 
 #[test]
 fn what_a_program_in_its_own_terminal_reads_is_read_as_that() {
-    let scene = Scene::new();
-    let types = |words: &str| scene.runs("a", &format!("tmux send-keys -t {words}"));
-    assert!(scene.runs("a", "tmux new-session -d -s w"));
+    let fixture = Fixture::new();
+    let types = |words: &str| fixture.runs("a", &format!("tmux send-keys -t {words}"));
+    assert!(fixture.runs("a", "tmux new-session -d -s w"));
     assert!(types("w:0.0 'vim kept.py' Enter"));
     assert!(types("w:0.0 ':13' Enter"));
     assert!(types("w:0.0 'f=' 'i' '.strip()' Escape"));
@@ -315,84 +315,84 @@ fn what_a_program_in_its_own_terminal_reads_is_read_as_that() {
 
 #[test]
 fn what_a_session_made_by_name_it_takes_away_unasked() {
-    let scene = Scene::new();
-    assert!(!scene.runs("a", "docker network rm near"));
-    assert!(scene.runs("a", "docker network create near"));
-    assert!(scene.runs("a", "docker network rm near"));
-    assert!(!scene.runs("a", "docker network rm near far"));
-    assert!(!scene.runs("b", "docker network rm near"));
+    let fixture = Fixture::new();
+    assert!(!fixture.runs("a", "docker network rm near"));
+    assert!(fixture.runs("a", "docker network create near"));
+    assert!(fixture.runs("a", "docker network rm near"));
+    assert!(!fixture.runs("a", "docker network rm near far"));
+    assert!(!fixture.runs("b", "docker network rm near"));
 }
 
 #[test]
 fn a_pattern_is_its_own_where_all_that_it_stands_for_is() {
-    let scene = Scene::new();
-    assert!(scene.runs("a", "rm -f *.tmp"));
-    scene.does("a", "echo 1 > one.tmp");
-    scene.does("a", "echo 2 > two.tmp");
-    assert!(scene.runs("a", "rm -f *.tmp"));
-    assert!(!scene.runs("b", "rm -f *.tmp"));
-    scene.write("notes.tmp", "a person's");
-    assert!(!scene.runs("a", "rm -f *.tmp"));
-    assert!(scene.runs("a", "rm -f t*.tmp"));
-    assert!(scene.runs("a", "d=out$$; mkdir $d && rm -rf $d"));
-    assert!(!scene.runs("a", "d=out$$; rm -rf $d"));
+    let fixture = Fixture::new();
+    assert!(fixture.runs("a", "rm -f *.tmp"));
+    fixture.does("a", "echo 1 > one.tmp");
+    fixture.does("a", "echo 2 > two.tmp");
+    assert!(fixture.runs("a", "rm -f *.tmp"));
+    assert!(!fixture.runs("b", "rm -f *.tmp"));
+    fixture.write("notes.tmp", "a person's");
+    assert!(!fixture.runs("a", "rm -f *.tmp"));
+    assert!(fixture.runs("a", "rm -f t*.tmp"));
+    assert!(fixture.runs("a", "d=out$$; mkdir $d && rm -rf $d"));
+    assert!(!fixture.runs("a", "d=out$$; rm -rf $d"));
 }
 
 #[test]
 fn what_it_copied_unpacked_and_moved_is_its_own_with_all_that_it_holds() {
-    let scene = Scene::new();
-    scene.write("src/a.py", "a\n");
-    scene.does("a", "mkdir -p out/a");
-    scene.does("a", "cp kept.py out/a/");
-    assert!(scene.runs("a", "rm -rf out"));
-    assert!(!scene.runs("b", "rm -rf out"));
-    scene.does("a", "cp -r src copy");
-    scene.does("a", "sed -i s/a/b/ copy/a.py");
-    scene.does("a", "mv copy other");
-    assert!(scene.runs("a", "rm -rf other"));
-    scene.does("a", "tar czf s.tgz src");
-    scene.does("a", "mkdir ex && tar xzf s.tgz -C ex");
-    assert!(scene.runs("a", "rm -rf ex s.tgz"));
+    let fixture = Fixture::new();
+    fixture.write("src/a.py", "a\n");
+    fixture.does("a", "mkdir -p out/a");
+    fixture.does("a", "cp kept.py out/a/");
+    assert!(fixture.runs("a", "rm -rf out"));
+    assert!(!fixture.runs("b", "rm -rf out"));
+    fixture.does("a", "cp -r src copy");
+    fixture.does("a", "sed -i s/a/b/ copy/a.py");
+    fixture.does("a", "mv copy other");
+    assert!(fixture.runs("a", "rm -rf other"));
+    fixture.does("a", "tar czf s.tgz src");
+    fixture.does("a", "mkdir ex && tar xzf s.tgz -C ex");
+    assert!(fixture.runs("a", "rm -rf ex s.tgz"));
     // What a person put there later, and what was a person's before, is theirs.
     later();
-    scene.write("other/notes.txt", "a person's\n");
-    assert!(!scene.runs("a", "rm -rf other"));
-    scene.write("ex/src/a.py", "a person's\n");
-    assert!(!scene.runs("a", "rm -rf ex"));
-    scene.does("a", "mkdir mine");
-    scene.does("a", "mv src mine/");
-    assert!(!scene.runs("a", "rm -rf mine"));
+    fixture.write("other/notes.txt", "a person's\n");
+    assert!(!fixture.runs("a", "rm -rf other"));
+    fixture.write("ex/src/a.py", "a person's\n");
+    assert!(!fixture.runs("a", "rm -rf ex"));
+    fixture.does("a", "mkdir mine");
+    fixture.does("a", "mv src mine/");
+    assert!(!fixture.runs("a", "rm -rf mine"));
 }
 
 #[test]
 fn a_link_of_its_own_is_deleted_by_its_name_alone() {
-    let scene = Scene::new();
-    scene.write("notes.txt", "a person's\n");
-    scene.does("a", "ln -s notes.txt link");
-    assert!(scene.runs("a", "rm link"));
-    assert!(!scene.runs("b", "rm link"));
-    assert!(!scene.runs("a", "rm notes.txt"));
-    symlink("notes.txt", scene.home.path("work/theirs")).unwrap();
+    let fixture = Fixture::new();
+    fixture.write("notes.txt", "a person's\n");
+    fixture.does("a", "ln -s notes.txt link");
+    assert!(fixture.runs("a", "rm link"));
+    assert!(!fixture.runs("b", "rm link"));
+    assert!(!fixture.runs("a", "rm notes.txt"));
+    symlink("notes.txt", fixture.home.path("work/theirs")).unwrap();
     later();
-    assert!(!scene.runs("a", "rm theirs"));
-    scene.write("docs/a.txt", "a person's\n");
-    scene.does("a", "ln -s docs dir");
-    assert!(scene.runs("a", "rm dir"));
-    assert!(!scene.runs("a", "rm -rf dir/"));
-    assert!(!scene.runs("a", "rm -rf dir/*"));
+    assert!(!fixture.runs("a", "rm theirs"));
+    fixture.write("docs/a.txt", "a person's\n");
+    fixture.does("a", "ln -s docs dir");
+    assert!(fixture.runs("a", "rm dir"));
+    assert!(!fixture.runs("a", "rm -rf dir/"));
+    assert!(!fixture.runs("a", "rm -rf dir/*"));
 }
 
 #[test]
 fn what_one_line_makes_and_moves_it_may_take_away() {
-    let scene = Scene::new();
-    scene.write("notes.txt", "a person's\n");
+    let fixture = Fixture::new();
+    fixture.write("notes.txt", "a person's\n");
     for line in [
         "mkdir -p s/a && mv s/a s/c && rm -rf s",
         "mkdir -p s/a && cp -r s/a s/c && rm -rf s",
         "echo 1 > f1; mv f1 f2; rm f2",
         "rm -rf kept.py",
     ] {
-        assert!(scene.runs("a", line), "{line}");
+        assert!(fixture.runs("a", line), "{line}");
     }
     for line in [
         "mkdir s && mv notes.txt s/ && rm -rf s",
@@ -403,31 +403,31 @@ fn what_one_line_makes_and_moves_it_may_take_away() {
         "cp notes.txt f1; rm notes.txt; rm f1",
         "rm -rf notes.txt",
     ] {
-        assert!(!scene.runs("a", line), "{line}");
+        assert!(!fixture.runs("a", line), "{line}");
     }
 }
 
 #[test]
 fn what_was_made_with_a_password_is_still_known_by_its_name() {
-    let scene = Scene::new();
-    assert!(!scene.runs("a", "docker rm -f near"));
-    assert!(scene.runs("a", "docker run -d --name near -e POSTGRES_PASSWORD=hunter2hunter2 postgres:16"));
-    assert!(scene.runs("a", "docker rm -f near"));
-    assert!(!scene.runs("b", "docker rm -f near"));
+    let fixture = Fixture::new();
+    assert!(!fixture.runs("a", "docker rm -f near"));
+    assert!(fixture.runs("a", "docker run -d --name near -e POSTGRES_PASSWORD=hunter2hunter2 postgres:16"));
+    assert!(fixture.runs("a", "docker rm -f near"));
+    assert!(!fixture.runs("b", "docker rm -f near"));
 }
 
 #[test]
 fn settings_that_the_session_wrote_say_where_packages_come_from() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let writes = |session: &str, name: &str, text: &str| {
-        let input = serde_json::json!({ "file_path": scene.home.path("work").join(name), "content": text });
-        assert!(scene.call(session, "Write", &input), "{name}");
-        scene.write(name, text);
+        let input = serde_json::json!({ "file_path": fixture.home.path("work").join(name), "content": text });
+        assert!(fixture.call(session, "Write", &input), "{name}");
+        fixture.write(name, text);
     };
     // What a person put there is theirs to say.
-    scene.write(".npmrc", "registry=https://npm.example.org\n");
-    assert!(scene.runs("s", "npm ci"));
-    fs::remove_file(scene.home.path("work").join(".npmrc")).unwrap();
+    fixture.write(".npmrc", "registry=https://npm.example.org\n");
+    assert!(fixture.runs("s", "npm ci"));
+    fs::remove_file(fixture.home.path("work").join(".npmrc")).unwrap();
     for (name, text, asked, runs) in [
         (".npmrc", "@ours:registry=https://npm.example.org\n", "npm ci", "npm test"),
         ("r.txt", "requests\n-i https://example.org/simple\n", "pip install -r r.txt", "pip list"),
@@ -435,10 +435,10 @@ fn settings_that_the_session_wrote_say_where_packages_come_from() {
         (".cargo/config.toml", "[source.x]\nregistry = \"https://example.org\" # x\n", "cargo test", "cargo fmt"),
     ] {
         writes("s", name, text);
-        assert!(!scene.runs("s", asked), "{asked}");
-        assert!(scene.runs("s", runs), "{runs}");
-        assert!(scene.runs("another", asked), "{asked}: by another session");
+        assert!(!fixture.runs("s", asked), "{asked}");
+        assert!(fixture.runs("s", runs), "{runs}");
+        assert!(fixture.runs("another", asked), "{asked}: by another session");
     }
     writes("s", "r.txt", "requests>=2\nflask[async]~=3.0 ; python_version < '4'  # web\n-e .\n");
-    assert!(scene.runs("s", "pip install -r r.txt"));
+    assert!(fixture.runs("s", "pip install -r r.txt"));
 }

@@ -22,7 +22,7 @@ fn a_row_that_was_edited_removed_or_moved_is_named() {
             assert!(home.run(&["echo", word]).status.success());
         }
         let whole = home.prints(&["verify"], 0);
-        assert!(whole.starts_with("4 rows, each continuing the one before it.\nHead: row 4, "), "{whole}");
+        assert!(whole.starts_with("4 rows, the chain is intact.\nHead: row 4, "), "{whole}");
         home.sql(edit);
         let broken = home.prints(&["verify"], 1);
         assert!(broken.starts_with(said), "{edit}: {broken}");
@@ -60,7 +60,7 @@ fn a_head_that_was_kept_elsewhere_shows_a_cut_tail_and_a_rebuilt_chain() {
     // Without the head this is a whole record.
     home.sql("DELETE FROM record WHERE id >= 3");
     home.prints(&["verify"], 0);
-    assert!(home.prints(&["verify", "--head", &kept], 1).contains("its end was cut off, or it was rebuilt"));
+    assert!(home.prints(&["verify", "--head", &kept], 1).contains("rows were removed at its end, or it was rebuilt"));
     home.run(&["echo", "another three"]);
     home.prints(&["verify"], 0);
     assert!(home.prints(&["verify", "--head", &kept, "--json"], 1).contains(r#""kept_head":"gone""#));
@@ -69,12 +69,12 @@ fn a_head_that_was_kept_elsewhere_shows_a_cut_tail_and_a_rebuilt_chain() {
 #[test]
 fn nothing_is_made_by_looking() {
     let home = Home::new();
-    assert_eq!(home.prints(&["log"], 0), "Nothing is recorded yet.\n");
-    assert_eq!(home.prints(&["verify"], 0), "Nothing is recorded yet.\n");
-    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+    assert_eq!(home.prints(&["log"], 0), "The record is empty.\n");
+    assert_eq!(home.prints(&["verify"], 0), "The record is empty.\n");
+    assert_eq!(home.prints(&["allow", "list"], 0), "No active grants.\n");
     assert!(!home.path("home/.local").exists());
     home.store();
-    assert_eq!(home.prints(&["log", "--tier", "3"], 0), "Nothing is recorded yet.\n");
+    assert_eq!(home.prints(&["log", "--tier", "3"], 0), "The record is empty.\n");
 }
 
 #[test]
@@ -121,12 +121,12 @@ fn a_row_that_is_not_there_is_told_with_what_is() {
         assert_eq!(output.status.code(), Some(125), "{words:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    assert_eq!(said(&["1"]), "guard: the record has no row 1: nothing is recorded yet\n");
+    assert_eq!(said(&["1"]), "guard: the record has no row 1: it is empty\n");
     for word in ["one", "two"] {
         assert!(home.run(&["echo", word]).status.success());
     }
-    assert_eq!(said(&["3"]), "guard: the record has no row 3: the newest is 2 (guard log lists them)\n");
-    assert!(said(&["x"]).contains("write the number of a row, as guard log lists it"));
+    assert_eq!(said(&["3"]), "guard: the record has no row 3: the newest is 2 (guard log lists the rows)\n");
+    assert!(said(&["x"]).contains("expected the number of a row, as guard log lists it"));
     assert!(home.prints(&["log", "show"], 0).contains("echo two"));
 }
 
@@ -266,7 +266,7 @@ fn less_shows_the_newest_rows_first_and_gives_the_terminal_back() {
 }
 
 #[test]
-fn a_folder_is_found_by_the_name_that_it_had_in_the_shell() {
+fn a_directory_is_found_by_the_name_that_it_had_in_the_shell() {
     let home = Home::new();
     std::fs::create_dir_all(home.path("work/real/deep")).unwrap();
     std::os::unix::fs::symlink(home.path("work/real"), home.path("work/link")).unwrap();
@@ -277,8 +277,8 @@ fn a_folder_is_found_by_the_name_that_it_had_in_the_shell() {
         String::from_utf8(command.output().unwrap().stdout).unwrap().lines().count()
     };
     assert_eq!(there(&["--", "true"]), 0);
-    for (folder, found) in [(".", 1), ("..", 1), ("deep/..", 1), ("deep", 0), ("../link/", 1), ("../real", 0)] {
-        assert_eq!(there(&["log", "--json", "--folder", folder]), found, "{folder}");
+    for (directory, found) in [(".", 1), ("..", 1), ("deep/..", 1), ("deep", 0), ("../link/", 1), ("../real", 0)] {
+        assert_eq!(there(&["log", "--json", "--folder", directory]), found, "{directory}");
     }
     assert_eq!(there(&["log", "--json", "--folder", link.to_str().unwrap()]), 1);
 }
@@ -319,17 +319,17 @@ fn a_grant_is_given_by_a_person_who_read_what_it_covers() {
     assert!(home.prints(&["log", "--json", "-n", "1"], 0).contains(r#""settled_by":"grant","grant":"1""#));
 
     home.prints(&["allow", "remove", "1"], 0);
-    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+    assert_eq!(home.prints(&["allow", "list"], 0), "No active grants.\n");
     assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
     assert_eq!(home.ran(), 1);
     assert_eq!(home.store().verify().unwrap().faults, []);
 }
 
 #[test]
-fn a_grant_for_a_folder_holds_there_and_below_however_the_folder_was_named() {
+fn a_grant_for_a_directory_holds_there_and_below_however_the_directory_was_named() {
     let home = Home::new();
-    for folder in ["work/in/deep", "work/out"] {
-        std::fs::create_dir_all(home.path(folder)).unwrap();
+    for directory in ["work/in/deep", "work/out"] {
+        std::fs::create_dir_all(home.path(directory)).unwrap();
     }
     let mut add = home.guard(&["allow", "add", "--always", "--folder", "./../in/", "git push --force origin main"]);
     add.current_dir(home.path("work/out"));
@@ -337,9 +337,9 @@ fn a_grant_for_a_folder_holds_there_and_below_however_the_folder_was_named() {
     terminal.wait_for("[y/N]");
     terminal.send("y\n");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
-    let run = |folder: &str| {
+    let run = |directory: &str| {
         let mut command = home.guard(&[&["--"], &FLAGGED[..]].concat());
-        command.current_dir(home.path(folder)).output().unwrap().status.code()
+        command.current_dir(home.path(directory)).output().unwrap().status.code()
     };
     assert_eq!(["work/in", "work/in/deep", "work/out", "work"].map(run), [Some(0), Some(0), Some(126), Some(126)]);
 }

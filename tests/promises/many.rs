@@ -61,7 +61,7 @@ impl<'a> Appended<'a> {
     fn once(&mut self, invocation: &Invocation) {
         let (risk, settled) = (Risk::default(), Settled::Allowed(&ApprovalReason::Score));
         let row = IntentRow::plain(Timestamp::now(), invocation, invocation.digest(&BTreeSet::new()), &risk, settled);
-        let log = self.paths.folder().join("guard.db-wal");
+        let log = self.paths.directory().join("guard.db-wal");
         let long = || std::fs::metadata(&log).map_or(0, |about| about.len());
         let (before, since) = (long(), Instant::now());
         let _ = Store::open(self.paths).unwrap().intent(&row).unwrap();
@@ -82,8 +82,8 @@ impl<'a> Appended<'a> {
 #[ignore = "fills a disk and takes minutes"]
 fn a_record_of_millions_is_appended_to_as_an_empty_one_and_asked_without_being_read_through() {
     let rows: u64 = std::env::var("ROWS").map_or(10_000_000, |rows| rows.parse().unwrap());
-    let folder = tempfile::tempdir().unwrap();
-    let (empty, full) = (Paths::new(folder.path().join("empty")), Paths::new(folder.path().join("full")));
+    let directory = tempfile::tempdir().unwrap();
+    let (empty, full) = (Paths::new(directory.path().join("empty")), Paths::new(directory.path().join("full")));
     let since = Instant::now();
     fill(&full, rows);
     let size = std::fs::metadata(full.database()).unwrap().len();
@@ -123,7 +123,7 @@ fn a_record_of_millions_is_appended_to_as_an_empty_one_and_asked_without_being_r
     let since = Instant::now();
     let week = store.stats(Timestamp::now() - SignedDuration::from_hours(24), &TimeZone::UTC).unwrap();
     println!("the figures of a day: {} commands in {:.1?}", week.commands, since.elapsed());
-    let side = std::fs::metadata(full.folder().join("guard.blocks")).unwrap().len();
+    let side = std::fs::metadata(full.directory().join("guard.blocks")).unwrap().len();
     println!("side file: {} MiB, {:.1} % of the record", side >> 20, side as f64 * 100.0 / size as f64);
     assert!(side * 10 < size);
 }

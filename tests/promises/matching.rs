@@ -15,7 +15,7 @@ use guard::judge::rules::catalog::Catalog;
 use guard::judge::rules::matcher;
 use guard::world::World;
 
-use crate::scene::Scene;
+use crate::fixture::Fixture;
 
 fn invocation(text: &str, cwd: &str, home: &str) -> Invocation {
     let env: Environment = [("PATH", "/usr/bin:/bin"), ("HOME", home), ("GIT_CONFIG_NOSYSTEM", "1")]
@@ -49,9 +49,9 @@ fn findings_of(invocation: Invocation) -> (Vec<Finding>, usize) {
     (findings, answers.iter().count())
 }
 
-/// The worst tier that is found in a line in the project of a scene, and whether anything was lowered.
-pub(super) fn tier_in(scene: &Scene, line: &str) -> Tier {
-    let (findings, _) = findings(line, &scene.text(""), &scene.home());
+/// The worst tier that is found in a line in the project of a fixture, and whether anything was lowered.
+pub(super) fn tier_in(fixture: &Fixture, line: &str) -> Tier {
+    let (findings, _) = findings(line, &fixture.text(""), &fixture.home());
     findings.iter().map(|finding| finding.tier).max().unwrap_or_default()
 }
 
@@ -65,11 +65,11 @@ fn tier(line: &str) -> Tier {
 #[ignore = "for looking at what is found in a line"]
 fn show() {
     let line = std::env::var("LINE").unwrap_or_default();
-    let scene = Scene::repository();
+    let fixture = Fixture::repository();
     for name in ["build/a", "target/a", "node_modules/a", "notes.txt"] {
-        scene.write(name, "x\n");
+        fixture.write(name, "x\n");
     }
-    let (findings, asked) = findings(&line, &scene.text(""), &scene.home());
+    let (findings, asked) = findings(&line, &fixture.text(""), &fixture.home());
     eprintln!("{asked} questions");
     for finding in findings {
         eprintln!(
@@ -96,8 +96,8 @@ const RISKY: [&str; 8] = [
 
 #[test]
 fn wrapping_a_command_never_lowers_it() {
-    let scene = Scene::repository();
-    let tier = |line: &str| tier_in(&scene, line);
+    let fixture = Fixture::repository();
+    let tier = |line: &str| tier_in(&fixture, line);
     for line in RISKY {
         let plain = tier(line);
         assert!(plain >= Tier::Medium, "{line} is only {plain:?}");
@@ -131,8 +131,8 @@ fn wrapping_a_command_never_lowers_it() {
 
 #[test]
 fn another_command_beside_it_never_lowers_a_command() {
-    let scene = Scene::repository();
-    let tier = |line: &str| tier_in(&scene, line);
+    let fixture = Fixture::repository();
+    let tier = |line: &str| tier_in(&fixture, line);
     for line in RISKY {
         let plain = tier(line);
         for other in ["true", "ls -la", "mkdir x", "rm -rf /tmp/x", "git status", "cd /tmp", "X=1"] {
@@ -206,69 +206,69 @@ fn a_command_that_leads_elsewhere_asks_only_for_what_it_leads_to() {
 }
 
 /// A repository with ignored build output, a file that is not committed, and one that is.
-pub(super) fn project() -> Scene {
-    let scene = Scene::repository();
-    scene.write("target/debug/a", "x\n");
-    scene.write("notes.txt", "not committed\n");
-    scene
+pub(super) fn project() -> Fixture {
+    let fixture = Fixture::repository();
+    fixture.write("target/debug/a", "x\n");
+    fixture.write("notes.txt", "not committed\n");
+    fixture
 }
 
 #[test]
 fn build_output_that_the_repository_ignores_may_go() {
-    let scene = project();
+    let fixture = project();
     for line in
         ["rm -rf target", "rm -rf ./target/", "rm -rf target/debug", "cd src && rm -rf ../target", "rm -rf target/*"]
     {
-        assert_eq!(tier_in(&scene, line), Tier::Low, "{line}");
+        assert_eq!(tier_in(&fixture, line), Tier::Low, "{line}");
     }
-    assert!(tier_in(&scene, "rm -rf src") >= Tier::High);
-    assert!(tier_in(&scene, "rm -rf target src") >= Tier::High);
+    assert!(tier_in(&fixture, "rm -rf src") >= Tier::High);
+    assert!(tier_in(&fixture, "rm -rf target src") >= Tier::High);
 }
 
 #[test]
 fn build_output_that_nothing_committed_ignores_counts() {
     // Named as build output, and nothing ignores it.
-    let scene = project();
-    scene.write("build/a", "x\n");
-    assert!(tier_in(&scene, "rm -rf build") >= Tier::High);
+    let fixture = project();
+    fixture.write("build/a", "x\n");
+    assert!(tier_in(&fixture, "rm -rf build") >= Tier::High);
     // Ignored by a file that is not committed.
-    scene.write(".gitignore", "target/\n*.log\n!keep.log\nbuild/\n");
-    assert!(tier_in(&scene, "rm -rf build") >= Tier::High);
-    scene.git(&["commit", "-q", "-am", "ignore it"]);
-    assert_eq!(tier_in(&scene, "rm -rf build"), Tier::Low);
+    fixture.write(".gitignore", "target/\n*.log\n!keep.log\nbuild/\n");
+    assert!(tier_in(&fixture, "rm -rf build") >= Tier::High);
+    fixture.git(&["commit", "-q", "-am", "ignore it"]);
+    assert_eq!(tier_in(&fixture, "rm -rf build"), Tier::Low);
     // Ignored by the clone's own list, which is no part of the repository.
-    scene.write("dist/a", "x\n");
-    scene.write(".git/info/exclude", "dist/\n");
-    assert!(tier_in(&scene, "rm -rf dist") >= Tier::High);
+    fixture.write("dist/a", "x\n");
+    fixture.write(".git/info/exclude", "dist/\n");
+    assert!(tier_in(&fixture, "rm -rf dist") >= Tier::High);
     // Ignored, but nothing says that it can be made again.
-    scene.write(".gitignore", "target/\nvault/\n");
-    scene.git(&["commit", "-q", "-am", "ignore another"]);
-    scene.write("vault/x", "x\n");
-    assert!(tier_in(&scene, "rm -rf vault") >= Tier::High);
+    fixture.write(".gitignore", "target/\nvault/\n");
+    fixture.git(&["commit", "-q", "-am", "ignore another"]);
+    fixture.write("vault/x", "x\n");
+    assert!(tier_in(&fixture, "rm -rf vault") >= Tier::High);
 }
 
 #[test]
 fn build_output_that_holds_something_of_worth_counts() {
-    let scene = project();
-    scene.git(&["init", "-q", "target/inner"]);
-    assert!(tier_in(&scene, "rm -rf target") >= Tier::High, "a repository in it");
+    let fixture = project();
+    fixture.git(&["init", "-q", "target/inner"]);
+    assert!(tier_in(&fixture, "rm -rf target") >= Tier::High, "a repository in it");
 
-    let scene = project();
-    scene.write("target/kept", "x\n");
-    scene.git(&["add", "-f", "target/kept"]);
-    scene.git(&["commit", "-q", "-m", "keep it"]);
-    assert!(tier_in(&scene, "rm -rf target") >= Tier::High, "a tracked file in it");
+    let fixture = project();
+    fixture.write("target/kept", "x\n");
+    fixture.git(&["add", "-f", "target/kept"]);
+    fixture.git(&["commit", "-q", "-m", "keep it"]);
+    assert!(tier_in(&fixture, "rm -rf target") >= Tier::High, "a tracked file in it");
 
-    let scene = project();
-    std::fs::remove_dir_all(scene.path("target")).unwrap();
-    scene.write("valuable/a", "x\n");
-    std::os::unix::fs::symlink(scene.path("valuable"), scene.path("target")).unwrap();
-    assert!(tier_in(&scene, "rm -rf target/") >= Tier::High, "a link to something else");
+    let fixture = project();
+    std::fs::remove_dir_all(fixture.path("target")).unwrap();
+    fixture.write("valuable/a", "x\n");
+    std::os::unix::fs::symlink(fixture.path("valuable"), fixture.path("target")).unwrap();
+    assert!(tier_in(&fixture, "rm -rf target/") >= Tier::High, "a link to something else");
 }
 
 #[test]
 fn an_earlier_act_that_could_change_the_answer_makes_it_count() {
-    let scene = project();
+    let fixture = project();
     for before in [
         "mv src target",
         "mv src target/",
@@ -279,57 +279,57 @@ fn an_earlier_act_that_could_change_the_answer_makes_it_count() {
         "cd \"$SOMEWHERE\"",
     ] {
         let line = format!("{before}; rm -rf target");
-        assert!(tier_in(&scene, &line) >= Tier::Medium, "{line}");
+        assert!(tier_in(&fixture, &line) >= Tier::Medium, "{line}");
     }
     for before in ["ls", "cargo build", "git status", "mkdir -p out", "echo x > out.txt"] {
         let line = format!("{before} && rm -rf target");
-        assert!(tier_in(&scene, &line) <= Tier::Low, "{line}");
+        assert!(tier_in(&fixture, &line) <= Tier::Low, "{line}");
     }
 }
 
 #[test]
 fn what_is_not_there_may_be_deleted() {
-    let scene = project();
-    assert_eq!(tier_in(&scene, "rm -rf nothing-here"), Tier::Low);
-    assert!(tier_in(&scene, "./tool.sh; rm -rf nothing-here") >= Tier::Medium);
-    assert!(tier_in(&scene, "mv src nothing-here && rm -rf nothing-here") >= Tier::High);
+    let fixture = project();
+    assert_eq!(tier_in(&fixture, "rm -rf nothing-here"), Tier::Low);
+    assert!(tier_in(&fixture, "./tool.sh; rm -rf nothing-here") >= Tier::Medium);
+    assert!(tier_in(&fixture, "mv src nothing-here && rm -rf nothing-here") >= Tier::High);
 }
 
 #[test]
 fn what_the_line_made_may_be_deleted() {
-    let scene = project();
-    assert_eq!(tier_in(&scene, "mkdir fresh && touch fresh/a && rm -rf fresh"), Tier::Low);
-    assert_eq!(tier_in(&scene, "echo x > fresh.txt && rm fresh.txt"), Tier::Low);
-    assert!(tier_in(&scene, "mkdir fresh && mv src fresh && rm -rf fresh") >= Tier::High);
-    assert!(tier_in(&scene, "mkdir -p src && rm -rf src") >= Tier::High);
+    let fixture = project();
+    assert_eq!(tier_in(&fixture, "mkdir fresh && touch fresh/a && rm -rf fresh"), Tier::Low);
+    assert_eq!(tier_in(&fixture, "echo x > fresh.txt && rm fresh.txt"), Tier::Low);
+    assert!(tier_in(&fixture, "mkdir fresh && mv src fresh && rm -rf fresh") >= Tier::High);
+    assert!(tier_in(&fixture, "mkdir -p src && rm -rf src") >= Tier::High);
 }
 
 #[test]
 fn a_committed_file_may_go_by_name() {
-    let scene = project();
-    assert_eq!(tier_in(&scene, "rm src/main.rs"), Tier::Low);
-    assert_eq!(tier_in(&scene, "rm -rf src/main.rs"), Tier::Low);
-    assert!(tier_in(&scene, "rm -r src") >= Tier::Medium);
-    assert!(tier_in(&scene, "rm notes.txt") >= Tier::Medium);
-    assert!(tier_in(&scene, "rm src/*.rs") >= Tier::Medium);
-    assert!(tier_in(&scene, "echo more >> src/main.rs; rm src/main.rs") >= Tier::Medium);
-    scene.write("src/main.rs", "changed\n");
-    assert!(tier_in(&scene, "rm src/main.rs") >= Tier::Medium);
+    let fixture = project();
+    assert_eq!(tier_in(&fixture, "rm src/main.rs"), Tier::Low);
+    assert_eq!(tier_in(&fixture, "rm -rf src/main.rs"), Tier::Low);
+    assert!(tier_in(&fixture, "rm -r src") >= Tier::Medium);
+    assert!(tier_in(&fixture, "rm notes.txt") >= Tier::Medium);
+    assert!(tier_in(&fixture, "rm src/*.rs") >= Tier::Medium);
+    assert!(tier_in(&fixture, "echo more >> src/main.rs; rm src/main.rs") >= Tier::Medium);
+    fixture.write("src/main.rs", "changed\n");
+    assert!(tier_in(&fixture, "rm src/main.rs") >= Tier::Medium);
 }
 
 #[test]
 fn the_temp_directory_may_be_used_and_not_swept() {
-    let scene = project();
+    let fixture = project();
     let temp = tempfile::Builder::new().prefix("guard-matching-").tempdir_in("/var/tmp").unwrap();
     let dir = temp.path().to_str().unwrap();
-    std::os::unix::fs::symlink(scene.path("src"), temp.path().join("link")).unwrap();
-    assert_eq!(tier_in(&scene, &format!("rm -rf {dir}/x")), Tier::Low);
-    assert_eq!(tier_in(&scene, &format!("rm -rf {dir}")), Tier::Low);
-    assert_eq!(tier_in(&scene, "d=$(mktemp -d) && rm -rf \"$d\""), Tier::Low);
-    assert!(tier_in(&scene, &format!("rm -rf {dir}/link/")) >= Tier::Medium, "through a link");
-    assert!(tier_in(&scene, &format!("mv src {dir}/x; rm -rf {dir}/x")) >= Tier::High, "moved there");
+    std::os::unix::fs::symlink(fixture.path("src"), temp.path().join("link")).unwrap();
+    assert_eq!(tier_in(&fixture, &format!("rm -rf {dir}/x")), Tier::Low);
+    assert_eq!(tier_in(&fixture, &format!("rm -rf {dir}")), Tier::Low);
+    assert_eq!(tier_in(&fixture, "d=$(mktemp -d) && rm -rf \"$d\""), Tier::Low);
+    assert!(tier_in(&fixture, &format!("rm -rf {dir}/link/")) >= Tier::Medium, "through a link");
+    assert!(tier_in(&fixture, &format!("mv src {dir}/x; rm -rf {dir}/x")) >= Tier::High, "moved there");
     for line in ["rm -rf /tmp", "rm -rf /tmp/*", "rm -rf /var/tmp/.", "rm -rf /tmp/$NAME"] {
-        assert!(tier_in(&scene, line) >= Tier::Medium, "{line}");
+        assert!(tier_in(&fixture, line) >= Tier::Medium, "{line}");
     }
 }
 
@@ -351,7 +351,7 @@ fn a_temp_directory_that_no_variable_names_may_be_no_place_at_all() {
 
 #[test]
 fn a_search_deletes_what_its_expression_says_and_not_what_one_test_in_it_says() {
-    let scene = project();
+    let fixture = project();
     for (line, expected) in [
         ("find . -name __pycache__ -prune -o -type f -delete", Tier::High),
         ("find . ! -name '*.pyc' -delete", Tier::High),
@@ -362,7 +362,7 @@ fn a_search_deletes_what_its_expression_says_and_not_what_one_test_in_it_says() 
         ("find . -not -path './.git/*' -name '*.orig' -delete", Tier::Low),
         ("find . -name __pycache__ -prune -o -type f -delete -print", Tier::High),
     ] {
-        assert_eq!(tier_in(&scene, line), expected, "{line}");
+        assert_eq!(tier_in(&fixture, line), expected, "{line}");
     }
 }
 
@@ -396,17 +396,17 @@ fn a_file_that_is_opened_for_both_is_written() {
 
 #[test]
 fn what_is_written_through_a_link_is_judged_by_where_the_link_leads() {
-    let scene = Scene::repository();
-    std::fs::write(scene.top().join("home/.bashrc"), "").unwrap();
-    std::os::unix::fs::symlink(scene.top().join("home/.bashrc"), scene.path("settings")).unwrap();
-    std::os::unix::fs::symlink(scene.path("src/main.rs"), scene.path("source")).unwrap();
+    let fixture = Fixture::repository();
+    std::fs::write(fixture.top().join("home/.bashrc"), "").unwrap();
+    std::os::unix::fs::symlink(fixture.top().join("home/.bashrc"), fixture.path("settings")).unwrap();
+    std::os::unix::fs::symlink(fixture.path("src/main.rs"), fixture.path("source")).unwrap();
     for line in
         ["echo x > settings", "echo x >> settings", "tee settings < a", "cp a settings", "sed -i s/a/b/ settings"]
     {
-        assert_eq!(tier_in(&scene, line), Tier::High, "{line}");
+        assert_eq!(tier_in(&fixture, line), Tier::High, "{line}");
     }
     for line in ["echo x > source", "echo x > plain", "tee plain < a"] {
-        assert!(tier_in(&scene, line) <= Tier::Low, "{line}");
+        assert!(tier_in(&fixture, line) <= Tier::Low, "{line}");
     }
 }
 
@@ -454,9 +454,9 @@ fn what_is_put_into_a_directory_is_judged_by_where_it_comes_to_lie() {
     ] {
         assert_eq!(tier(line), expected, "{line}");
     }
-    let scene = project();
-    scene.write(".github/a", "");
-    assert_eq!(tier_in(&scene, "cp -r workflows .github"), Tier::Medium, "a directory that is there");
+    let fixture = project();
+    fixture.write(".github/a", "");
+    assert_eq!(tier_in(&fixture, "cp -r workflows .github"), Tier::Medium, "a directory that is there");
 }
 
 #[test]

@@ -17,7 +17,7 @@ struct Client {
 }
 
 impl Client {
-    /// Nothing waits for a person.
+    /// No requests are waiting for a person.
     fn of(home: &Home, server: &[&str]) -> Self {
         Self::waiting(home, server, "0")
     }
@@ -345,7 +345,7 @@ fn a_message_of_a_client_that_is_too_long_is_an_error_and_the_next_is_read() {
         stdin.write_all(b"\"}}}\n{\"id\":2,\"method\":\"ping\"}\n").unwrap();
         stdin
     });
-    assert!(client.reads().contains("too long to be judged"));
+    assert!(client.reads().contains("too long to judge"));
     assert_eq!(client.reads(), "{\"id\":2,\"method\":\"ping\"}\n");
     client.guard.stdin = Some(writing.join().unwrap());
     assert_eq!(client.leaves(), Some(0));

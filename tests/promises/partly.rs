@@ -6,9 +6,9 @@ use super::matching::{findings, project, tier_in};
 
 #[track_caller]
 fn all(lines: &[&str], is: impl Fn(Tier) -> bool) {
-    let scene = project();
+    let fixture = project();
     let wrong: Vec<(Tier, &&str)> =
-        lines.iter().map(|line| (tier_in(&scene, line), line)).filter(|(tier, _)| !is(*tier)).collect();
+        lines.iter().map(|line| (tier_in(&fixture, line), line)).filter(|(tier, _)| !is(*tier)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -124,10 +124,10 @@ fn what_the_line_named_by_a_number_is_its_own() {
 
 #[test]
 fn a_name_with_a_number_in_it_is_one_name() {
-    let scene = project();
-    assert!(tier_in(&scene, "docker rm -f test_$$") < tier_in(&scene, "docker rm -f $(docker ps -aq)"));
-    assert_eq!(tier_in(&scene, "n=test_$RANDOM; docker rm -f $n"), tier_in(&scene, "docker rm -f test_1"));
-    assert!(tier_in(&scene, "docker rm -f \"$NAME\"") >= Tier::High);
+    let fixture = project();
+    assert!(tier_in(&fixture, "docker rm -f test_$$") < tier_in(&fixture, "docker rm -f $(docker ps -aq)"));
+    assert_eq!(tier_in(&fixture, "n=test_$RANDOM; docker rm -f $n"), tier_in(&fixture, "docker rm -f test_1"));
+    assert!(tier_in(&fixture, "docker rm -f \"$NAME\"") >= Tier::High);
 }
 
 #[test]

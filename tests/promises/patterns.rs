@@ -327,7 +327,7 @@ fn a_new_file_is_written_where_guard_reads_it_and_never_over_another() {
     let again = home.guard(&["patterns", "new", "ours"]).output().unwrap();
     assert_eq!(again.status.code(), Some(125));
     let error = String::from_utf8(again.stderr).unwrap();
-    assert!(error.contains("is there already; name another file with --to"), "{error}");
+    assert!(error.contains("already exists; give another file with --to"), "{error}");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use std::time::Duration;
 use guard::judge::answer_scope::AnswerScope;
 use guard::prompt::terminal::READING;
 use guard::prompt::wakeup;
-use guard::store::Kind;
-use guard::store::queue::{Answer, Outcome, State, Whole};
+use guard::store::RowKind;
+use guard::store::queue::{Answer, Outcome, RequestState, Whole};
 use jiff::Timestamp;
 use nix::libc;
 use nix::sys::signal::Signal;
@@ -105,7 +105,7 @@ fn reading(home: &Home, id: &str, verb: &str) -> (Terminal, Traced) {
     let mut terminal = match verb {
         "review" => {
             let mut terminal = person(home, &["review"]);
-            terminal.wait_for("1 command waits");
+            terminal.wait_for("guard: 1 request");
             terminal.send("\r");
             terminal
         }
@@ -124,7 +124,7 @@ fn intents(home: &Home) -> usize {
     let rows = i64::try_from(store.verify().unwrap().rows).unwrap();
     let run = |row: &i64| {
         let entry = store.entry(*row).unwrap();
-        entry.kind == Kind::Intent && entry.decision.as_deref() == Some("allow")
+        entry.kind == RowKind::Intent && entry.decision.as_deref() == Some("allow")
     };
     (1..=rows).filter(run).count()
 }
@@ -144,7 +144,7 @@ fn is_whole(home: &Home, yeses: usize) {
         code => panic!("{code:?}: {said}"),
     }
     assert!(home.ran() <= yeses, "{yeses} said yes, and it ran {} times: {said}", home.ran());
-    assert!(all(home).iter().filter(|one| one.state == State::Approved).count() == 0, "an answer is left");
+    assert!(all(home).iter().filter(|one| one.state == RequestState::Approved).count() == 0, "an answer is left");
     assert_eq!(home.store().verify().unwrap().faults, []);
 }
 
@@ -183,7 +183,7 @@ fn one_who_waits_and_is_killed_at_any_step_from_the_answer_to_the_end_of_the_run
         let fate = traced.kill();
         asker.end();
         if let Fate::Exited(code) = fate {
-            assert_eq!((code, home.ran(), state(&home, &id)), (0, 1, State::Used));
+            assert_eq!((code, home.ran(), state(&home, &id)), (0, 1, RequestState::Used));
         }
         is_whole(&home, 1);
         fate != Fate::Killed
@@ -249,7 +249,7 @@ fn killed_while_answering(verb: &str) {
         let more = traced.steps(step);
         let fate = traced.kill();
         terminal.gone();
-        if state(&home, &id) == State::Waiting {
+        if state(&home, &id) == RequestState::Waiting {
             assert_eq!(home.ran(), 0);
             // They answered nothing, and somebody else does.
             assert!(matches!(say_yes(&home, &id), Outcome::Done { late: false }), "{fate:?}");
@@ -258,7 +258,7 @@ fn killed_while_answering(verb: &str) {
             wakeup::ring(&queue(&home).wakeup_path(&id).unwrap());
         }
         asker.ran();
-        assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+        assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
         is_whole(&home, 1);
         !more || step > answered.load(Ordering::SeqCst) + 20
     });
@@ -298,7 +298,7 @@ fn of_two_who_answer_one_wins_wherever_the_other_stands_and_it_runs_once() {
             assert!(second, "{outcome:?}");
         }
         asker.ran();
-        assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+        assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
         is_whole(&home, 1);
         !more
     });

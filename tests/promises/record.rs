@@ -11,7 +11,7 @@ use guard::judge::invocation::Invocation;
 use guard::judge::policy::{ApprovalReason, Refusal};
 use guard::judge::risk::Risk;
 use guard::prompt::terminal::READING;
-use guard::store::{Fault, Filter, IntentRow, Kind, Paths, Settled, Store};
+use guard::store::{Fault, Filter, IntentRow, Paths, RowKind, Settled, Store};
 use jiff::Timestamp;
 use rusqlite::Connection;
 
@@ -44,8 +44,8 @@ fn sixty_four_guards_that_write_at_once_lose_no_row_and_fork_no_chain() {
 #[test]
 #[ignore = "started by the other tests"]
 fn process_that_writes() {
-    let Some(folder) = std::env::var_os("RECORD_FOLDER") else { return };
-    let paths = Paths::new(folder);
+    let Some(directory) = std::env::var_os("RECORD_FOLDER") else { return };
+    let paths = Paths::new(directory);
     let invocation = invocation(&["true"]);
     // A record of its own for each row, as each guard has; now and then for several.
     for round in 0_u32.. {
@@ -116,7 +116,7 @@ fn a_newer_record_is_left_alone() {
     let home = Home::that_asks_nobody();
     assert!(home.run(&["true"]).status.success());
     home.sql("PRAGMA user_version = 7");
-    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 6)");
+    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this version supports 6)");
     assert!(home.run(&["true"]).status.success());
     home.sql("PRAGMA user_version = 6");
     assert_eq!(home.store().verify().unwrap().rows, 1);
@@ -159,11 +159,11 @@ fn something_else_in_the_place_of_the_record_is_not_touched() {
     std::fs::create_dir_all(home.data()).unwrap();
     let text = "my own notes, which are no database at all\n".repeat(40);
     std::fs::write(home.paths().database(), &text).unwrap();
-    home.holds_back(&home.run(&FLAGGED), "is not a record of guard's");
+    home.holds_back(&home.run(&FLAGGED), "is not a record of guard");
     assert_eq!(std::fs::read_to_string(home.paths().database()).unwrap(), text);
     std::fs::remove_file(home.paths().database()).unwrap();
     std::fs::create_dir(home.paths().database()).unwrap();
-    home.holds_back(&home.run(&FLAGGED), "is not a plain file");
+    home.holds_back(&home.run(&FLAGGED), "is not a regular file");
     assert!(home.run(&["true"]).status.success());
     std::fs::remove_dir_all(home.data()).unwrap();
     std::fs::write(home.data(), "").unwrap();
@@ -178,7 +178,7 @@ fn without_a_record_tier_2_and_above_do_not_run_and_what_is_below_does() {
     for program in ["curl", "chmod"] {
         home.stand_in(program, &format!("echo ran >> '{}'", home.path("ran").display()));
     }
-    home.holds_back(&home.run(&["curl", "-d", "a=b", "https://unknown.example.net/x"]), "is not a plain file");
+    home.holds_back(&home.run(&["curl", "-d", "a=b", "https://unknown.example.net/x"]), "is not a regular file");
     home.holds_back(
         &home.guard(&["-c", "true; curl -d a=b https://unknown.example.net/x"]).output().unwrap(),
         "tier 2",
@@ -209,7 +209,7 @@ fn a_result_that_cannot_be_recorded_is_told_and_the_exit_code_is_the_commands() 
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::fs::write(go, "").unwrap();
     assert_eq!(ended(terminal.wait_exit()), "exit 9");
-    assert!(terminal.screen().contains("the result could not be recorded"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("cannot record the result"), "{}", terminal.screen());
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(home.store().entry(1).unwrap().result, None);
     assert_eq!(home.store().verify().unwrap().faults, []);
@@ -222,7 +222,7 @@ fn a_record_that_somebody_keeps_locked_holds_back_what_is_flagged_and_nothing_el
     let other = Connection::open(home.paths().database()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let harmless = home.guard(&["--", "true"]).spawn().unwrap();
-    home.holds_back(&home.run(&FLAGGED), "stayed locked");
+    home.holds_back(&home.run(&FLAGGED), "was locked");
     assert_eq!(wait_all(vec![harmless]), [0]);
     other.execute_batch("ROLLBACK").unwrap();
     assert!(home.run(&FLAGGED).status.success());
@@ -237,7 +237,7 @@ fn a_limit_on_file_sizes_is_no_way_around_the_record_and_reaches_the_command() {
         let script = format!("ulimit -f 0; exec \"$0\" -- {words}");
         home.program("sh").args(["-c", &script, env!("CARGO_BIN_EXE_guard")]).output().unwrap()
     };
-    home.holds_back(&limited(&FLAGGED.join(" ")), "raise the limit on file sizes");
+    home.holds_back(&limited(&FLAGGED.join(" ")), "raise the file size limit");
     assert!(limited("true").status.success());
     let script = "ulimit -f; trap '' XFSZ; trap";
     home.stand_in("limits", script);
@@ -265,7 +265,7 @@ fn a_full_disk_holds_back_what_is_flagged_and_nothing_else() {
     let script = r#"guard=$0 data=$1; shift; mount -t tmpfs -o size=256k none "$data"; "$guard" -- true
         cat /dev/zero > "$data/fill" 2> /dev/null || true; "$guard" -- true; exec "$guard" -- "$@""#;
     let Some(output) = home.in_a_namespace(script) else { return };
-    home.holds_back(&output, "no space is left");
+    home.holds_back(&output, "no space left");
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
         [(asked, "ask", None), (refused, "deny", Some("denied-by-rule")), (allowed, "allow", Some("score"))]
     {
         let entry = entry(id);
-        assert_eq!((entry.kind, entry.decision.as_deref()), (Kind::Advised, Some(decision)));
+        assert_eq!((entry.kind, entry.decision.as_deref()), (RowKind::Advised, Some(decision)));
         assert!(entry.result.is_none() && entry.settled_by.is_some() == settled.is_some(), "{entry:?}");
     }
     assert_eq!((entry(asked).about, entry(refused).about, entry(allowed).about), (None, Some(asked), None));

@@ -88,7 +88,7 @@ fn the_transcripts_of_three_agents_are_judged_each_command_once() {
     let text = home.prints(&["replay"], 0);
     assert!(text.contains("7 commands (claude 3, codex 3, gemini 1), 2026-11-20 to 2026-11-21"), "{text}");
     assert!(text.contains("would have asked about 3 (42.9 %), refused 0 (0.0 %) and let 4 run"), "{text}");
-    assert!(text.contains("1.5 questions a day, at most 2 (2026-11-20)"), "{text}");
+    assert!(text.contains("1.5 prompts a day, at most 2 (2026-11-20)"), "{text}");
     assert_eq!(numbers(&replayed(&home, &["--since", "2026-11-21"])), [2, 1, 1, 0]);
 }
 
@@ -101,12 +101,12 @@ fn what_is_broken_or_huge_is_skipped_and_counted() {
     text.push('\n');
     text.push_str(&good.replace("toolu_1", "toolu_2"));
     text.push_str("\n\n{\"type\":\"assistant\",\"message\":{\"content\":\"\\\"tool_use\\\"\"}}\n");
-    let folder = home.path("home/.claude/projects/p");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("a.jsonl"), [text.as_bytes(), b"\xff\xfe tool_use\n"].concat()).unwrap();
+    let directory = home.path("home/.claude/projects/p");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("a.jsonl"), [text.as_bytes(), b"\xff\xfe tool_use\n"].concat()).unwrap();
     // What is no plain file could hang; what may not be followed leads elsewhere.
-    nix::unistd::mkfifo(&folder.join("pipe.jsonl"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    std::os::unix::fs::symlink("/", folder.join("round")).unwrap();
+    nix::unistd::mkfifo(&directory.join("pipe.jsonl"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    std::os::unix::fs::symlink("/", directory.join("round")).unwrap();
     fs::create_dir_all(home.path("home/.gemini/tmp/h/chats")).unwrap();
     fs::write(home.path("home/.gemini/tmp/h/chats/session-1.json"), "{\"messages\": [").unwrap();
     let found = replayed(&home, &[]);
@@ -116,13 +116,13 @@ fn what_is_broken_or_huge_is_skipped_and_counted() {
 }
 
 #[test]
-fn where_the_folder_is_gone_nothing_is_looked_up() {
+fn where_the_directory_is_gone_nothing_is_looked_up() {
     let home = Home::new();
-    let git = |folder: &Path| {
-        fs::create_dir_all(folder.join(".git")).unwrap();
-        fs::write(folder.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        fs::create_dir_all(folder.join(".git/objects")).unwrap();
-        fs::create_dir_all(folder.join(".git/refs")).unwrap();
+    let git = |directory: &Path| {
+        fs::create_dir_all(directory.join(".git")).unwrap();
+        fs::write(directory.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::create_dir_all(directory.join(".git/objects")).unwrap();
+        fs::create_dir_all(directory.join(".git/refs")).unwrap();
     };
     git(&home.path("work"));
     // What is not there cannot be lost; of a directory that is gone nobody knows what was there.
@@ -179,7 +179,7 @@ fn a_transcript_may_be_named_and_secrets_are_not_shown() {
 #[test]
 fn nothing_to_read_is_no_error() {
     let home = Home::new();
-    assert_eq!(home.prints(&["replay"], 0), "There is nothing to judge.\n");
+    assert_eq!(home.prints(&["replay"], 0), "No commands to judge.\n");
 }
 
 #[test]
@@ -237,9 +237,9 @@ fn three(found: &Value, agent: &str) {
 }
 
 /// What is below the home before and after: names, and what each file holds.
-fn kept(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+fn kept(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             files.extend(kept(&path));

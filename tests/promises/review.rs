@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use guard::prompt::terminal::READING;
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 use nix::sys::signal::Signal;
 use nix::sys::termios::Termios;
 
@@ -39,24 +39,24 @@ fn what_waits_is_listed_with_the_card_of_one_and_answered_on_it() {
     let high = Asker::new(&home, &FLAGGED);
     let medium = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let mut terminal = review(&home, 100, 30, &[]);
-    terminal.wait_for("2 commands wait");
-    terminal.wait_for("A force push replaces");
+    terminal.wait_for("guard: 2 requests");
+    terminal.wait_for("A force push overwrites");
     let screen = terminal.screen();
     assert!(screen.contains(&high.id) && screen.contains(&medium.id) && screen.contains(" s  "), "{screen}");
     // In the list no key answers.
     terminal.send("y");
-    terminal.wait_for("Enter opens it");
+    terminal.wait_for("press Enter to open");
     terminal.send("\r");
     answer_card(&mut terminal, "y");
     high.ran();
     terminal.wait_for("approved: git push");
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("d");
     terminal.wait_for("Why not?");
     terminal.type_slowly("pin it");
     terminal.send("\r");
     medium.refused("denied by a person: pin it");
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.send("q");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
     is_restored(&mut terminal);
@@ -74,43 +74,43 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
         .map(|name| Asker::new(&home, &["npm", "install", name]))
         .collect();
     let mut terminal = review(&home, 90, 16, &[]);
-    terminal.wait_for("4 commands wait");
+    terminal.wait_for("guard: 4 requests");
     terminal.send("*");
     terminal.wait_for("4 marked");
     terminal.send("A");
-    terminal.wait_for("more lines: space shows them before it is asked");
+    terminal.wait_for("more lines; press space to read them");
     read(&mut terminal);
     // Before its end was seen, y says nothing.
     terminal.send("y");
     terminal.settle(Duration::from_millis(400));
     assert_eq!(home.ran(), 0);
     for _ in 0..8 {
-        if terminal.screen().contains("3 commands waiting. Approve all? [y/N]") {
+        if terminal.screen().contains("Approve all 3 commands? [y/N]") {
             break;
         }
         terminal.send(" ");
         terminal.settle(Duration::from_millis(300));
     }
-    terminal.wait_for("3 commands waiting. Approve all? [y/N]");
-    terminal.wait_for("Together they touch: ");
+    terminal.wait_for("Approve all 3 commands? [y/N]");
+    terminal.wait_for("Together they affect: ");
     read(&mut terminal);
     terminal.send("y");
     for asker in askers {
         asker.ran();
     }
-    assert_eq!((home.ran(), state(&home, &high.id)), (3, State::Waiting));
-    terminal.wait_for("1 command waits");
+    assert_eq!((home.ran(), state(&home, &high.id)), (3, RequestState::Waiting));
+    terminal.wait_for("guard: 1 request");
     // Opened and left alone, it may be in the next batch.
     terminal.send("\r");
     answer_card(&mut terminal, "\x1b");
     terminal.wait_for("not approved");
     terminal.wait_for("[x]");
     terminal.send("A");
-    terminal.wait_for("1 command waiting. Approve it? [y/N]");
+    terminal.wait_for("Approve 1 command? [y/N]");
     read(&mut terminal);
     terminal.send("\r");
     terminal.wait_for("not approved");
-    assert_eq!(state(&home, &high.id), State::Waiting);
+    assert_eq!(state(&home, &high.id), RequestState::Waiting);
     terminal.send("A");
     terminal.wait_for("Approve it? [y/N]");
     read(&mut terminal);
@@ -128,17 +128,17 @@ fn the_same_command_is_shown_once_and_each_of_it_needs_its_own_yes_or_one_for_al
     let mut child = in_session(&home, script).stderr(std::process::Stdio::null()).spawn().unwrap();
     let mut terminal = review(&home, 100, 30, &[]);
     terminal.wait_for("3 times: npm install x");
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.wait_for("npm install x");
     terminal.send("\r");
-    terminal.wait_for("2 more of the same command wait; this answers one.");
+    terminal.wait_for("2 more requests for the same command; this answers one.");
     answer_card(&mut terminal, "y");
     terminal.wait_for("2 times: npm install x");
     terminal.wait_until("one run", |_| home.ran() == 1);
     terminal.send(" ");
     terminal.wait_for("[x]");
     terminal.send("A");
-    terminal.wait_for("2 commands waiting. Approve all? [y/N]");
+    terminal.wait_for("Approve all 2 commands? [y/N]");
     terminal.wait_for("› Requests ");
     assert_eq!(terminal.screen().matches("npm install x").count(), 1, "{}", terminal.screen());
     read(&mut terminal);
@@ -154,9 +154,9 @@ fn tier_4_takes_its_word_and_is_in_no_batch() {
     let home = home();
     let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
     let mut terminal = review(&home, 100, 30, &[]);
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send(" ");
-    terminal.wait_for("is in no batch");
+    terminal.wait_for("cannot be approved in a batch");
     terminal.send("A");
     terminal.wait_for("nothing is marked");
     terminal.send("\r");
@@ -167,7 +167,7 @@ fn tier_4_takes_its_word_and_is_in_no_batch() {
     terminal.type_slowly(&word);
     terminal.send("\r");
     asker.ran();
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.send("q");
     terminal.wait_exit();
     is_restored(&mut terminal);
@@ -179,17 +179,17 @@ fn filters_show_one_tier_or_one_session() {
     let high = Asker::new(&home, &FLAGGED);
     let medium = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let mut terminal = review(&home, 100, 30, &[]);
-    terminal.wait_for("2 commands wait");
+    terminal.wait_for("guard: 2 requests");
     terminal.send("t");
     terminal.wait_for("only tier 2");
-    terminal.wait_until("one row", |screen| screen.contains("1 command waits") && !screen.contains(&high.id));
+    terminal.wait_until("one row", |screen| screen.contains("guard: 1 request") && !screen.contains(&high.id));
     terminal.send("t");
     terminal.wait_for("only tier 3");
     terminal.send("t");
-    terminal.wait_for("2 commands wait");
+    terminal.wait_for("guard: 2 requests");
     terminal.send("s");
     terminal.wait_for("only session ");
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("q");
     terminal.wait_exit();
     person(&home, &["deny", "--all"]).wait_exit();
@@ -203,9 +203,9 @@ fn pasted_keys_and_bursts_decide_nothing() {
     let home = home();
     let asker = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let mut terminal = review(&home, 100, 30, &[]);
-    terminal.wait_for("1 command waits");
+    terminal.wait_for("guard: 1 request");
     terminal.send("*A");
-    terminal.wait_for("faster than anybody types");
+    terminal.wait_for("too fast to be typed");
     terminal.send("\x1b[200~\ry\x1b[201~");
     terminal.settle(Duration::from_millis(300));
     terminal.send("*");
@@ -215,12 +215,12 @@ fn pasted_keys_and_bursts_decide_nothing() {
     read(&mut terminal);
     terminal.send("yy");
     terminal.wait_for("not approved");
-    assert_eq!((home.ran(), state(&home, &asker.id)), (0, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &asker.id)), (0, RequestState::Waiting));
     // Typed ahead, it is not counted either.
     terminal.send("A");
     terminal.send("y");
     terminal.settle(Duration::from_millis(500));
-    assert_eq!((home.ran(), state(&home, &asker.id)), (0, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &asker.id)), (0, RequestState::Waiting));
     drop(terminal);
     person(&home, &["deny", &asker.id]).wait_exit();
     asker.refused("denied by a person");
@@ -238,7 +238,7 @@ fn it_follows_the_size_of_the_window_and_leaves_no_control_character_of_a_comman
         terminal.signal(Signal::SIGWINCH);
         terminal.settle(Duration::from_millis(300));
         let screen = terminal.screen();
-        assert!(screen.contains("guard: 1 command waits") && screen.contains(&asker.id), "{columns}x{rows}:\n{screen}");
+        assert!(screen.contains("guard: 1 request") && screen.contains(&asker.id), "{columns}x{rows}:\n{screen}");
         assert!(screen.lines().count() <= usize::from(rows), "{screen}");
     }
     assert!(!String::from_utf8_lossy(&terminal.raw).contains("\x1b[31m"), "a colour");
@@ -253,11 +253,11 @@ fn it_follows_the_size_of_the_window_and_leaves_no_control_character_of_a_comman
 fn help_is_a_key_away_and_escape_goes_back_a_step() {
     let home = home();
     let mut terminal = review(&home, 80, 24, &[]);
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.send("?");
-    terminal.wait_for("asks once about all that is marked");
+    terminal.wait_for("approve all marked requests");
     terminal.send("\x1b");
-    terminal.wait_gone("asks once about all that is marked");
+    terminal.wait_gone("approve all marked requests");
     assert!(terminal.try_exit().is_none());
     terminal.send("\x1b");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
@@ -269,7 +269,7 @@ fn every_way_out_gives_the_terminal_back() {
     let home = home();
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT] {
         let mut terminal = review(&home, 80, 24, &[]);
-        terminal.wait_for("Nothing waits.");
+        terminal.wait_for("No requests are waiting.");
         assert!(terminal.emulator().alternate_screen());
         terminal.signal(signal);
         assert_eq!(ended(terminal.wait_exit()), format!("signal {signal}"));
@@ -277,18 +277,18 @@ fn every_way_out_gives_the_terminal_back() {
     }
     for key in ["q", "\x1b", "\x04"] {
         let mut terminal = review(&home, 80, 24, &[]);
-        terminal.wait_for("Nothing waits.");
+        terminal.wait_for("No requests are waiting.");
         terminal.send(key);
         assert_eq!(ended(terminal.wait_exit()), "exit 0");
         is_restored(&mut terminal);
     }
     let mut terminal = review(&home, 80, 24, &[]);
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.send("\x03");
     assert_eq!(ended(terminal.wait_exit()), "signal SIGINT");
     is_restored(&mut terminal);
     let mut terminal = review(&home, 80, 24, &[]);
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.hang_up();
     terminal.wait_exit();
 }
@@ -302,12 +302,12 @@ fn stopped_and_brought_back_it_goes_on() {
     let mut terminal = Terminal::spawn(command);
     terminal.wait_for("$ ");
     terminal.send("\"$GUARD\" review\n");
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     terminal.send("\x1a");
     terminal.wait_for("Stopped");
     assert!(!terminal.emulator().alternate_screen());
     terminal.send("fg\n");
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("No requests are waiting.");
     assert!(terminal.emulator().alternate_screen());
     terminal.send("q");
     // What is typed before guard has given the terminal back is thrown away.
@@ -324,22 +324,25 @@ fn the_cursor_stays_where_it_is_and_a_no_is_for_what_it_was_begun_for() {
         .map(|name| Asker::new(&home, &["npm", "install", name]))
         .collect();
     let mut terminal = review(&home, 100, 30, &[]);
-    terminal.wait_for("4 commands wait");
+    terminal.wait_for("guard: 4 requests");
     terminal.send("j");
     terminal.wait_for(&format!("> [ ] {}", askers[1].id));
     terminal.send("d");
     terminal.wait_for("Why not?");
     terminal.send("\r");
-    terminal.wait_for("3 commands wait");
+    terminal.wait_for("guard: 3 requests");
     terminal.wait_for(&format!("> [ ] {}", askers[2].id));
     // While a no to it is being worded, somebody else answers it.
     terminal.send("d");
     terminal.wait_for("Why not?");
     person(&home, &["deny", &askers[2].id]).wait_exit();
-    terminal.wait_for("2 commands wait");
+    terminal.wait_for("guard: 2 requests");
     terminal.send("\r");
-    terminal.wait_for("nothing was refused");
-    for (number, expected) in [State::Waiting, State::Denied, State::Denied, State::Waiting].into_iter().enumerate() {
+    terminal.wait_for("nothing was denied");
+    for (number, expected) in [RequestState::Waiting, RequestState::Denied, RequestState::Denied, RequestState::Waiting]
+        .into_iter()
+        .enumerate()
+    {
         assert_eq!(state(&home, &askers[number].id), expected, "{number}");
     }
     terminal.send("q");
@@ -376,7 +379,7 @@ fn from_inside_a_guarded_session_there_is_no_review() {
     let home = home();
     let mut terminal = review(&home, 80, 24, &[("CLAUDECODE", "1")]);
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
-    assert!(terminal.screen().contains("no answer is taken from here"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("an answer from here is not accepted"), "{}", terminal.screen());
 }
 
 #[test]
@@ -388,12 +391,12 @@ fn what_timed_out_is_told_apart_and_stands_behind_what_still_waits() {
     let gone = late.id.clone();
     late.refused("timed out");
     let waits = Asker::new(&home, &["npm", "install", "some-pkg"]);
-    assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waits\n");
+    assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waiting\n");
     let pending = home.prints(&["pending"], 0);
     let place = |id: &str| pending.find(id).unwrap_or_else(|| panic!("{id}: {pending}"));
     assert!(place(&waits.id) < place(&gone), "{pending}");
     let mut terminal = review(&home, 80, 24, &[]);
-    terminal.wait_for("guard: 1 command waits, 1 timed out");
+    terminal.wait_for("guard: 1 request, 1 timed out");
     let screen = terminal.screen();
     assert!(screen.find(&waits.id).unwrap() < screen.find(&gone).unwrap(), "{screen}");
     // The one that waits is what the cursor stands on.

@@ -67,10 +67,10 @@ fn a_program_of_the_account_can_be_read() {
 fn who_holds_a_passphrase_cannot_be_read() {
     let home = home();
     let mut terminal = asked(&home, &["approver", "add", "ada"]);
-    terminal.wait_for("Passphrase of ada:");
+    terminal.wait_for("passphrase of ada:");
     is_closed(&home, terminal.pid());
     terminal.send("correct horse battery\r");
-    terminal.wait_for("Once more:");
+    terminal.wait_for("Repeat the passphrase:");
     is_closed(&home, terminal.pid());
     terminal.hang_up();
 }

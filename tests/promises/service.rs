@@ -1,11 +1,11 @@
 //! The record and the queue under an account of their own: agents ask, named people answer, and nobody else can.
 
-#[path = "service/afar.rs"]
-mod afar;
 #[path = "service/answering.rs"]
 mod answering;
 #[path = "service/failing.rs"]
 mod failing;
+#[path = "service/gateway.rs"]
+mod gateway;
 #[path = "service/lying.rs"]
 mod lying;
 #[path = "service/machine.rs"]

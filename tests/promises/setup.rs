@@ -10,8 +10,8 @@ use crate::harness::pty::{OnTerminal, Terminal, ended};
 
 /// Every file below a home, with what it holds; guard's record aside.
 fn files(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
-    fn look(folder: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
+    fn look(directory: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
+        for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 all.insert(path.clone(), Vec::new());
@@ -68,13 +68,13 @@ fn what_is_found_is_set_up_tried_and_taken_back_to_the_byte() {
     assert_eq!(status["shells"][0][0], "bash");
     // Once is enough.
     let once = files(&home);
-    assert!(home.prints(&["setup", "--yes"], 0).contains("All of that is set up already."));
+    assert!(home.prints(&["setup", "--yes"], 0).contains("Everything is already set up."));
     assert_eq!(files(&home), once);
 
     let mut terminal = on_a_terminal(&home, &["setup", "--remove"]);
     terminal.wait_for("Undo these changes? [y/N]");
     terminal.send("y\n");
-    terminal.wait_for("it can be deleted");
+    terminal.wait_for("can now delete the program");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
     let after = files(&home);
     for (path, bytes) in &before {
@@ -109,18 +109,18 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
     let before = files(&home);
     let by_number = [
         ("Enter keeps 2, q cancels:", "\n"),
-        ("0 is none, q cancels:", "\n"),
-        ("In which shells", "\n"),
-        ("Where are you told", "\n"),
-        ("Sign a yes", "n\n"),
+        ("0 selects none, q cancels:", "\n"),
+        ("In which of your shells", "\n"),
+        ("How do you want to be notified", "\n"),
+        ("Require a passphrase", "n\n"),
     ];
     let by_arrows = [
         ("> balanced", "\r"),
         ("> [x] Claude Code", "\r"),
         // Marked as --yes takes it.
         ("> [x] bash", "\r"),
-        ("> here: guard review", "\r"),
-        ("Sign a yes", "n\n"),
+        ("> in a terminal, with guard review", "\r"),
+        ("Require a passphrase", "n\n"),
     ];
     for (term, answers, answer) in [("dumb", by_number, "n\n"), ("xterm", by_arrows, "y\n")] {
         let mut command = home.guard(&["setup"]);
@@ -145,7 +145,7 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
             terminal.wait_for("guard setup --remove");
             assert_eq!(ended(terminal.wait_exit()), "exit 0");
             assert!(
-                terminal.screen().contains("Claude Code: commands are judged before they run"),
+                terminal.screen().contains("Claude Code: guard judges commands before they run"),
                 "{}",
                 terminal.screen()
             );
@@ -156,7 +156,7 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
     terminal.wait_for("> balanced");
     assert!(terminal.screen().contains("agents    claude"), "{}", terminal.screen());
     terminal.send("q");
-    terminal.wait_for("nothing was changed: cancelled");
+    terminal.wait_for("not changed: cancelled");
 }
 
 /// On a terminal that shows choices with the arrow keys.
@@ -183,17 +183,17 @@ fn a_choice_is_made_with_the_arrow_keys_on_every_screen() {
         terminal.wait_for(&format!("{mark} paranoid"));
         assert_eq!(terminal.screen().matches("balanced").count(), 1, "{columns}: {}", terminal.screen());
         terminal.send("\r");
-        terminal.wait_for("Which agents ask guard");
+        terminal.wait_for("Which agents should ask guard");
         terminal.wait_for("Claude Code");
         assert!(!terminal.screen().contains("balanced"), "{columns}: {}", terminal.screen());
         terminal.send(" ");
         terminal.wait_for(if look.is_empty() { "⬚ Claude Code" } else { "[ ] Claude Code" });
         terminal.send("\r");
         terminal.wait_for("  none");
-        terminal.wait_for("In which shells");
+        terminal.wait_for("In which of your shells");
         // Ctrl-C changes nothing, and gives the terminal back with its cursor.
         terminal.send("\x03");
-        terminal.wait_until("a word", |screen| screen.replace('\n', " ").contains("nothing was changed: cancelled"));
+        terminal.wait_until("a word", |screen| screen.replace('\n', " ").contains("not changed: cancelled"));
         assert_eq!(ended(terminal.wait_exit()), "exit 125");
         assert!(!terminal.emulator().hide_cursor(), "{columns}");
         assert_eq!(terminal.modes(), terminal.before, "{columns}");
@@ -219,7 +219,7 @@ fn keys_that_were_typed_ahead_make_no_choice() {
     terminal.settle(std::time::Duration::from_millis(300));
     assert!(!terminal.screen().contains("Which agents"), "{}", terminal.screen());
     terminal.send("\x1b");
-    terminal.wait_for("nothing was changed: cancelled");
+    terminal.wait_for("not changed: cancelled");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_name_that_is_none_and_a_file_that_is_not_understood_are_told() {
     let home = lived_in();
     let said = |arguments: &[&str]| String::from_utf8(home.guard(arguments).output().unwrap().stderr).unwrap();
     assert!(said(&["setup", "--yes", "--agents", "clade"]).contains("unknown agent clade; guard knows"));
-    assert!(said(&["setup", "--yes", "--shells", "tcsh"]).contains("tcsh is no shell that guard can be loaded in"));
+    assert!(said(&["setup", "--yes", "--shells", "tcsh"]).contains("unsupported shell tcsh"));
     std::fs::write(home.path("home/.claude/settings.json"), "{ broken").unwrap();
     let output = home.guard(&["setup", "--yes"]).output().unwrap();
     assert_eq!(output.status.code(), Some(125));
@@ -263,15 +263,15 @@ fn up_to_the_approver(home: &Home, reach: &str, columns: u16) -> Terminal {
     let mut terminal = Terminal::spawn_with(command, columns, 60, OnTerminal::ALL);
     for (question, answer) in [
         ("Enter keeps 2, q cancels:", "\n"),
-        ("Which agents ask guard", "\n"),
-        ("In which shells", "\n"),
-        ("Where are you told", reach),
+        ("Which agents should ask guard", "\n"),
+        ("In which of your shells", "\n"),
+        ("How do you want to be notified", reach),
     ] {
         terminal.wait_for(question);
         terminal.settle(std::time::Duration::from_millis(300));
         terminal.send(answer);
     }
-    terminal.wait_for("Sign a yes");
+    terminal.wait_for("Require a passphrase");
     terminal.settle(std::time::Duration::from_millis(300));
     terminal
 }
@@ -284,9 +284,9 @@ fn a_passphrase_that_is_wanted_is_asked_for_and_enrolled() {
     terminal.wait_for("Make these changes? [y/N]");
     terminal.send("y\n");
     for (question, answer) in [
-        ("Passphrase of", "correct horse battery\n"),
-        ("Once more:", "correct horse battery\n"),
-        ("is that correct? [y/N]", "y\n"),
+        ("passphrase of", "correct horse battery\n"),
+        ("Repeat the passphrase:", "correct horse battery\n"),
+        ("Continue? [y/N]", "y\n"),
     ] {
         terminal.wait_for(question);
         terminal.settle(std::time::Duration::from_millis(300));
@@ -295,7 +295,7 @@ fn a_passphrase_that_is_wanted_is_asked_for_and_enrolled() {
     terminal.wait_for("is enrolled (passphrase)");
     terminal.wait_for("guard setup --remove");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
-    assert!(!String::from_utf8_lossy(&terminal.raw).contains("No approver is enrolled"));
+    assert!(!String::from_utf8_lossy(&terminal.raw).contains("No approvers are enrolled"));
     let list: Value = serde_json::from_str(&home.prints(&["approver", "list", "--json"], 0)).unwrap();
     assert_eq!(list["approvers"][0]["kind"], "passphrase", "{list}");
 
@@ -303,7 +303,7 @@ fn a_passphrase_that_is_wanted_is_asked_for_and_enrolled() {
     let mut terminal = on_a_terminal(&home, &["setup", "--remove"]);
     terminal.wait_for("Undo these changes? [y/N]");
     terminal.send("y\n");
-    terminal.wait_for("The approvers stay: ");
+    terminal.wait_for("Kept the approvers: ");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
 }
 
@@ -314,10 +314,10 @@ fn a_passphrase_that_was_not_given_is_told_at_the_end() {
     terminal.send("y\n");
     terminal.wait_for("Make these changes? [y/N]");
     terminal.send("y\n");
-    terminal.wait_for("Passphrase of");
+    terminal.wait_for("passphrase of");
     terminal.settle(std::time::Duration::from_millis(300));
     terminal.send("\x1b");
-    terminal.wait_for("No approver is enrolled, and no yes is signed");
+    terminal.wait_for("No approvers are enrolled, so approvals are not signed");
     terminal.wait_for("guard setup --remove");
     assert_eq!(ended(terminal.wait_exit()), "exit 1");
 }
@@ -334,10 +334,10 @@ fn what_is_missing_for_a_messenger_is_said_with_how_to_get_it() {
     let mut terminal = Terminal::spawn_with(command, 120, 60, OnTerminal::ALL);
     for (question, answer) in [
         ("Enter keeps 2, q cancels:", "\n"),
-        ("Which agents ask guard", "\n"),
-        ("In which shells", "\n"),
-        ("Where are you told", "2\n"),
-        ("Sign a yes", "n\n"),
+        ("Which agents should ask guard", "\n"),
+        ("In which of your shells", "\n"),
+        ("How do you want to be notified", "2\n"),
+        ("Require a passphrase", "n\n"),
         ("Make these changes? [y/N]", "y\n"),
     ] {
         terminal.wait_for(question);
@@ -355,10 +355,10 @@ fn what_is_missing_for_a_messenger_is_said_with_how_to_get_it() {
     let mut terminal = Terminal::spawn_with(command, 120, 60, OnTerminal::ALL);
     for (question, answer) in [
         ("Enter keeps 2, q cancels:", "\n"),
-        ("Which agents ask guard", "\n"),
-        ("In which shells", "\n"),
-        ("Where are you told", "2\n"),
-        ("Sign a yes", "n\n"),
+        ("Which agents should ask guard", "\n"),
+        ("In which of your shells", "\n"),
+        ("How do you want to be notified", "2\n"),
+        ("Require a passphrase", "n\n"),
         ("Which messenger?", "telegram\n"),
     ] {
         terminal.wait_for(question);
@@ -373,18 +373,18 @@ fn in_a_home_each_file_is_looked_at_once_and_an_agent_that_does_not_ask_is_not_s
     let home = lived_in();
     std::fs::create_dir_all(home.path("home/.codex")).unwrap();
     home.stand_in("codex", "echo 'codex-cli 0.144.0'");
-    // The agent has not been told to trust the hook: the doctor fails it.
+    // The agent has have not trusted it the hook: the doctor fails it.
     let mut command = home.guard(&["setup", "--yes", "--agents", "claude,codex"]);
     let output = command.current_dir(home.path("home")).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("Claude Code: commands are judged"), "{said}");
-    assert!(said.contains("Codex CLI: commands are NOT judged yet"), "{said}");
+    assert!(said.contains("Codex CLI: guard does NOT judge commands yet"), "{said}");
     let mut doctor = home.guard(&["doctor", "agent.codex", "--json"]);
     let output = doctor.current_dir(home.path("home")).output().unwrap();
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let findings = found["findings"].as_array().unwrap();
     let texts: Vec<&str> = findings.iter().map(|finding| finding["says"].as_str().unwrap()).collect();
-    assert!(!texts.iter().any(|text| text.contains("asked twice")), "{texts:?}");
+    assert!(!texts.iter().any(|text| text.contains("called twice")), "{texts:?}");
     let files: Vec<&str> = findings.iter().filter_map(|finding| finding["file"].as_str()).collect();
     assert_eq!(files.iter().filter(|file| file.ends_with(".codex/hooks.json")).count(), 1, "{found}");
     // And the account's hook is not taken for the project's.
@@ -407,14 +407,14 @@ fn what_setup_asks_and_says_breaks_between_words() {
         let whole = String::from_utf8_lossy(&terminal.raw).into_owned();
         // What changes in files is shown as it stands there.
         let asked = whole.split("configuration: /").next().unwrap();
-        let said = whole.split("guard doctor tries it:").nth(1).unwrap();
+        let said = whole.split("Testing with guard doctor:").nth(1).unwrap();
         assert!(before < whole.len() && asked.len() < whole.len(), "{whole}");
         for line in asked.lines().chain(said.lines()).map(str::trim_end) {
             // A path is one word.
             let fits = line.chars().count() <= columns.into() || line.trim_start().starts_with(['/', '(']);
             assert!(fits, "{columns}: {line}");
         }
-        for word in ["passphrase?", "--remove."] {
+        for word in ["high-risk", "--remove"] {
             assert!(asked.contains(word) || said.contains(word), "{columns}: {word}\n{whole}");
         }
     }

@@ -48,10 +48,10 @@ fn under_the_same_policy_nothing_changes_and_nothing_is_written() {
     assert_eq!((counts(&told, "then"), counts(&told, "now")), ([2, 3, 0], [2, 3, 0]), "{told}");
     assert_eq!(changes(&told), [""; 0]);
     let words = home.prints(&["simulate"], 0);
-    assert!(words.starts_with("5 commands since ") && words.contains("No decision changes."), "{words}");
-    assert!(words.contains("1 command has a hidden part"), "{words}");
+    assert!(words.starts_with("5 commands since ") && words.contains("No decisions change."), "{words}");
+    assert!(words.contains("1 command has hidden parts"), "{words}");
     assert_eq!(home.store().verify().unwrap(), before);
-    assert!(Home::new().prints(&["simulate"], 0).contains("nothing to decide again"));
+    assert!(Home::new().prints(&["simulate"], 0).contains("no decisions"));
 }
 
 #[test]
@@ -112,13 +112,13 @@ fn rule(more: &str) -> String {
 fn rules_that_are_new_are_held_against_what_was_recorded_and_rules_that_are_gone_find_nothing() {
     let home = past();
     policy(&home, "new/own.toml", &rule(""));
-    let folder = home.path("new").display().to_string();
-    let told = simulated(&home, &["--patterns", &folder]);
+    let directory = home.path("new").display().to_string();
+    let told = simulated(&home, &["--patterns", &directory]);
     assert_eq!(changes(&told), ["deploy staging: allow ask"], "{told}");
     policy(&home, "new/own.toml", &rule("deny = true\n"));
-    let told = simulated(&home, &["--patterns", &folder]);
+    let told = simulated(&home, &["--patterns", &directory]);
     assert_eq!(changes(&told), ["deploy staging: allow deny"], "{told}");
-    assert!(home.prints(&["simulate", "--patterns", &folder], 0).contains("1 x  allow -> deny   deploy staging"));
+    assert!(home.prints(&["simulate", "--patterns", &directory], 0).contains("1 x  allow -> deny   deploy staging"));
 
     policy(&home, "home/.config/guard/patterns/own.toml", &rule(""));
     home.run(&["deploy", "production-like"]);
@@ -128,7 +128,7 @@ fn rules_that_are_new_are_held_against_what_was_recorded_and_rules_that_are_gone
 }
 
 #[test]
-fn a_folder_that_is_gone_changes_no_decision_by_itself() {
+fn a_directory_that_is_gone_changes_no_decision_by_itself() {
     let home = past();
     std::fs::create_dir_all(home.path("work/gone")).unwrap();
     for words in [vec!["rm", "-rf", "build"], vec!["npm", "run", "x"]] {
@@ -152,5 +152,5 @@ fn another_policy_that_is_missing_or_broken_is_told_and_nothing_is_simulated() {
     fails(&["simulate", "--patterns", "/dev/null"], "a directory is expected");
     let broken = policy(&home, "broken.toml", "treshold = 1\n");
     fails(&["simulate", "--config", &broken], "the policy has problems");
-    fails(&["simulate", "--since", "soon"], "--since: \"soon\" is no time");
+    fails(&["simulate", "--since", "soon"], "--since: invalid time \"soon\"");
 }

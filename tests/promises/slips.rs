@@ -72,7 +72,7 @@ fn completions_and_pages_come_with_the_program() {
         let kept = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("man").join(page);
         assert!(home.prints(&["man", page], 0) == std::fs::read_to_string(kept).unwrap(), "{page}");
     }
-    assert!(told(&home, &["man", "guard-nothing"]).contains("guard man lists them"));
+    assert!(told(&home, &["man", "guard-nothing"]).contains("; guard man lists the pages"));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_request_may_be_named_by_its_beginning() {
     let (code, said) = told("");
     assert_eq!(code, Some(125), "{said}");
     if unique > 1 {
-        assert!(told(&one[..unique - 1]).1.contains("several requests begin so"));
+        assert!(told(&one[..unique - 1]).1.contains("ambiguous request ID"));
     }
 }
 
@@ -183,6 +183,6 @@ fn a_grant_that_is_refused_for_a_tool_says_that_it_moves_money() {
     command.env("TERM", "xterm-256color");
     let mut terminal =
         crate::harness::pty::Terminal::spawn_with(command, 120, 30, crate::harness::pty::OnTerminal::ALL);
-    terminal.wait_for("this moves money: every payment is a decision of its own");
+    terminal.wait_for("the call moves money: a person decides on every payment");
     assert_eq!(terminal.wait_exit().code(), Some(126));
 }

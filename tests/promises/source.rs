@@ -15,9 +15,9 @@ fn root() -> PathBuf {
 }
 
 /// All Rust files below a directory, without those of tests.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+fn sources(directory: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
+    for entry in fs::read_dir(directory).unwrap().flatten() {
         let path = entry.path();
         let name = path.file_name().unwrap().to_str().unwrap();
         if path.is_dir() {

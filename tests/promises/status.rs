@@ -15,11 +15,11 @@ fn a_new_account_is_told_what_is_not_set_up() {
     let said = home.prints(&["status"], 0);
     for line in [
         "policy    balanced, mode manual: asked from 3.0 at your own terminal, from 2.0 by agents",
-        "no configuration file: the defaults hold (guard config init)",
-        "agents    none asks guard (guard install AGENT)",
-        "shells    none loads guard (guard init bash)",
+        "no configuration file; the defaults apply (guard config init)",
+        "agents    none configured (guard install AGENT)",
+        "shells    none configured (guard init bash)",
         "waiting   nothing",
-        "record    nothing is written yet",
+        "record    empty",
     ] {
         assert!(said.contains(line), "{line}\n{said}");
     }
@@ -42,8 +42,8 @@ fn what_is_set_up_waits_or_was_refused_is_named() {
     assert_eq!((&found["waiting"], found["shells"].as_array().unwrap().len()), (&json!(1), 1));
     assert_eq!(found["refused"][0]["command"], "git push --force origin main");
     let said = home.prints(&["status"], 0);
-    assert!(said.contains("waiting   1 command: guard review"), "{said}");
-    assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waits\n");
+    assert!(said.contains("waiting   1 request: guard review"), "{said}");
+    assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waiting\n");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn what_is_told_is_as_wide_as_the_terminal() {
             }
             if words == ["status"] {
                 assert!(raw.contains("just now    git push --force"), "{raw}");
-                assert!(raw.contains("1 in force: guard allow list"), "{raw}");
+                assert!(raw.contains("1 active: guard allow list"), "{raw}");
             }
         }
     }
@@ -150,11 +150,13 @@ fn a_newer_version_is_told_where_a_program_that_knows_is_configured_and_asked_on
     home.prints(&["check", "true"], 0);
     home.prints(&["status", "--prompt"], 0);
     assert_eq!(times(), 0);
-    assert!(home.prints(&["status"], 0).contains("guard 99.1.0 is out; this is "));
+    assert!(home.prints(&["status"], 0).contains("guard 99.1.0 is available; this is "));
     assert_eq!(status(&home)["newer"], "99.1.0");
     let doctor: Value = serde_json::from_str(&home.prints(&["doctor", "update", "--json"], 0)).unwrap();
     assert_eq!((&doctor["findings"][0]["status"], times()), (&"warn".into(), 1), "{doctor}");
     // A project has no say in it.
     std::fs::write(home.path("work/.guard.toml"), "[update]\ncommand = [\"true\"]\n").unwrap();
-    assert!(home.prints(&["config", "check"], 1).contains("update.command: a project file may only tighten"));
+    assert!(
+        home.prints(&["config", "check"], 1).contains("update.command: a project file can only tighten the policy")
+    );
 }

@@ -87,7 +87,10 @@ fn the_figures_say_how_much_was_asked_and_how_it_was_answered() {
     assert_eq!((of("allowed"), of("denied"), of("unanswered"), of("at_terminal")), (2, 1, 0, 1));
     assert_eq!(stats["rules"]["packages.add"], serde_json::json!([2, 1]));
     let words = home.prints(&["stats"], 0);
-    assert!(words.contains("5 commands. 1 ran unasked, 3 were asked about, 1 refused unasked."), "{words}");
+    assert!(
+        words.contains("5 commands. 1 ran without asking, 3 were asked about, 1 were refused without asking."),
+        "{words}"
+    );
     assert!(words.contains("Asked about: 2 allowed, 1 denied, 0 unanswered."), "{words}");
     assert!(words.contains("of 1 at a terminal"), "{words}");
     assert!(Home::new().prints(&["stats"], 0).contains("0 commands"));
@@ -100,7 +103,7 @@ fn a_day_is_told_in_sentences_and_ends_with_the_head_of_the_record() {
     let says = |words: &str| assert!(day.contains(words), "{words}: {day}");
     says(": 5 commands in ");
     says("`npm install some-pkg` (tier 2) ran (request ");
-    says("A person refused `npm install 'a,b");
+    says("A person denied `npm install 'a,b");
     says(": not = this | one.");
     says(" allowed `git push --force origin main` (tier 3) after ");
     says("`git push --force origin main` (tier 3) was refused because nobody could be asked: there is no terminal.");
@@ -153,7 +156,7 @@ fn heads_in_whatever_was_printed_or_sent_are_held_against_the_chain() {
         files.push(file);
     }
     let none = home.guard(&["verify", "--head", &keep("none", "no heads here\n")]).output().unwrap();
-    assert!(String::from_utf8_lossy(&none.stderr).contains("there is no head in it"));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("it contains no head"));
     // Another record in its place, as whole as the first.
     std::fs::remove_dir_all(home.data()).unwrap();
     for _ in 0..20 {

@@ -55,21 +55,21 @@ fn in_a_trusted_folder_tier_2_runs_and_tier_3_is_asked_about() {
 #[test]
 fn a_home_is_not_trusted_as_a_whole_nor_by_who_is_no_person() {
     let home = stage::home();
-    for folder in ["/", home.path("home").to_str().unwrap(), home.path("").to_str().unwrap(), "/nowhere"] {
-        let mut terminal = person(&home, &["trust", folder]);
+    for directory in ["/", home.path("home").to_str().unwrap(), home.path("").to_str().unwrap(), "/nowhere"] {
+        let mut terminal = person(&home, &["trust", directory]);
         terminal.wait_exit();
         assert!(terminal.screen().contains("refused"), "{}", terminal.screen());
     }
     assert_eq!(apart(home.guard(&["trust", "."])).output().unwrap().status.code(), Some(126));
     let slip = home.guard(&["trust", "list"]).output().unwrap();
     let told = String::from_utf8(slip.stderr).unwrap();
-    assert_eq!(told, "guard: refused: there is no list: did you mean guard trust --list?\n");
+    assert_eq!(told, "guard: refused: no directory list; did you mean guard trust --list?\n");
     let mut marked = home.guard(&["trust", "."]);
     marked.env("TERM", "xterm").env("CLAUDECODE", "1");
     let mut terminal = crate::harness::pty::Terminal::spawn(marked);
     assert_eq!(crate::harness::pty::ended(terminal.wait_exit()), "exit 126");
     assert!(!home.path("home/.config/guard/config.toml").exists());
-    assert_eq!(home.prints(&["trust", "--list"], 0), "No directory is trusted.\n");
+    assert_eq!(home.prints(&["trust", "--list"], 0), "No trusted directories.\n");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_
     let home = stage::home();
     home.stand_in("git", "exit 0");
     let push = |number: usize| ["git".to_owned(), "push".to_owned(), "--force".to_owned(), format!("origin{number}")];
-    let nothing = "No command was allowed 10 times in 30 days without a refusal.\n";
+    let nothing = "No command was allowed 10 times in 30 days without a denial.\n";
     for number in 0..9 {
         let words = push(number);
         allow(&home, &words.each_ref().map(String::as_str));
@@ -149,7 +149,7 @@ fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_
     allow(&home, &["git", "push", "--force", "last"]);
     let offers = home.prints(&["learn"], 0);
     assert!(offers.contains("1. You allowed it 10 times in 30 days"), "{offers}");
-    assert!(offers.contains("guard would let run `git push -f"), "{offers}");
+    assert!(offers.contains("Guard would run without asking: `git push -f"), "{offers}");
     assert!(!runs(&home, &["git", "push", "--force", "next"]));
     assert_eq!(apart(home.guard(&["learn", "accept", "1"])).output().unwrap().status.code(), Some(126));
     let screen = says(&home, &["learn", "accept", "1"], "\r");
@@ -170,7 +170,7 @@ fn one_command_that_was_repeated_is_offered_as_that_command() {
         allow(&home, &["git", "push", "--force", "origin"]);
     }
     let offers = home.prints(&["learn"], 0);
-    assert!(offers.contains("guard would let run exactly `git push --force origin`"), "{offers}");
+    assert!(offers.contains("Guard would run without asking: exactly `git push --force origin`"), "{offers}");
     says(&home, &["learn", "accept", "1"], "y\r");
     assert!(runs(&home, &["git", "push", "--force", "origin"]));
     assert!(!runs(&home, &["git", "push", "--force", "other"]));

@@ -23,7 +23,7 @@ pub fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
         return Some(why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned());
     }
     if caller.origin.is_guarded() {
-        return Some("this is a guarded session".to_owned());
+        return Some("the caller is in a guarded session".to_owned());
     }
     if !io::stdin().is_terminal() {
         return Some("standard input is not the terminal".to_owned());
@@ -32,7 +32,7 @@ pub fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
         return Some(format!("this terminal was started by an agent ({agent})"));
     }
     let guard = Caller::guard_among(behind);
-    guard.then(|| "a guard that waits for its command stands above this terminal".to_owned())
+    guard.then(|| "a parent process of this terminal is a guard that waits for its command".to_owned())
 }
 
 /// Writes down that somebody tried to answer from where nobody may.
@@ -53,7 +53,7 @@ pub(in crate::app) fn attempted(invocation: &Invocation, why: &str, write: impl 
             "guard.approve",
             Tier::Critical,
             Reversibility::Irreversible,
-            "Only a person approves, grants or trusts, at their own terminal.",
+            "Only a person at their own terminal can approve, grant or trust.",
             Span::default(),
         )
     };

@@ -99,12 +99,12 @@ impl Shown {
         let mut card = ask::card(&self.engine, &self.whole.invocation, &self.judgment, &prompt);
         let session = &self.whole.pending.session;
         let of_all = match ids {
-            [id] if self.waited_for => format!("Request {id} of session {session}, which waits for the answer."),
+            [id] if self.waited_for => format!("Request {id} of session {session}; the requester is waiting."),
             [id] => format!(
-                "Request {id} of session {session}: nobody waits for it now. A yes lets the same command run once, \
-                 within an hour."
+                "Request {id} of session {session}; the requester no longer waits. If approved, the same command can \
+                 run once within an hour."
             ),
-            ids => format!("Requests {} of session {session}: a yes to all of these answers each.", ids.join(", ")),
+            ids => format!("Requests {} of session {session}; one approval answers all of them.", ids.join(", ")),
         };
         let evidence = &mut card.view.evidence;
         if let Some(so_far) = approvals(self.approvals, &self.signed).filter(|_| !self.signed.is_empty()) {
@@ -112,17 +112,17 @@ impl Shown {
             evidence.remove(0);
             evidence.insert(0, format!("{so_far}."));
         }
-        let (more, s) = (self.more.saturating_sub(ids.len() - 1), if self.more == ids.len() { "s" } else { "" });
+        let (more, s) = (self.more.saturating_sub(ids.len() - 1), if self.more == ids.len() { "" } else { "s" });
         if more > 0 && ids.len() == 1 {
-            evidence.insert(0, format!("{more} more of the same command wait{s}; this answers one."));
+            evidence.insert(0, format!("{more} more request{s} for the same command; this answers one."));
         }
         if self.is_others {
             let Pending { user, tier, why, .. } = &self.whole.pending;
             let tier = tier.number();
-            evidence.insert(0, format!("{user} asked for it, whose guard judged it as of tier {tier} ({why})."));
+            evidence.insert(0, format!("Requested by {user}, whose guard judged it tier {tier} ({why})."));
         }
         if let Some(said) = &self.whole.pending.said {
-            evidence.insert(0, format!("Whoever asked says why: {said}"));
+            evidence.insert(0, format!("Reason given by the requester: {said}"));
         }
         evidence.insert(0, of_all);
         if let Some(opinion) = &self.whole.pending.review {
@@ -155,7 +155,7 @@ pub fn in_full(batch: &[impl std::borrow::Borrow<Shown>], columns: usize, look: 
     }
     if !touched.is_empty() {
         let all = touched.into_iter().collect::<Vec<_>>().join(", ");
-        let all = Line::of(Style::Strong, "Together they touch: ").with(Style::Plain, all);
+        let all = Line::of(Style::Strong, "Together they affect: ").with(Style::Plain, all);
         lines.extend(wrap::styled(&all, columns.saturating_sub(1).max(20)));
     }
     lines
@@ -164,7 +164,7 @@ pub fn in_full(batch: &[impl std::borrow::Borrow<Shown>], columns: usize, look: 
 /// What is asked about a batch.
 pub fn question(batch: &[impl std::borrow::Borrow<Shown>]) -> String {
     match batch.len() {
-        1 => "1 command waiting. Approve it?".to_owned(),
-        count => format!("{count} commands waiting. Approve all?"),
+        1 => "Approve 1 command?".to_owned(),
+        count => format!("Approve all {count} commands?"),
     }
 }

@@ -15,7 +15,7 @@ use super::ApproverError;
 use crate::app::gateway;
 use crate::exec::tool::Tool;
 use crate::judge::approver::passkey::{Pairing, Registration, digits};
-use crate::judge::approver::{Approver, Key};
+use crate::judge::approver::{Approver, ApproverKey};
 use crate::prompt::confirm::confirm;
 use crate::ui::visible;
 
@@ -42,15 +42,15 @@ pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
     if let Some(mut stdin) = child.stdin.take() {
         writeln!(stdin, "{wanted}")?;
     }
-    let mut lines = BufReader::new(child.stdout.take().ok_or_else(|| io::Error::other("it has no output"))?).lines();
+    let mut lines = BufReader::new(child.stdout.take().ok_or_else(|| io::Error::other("it printed nothing"))?).lines();
     // It has said on standard error what is wrong.
-    let none = || ApproverError::Key("no passkey was made".to_owned());
+    let none = || ApproverError::Key("no passkey was created".to_owned());
     let begun: Begun = read(&lines.next().ok_or_else(none)??)?;
     let code = QRBuilder::new(begun.url.as_bytes()).build();
     let code = code.map_err(|error| ApproverError::Key(format!("{}: {error:?}", begun.url)))?;
     let url = visible::text(&begun.url);
     let text = format!(
-        "{}\nOpen this on the device with the passkey of {name}, once, within two minutes:\n  {url}\n",
+        "{}\nOpen this link within two minutes on the device that holds the passkey of {name}:\n  {url}\n",
         code.to_str()
     );
     io::stdout().lock().write_all(text.as_bytes())?;
@@ -58,13 +58,12 @@ pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
     let _ = child.wait();
     let pairing = Pairing { secret, name: name.to_owned() };
     let passkey = pairing.passkey(&made.rp_id, &made.origin, &made.registration);
-    let passkey = passkey.map_err(|why| ApproverError::Key(format!("the passkey is refused: {why}")))?;
+    let passkey = passkey.map_err(|why| ApproverError::Key(format!("passkey rejected: {why}")))?;
     let text = format!("The passkey is for {}.\n", visible::text(&made.origin));
-    let same = confirm(&text, &format!("The device shows six digits. Are they {}?", digits(&passkey)))?;
-    Ok(same.then(|| Approver { name: name.to_owned(), key: Key::Passkey(passkey) }))
+    let same = confirm(&text, &format!("Does the device show the digits {}?", digits(&passkey)))?;
+    Ok(same.then(|| Approver { name: name.to_owned(), key: ApproverKey::Passkey(passkey) }))
 }
 
 fn read<T: for<'a> Deserialize<'a>>(line: &str) -> Result<T, ApproverError> {
-    serde_json::from_str(line)
-        .map_err(|error| ApproverError::Key(format!("the gateway says what is not understood: {error}")))
+    serde_json::from_str(line).map_err(|error| ApproverError::Key(format!("unexpected answer of the gateway: {error}")))
 }

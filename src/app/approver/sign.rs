@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::ssh_keygen;
 use crate::app::engine::Engine;
 use crate::config::approvers::Enrolled;
-use crate::judge::approver::{self, Approver, BadSignature, Key, NAMESPACE, PublicKey, Signed};
+use crate::judge::approver::{self, Approver, ApproverKey, BadSignature, NAMESPACE, PublicKey, Signed};
 use crate::judge::risk::Tier;
 use crate::prompt::line;
 
@@ -32,15 +32,17 @@ pub fn lacking(enrolled: &Enrolled, approvals: u8) -> Option<String> {
     }
     if let Some(problem) = enrolled.problems.first() {
         return Some(format!(
-            "{approvals} different approvers are wanted, and who is enrolled cannot be told: {problem}"
+            "{approvals} different approvers are needed, but the enrolled approvers cannot be read: {problem}"
         ));
     }
     let people = approver::people(&enrolled.approvers);
     let enough = people >= usize::from(approvals);
-    let same = if people < enrolled.approvers.len() { " (two names for one key are one)" } else { "" };
+    let same = if people < enrolled.approvers.len() { " (two names with the same key count once)" } else { "" };
     let is = if people == 1 { "is" } else { "are" };
     (!enough).then(|| {
-        format!("{approvals} different approvers are wanted, and {people} {is} enrolled{same}: guard approver add")
+        format!(
+            "{approvals} different approvers are needed, but only {people} {is} enrolled{same}; see guard approver add"
+        )
     })
 }
 
@@ -65,7 +67,7 @@ pub fn names(enrolled: &Enrolled, name: &str) -> Vec<String> {
 /// Why there is no signature.
 pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> Result<Signed, String> {
     if let Some(problem) = enrolled.problems.first() {
-        return Err(format!("who is enrolled cannot be told: {problem}"));
+        return Err(format!("cannot read the enrolled approvers: {problem}"));
     }
     let told = |error: std::io::Error| error.to_string();
     let has_signed = |one: &Approver| names(enrolled, &one.name).iter().any(|name| but.contains(name));
@@ -73,21 +75,21 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
     let left: Vec<&Approver> = enrolled.approvers.iter().filter(|one| !has_signed(one)).filter(at_terminal).collect();
     let approver = match left.as_slice() {
         [] if !enrolled.approvers.iter().all(has_signed) => {
-            return Err("who is enrolled signs with a passkey, on the gateway's page: guard serve".to_owned());
+            return Err("the enrolled approvers sign with passkeys on the gateway's page; see guard serve".to_owned());
         }
-        [] if but.is_empty() => return Err("nobody is enrolled".to_owned()),
-        [] => return Err("everybody who is enrolled has signed it".to_owned()),
+        [] if but.is_empty() => return Err("no approvers are enrolled".to_owned()),
+        [] => return Err("all enrolled approvers have already signed".to_owned()),
         [one] => *one,
         several => {
             let names: Vec<_> = several.iter().map(|approver| approver.name.as_str()).collect();
-            let name = line::ask("", &format!("{what}. Who signs ({})?", names.join(", "))).map_err(told)?;
+            let name = line::ask("", &format!("{what}: which approver signs ({})?", names.join(", "))).map_err(told)?;
             let name = name.trim();
             let found = enrolled.named(name).ok_or_else(|| BadSignature::Unknown(name.to_owned()).to_string())?;
             if found.key.is_of_the_page() {
-                return Err(format!("{name} signs with a passkey, on the gateway's page"));
+                return Err(format!("{name} signs with a passkey on the gateway's page"));
             }
             if has_signed(found) {
-                return Err(format!("{name} has signed it already, and counts once"));
+                return Err(format!("{name} has already signed; another approver must sign"));
             }
             found
         }
@@ -96,29 +98,30 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
     let mut last = String::new();
     for tried in 1..=TRIES {
         let signed = match &approver.key {
-            Key::Passphrase { .. } => {
-                let passphrase = line::ask_hidden("", &format!("{what}. Passphrase of {name}:")).map_err(told)?;
+            ApproverKey::Passphrase { .. } => {
+                let passphrase =
+                    line::ask_hidden("", &format!("{what}, enter the passphrase of {name}:")).map_err(told)?;
                 if passphrase.is_empty() {
-                    return Err("no passphrase was typed".to_owned());
+                    return Err("no passphrase entered".to_owned());
                 }
                 approver.sign_with_passphrase(&passphrase, message)
             }
-            Key::Totp { .. } => {
-                let code = line::ask("", &format!("{what}. Code of {name}:")).map_err(told)?;
+            ApproverKey::Totp { .. } => {
+                let code = line::ask("", &format!("{what}, enter the code of {name}:")).map_err(told)?;
                 if code.trim().is_empty() {
-                    return Err("no code was typed".to_owned());
+                    return Err("no code entered".to_owned());
                 }
                 approver.sign_with_code(&code, message, u64::try_from(Timestamp::now().as_second()).unwrap_or(0))
             }
-            Key::Ssh { public } => return with_ssh(approver, public, message),
-            Key::Passkey(_) => return Err(format!("{name} signs with a passkey, on the gateway's page")),
+            ApproverKey::Ssh { public } => return with_ssh(approver, public, message),
+            ApproverKey::Passkey(_) => return Err(format!("{name} signs with a passkey on the gateway's page")),
         };
         match signed {
             Ok(signed) => return Ok(signed),
             Err(error) => last = error.to_string(),
         }
         if tried < TRIES {
-            line::tell(&format!("guard: {last}; {} more to try", TRIES - tried)).map_err(told)?;
+            line::tell(&format!("guard: {last}; {} attempts left", TRIES - tried)).map_err(told)?;
         }
     }
     Err(last)
@@ -127,8 +130,8 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
 /// Lets `ssh-keygen` sign, with the private key whose public half is enrolled.
 fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed, String> {
     let told = |error: std::io::Error| error.to_string();
-    let folder = std::env::var_os("HOME").map(PathBuf::from).map(|home| home.join(".ssh"));
-    let beside = folder.as_deref().and_then(|folder| private_half(folder, public));
+    let directory = std::env::var_os("HOME").map(PathBuf::from).map(|home| home.join(".ssh"));
+    let beside = directory.as_deref().and_then(|directory| private_half(directory, public));
     let mut held = None;
     let key = match beside {
         Some(path) => path,
@@ -142,9 +145,9 @@ fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed,
 }
 
 /// The file of the private key that belongs to a public one, among those of a directory.
-fn private_half(folder: &Path, public: &str) -> Option<PathBuf> {
+fn private_half(directory: &Path, public: &str) -> Option<PathBuf> {
     let wanted = PublicKey::read(public).ok()?;
-    let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
     let mut public = files.filter(|path| path.extension().is_some_and(|end| end == "pub"));
     public.find_map(|path| {
         let same = PublicKey::read(&fs::read_to_string(&path).ok()?).ok()? == wanted;
@@ -190,13 +193,13 @@ pub fn are_enough(
         return Ok(Vec::new());
     }
     if let Some(problem) = enrolled.problems.first() {
-        return Err(format!("who is enrolled cannot be told: {problem}"));
+        return Err(format!("cannot read the enrolled approvers: {problem}"));
     }
     let names = approver::signers(&enrolled.approvers, message, signatures).map_err(|error| error.to_string())?;
     if names.is_empty() {
         let why =
-            if approvals > 1 { format!("{approvals} different approvers are wanted") } else { ENROLLED.to_owned() };
-        return Err(format!("it is not signed, and {why}"));
+            if approvals > 1 { format!("{approvals} different approvers are needed") } else { ENROLLED.to_owned() };
+        return Err(format!("the approval is not signed, but {why}"));
     }
     if names.len() < usize::from(approvals) {
         let by = names.join(" and ");

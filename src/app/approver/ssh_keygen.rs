@@ -29,7 +29,7 @@ pub(super) fn sign(key: &Path, namespace: &str, message: &[u8]) -> io::Result<St
     }
     let done = child.wait_with_output()?;
     if !done.status.success() {
-        return Err(io::Error::other(format!("ssh-keygen did not sign ({})", done.status)));
+        return Err(io::Error::other(format!("ssh-keygen failed to sign ({})", done.status)));
     }
     String::from_utf8(done.stdout).map_err(io::Error::other)
 }

@@ -3,6 +3,7 @@
 //! A change is read by the loader before it is written: one that the loader refuses is not written. What may not enter:
 //! other layers' files, and changes that nobody at the terminal said yes to.
 
+use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::app::install::file;
 use crate::app::scratch::Scratch;
-use crate::config::keys::{KEYS, Kind, nearest};
+use crate::config::keys::{ConfigType, KEYS, nearest};
 use crate::config::{self, Instead, Layer, Roots};
 use crate::prompt::confirm::confirm;
 use crate::ui::diff::diff;
@@ -34,7 +35,7 @@ pub struct SetArgs {
 /// The arguments of `guard config unset`.
 #[derive(Debug, Args)]
 pub struct UnsetArgs {
-    /// The key: what another layer says, or the default, holds again
+    /// The key; afterwards the value of another layer, or the default, applies
     key: String,
 }
 
@@ -82,7 +83,7 @@ pub fn init() -> Result<u8, Failure> {
         if text.trim().is_empty() {
             Ok(TEMPLATE.to_owned())
         } else {
-            Err("it is there already: guard config set".into())
+            Err("the file exists; use guard config set".into())
         }
     })
 }
@@ -112,9 +113,8 @@ impl Own {
             Err(code) => return Ok(Err(code)),
         };
         let place = approvals.engine.config().places.iter().rfind(|place| place.layer == Layer::User);
-        let path = place
-            .map(|place| place.file.clone())
-            .ok_or_else(|| Failure::Said("there is no home to write to".into()))?;
+        let path =
+            place.map(|place| place.file.clone()).ok_or_else(|| Failure::Said("there is no home directory".into()))?;
         let old = file::read(&path).map_err(|why| Failure::Said(format!("{}: {why}", path.display())))?;
         Ok(Ok(Self { approvals, path, old }))
     }
@@ -129,14 +129,14 @@ impl Own {
         let before = self.old.as_deref().unwrap_or_default();
         let look = Look::from_environment(|name| std::env::var(name).ok(), true);
         let shown = format!("{}\n{}", self.path.display(), style::render(&diff(before, after), &look));
-        if !confirm(&shown, "Write this change?")? {
-            writeln!(io::stderr(), "guard: nothing was changed")?;
+        if !confirm(&shown, "Save this change?")? {
+            writeln!(io::stderr(), "guard: not changed")?;
             return Ok(exit::REFUSED);
         }
-        let said = |why: String| Failure::Said(format!("{}: {why}", self.path.display()));
-        file::make_folders(&self.path).map_err(said)?;
-        file::replace(&self.path, self.old.as_deref(), after, false).map_err(said)?;
-        writeln!(io::stdout(), "{} is changed.", self.path.display())?;
+        let said = |why: &dyn Display| Failure::Said(format!("{}: {why}", self.path.display()));
+        file::make_directories(&self.path).map_err(|why| said(&why))?;
+        file::replace(&self.path, self.old.as_deref(), after, false).map_err(|why| said(&why))?;
+        writeln!(io::stdout(), "Changed {}.", self.path.display())?;
         Ok(exit::ALLOW)
     }
 }
@@ -150,18 +150,18 @@ fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) 
     let before = own.old.clone().unwrap_or_default();
     let after = change(&before).map_err(|why| Failure::Said(format!("{}: {why}", own.path.display())))?;
     if after == before {
-        writeln!(io::stdout(), "{} says so already.", own.path.display())?;
+        writeln!(io::stdout(), "{} already has this value.", own.path.display())?;
         return Ok(exit::ALLOW);
     }
-    own.in_order(&after).map_err(|why| Failure::Said(format!("nothing was changed: {why}")))?;
+    own.in_order(&after).map_err(|why| Failure::Said(format!("not changed: {why}")))?;
     own.write(&after)
 }
 
 /// What the loader says of a file with this text in the place of the account's own.
 fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), String> {
-    let folder = Scratch::new("config").map_err(|error| format!("the change cannot be tried: {error}"))?;
-    let tried = folder.path().join("config.toml");
-    std::fs::write(&tried, text).map_err(|error| format!("the change cannot be tried: {error}"))?;
+    let directory = Scratch::new("config").map_err(|error| format!("the change cannot be tested: {error}"))?;
+    let tried = directory.path().join("config.toml");
+    std::fs::write(&tried, text).map_err(|error| format!("the change cannot be tested: {error}"))?;
     let caller = &engine.caller;
     let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
     let instead = Instead { file: Some(tried.clone()), patterns: None };
@@ -180,13 +180,13 @@ fn value(key: &str, typed: &str) -> Result<Value, String> {
     let Some(row) = KEYS.iter().find(|row| row.name == key) else {
         let near = nearest(key, KEYS.iter().map(|row| row.name));
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        return Err(format!("there is no key {}{hint}", visible::text(key)));
+        return Err(format!("unknown key {}{hint}", visible::text(key)));
     };
-    if matches!(row.kind, Kind::Tables(_) | Kind::LockOnly) {
-        return Err(format!("{key} is a list of tables: write it into the file by hand"));
+    if matches!(row.kind, ConfigType::Tables(_) | ConfigType::LockOnly) {
+        return Err(format!("{key} is a list of tables; edit the file by hand"));
     }
     Ok(match typed.parse::<Value>() {
-        Ok(value) if !matches!(row.kind, Kind::Word(_)) => value,
+        Ok(value) if !matches!(row.kind, ConfigType::Word(_)) => value,
         _ => Value::from(typed.trim_matches('"')),
     })
 }
@@ -206,7 +206,7 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, String> {
             .entry(table)
             .or_insert_with(|| Item::Table(Table::new()))
             .as_table_mut()
-            .ok_or_else(|| format!("{table} is no table there: change it by hand"))?,
+            .ok_or_else(|| format!("{table} is not a table in the file; edit it by hand"))?,
     };
     match value {
         None => {
@@ -227,7 +227,7 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, String> {
 }
 
 fn absent(key: &str) -> Result<String, String> {
-    Err(format!("{key} is not set there"))
+    Err(format!("{key} is not set in the file"))
 }
 
 #[cfg(test)]
@@ -260,13 +260,13 @@ mod tests {
     fn a_key_is_taken_out_and_one_that_is_not_there_is_told() {
         assert_eq!(with(TEXT, "queue.wait", None).unwrap(), TEXT.replace("wait = 5\n", ""));
         for key in ["queue.pending", "timeouts.high", "preset"] {
-            assert_eq!(with(TEXT, key, None).unwrap_err(), format!("{key} is not set there"));
+            assert_eq!(with(TEXT, key, None).unwrap_err(), format!("{key} is not set in the file"));
         }
     }
 
     #[test]
     fn what_is_no_key_or_no_toml_is_told() {
-        assert_eq!(value("modes", "off").unwrap_err(), "there is no key modes; did you mean mode?");
+        assert_eq!(value("modes", "off").unwrap_err(), "unknown key modes; did you mean mode?");
         assert!(value("grant", "x").unwrap_err().contains("by hand"));
         assert!(set("a = [", "mode", "off").unwrap_err().starts_with("not valid TOML"));
         assert!(set("queue = 3\n", "queue.wait", "3").unwrap_err().contains("by hand"));

@@ -23,19 +23,19 @@ pub fn edit() -> Result<u8, Failure> {
         Ok(own) => own,
         Err(code) => return Ok(code),
     };
-    let folder = Scratch::new("config")?;
-    let copy = folder.path().join("config.toml");
+    let directory = Scratch::new("config")?;
+    let copy = directory.path().join("config.toml");
     fs::write(&copy, own.old.as_deref().unwrap_or(TEMPLATE))?;
     loop {
-        edited(&copy).map_err(|why| Failure::Said(format!("nothing was changed: {why}")))?;
+        edited(&copy).map_err(|why| Failure::Said(format!("not changed: {why}")))?;
         let after = fs::read_to_string(&copy)?;
         if own.old.as_deref() == Some(after.as_str()) || (own.old.is_none() && after.trim().is_empty()) {
-            writeln!(io::stdout(), "Nothing was changed.")?;
+            writeln!(io::stdout(), "Not changed.")?;
             return Ok(exit::ALLOW);
         }
         let Err(why) = own.in_order(&after) else { return own.write(&after) };
-        if !confirm(&format!("{why}\n"), "Edit it again? No changes nothing.")? {
-            writeln!(io::stderr(), "guard: nothing was changed")?;
+        if !confirm(&format!("{why}\n"), "Edit it again? Otherwise nothing is changed.")? {
+            writeln!(io::stderr(), "guard: not changed")?;
             return Ok(exit::REFUSED);
         }
     }
@@ -49,8 +49,8 @@ fn edited(file: &Path) -> Result<(), String> {
     let status = tool.and_then(Tool::status).map_err(|error| format!("/bin/sh: {error}"))?;
     match status.code() {
         Some(0) => Ok(()),
-        Some(127) => Err(format!("there is no editor {editor} here: name yours in EDITOR")),
-        _ => Err(format!("{editor} ended with {status}")),
+        Some(127) => Err(format!("editor {editor} not found; set EDITOR to yours")),
+        _ => Err(format!("{editor} failed ({status})")),
     }
 }
 

@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(15);
 /// The exit code of a command that was approved and then not found.
 const APPROVED: Option<i32> = Some(127);
 
-const ANOTHER_ACCOUNT: &str = "run agents under an account of their own, and keep the policy in /etc/guard";
+const ANOTHER_ACCOUNT: &str = "run agents under a separate account, and keep the policy in /etc/guard";
 
 type Way = fn(&Ward, &Scratch) -> Finding;
 
@@ -40,14 +40,14 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
     let wanted: Vec<Way> = ways.into_iter().filter(|(name, _)| ward.wants(name)).map(|(_, way)| way).collect();
     let mut findings = Vec::new();
     if !wanted.is_empty() {
-        let Ok(folder) = Scratch::new("doctor") else {
+        let Ok(directory) = Scratch::new("doctor") else {
             return vec![Finding::warn(
                 "approval",
-                "it was not tried: there is no directory to try it in",
+                "not tested: there is no directory for temporary files",
                 "set TMPDIR",
             )];
         };
-        findings.extend(wanted.into_iter().map(|way| way(ward, &folder)));
+        findings.extend(wanted.into_iter().map(|way| way(ward, &directory)));
     }
     if ward.wants("approval.approvers") {
         findings.extend(approvers(ward));
@@ -59,12 +59,12 @@ impl Ward<'_> {
     /// guard with these arguments, where no program can be found, and what comes of it.
     fn guard(
         &self,
-        folder: &Scratch,
+        directory: &Scratch,
         arguments: &[&str],
         over: &[(&str, &str)],
         how: impl FnOnce(&Probe) -> io::Result<Seen>,
     ) -> io::Result<Seen> {
-        let nowhere = folder.path().to_string_lossy().into_owned();
+        let nowhere = directory.path().to_string_lossy().into_owned();
         // Nothing of this is to wait for a person elsewhere.
         let mut env = self.env(over);
         env.retain(|(name, _)| name != "GUARD_WAIT" && name != "TERM");
@@ -73,7 +73,7 @@ impl Ward<'_> {
         env.push(("PATH".into(), nowhere.into()));
         let program = self.guard.clone().into_os_string();
         let argv: Vec<OsString> = [program].into_iter().chain(arguments.iter().map(OsString::from)).collect();
-        how(&Probe { argv: &argv, env: &env, cwd: folder.path(), limit: LIMIT })
+        how(&Probe { argv: &argv, env: &env, cwd: directory.path(), limit: LIMIT })
     }
 }
 
@@ -84,58 +84,58 @@ fn finding(check: &str, seen: io::Result<Seen>, stopped: &str, passed: &str, rem
     let check = format!("approval.{check}");
     match seen {
         Ok(seen) if seen.code == APPROVED || seen.code == Some(0) => Finding::warn(check, passed, remedy),
-        Ok(seen) if seen.late => Finding::ok(check, format!("{stopped} (it waited, and nobody answered)")),
+        Ok(seen) if seen.late => Finding::ok(check, format!("{stopped} (the request waited, and nobody answered)")),
         Ok(_) => Finding::ok(check, stopped),
-        Err(error) => Finding::warn(check, format!("it was not tried: {error}"), "see the other findings"),
+        Err(error) => Finding::warn(check, format!("not tested: {error}"), "see the other findings"),
     }
 }
 
-fn through_a_pipe(ward: &Ward, folder: &Scratch) -> Finding {
-    let seen = ward.guard(folder, GRANT, &[], |trial| trial.with_input("y\ny\nyes\n"));
+fn through_a_pipe(ward: &Ward, directory: &Scratch) -> Finding {
+    let seen = ward.guard(directory, GRANT, &[], |probe| probe.with_input("y\ny\nyes\n"));
     finding(
         "pipe",
         seen,
-        "an answer through a pipe does not count: guard reads only the terminal",
-        "a grant was given through a pipe",
-        "guard allow list, and guard allow remove; then report it as SECURITY.md says",
+        "an answer through a pipe is ignored: guard reads only the terminal",
+        "a grant was added through a pipe",
+        "remove it with guard allow list and guard allow remove; then report it as described in SECURITY.md",
     )
 }
 
-fn on_a_terminal_below_an_agent(ward: &Ward, folder: &Scratch) -> Finding {
-    let seen = ward.guard(folder, ASK, &[("CLAUDECODE", "1")], |trial| trial.on_a_terminal("y"));
+fn on_a_terminal_below_an_agent(ward: &Ward, directory: &Scratch) -> Finding {
+    let seen = ward.guard(directory, ASK, &[("CLAUDECODE", "1")], |probe| probe.on_a_terminal("y"));
     finding(
         "agents-terminal",
         seen,
-        "on a terminal that an agent makes nobody is asked: the agent above it is known",
-        "a command below an agent was approved on a terminal that the agent made",
+        "guard does not ask on a terminal that an agent created: it recognises the parent agent",
+        "a command of an agent was approved on a terminal that the agent created",
         ANOTHER_ACCOUNT,
     )
 }
 
 /// A program that hides where it comes from: no mark of an agent in its environment, no agent above it.
-fn on_a_terminal_of_its_own(ward: &Ward, folder: &Scratch) -> Finding {
+fn on_a_terminal_of_its_own(ward: &Ward, directory: &Scratch) -> Finding {
     let signed = ward.engine.approvers().is_any();
     // With approvers it gets a yes, and then waits for what no program can type.
     let limit = if signed { LIMIT / 3 } else { LIMIT };
-    let seen = ward.guard(folder, ASK, &[], |trial| Probe { limit, ..*trial }.on_a_terminal("y"));
+    let seen = ward.guard(directory, ASK, &[], |probe| Probe { limit, ..*probe }.on_a_terminal("y"));
     let stopped = if signed {
-        "a yes on a terminal of its own lets nothing run: it wants the signature of an approver"
+        "an approval on a terminal that a program created is rejected: an approver must sign"
     } else {
-        "a terminal of its own does not make a program a person here"
+        "a program cannot pass for a person by creating a terminal"
     };
     finding(
         "hidden-terminal",
         seen,
         stopped,
-        "a program of this account that hides the agent above it, on a terminal of its own, passes for you; under the \
-         same account nothing stops it",
-        "guard approver add NAME: what is of tier 3 and above then wants a signature that no program can give; or run \
-         agents under an account of their own, and keep the policy in /etc/guard",
+        "a program of this account that hides its parent agent and creates a terminal can approve as you; under the \
+         same account nothing prevents that",
+        "run guard approver add NAME, so that tier 3 and above needs a signature that no program can produce; or run \
+         agents under a separate account, and keep the policy in /etc/guard",
     )
 }
 
-fn through_the_environment(ward: &Ward, folder: &Scratch) -> Finding {
-    let home = folder.path().join("home");
+fn through_the_environment(ward: &Ward, directory: &Scratch) -> Finding {
+    let home = directory.path().join("home");
     let config = home.join(".config/guard");
     let made =
         std::fs::create_dir_all(&config).and_then(|()| std::fs::write(config.join("config.toml"), "mode = \"off\"\n"));
@@ -145,13 +145,13 @@ fn through_the_environment(ward: &Ward, folder: &Scratch) -> Finding {
     let home = home.to_string_lossy();
     let under = config.parent().map(Path::to_string_lossy).unwrap_or_default();
     let over = [("HOME", &*home), ("XDG_CONFIG_HOME", &*under), ("XDG_DATA_HOME", &*home), ("GUARD_MODE", "off")];
-    let seen = ward.guard(folder, ASK, &over, |trial| trial.with_input(""));
+    let seen = ward.guard(directory, ASK, &over, |probe| probe.with_input(""));
     finding(
         "environment",
         seen,
-        "another HOME, XDG_* or GUARD_* does not loosen anything",
-        "with another HOME guard reads another configuration, because your own home has none that says otherwise",
-        "make ~/.config/guard/config.toml (it may be empty): from then on another home can only tighten",
+        "another HOME, XDG_* or GUARD_* cannot loosen the policy",
+        "with another HOME guard uses another configuration, because your own home has none",
+        "create ~/.config/guard/config.toml (it may be empty); then another HOME can only tighten the policy",
     )
 }
 
@@ -165,7 +165,7 @@ fn approvers(ward: &Ward) -> Option<Finding> {
     if let Some(why) = sign::lacking(&enrolled, sign::most(ward.engine)) {
         return Some(Finding::fail(
             check,
-            format!("{why}; until then what wants them is refused"),
+            format!("{why}; until then guard refuses commands that need several approvers"),
             "guard approver add NAME",
         ));
     }
@@ -173,14 +173,14 @@ fn approvers(ward: &Ward) -> Option<Finding> {
     if names.is_empty() {
         return None;
     }
-    let says = format!("what is of tier 3 and above wants the signature of {}", names.join(" or "));
+    let says = format!("approvals of tier 3 and above need the signature of {}", names.join(" or "));
     let finding = if enrolled.changeable {
-        let says = format!("{says}; but a program of this account can change who is enrolled");
+        let says = format!("{says}; but a program of this account can change the approvers");
         Finding::warn(check, says, "as root, move the directory to /etc/guard/approvers")
     } else {
-        Finding::ok(check, format!("{says}, and this account cannot change who is enrolled"))
+        Finding::ok(check, format!("{says}, and this account cannot change the approvers"))
     };
-    Some(finding.about(enrolled.folder))
+    Some(finding.about(enrolled.directory))
 }
 
 /// What a program of this account may write, it can write without guard. Nothing is changed to find out.
@@ -205,13 +205,10 @@ fn through_the_files(ward: &Ward, _: &Scratch) -> Finding {
         .map(|file| file.display().to_string())
         .collect();
     if writable.is_empty() {
-        return Finding::ok(
-            "approval.files",
-            "this account can write none of guard's files, nor what wires the agents",
-        );
+        return Finding::ok("approval.files", "this account cannot write guard's files or the agents' configuration");
     }
     let says = format!(
-        "through guard's doors writing them is asked about; a program of this account that goes round guard can write {}",
+        "guard asks before an agent writes them, but a program of this account that bypasses guard can write {}",
         writable.join(", ")
     );
     Finding::warn("approval.files", says, ANOTHER_ACCOUNT)

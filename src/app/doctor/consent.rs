@@ -24,11 +24,11 @@ fn obstacle(says: impl Into<String>, remedy: impl Into<String>) -> Option<Obstac
 
 /// What keeps an agent from running the hook in this file, as far as its own files tell.
 pub fn in_the_way(ward: &Ward, host: &Host, path: &Path, text: &str, line: Option<&str>) -> Option<Obstacle> {
-    let folder = ward.places.folder(host);
+    let directory = ward.places.directory(host);
     let strictly = || host.config.strict.as_ref().and_then(|keys| strict(host, text, keys));
     let trusted = || {
         let trust = host.config.trust.as_ref()?;
-        let kept = file::read(&folder.join(&trust.file)).ok().flatten().unwrap_or_default();
+        let kept = file::read(&directory.join(&trust.file)).ok().flatten().unwrap_or_default();
         let asked = Asked { title: host.title, trust };
         match trust.kept {
             Kept::Hashes => asked.by_hash(&kept, path, text),
@@ -56,17 +56,17 @@ pub fn switched_off(host: &Host, text: &str) -> Option<Obstacle> {
     } else {
         return None;
     };
-    obstacle(format!("{} is configured not to run hooks ({switch})", host.title), format!("take {switch} out"))
+    obstacle(format!("{} is configured to disable hooks ({switch})", host.title), format!("remove {switch}"))
 }
 
 /// An agent that passes over a file with comments, trailing commas or keys that it does not know.
 fn strict(host: &Host, text: &str, keys: &[String]) -> Option<Obstacle> {
     let skips = format!("{} ignores the whole file", host.title);
     let Ok(value) = serde_json::from_str::<Value>(text) else {
-        return obstacle(format!("{skips}: it has comments or trailing commas"), "take them out");
+        return obstacle(format!("{skips}, because it has comments or trailing commas"), "remove them");
     };
     let strange = value.as_object()?.keys().find(|key| !keys.is_empty() && !keys.contains(key))?;
-    obstacle(format!("{skips}: it does not know the key {strange:?}"), format!("take {strange:?} out"))
+    obstacle(format!("{skips}, because of the unknown key {strange:?}"), format!("remove {strange:?}"))
 }
 
 /// An agent whose user is asked before it runs a hook.
@@ -81,15 +81,15 @@ impl Asked<'_> {
     fn by_hash(self, kept: &str, path: &Path, text: &str) -> Option<Obstacle> {
         let Self { title, trust } = self;
         let untrusted =
-            || obstacle(format!("{title} has not been told to trust the hook, and skips it"), &trust.remedy);
+            || obstacle(format!("{title} skips the hook, because you have not trusted it there"), &trust.remedy);
         let Ok(root) = DeTable::parse(kept) else { return untrusted() };
         let features = root.get_ref().get("features").map(|value| value.get_ref());
         let off = |key: &&String| {
             matches!(features.and_then(|features| within(features, key)), Some(DeValue::Boolean(false)))
         };
         if let Some(switch) = trust.switches.iter().find(off) {
-            let says = format!("{title} is configured not to run hooks (features.{switch} in {})", trust.file);
-            return obstacle(says, format!("take {switch} = false out"));
+            let says = format!("{title} is configured to disable hooks (features.{switch} in {})", trust.file);
+            return obstacle(says, format!("remove {switch} = false"));
         }
         let state = root.get_ref().get("hooks").and_then(|hooks| within(hooks.get_ref(), "state"));
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -100,14 +100,13 @@ impl Asked<'_> {
         });
         let Some(known) = known else { return untrusted() };
         if matches!(within(known, "enabled"), Some(DeValue::Boolean(false))) {
-            return obstacle(format!("the hook is switched off in {title}"), &trust.switch_on);
+            return obstacle(format!("the hook is disabled in {title}"), &trust.switch_on);
         }
         match within(known, "trusted_hash") {
             Some(DeValue::String(trusted)) if trusted.as_ref() == hash => None,
-            Some(_) => obstacle(
-                format!("{title} trusts the hook as it was before it was changed, and skips it"),
-                &trust.remedy,
-            ),
+            Some(_) => {
+                obstacle(format!("{title} skips the hook, because it changed after you trusted it"), &trust.remedy)
+            }
             None => untrusted(),
         }
     }
@@ -126,7 +125,7 @@ impl Asked<'_> {
         if automatic || known {
             return None;
         }
-        obstacle(format!("{title} was not told to accept the hook, and ignores it"), &trust.remedy)
+        obstacle(format!("{title} ignores the hook, because you have not accepted it there"), &trust.remedy)
     }
 }
 
@@ -179,12 +178,18 @@ mod tests {
             trusted_hash = \"sha256:3182d9d74b2a8719af47a6518c52cec61e02d51e6ccc953c05233bded5ec1c8b\"\n";
         assert_eq!(codex.by_hash(trust, path, text), None);
         for other in ["", "x = ", &trust.replace("pre_tool_use", "stop"), &trust.replace("trusted_hash", "other")] {
-            assert!(codex.by_hash(other, path, text).unwrap().says.contains("not been told to trust"), "{other}");
+            assert!(codex.by_hash(other, path, text).unwrap().says.contains("have not trusted it"), "{other}");
         }
-        assert!(codex.by_hash(trust, path, &text.replace("3600,", "60,")).unwrap().says.contains("as it was before"));
+        assert!(
+            codex
+                .by_hash(trust, path, &text.replace("3600,", "60,"))
+                .unwrap()
+                .says
+                .contains("changed after you trusted it")
+        );
         let off = format!("[features]\nhooks = false\n{trust}");
         assert!(codex.by_hash(&off, path, text).unwrap().says.contains("features.hooks"));
-        assert!(codex.by_hash(&format!("{trust}enabled = false\n"), path, text).unwrap().says.contains("switched off"));
+        assert!(codex.by_hash(&format!("{trust}enabled = false\n"), path, text).unwrap().says.contains("disabled"));
     }
 
     #[test]

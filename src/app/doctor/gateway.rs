@@ -20,7 +20,7 @@ const CHECKS: [&str; 3] = ["gateway", "channel", "page"];
 
 /// What the gateway's program found.
 #[derive(Debug, Deserialize)]
-struct Found {
+struct CheckResult {
     check: String,
     status: String,
     says: String,
@@ -38,7 +38,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
         Ok(program) => program,
         // Who asks for it by its name is told; who does not use it is not bothered.
         Err(why) if !wanted.is_empty() => {
-            return vec![Finding::fail("gateway", why, "install it beside guard")];
+            return vec![Finding::fail("gateway", why, "install it in the directory of guard")];
         }
         Err(_) => return Vec::new(),
     };
@@ -48,20 +48,20 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
     let seen = Probe { argv: &argv, env: &env, cwd: &ward.engine.caller.cwd, limit: LIMIT }.with_input("");
     let seen = match seen {
         Ok(seen) if seen.late => Err(format!("it took longer than {} s", LIMIT.as_secs())),
-        Ok(seen) => serde_json::from_str::<Vec<Found>>(&seen.stdout).map_err(|_| last(&seen.stderr)),
+        Ok(seen) => serde_json::from_str::<Vec<CheckResult>>(&seen.stdout).map_err(|_| last(&seen.stderr)),
         Err(error) => Err(error.to_string()),
     };
     match seen {
         Ok(found) => found.into_iter().map(finding).collect(),
         Err(why) => vec![Finding::warn(
             "gateway",
-            format!("its channels and its page were not tried: {why}"),
-            "guard serve --status; the gateway may be of another version than guard",
+            format!("its channels and page were not tested: {why}"),
+            "run guard serve --status; the gateway may have another version than guard",
         )],
     }
 }
 
-fn finding(found: Found) -> Finding {
+fn finding(found: CheckResult) -> Finding {
     let status = match found.status.as_str() {
         "ok" => Status::Ok,
         "warn" => Status::Warn,
@@ -73,7 +73,7 @@ fn finding(found: Found) -> Finding {
 
 /// The last line of what a program complained about.
 fn last(text: &str) -> String {
-    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
     crate::ui::visible::text(line.trim()).chars().take(200).collect()
 }
 
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn of_a_complaint_the_last_line_is_told() {
         assert_eq!(last("one\ntwo\n\n"), "two");
-        assert_eq!(last(""), "it said nothing");
+        assert_eq!(last(""), "it printed nothing");
         assert!(!last("a\u{1b}[2Jb").contains('\u{1b}'));
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::answers::{Taken, taken};
 use super::consent;
 use super::{CANARY, Finding, HARMLESS, Status, Ward};
-use crate::app::install::change::{Call, State, Wiring};
+use crate::app::install::change::{HookCommand, WiredState, Wiring};
 use crate::app::install::file;
 use crate::app::install::hosts::{Form, HOSTS, Host, Runs, When, Wire, numbers};
 use crate::app::install::json::quoted;
@@ -18,7 +18,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
     let there: Vec<&Host> = HOSTS.iter().filter(|host| ward.places.is_there(host)).collect();
     let there: Vec<&Host> = there.into_iter().filter(|host| ward.wants(&format!("agent.{}", host.name))).collect();
     if there.is_empty() && ward.wants("agents") {
-        return vec![Finding::ok("agents", "none of the agents that guard knows is here")];
+        return vec![Finding::ok("agents", "no known agent is installed")];
     }
     there.into_iter().flat_map(|host| one(ward, host)).collect()
 }
@@ -49,14 +49,14 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
             }
         };
         match wiring.state(wire, text.as_deref()) {
-            Ok(State::Absent) if project => {}
-            Ok(State::Absent) => missing.push((path, wire)),
+            Ok(WiredState::Absent) if project => {}
+            Ok(WiredState::Absent) => missing.push((path, wire)),
             Ok(state) => wired.push((path, wire, text.unwrap_or_default(), state)),
             Err(_) if project && !text.as_deref().is_some_and(|text| text.contains("guard")) => {}
             Err(trouble) => {
                 let line = file::line_of(text.as_deref().unwrap_or_default(), trouble.at);
-                let says = format!("its configuration is not understood at line {line}: {}", trouble.what);
-                let remedy = format!("put it right, then: guard install {}", host.name);
+                let says = format!("cannot parse its configuration, line {line}: {}", trouble.what);
+                let remedy = format!("fix it, then run guard install {}", host.name);
                 findings.push(Finding::fail(&check, says, remedy).about(&path));
             }
         }
@@ -65,13 +65,13 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
     if wired.is_empty() && findings.is_empty() {
         findings.push(match host.by_shell_before(version.as_deref()) {
             Some(from) => by_shell(ward, host, version.as_deref().unwrap_or_default(), from, &check),
-            None => Finding::warn(&check, format!("{} is here and does not ask guard", host.title), &remedy),
+            None => Finding::warn(&check, format!("{} is installed but does not ask guard", host.title), &remedy),
         });
     }
     // A file that is there takes the place of the one that guard is in.
     let counts = |wire: &Wire| wire.when != When::Always || matches!(wire.form, Form::Own { executable: false, .. });
     for (path, _) in missing.iter().filter(|(_, wire)| !wired.is_empty() && counts(wire)) {
-        let says = format!("{} reads this file too, and guard is not in it", host.title);
+        let says = format!("{} also reads this file, and guard is not in it", host.title);
         findings.push(Finding::fail(&check, says, &remedy).about(path));
     }
     for (path, wire, text, state) in &wired {
@@ -83,7 +83,7 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
     let in_project = |wire: &Wire| host.project.iter().any(|known| std::ptr::eq(*known, wire));
     let project = wired.iter().find(|(_, wire, ..)| in_project(wire));
     if let Some((path, ..)) = project.filter(|_| wired.iter().any(|(_, wire, ..)| !in_project(wire))) {
-        let says = "guard is in the files of the account and of the project, and is asked twice";
+        let says = "guard is in the files of the account and of the project, so it is called twice";
         let remedy = format!("guard install {} --project --uninstall", host.name);
         findings.push(Finding::warn(&check, says, remedy).about(path));
     }
@@ -102,12 +102,12 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
         // What a hook that fails does not stop, one that refuses may not stop either.
         let (says, remedy) = if host.config.holds_from.is_some() {
             (
-                format!("{title} {old} runs a command that its hook refuses; {from} and later do not"),
+                format!("{title} {old} runs commands that its hook refuses; {from} and later do not"),
                 format!("guard install {} --uninstall, then guard install {}: {how}", host.name, host.name),
             )
         } else {
             (
-                format!("{title} {old} runs a command when its hook fails or is late; {from} and later do not"),
+                format!("{title} {old} runs commands when its hook fails or times out; {from} and later do not"),
                 format!("update {title}"),
             )
         };
@@ -129,13 +129,13 @@ fn by_shell(ward: &Ward, host: &Host, version: &str, from: &str, check: &str) ->
     match host.agent.shell.from.iter().find(named) {
         Some(name) => Finding::warn(
             check,
-            format!("{title} {version} asks guard by its shell ({name}) alone. {}", host.agent.shell.note),
-            format!("update {title} to {from} or later, then: guard install {}", host.name),
+            format!("{title} {version} asks guard only through its shell ({name}). {}", host.agent.shell.note),
+            format!("update {title} to {from} or later, then run guard install {}", host.name),
         ),
         None => Finding::warn(
             check,
-            format!("{title} {version} is here and does not ask guard: its hook refuses nothing before {from}"),
-            format!("guard install {}, and set what it says", host.name),
+            format!("{title} {version} is installed but does not ask guard: before {from} its hook cannot refuse"),
+            format!("run guard install {} and set what it prints", host.name),
         ),
     }
 }
@@ -150,12 +150,12 @@ fn never_tried(host: &Host, version: &str, check: &str) -> Option<Finding> {
     }
     let says = match tried.last() {
         Some(last) => format!(
-            "guard was tried with {} {}, and never with {version}: what it does with an answer may have changed",
+            "guard was tested with {} {}, not with {version}, which may treat answers differently",
             host.title, last.version
         ),
         None => return None,
     };
-    let remedy = format!("let {} run {CANARY}: it must be refused", host.title);
+    let remedy = format!("have {} run {CANARY}; it must be refused", host.title);
     Some(Finding::warn(check, says, remedy))
 }
 
@@ -171,18 +171,19 @@ fn switched_off_here(ward: &Ward, host: &Host, check: &str) -> Vec<Finding> {
 }
 
 /// One file in which guard is: every call in it is made, once with what must be refused and once with what must pass.
-fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str, state: State) -> Finding {
+fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str, state: WiredState) -> Finding {
     let host = wiring.host;
     let check = format!("agent.{}", host.name);
     let again = format!("guard install {}", host.name);
     if matches!(wire.form, Form::Own { executable: true, .. })
         && path.metadata().is_ok_and(|about| about.permissions().mode() & 0o111 == 0)
     {
-        let says = format!("{} runs this file, and it is not executable", host.title);
+        let says = format!("{} runs this file, but it is not executable", host.title);
         return Finding::fail(check, says, format!("chmod +x {}", path.display())).about(path);
     }
     let calls = wiring.calls(wire, text, path);
-    let line = calls.iter().find_map(|(_, call)| if let Call::Line(line) = call { Some(line.as_str()) } else { None });
+    let line =
+        calls.iter().find_map(|(_, call)| if let HookCommand::Line(line) = call { Some(line.as_str()) } else { None });
     if let Some(obstacle) = consent::in_the_way(ward, host, path, text, line) {
         return Finding::fail(check, obstacle.says, obstacle.remedy).about(path);
     }
@@ -198,38 +199,37 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
         let refused = match ward.tried(&argv, &told(CANARY)) {
             Ok(seen) => seen,
             Err(error) => {
-                let says = format!("what {} would start cannot be started: {error}", host.title);
+                let says = format!("cannot start the command of {}: {error}", host.title);
                 return Finding::fail(check, says, again).about(path);
             }
         };
         if taken(&host.config.reads, event, &refused) != Taken::Blocked {
-            let says = format!("at {event} guard did not refuse what it must: {}", described(&refused));
+            let says =
+                format!("at {event} guard did not refuse a command that it must refuse: {}", described(&refused));
             return Finding::fail(check, says, again).about(path);
         }
         match ward.tried(&argv, &told(HARMLESS)) {
             Ok(seen) if taken(&host.config.reads, event, &seen) == Taken::Free => {}
             Ok(seen) => {
-                let says = format!("at {event} guard did not let through what it must: {}", described(&seen));
-                return Finding::fail(check, says, "see the other findings, and guard check true").about(path);
+                let says = format!("at {event} guard did not allow a command that it must allow: {}", described(&seen));
+                return Finding::fail(check, says, "see the other findings, and run guard check true").about(path);
             }
             Err(error) => return Finding::fail(check, error.to_string(), again).about(path),
         }
     }
     if tried == 0 {
-        let says = format!("guard is in the configuration of {}, but no call of it", host.title);
+        let says = format!("guard is in the configuration of {}, but never called", host.title);
         return Finding::fail(check, says, again).about(path);
     }
-    let says =
-        format!("{} asks guard: a command that must be refused was refused, and one that must run ran", host.title);
+    let says = format!("{} asks guard: a dangerous test command was refused, and a harmless one ran", host.title);
     let finding = match state {
-        State::Outdated => Finding::warn(check, format!("{says}; but it is not as guard writes it today"), again),
+        WiredState::Outdated => {
+            Finding::warn(check, format!("{says}; but the configuration is from another version of guard"), again)
+        }
         _ if host.config.runs == Runs::Plugin => Finding::warn(
             check,
-            format!(
-                "the guard that the plugin names answers as it must; whether {} loads the plugin it does not tell",
-                host.title
-            ),
-            format!("let {} run {CANARY}: it must be refused", host.title),
+            format!("guard answers the plugin correctly; whether {} loads the plugin is not known", host.title),
+            format!("have {} run {CANARY}; it must be refused", host.title),
         ),
         _ => Finding::new(Status::Ok, check, says),
     };
@@ -251,17 +251,17 @@ fn said(ward: &Ward, host: &Host, event: &str, command: &str) -> String {
 }
 
 /// What the host would start.
-fn argv(ward: &Ward, runs: Runs, call: &Call) -> Vec<OsString> {
+fn argv(ward: &Ward, runs: Runs, call: &HookCommand) -> Vec<OsString> {
     match (call, runs) {
-        (Call::Line(line), Runs::Login) => {
+        (HookCommand::Line(line), Runs::Login) => {
             let shell = ward.engine.caller.env.get("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh");
             [shell, "-lc", line].map(OsString::from).to_vec()
         }
-        (Call::Argv(words), _) => words.iter().map(OsString::from).collect(),
-        (Call::Line(line), Runs::Bash) => ["bash", "-c", line].map(OsString::from).to_vec(),
+        (HookCommand::Argv(words), _) => words.iter().map(OsString::from).collect(),
+        (HookCommand::Line(line), Runs::Bash) => ["bash", "-c", line].map(OsString::from).to_vec(),
         // Split like a shell would: the shell does it, and becomes the program.
-        (Call::Line(line), Runs::Words) => ["sh", "-c", &format!("exec {line}")].map(OsString::from).to_vec(),
-        (Call::Line(line), _) => ["sh", "-c", line].map(OsString::from).to_vec(),
+        (HookCommand::Line(line), Runs::Words) => ["sh", "-c", &format!("exec {line}")].map(OsString::from).to_vec(),
+        (HookCommand::Line(line), _) => ["sh", "-c", line].map(OsString::from).to_vec(),
     }
 }
 
@@ -269,7 +269,7 @@ fn described(seen: &Seen) -> String {
     let end = match (seen.late, seen.code) {
         (true, _) => "no answer in time".to_owned(),
         (_, Some(code)) => format!("exit {code}"),
-        (_, None) => "ended by a signal".to_owned(),
+        (_, None) => "killed by a signal".to_owned(),
     };
     let first = |text: &str| text.trim().lines().next().unwrap_or_default().chars().take(200).collect::<String>();
     let said: Vec<String> =

@@ -4,16 +4,16 @@
 //! Nothing of the user's own is read or written but the program: no configuration, no account, no key. What may not enter:
 //! how an agent is started, which is data (`patterns/agents/`, `live`).
 
+mod evaluation;
 mod model;
 mod stage;
-mod trial;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use clap::builder::PossibleValuesParser;
 
+use self::evaluation::{Case, Outcome};
 use self::stage::Stage;
-use self::trial::{Case, Outcome};
 use super::{Finding, Ward};
 use crate::app::gateway;
 use crate::judge::agents;
@@ -29,7 +29,13 @@ pub fn names() -> PossibleValuesParser {
 pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
     let gateway = match gateway::find() {
         Ok(gateway) => gateway,
-        Err(why) => return vec![Finding::fail("live", why, "the stand-in for a model is a part of the gateway")],
+        Err(why) => {
+            return vec![Finding::fail(
+                "live",
+                why,
+                "the stand-in for a model is part of the gateway, which is not installed",
+            )];
+        }
     };
     let wanted = |agent: &&Agent| match named {
         [] => ward.places.program_of(agent).is_some(),
@@ -41,26 +47,26 @@ pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
         let version = ward.places.version_of(agent);
         let mut found = match &agent.live {
             _ if ward.places.program_of(agent).is_none() => {
-                let says = format!("no program of {} is on the PATH", agent.title);
+                let says = format!("{} is not on the PATH", agent.title);
                 vec![Finding::fail(
                     check,
                     says,
-                    format!("install it, or look for {} on the PATH", agent.programs.join(", ")),
+                    format!("install it, or add {} to the PATH", agent.programs.join(", ")),
                 )]
             }
             None => {
-                let says = format!("{} cannot be tried: how it runs without its account is not known", agent.title);
-                vec![Finding::warn(check, says, format!("let it run {} by hand: it must be refused", super::CANARY))]
+                let says = format!("cannot test {}: no known way to run it without an account", agent.title);
+                vec![Finding::warn(check, says, format!("have it run {} by hand; it must be refused", super::CANARY))]
             }
             Some(live) => {
                 announce(&agent.title);
                 let tried = Stage::new(ward, agent, version.as_deref()).and_then(|mut stage| {
-                    let outcome = trial::run(&mut stage, live, &gateway)?;
+                    let outcome = evaluation::run(&mut stage, live, &gateway)?;
                     Ok(findings_of(agent, live, &stage, &outcome))
                 });
                 tried.unwrap_or_else(|why| {
-                    let says = format!("{} could not be tried: {why}", agent.title);
-                    vec![Finding::warn(check, says, "put that right and try again")]
+                    let says = format!("cannot test {}: {why}", agent.title);
+                    vec![Finding::warn(check, says, "fix that and try again")]
                 })
             }
         };
@@ -70,7 +76,7 @@ pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
         findings.append(&mut found);
     }
     if findings.is_empty() {
-        findings.push(Finding::ok("live", "no program of an agent that guard knows is on the PATH"));
+        findings.push(Finding::ok("live", "no known agent is on the PATH"));
     }
     findings
 }
@@ -78,18 +84,18 @@ pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
 /// Says on a terminal what takes a while.
 fn announce(title: &str) {
     if io::stderr().is_terminal() {
-        let _ = writeln!(io::stderr(), "trying {title}");
+        let _ = writeln!(io::stderr(), "testing {title}");
     }
 }
 
-/// What a trial means.
+/// What an evaluation means.
 fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> Vec<Finding> {
     let check = format!("live.{}", agent.name);
     let title = &agent.title;
-    let again = format!("guard doctor agent.{}, and guard install {}", agent.name, agent.name);
+    let again = format!("run guard doctor agent.{} and guard install {}", agent.name, agent.name);
     if !outcome.was_asked() {
-        let says = format!("{title} could not be tried: it asked its model for nothing{}", said(&outcome.end));
-        return vec![Finding::warn(check, says, format!("start it by hand and see: {}", live.argv.join(" ")))];
+        let says = format!("cannot test {title}: it sent no request to its model{}", said(&outcome.end));
+        return vec![Finding::warn(check, says, format!("start it by hand: {}", live.argv.join(" ")))];
     }
     let mut findings = Vec::new();
     let mut fail = |says: String, remedy: &str| findings.push(Finding::fail(&check, says, remedy));
@@ -97,11 +103,11 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
         fail(format!("a harmless command did not run{}", said(&outcome.told(Case::Harmless))), &again);
     }
     if outcome.happened(Case::Refused) {
-        fail(format!("{title} ran what guard must refuse: it does not ask guard"), &again);
+        fail(format!("{title} ran a command that guard must refuse: it does not ask guard"), &again);
     } else if outcome.tried(Case::Refused) && !outcome.knows_why() {
         fail(
             format!(
-                "what must be refused did not run, but the model was not told that guard refused it{}",
+                "the dangerous test command did not run, but the model was not told that guard refused it{}",
                 said(&outcome.told(Case::Refused))
             ),
             &again,
@@ -109,21 +115,21 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
     }
     if outcome.happened(Case::File) {
         let remedy = stage.remedy_for_files().unwrap_or_else(|| again.clone());
-        fail(format!("{title} wrote a start-up file with a tool of its own, and guard was not asked"), &remedy);
+        fail(format!("{title} wrote a startup file with its own tool without asking guard"), &remedy);
     }
     if outcome.happened(Case::Gone) {
-        fail(format!("{title} ran a command when guard was not there any more"), "keep guard where it is installed");
+        fail(format!("{title} ran a command after guard was removed"), "do not move or delete guard");
     }
     let untried = outcome.untried();
-    let beside = if untried.is_empty() { String::new() } else { format!("; not tried: {}", untried.join(", ")) };
+    let beside = if untried.is_empty() { String::new() } else { format!("; not tested: {}", untried.join(", ")) };
     if findings.is_empty() {
         let seen: Vec<&str> = Case::ALL.into_iter().filter(|case| outcome.tried(*case)).map(Case::held).collect();
         findings.push(Finding::ok(
             check,
-            format!("run against a stand-in for its model, {title} held{}: {}{beside}", stage.by(), seen.join(", ")),
+            format!("{title}{} passed against a stand-in for its model: {}{beside}", stage.by(), seen.join(", ")),
         ));
     } else if !untried.is_empty() {
-        findings.push(Finding::warn(check, format!("not tried: {}", untried.join(", ")), "see the other findings"));
+        findings.push(Finding::warn(check, format!("not tested: {}", untried.join(", ")), "see the other findings"));
     }
     findings
 }

@@ -40,30 +40,30 @@ fn newest(ward: &Ward) -> Vec<Finding> {
     vec![match (&said, said.newer()) {
         (_, Some(newer)) => Finding::warn(
             "update",
-            format!("guard {newer} is out; this is {own}"),
-            "install it as this one was, then: guard doctor",
+            format!("guard {newer} is available; this is {own}"),
+            "install it, then run guard doctor",
         ),
         (Said::Failed(why), _) => {
-            let remedy = "put update.command right, or take it out: guard config unset update.command";
-            Finding::warn("update", format!("whether there is a newer version is not known: {why}"), remedy)
+            let remedy = "fix update.command, or remove it: guard config unset update.command";
+            Finding::warn("update", format!("cannot check for a newer version: {why}"), remedy)
         }
-        (Said::Version(_), None) => Finding::ok("update", format!("this is the newest version, {own}")),
+        (Said::Version(_), None) => Finding::ok("update", format!("guard {own} is the newest version")),
     }]
 }
 
 fn record(ward: &Ward) -> Vec<Finding> {
     let engine = ward.engine;
-    let remedy = "fix what is named; until then nothing that is flagged runs";
+    let remedy = "fix it; until then flagged commands do not run";
     if let Some(service) = engine.service() {
         let (account, socket) = (&service.account, service.socket.display());
         return vec![match engine.requests().and_then(|requests| requests.list(Timestamp::now())) {
-            Ok(_) => Finding::ok("record", format!("it is kept by {account}, who answers at {socket}")),
-            Err(error) => Finding::fail("record", error.to_string(), "systemctl status guard says why it does not run"),
+            Ok(_) => Finding::ok("record", format!("the record service runs as {account} and answers at {socket}")),
+            Err(error) => Finding::fail("record", error.to_string(), "see systemctl status guard"),
         }];
     }
     let paths = match engine.paths() {
         Ok(paths) => paths,
-        Err(error) => return vec![Finding::fail("record", error.to_string(), "set HOME to a directory of your own")],
+        Err(error) => return vec![Finding::fail("record", error.to_string(), "set HOME to your home directory")],
     };
     let database = paths.database();
     let store = match Store::open(&paths) {
@@ -71,20 +71,24 @@ fn record(ward: &Ward) -> Vec<Finding> {
         Err(error) => return vec![Finding::fail("record", error.to_string(), remedy).about(&database)],
     };
     if let Err(error) = store.writable() {
-        return vec![Finding::fail("record", format!("it cannot be written: {error}"), remedy).about(&database)];
+        return vec![Finding::fail("record", format!("cannot write the record: {error}"), remedy).about(&database)];
     }
     let size = database.metadata().map_or(0, |about| about.len());
     if size > MAX_READ {
-        let says = format!("it can be written; with {} MiB it was not read through", size >> 20);
-        return vec![Finding::ok("record", format!("{says} (guard verify does)")).about(&database)];
+        let says = format!("the record is writable; it was not checked completely, because it has {} MiB", size >> 20);
+        return vec![Finding::ok("record", format!("{says} (run guard verify)")).about(&database)];
     }
     let finding = match store.verify() {
         Ok(audit) if audit.faults.is_empty() => {
-            Finding::ok("record", format!("it can be written, and its {} rows are as they were written", audit.rows))
+            Finding::ok("record", format!("the record is writable, and its {} rows are unchanged", audit.rows))
         }
         Ok(audit) => {
             let first = audit.faults.first().map(ToString::to_string).unwrap_or_default();
-            Finding::fail("record", format!("it is not as it was written: {first}"), "guard verify shows all of it")
+            Finding::fail(
+                "record",
+                format!("the record was changed after it was written: {first}"),
+                "guard verify lists all problems",
+            )
         }
         Err(error) => Finding::fail("record", error.to_string(), remedy),
     };
@@ -96,7 +100,7 @@ fn exported(ward: &Ward) -> Vec<Finding> {
     if ward.engine.service().is_some() {
         return Vec::new();
     }
-    let remedy = "see that it listens, then guard export --deliver; no command waits for it";
+    let remedy = "check that the collector listens, then run guard export --deliver; commands do not wait for it";
     match deliver::states(ward.engine) {
         Ok(states) => states
             .into_iter()
@@ -112,7 +116,7 @@ fn exported(ward: &Ward) -> Vec<Finding> {
 fn rules(ward: &Ward) -> Vec<Finding> {
     let engine = ward.engine;
     let broken = engine.broken();
-    let remedy = "guard config check names them all; until then grants do not count and a person is asked";
+    let remedy = "guard config check lists them all; until they are fixed, grants are ignored and guard asks a person";
     let mut findings: Vec<Finding> = broken.iter().map(|problem| Finding::fail("config", problem, remedy)).collect();
     let config = engine.config();
     findings.extend(config.problems.iter().map(|problem| Finding::fail("config", problem.to_string(), remedy)));
@@ -121,19 +125,23 @@ fn rules(ward: &Ward) -> Vec<Finding> {
     );
     let policy = engine.policy();
     if policy.mode == Mode::Off {
-        let says = "mode is off: everything up to tier 3 runs without anybody being asked";
-        findings.push(Finding::warn("config", says, "mode = \"manual\" in the file that guard config show mode names"));
+        let says = "mode is off: everything up to tier 3 runs without asking";
+        findings.push(Finding::warn(
+            "config",
+            says,
+            "set mode = \"manual\" in the file that guard config show mode prints",
+        ));
     }
     if policy.yolo {
-        let says = "yolo is set: what nobody was asked about may be irreversible";
-        findings.push(Finding::warn("config", says, "take yolo out of the file that guard config show yolo names"));
+        let says = "yolo is set: commands that cannot be undone may run without asking";
+        findings.push(Finding::warn("config", says, "remove yolo from the file that guard config show yolo prints"));
     }
     if policy.mode == Mode::Smart {
         findings.extend(reviewer(ward));
     }
     if findings.is_empty() {
         let files = config.places.iter().filter(|place| place.found).count();
-        let says = format!("{files} configuration and {} pattern files are valid", config.pattern_files.len());
+        let says = format!("{files} configuration files and {} pattern files are valid", config.pattern_files.len());
         findings.push(Finding::ok("config", says));
     }
     findings
@@ -147,13 +155,13 @@ fn reviewer(ward: &Ward) -> Vec<Finding> {
     let lent: Vec<&str> = engine.catalog.all_rules().filter(|rule| rule.yolo).map(|rule| rule.id.as_str()).collect();
     if !lent.is_empty() {
         let says = format!(
-            "yolo: the reviewer may settle what cannot be undone where these rules find it: {}",
+            "yolo: the reviewer may decide commands that cannot be undone if these rules match: {}",
             lent.join(", ")
         );
         findings.push(Finding::warn(
             "config",
             says,
-            "take yolo out of the rules, or know why (guard patterns show RULE)",
+            "remove yolo from the rules unless it is intended (guard patterns show RULE)",
         ));
     }
     let is_program = |voice: &Voice| voice.provider == Provider::Program;
@@ -162,18 +170,18 @@ fn reviewer(ward: &Ward) -> Vec<Finding> {
     {
         findings.push(Finding::warn(
             "config",
-            format!("the reviewer cannot be asked: {why}"),
-            "install it beside guard",
+            format!("cannot ask the reviewer: {why}"),
+            "install it in the directory of guard",
         ));
     }
     for voice in reviewer.voices.iter().filter(|voice| is_program(voice)) {
         if !voice.program.first().is_some_and(|program| std::path::Path::new(program).is_file()) {
-            let says = format!("the reviewer cannot be asked: there is no {}", voice.program.concat());
-            findings.push(Finding::warn("config", says, "guard config show reviewer names the file"));
+            let says = format!("cannot ask the reviewer: {} not found", voice.program.concat());
+            findings.push(Finding::warn("config", says, "guard config show reviewer prints the file"));
         }
     }
     if findings.is_empty() {
-        let says = format!("{} reviews what it may settle; guard reviewer test tries it", reviewer.name());
+        let says = format!("{} reviews the commands that it may decide; guard reviewer test tests it", reviewer.name());
         findings.push(Finding::ok("config", says));
     }
     findings
@@ -182,7 +190,7 @@ fn reviewer(ward: &Ward) -> Vec<Finding> {
 /// A clock that is wrong lets grants live too long, and puts rows in the wrong order.
 fn clock(ward: &Ward) -> Vec<Finding> {
     let now = Timestamp::now();
-    let remedy = "set the clock; until then times and ends of grants are wrong";
+    let remedy = "set the clock; until then recorded times and the ends of grants are wrong";
     let mut later: Option<(&str, Timestamp)> = None;
     let mut consider = |what: &'static str, at: Option<Timestamp>| {
         if let Some(at) = at.filter(|at| now.checked_add(SLACK).is_ok_and(|now| *at > now))
@@ -200,10 +208,10 @@ fn clock(ward: &Ward) -> Vec<Finding> {
     }
     match later {
         Some((what, at)) => {
-            let says = format!("{what} is of {at}, and the clock says {now}");
+            let says = format!("{what} is from {at}, but the clock says {now}");
             vec![Finding::fail("clock", says, remedy)]
         }
-        None => vec![Finding::ok("clock", "it is not older than anything in the record")],
+        None => vec![Finding::ok("clock", "the clock is later than the newest row of the record")],
     }
 }
 
@@ -215,17 +223,12 @@ fn person(ward: &Ward) -> Vec<Finding> {
     }
     let wait = ward.engine.policy().queue_wait;
     if wait > 0 {
-        let says =
-            format!("{terminal}; what would be asked from here waits {wait} s in the queue for somebody elsewhere");
-        return vec![Finding::warn(
-            "person",
-            says,
-            "keep guard pending --watch open at a terminal, and answer with guard approve",
-        )];
+        let says = format!("{terminal}; requests from here wait {wait} s in the queue for an answer elsewhere");
+        return vec![Finding::warn("person", says, "keep guard review open at a terminal to answer")];
     }
     vec![Finding::warn(
         "person",
         terminal.to_string(),
-        "set queue.wait, or run it at your own terminal: it is refused here",
+        "set queue.wait, or run commands at your own terminal; here guard refuses them",
     )]
 }

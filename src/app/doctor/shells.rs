@@ -21,8 +21,9 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
         }
         if !ward.is_guard(&path) {
             if must && !path.exists() {
-                let says = format!("{} is named, and is not there", path.display());
-                findings.push(Finding::fail(check, says, "guard install shims, or take the setting out").about(&path));
+                let says = format!("{} is configured but does not exist", path.display());
+                findings
+                    .push(Finding::fail(check, says, "run guard install shims, or remove the setting").about(&path));
             }
             continue;
         }
@@ -34,15 +35,16 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
         if let Some(of) = of.filter(passed_over) {
             let names = of.shell.named.join(" nor ");
             let says =
-                format!("{} takes no shell whose path names neither {names}, and goes on without guard", of.title);
-            findings
-                .push(Finding::fail(check, says, "guard install shims, and name the link called bash").about(&path));
+                format!("{} ignores a shell whose path contains neither {names}, and runs without guard", of.title);
+            findings.push(
+                Finding::fail(check, says, "run guard install shims, and configure the link called bash").about(&path),
+            );
             continue;
         }
         findings.push(tried(ward, check, &path));
     }
     if findings.is_empty() && ward.wants("shells") {
-        findings.push(Finding::ok("shells", "guard stands in for none (guard install shims)"));
+        findings.push(Finding::ok("shells", "none is replaced by guard (guard install shims)"));
     }
     findings
 }
@@ -70,15 +72,15 @@ fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
     };
     for host in hosts::HOSTS.iter() {
         let Some((file, keys)) = &host.agent.shell.settings else { continue };
-        let named = text_at(&ward.places.folder(host).join(file), keys);
+        let named = text_at(&ward.places.directory(host).join(file), keys);
         // A variable is known by its own name, whoever sets it.
         let name = keys.last().filter(|key| key.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
         let name = name.map_or_else(|| host.name.to_owned(), |name| format!("{name}.settings"));
         ways.extend(named.map(|path| (name, path, true, Some(host.agent))));
     }
     if let Ok(paths) = engine::paths() {
-        let folder = paths.folder().join("shims");
-        let links = ["bash", "sh", "zsh"].map(|name| folder.join(name));
+        let directory = paths.directory().join("shims");
+        let links = ["bash", "sh", "zsh"].map(|name| directory.join(name));
         let there = links.into_iter().filter(|link| link.symlink_metadata().is_ok());
         ways.extend(
             there.map(|link| (format!("shims.{}", link.file_name().unwrap_or_default().display()), link, true, None)),
@@ -90,25 +92,27 @@ fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
 /// Says the word that must be refused, and one that must pass, as a program would that starts this shell.
 fn tried(ward: &Ward, check: String, path: &Path) -> Finding {
     let argv = |text: &str| [path.as_os_str().to_owned(), "-c".into(), text.into()] as [OsString; 3];
-    let remedy = "see the other findings; guard install shims makes the links anew";
+    let remedy = "see the other findings; guard install shims creates the links again";
     let refused = match ward.tried(&argv(CANARY), "") {
         Ok(seen) => seen,
-        Err(error) => return Finding::fail(check, format!("it cannot be started: {error}"), remedy).about(path),
+        Err(error) => return Finding::fail(check, format!("cannot start it: {error}"), remedy).about(path),
     };
     if refused.code != Some(126) || !refused.stderr.contains("guard.canary") {
         let first = refused.stderr.lines().next().unwrap_or_default();
         let code = refused.code.map_or("none".to_owned(), |code| code.to_string());
-        let says = format!("as this shell guard did not refuse what it must: exit code {code}, {first}");
+        let says =
+            format!("as this shell guard did not refuse a command that it must refuse: exit code {code}, {first}");
         return Finding::fail(check, says, remedy).about(path);
     }
     match ward.tried(&argv("echo free; exit 7"), "") {
         Ok(seen) if seen.code == Some(7) && seen.stdout == "free\n" => {
-            Finding::ok(check, "a command that must be refused was refused, and one that must run ran").about(path)
+            Finding::ok(check, "a dangerous test command was refused, and a harmless one ran").about(path)
         }
         Ok(seen) => {
             let first = seen.stderr.lines().next().unwrap_or_default();
-            Finding::fail(check, format!("as this shell guard did not run what it must: {first}"), remedy).about(path)
+            Finding::fail(check, format!("as this shell guard did not run a command that it must run: {first}"), remedy)
+                .about(path)
         }
-        Err(error) => Finding::fail(check, format!("it cannot be started: {error}"), remedy).about(path),
+        Err(error) => Finding::fail(check, format!("cannot start it: {error}"), remedy).about(path),
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use super::Engine;
-use crate::app::record_backend::{self, FOLDER, RecordBackend, Requests};
+use crate::app::record_backend::{self, DIRECTORY, RecordBackend, Requests};
 use crate::config::{self, Roots, Service};
 use crate::judge::approved::Grant;
 use crate::judge::invocation::{Environment, Invocation};
@@ -20,7 +20,7 @@ impl Engine {
     /// The service that keeps the record, where the machine has one.
     #[must_use]
     pub fn service(&self) -> Option<&Service> {
-        self.config.service.as_ref().filter(|_| FOLDER.get().is_none())
+        self.config.service.as_ref().filter(|_| DIRECTORY.get().is_none())
     }
 
     /// Whether whoever sits at this terminal, or a prompt of an agent's, may say yes: not where a service says who may,
@@ -35,7 +35,7 @@ impl Engine {
     #[must_use]
     pub fn asked_elsewhere(&self) -> Option<String> {
         let names = self.service().filter(|_| !self.is_answered_here())?.approvers.join(", ");
-        Some(format!("of this machine's accounts none but those of its approvers may answer ({names})"))
+        Some(format!("only the approvers of this machine may answer ({names})"))
     }
 
     /// The record, opened when it is first needed.
@@ -145,7 +145,7 @@ pub fn requests() -> Result<Option<Requests>, StoreError> {
 /// The service that keeps the record, where the machine has one.
 #[must_use]
 pub fn service() -> Option<Service> {
-    if FOLDER.get().is_some() {
+    if DIRECTORY.get().is_some() {
         return None;
     }
     let uid = nix::unistd::geteuid().as_raw();
@@ -153,8 +153,8 @@ pub fn service() -> Option<Service> {
 }
 
 fn files(is_elsewhere: bool, account: &Account) -> Result<Paths, StoreError> {
-    match FOLDER.get() {
-        Some(folder) => Ok(Paths::new(folder)),
+    match DIRECTORY.get() {
+        Some(directory) => Ok(Paths::new(directory)),
         None if is_elsewhere => Err(record_backend::elsewhere()),
         None => Paths::standard(account.home.as_deref()),
     }

@@ -47,19 +47,19 @@ pub(in crate::app) fn at_once(engine: &Engine, row: Option<i64>) {
     }
     // A service sends what it writes itself.
     if let (Ok(Ok(store)), Ok(paths)) = (engine.store().map(RecordBackend::own), engine.paths()) {
-        from(store, paths.folder(), places, row);
+        from(store, paths.directory(), places, row);
     }
 }
 
 /// The same, of a record in this directory.
-pub(in crate::app) fn from(store: &Store, folder: &Path, places: &[String], row: Option<i64>) {
+pub(in crate::app) fn from(store: &Store, directory: &Path, places: &[String], row: Option<i64>) {
     let Some(row) = row else { return };
     for (text, destination) in places.iter().filter_map(|text| Some((text, Destination::parse(text).ok()?))) {
         if !destination.is_immediate() {
             continue;
         }
         // Whoever holds it is sending, or the next to write a row sends this one too.
-        let Some(mut position) = Position::take(&place(folder, text), false).ok().flatten() else {
+        let Some(mut position) = Position::take(&place(directory, text), false).ok().flatten() else {
             continue;
         };
         let after = position.told.row.unwrap_or_else(|| beginning(store, row));
@@ -93,10 +93,10 @@ fn reach(destination: &Destination) -> Result<(), String> {
 }
 
 /// Where is remembered what a destination was told.
-fn place(folder: &Path, text: &str) -> PathBuf {
+fn place(directory: &Path, text: &str) -> PathBuf {
     let digest = Sha256::digest(text.as_bytes());
     let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    folder.join("export").join(format!("{name}.position"))
+    directory.join("export").join(format!("{name}.position"))
 }
 
 /// Sends so many rows after one. Whether all was taken that was there, and why not.
@@ -241,7 +241,7 @@ pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<
     let engine = Engine::open().map_err(|error| wrong(error.to_string()))?;
     let names: Vec<String> = to.map_or_else(|| engine.policy().export_to.clone(), |to| vec![to.to_owned()]);
     if names.is_empty() {
-        return Err(wrong("export.to names no collector, and none was given: see guard export --help".to_owned()));
+        return Err(wrong("no collector in export.to, and none given; see guard export --help".to_owned()));
     }
     let mut places = Vec::new();
     for name in names {
@@ -276,7 +276,7 @@ pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<
 
 /// Sends all rows that one collector was not sent.
 fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64>) -> Result<(), String> {
-    let path = place(engine.paths().map_err(|error| error.to_string())?.folder(), name);
+    let path = place(engine.paths().map_err(|error| error.to_string())?.directory(), name);
     let mut begin = begin;
     loop {
         // Opened for each part: who keeps the record open slows down everybody who writes.
@@ -295,7 +295,7 @@ fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64
 }
 
 /// How far a collector was told.
-pub(in crate::app) struct State {
+pub(in crate::app) struct DeliveryState {
     /// In one sentence, without its stop.
     pub says: String,
     /// Something keeps the rest from it, or what it has is not what the record has.
@@ -306,13 +306,13 @@ pub(in crate::app) struct State {
 ///
 /// # Errors
 /// The record or what is remembered cannot be read.
-pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<State>, Failure> {
+pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<DeliveryState>, Failure> {
     let store = engine.existing()?;
     let newest = store.as_ref().map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
     let zone = Zoned::now();
     let mut all = Vec::new();
     for name in &engine.policy().export_to {
-        let path = engine.paths().map(|paths| place(paths.folder(), name)).unwrap_or_default();
+        let path = engine.paths().map(|paths| place(paths.directory(), name)).unwrap_or_default();
         let told = Position::look(&path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
         let Told { row, head, at, trouble, lost } = told.unwrap_or_default();
         let mut says = format!("{}: ", visible::text(name));
@@ -321,29 +321,27 @@ pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<State>, Failure> {
                 let waits = newest.saturating_sub(row).max(0);
                 let at = at.map_or_else(String::new, |at| format!(", last at {}", time::shown(at, zone.time_zone())));
                 let head = head.as_ref().map_or_else(String::new, |(row, hash)| format!(" (head {row}:{hash})"));
-                says.push_str(&format!("sent up to row {row}{head}{at}; {waits} wait"));
+                says.push_str(&format!("sent up to row {row}{head}{at}; {waits} not sent yet"));
             }
-            None => says.push_str("nothing was sent yet"),
+            None => says.push_str("nothing sent yet"),
         }
         let head = head.and_then(|(row, hash)| Some(Head { row, link: Link::parse(&hash)? }));
         let holds = head.map_or(Ok(None), |head| store.as_ref().map_or(Ok(None), |store| store.holds(&head)))?;
         let is_gone = holds == Some(false) || row.is_some_and(|row| row > newest);
         if is_gone {
-            says.push_str("; the record no longer holds that row as it was sent: see guard verify");
+            says.push_str("; that row of the record was changed after it was sent; see guard verify");
         }
         if lost > 0 {
-            says.push_str(&format!(
-                "; {lost} could not be told: they were pruned, are unreadable or were not kept there"
-            ));
+            says.push_str(&format!("; {lost} not sent: pruned, unreadable or not stored by the collector"));
         }
         if let Some(why) = &trouble {
-            says.push_str(&format!("; the next was not taken: {}", visible::text(why)));
+            says.push_str(&format!("; the next row was rejected: {}", visible::text(why)));
         }
         let waits_for_verb = !Destination::parse(name).is_ok_and(|destination| destination.is_immediate());
         if waits_for_verb {
-            says.push_str("; sent by guard export --deliver --follow alone");
+            says.push_str("; sent only by guard export --deliver --follow");
         }
-        all.push(State { says, trouble: trouble.is_some() || is_gone });
+        all.push(DeliveryState { says, trouble: trouble.is_some() || is_gone });
     }
     Ok(all)
 }
@@ -357,7 +355,7 @@ pub(super) fn status() -> Result<u8, Failure> {
     let states = states(&engine)?;
     let mut out = io::stdout().lock();
     if states.is_empty() {
-        writeln!(out, "The record is not sent anywhere: export.to names no collector.")?;
+        writeln!(out, "The record is not sent anywhere: export.to is empty.")?;
     }
     for state in &states {
         writeln!(out, "{}.", state.says)?;

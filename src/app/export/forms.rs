@@ -3,26 +3,26 @@
 use serde_json::{Value, json};
 
 use crate::judge::risk::Tier;
-use crate::store::{Entry, Kind};
+use crate::store::{Entry, RowKind};
 
 /// What happened, in one word with a dash: the action of a row in every form.
 pub(super) fn action(entry: &Entry) -> &'static str {
     let is_call = entry.tool.is_some();
     match (entry.kind, entry.decision.as_deref()) {
-        (Kind::Intent | Kind::Advised, Some("allow")) if is_call => "call-allowed",
-        (Kind::Intent | Kind::Advised, Some("deny")) if is_call => "call-denied",
-        (Kind::Intent | Kind::Advised, _) if is_call => "call-asked",
-        (Kind::Intent | Kind::Advised, Some("allow")) => "command-allowed",
-        (Kind::Intent | Kind::Advised, Some("deny")) => "command-denied",
-        (Kind::Intent | Kind::Advised, _) => "command-asked",
-        (Kind::Result, _) => "command-ended",
-        (Kind::Grant, _) => "grant-given",
-        (Kind::Revoked, _) => "grant-revoked",
-        (Kind::Pruned, _) => "record-pruned",
-        (Kind::Answered, Some("allow")) => "request-approved",
-        (Kind::Answered, _) => "request-denied",
-        (Kind::Resumed, _) => "session-resumed",
-        (Kind::Taken, _) => "request-used",
+        (RowKind::Intent | RowKind::Advised, Some("allow")) if is_call => "call-allowed",
+        (RowKind::Intent | RowKind::Advised, Some("deny")) if is_call => "call-denied",
+        (RowKind::Intent | RowKind::Advised, _) if is_call => "call-asked",
+        (RowKind::Intent | RowKind::Advised, Some("allow")) => "command-allowed",
+        (RowKind::Intent | RowKind::Advised, Some("deny")) => "command-denied",
+        (RowKind::Intent | RowKind::Advised, _) => "command-asked",
+        (RowKind::Result, _) => "command-ended",
+        (RowKind::Grant, _) => "grant-given",
+        (RowKind::Revoked, _) => "grant-revoked",
+        (RowKind::Pruned, _) => "record-pruned",
+        (RowKind::Answered, Some("allow")) => "request-approved",
+        (RowKind::Answered, _) => "request-denied",
+        (RowKind::Resumed, _) => "session-resumed",
+        (RowKind::Taken, _) => "request-used",
     }
 }
 
@@ -33,7 +33,7 @@ pub(super) fn head(entry: &Entry) -> String {
 
 /// Whether the row decides about something that was to run: a command, or a call of a tool.
 fn is_decided(entry: &Entry) -> bool {
-    matches!(entry.kind, Kind::Intent | Kind::Advised)
+    matches!(entry.kind, RowKind::Intent | RowKind::Advised)
 }
 
 fn is_command(entry: &Entry) -> bool {

@@ -8,7 +8,7 @@ use crate::judge::invocation::{ChangeKind, FileChange};
 
 /// One call of a tool that a host asks about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct HookCall {
     pub event: Event,
     pub what: What,
     /// The working directory, where the host names one.
@@ -64,7 +64,7 @@ pub struct Typed {
 
 /// What a host is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum HookReply {
     /// guard has nothing against it and leaves the rest to the host's own permissions.
     NoOpinion,
     /// It may run, and the host need not ask.
@@ -112,8 +112,8 @@ impl Wrong {
     #[must_use]
     pub fn event(name: Option<&str>) -> Self {
         match name {
-            Some(name) => Self::new(format!("guard does not answer the event {name:?}")),
-            None => Self::new("the input names no event: is this agent's name right?"),
+            Some(name) => Self::new(format!("unknown event {name:?}")),
+            None => Self::new("the input names no event; check the agent's name"),
         }
         .at(Event::Unknown)
     }
@@ -121,7 +121,7 @@ impl Wrong {
     /// A tool whose input is not what the tool takes.
     #[must_use]
     pub fn input(tool: &str, expected: &str) -> Self {
-        Self::new(format!("the call of {tool} holds no {expected}: guard cannot tell what it would do"))
+        Self::new(format!("the call of {tool} has no {expected}, so guard cannot judge it"))
     }
 
     /// The same, at another event.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::call::{Answer, Call, Event, Reply, Wrong};
+use super::call::{Event, HookCall, HookReply, Reply, Wrong};
 use super::hosts::Host;
 use super::shape;
 use crate::judge::agents::model::{self, Hook, HookEvent, Words};
@@ -18,7 +18,7 @@ const LONGEST: usize = 200;
 ///
 /// # Errors
 /// It cannot be told what the agent is about to do.
-pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
+pub fn read(host: Host, input: &Value) -> Result<HookCall, Wrong> {
     let hook = host.hook;
     let event = event(hook, input)?;
     let stage = match event.kind {
@@ -30,25 +30,23 @@ pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
         Some(only) => only.as_str(),
         None => first(input, &event.tool)
             .and_then(Value::as_str)
-            .ok_or_else(|| wrong(Wrong::new("the input names no tool")))?,
+            .ok_or_else(|| wrong(Wrong::new("the input does not name a tool")))?,
     };
     let stage = if event.own.iter().any(|own| own == tool) { Event::OwnTool } else { stage };
     let wrong = |wrong: Wrong| wrong.at(stage);
     let arguments = first(input, &event.arguments).unwrap_or(&Value::Null);
     if hook.cut.iter().any(|field| at(input, field) == Some(&Value::Bool(true))) {
-        return Err(wrong(Wrong::new(format!(
-            "the input of {tool} was cut by the agent: guard cannot tell what it would do"
-        ))));
+        return Err(wrong(Wrong::new(format!("the agent truncated the input of {tool}, so guard cannot judge it"))));
     }
     let what = shape::used(&hook.tools, tool, arguments).map_err(wrong)?;
-    let session_folder = folder(input, &hook.cwd);
-    Ok(Call {
+    let session_directory = directory(input, &hook.cwd);
+    Ok(HookCall {
         event: stage,
         what,
-        cwd: match folder(&objects(arguments), &hook.inner) {
+        cwd: match directory(&objects(arguments), &hook.inner) {
             Some(inner) if inner.is_absolute() => Some(inner),
-            Some(inner) => Some(session_folder.unwrap_or_else(|| PathBuf::from(".")).join(inner)),
-            None => session_folder,
+            Some(inner) => Some(session_directory.unwrap_or_else(|| PathBuf::from(".")).join(inner)),
+            None => session_directory,
         },
         session: first(input, &hook.session)
             .and_then(Value::as_str)
@@ -101,7 +99,7 @@ fn asks(hook: &Hook, event: &model::Event, input: &Value) -> bool {
 
 /// What the agent is told.
 #[must_use]
-pub fn say(host: Host, event: Event, answer: &Answer) -> Reply {
+pub fn say(host: Host, event: Event, answer: &HookReply) -> Reply {
     let hook = host.hook;
     let say = match event {
         Event::Tool => &hook.say,
@@ -110,10 +108,10 @@ pub fn say(host: Host, event: Event, answer: &Answer) -> Reply {
         Event::Unknown => hook.say_unknown.as_ref().unwrap_or(&hook.say),
     };
     match answer {
-        Answer::NoOpinion => said(&say.nothing, ""),
-        Answer::Allow => said(&say.allow, ""),
-        Answer::Ask { reason } => said(say.ask.as_ref().unwrap_or(&say.deny), reason),
-        Answer::Deny { reason } => said(&say.deny, reason),
+        HookReply::NoOpinion => said(&say.nothing, ""),
+        HookReply::Allow => said(&say.allow, ""),
+        HookReply::Ask { reason } => said(say.ask.as_ref().unwrap_or(&say.deny), reason),
+        HookReply::Deny { reason } => said(&say.deny, reason),
     }
 }
 
@@ -142,7 +140,7 @@ fn first<'a>(value: &'a Value, paths: &[String]) -> Option<&'a Value> {
 }
 
 /// A directory that is not empty: a text, the first of a list of texts, or of objects with a path.
-fn folder(value: &Value, paths: &[String]) -> Option<PathBuf> {
+fn directory(value: &Value, paths: &[String]) -> Option<PathBuf> {
     paths.iter().find_map(|path| {
         let found = at(value, path)?;
         let found = found.as_array().map_or(Some(found), |list| list.first())?;

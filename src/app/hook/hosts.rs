@@ -79,7 +79,7 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
-    use super::super::call::{Answer, Event};
+    use super::super::call::{Event, HookReply};
     use super::super::dialect;
     use super::*;
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_denial_always_says_why_and_never_looks_like_consent() {
-        let deny = Answer::Deny { reason: "because \"so\"".to_owned() };
+        let deny = HookReply::Deny { reason: "because \"so\"".to_owned() };
         for host in all() {
             for event in [Event::Tool, Event::OwnTool, Event::Permission, Event::Unknown] {
                 let reply = dialect::say(host, event, &deny);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::call::{Answer, Call, Event, Typed, What};
+use super::call::{Event, HookCall, HookReply, Typed, What};
 use super::caller_gone::Parting;
 use super::files;
 use super::hosts::Host;
@@ -18,14 +18,14 @@ use super::watchdog::Watchdog;
 use crate::app::approver::sign;
 use crate::app::ask::{self, Asked, Offer};
 use crate::app::authorize;
-use crate::app::deeds;
+use crate::app::changes;
 use crate::app::engine::{Engine, EngineError, Judged};
 use crate::app::queue::{self, Tells, Wait};
 use crate::app::reviewer::{Advice, Review, overrulable, yolo_in};
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
-use crate::judge::ledger::Deeds;
+use crate::judge::ledger::CommandChanges;
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Risk, Tier};
@@ -43,14 +43,14 @@ const MAX_COMMAND: usize = 512 << 10;
 const MARGIN: Duration = Duration::from_secs(1);
 
 /// The answer to a call; an error is a denial.
-pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer, String> {
+pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<HookReply, String> {
     if call.what == What::Other {
-        return Ok(Answer::NoOpinion);
+        return Ok(HookReply::NoOpinion);
     }
     if let What::Line(text) | What::PowerShell(text) | What::Typed(Typed { text, .. }) = &call.what
         && text.len() > MAX_COMMAND
     {
-        return Err(format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10));
+        return Err(format!("the command is too large to analyse (over {} KiB)", MAX_COMMAND >> 10));
     }
     // Configuration and project are those of where the command would run. A directory that is gone has neither.
     if let Some(cwd) = &call.cwd {
@@ -59,33 +59,33 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     let engine = Engine::open().map_err(|error| error.to_string())?;
     watchdog.shorten(Duration::from_secs(engine.policy().hook.deadline.into()));
     let Some(invocation) = invocation(&engine, host, call).map_err(|error| error.to_string())? else {
-        return Ok(Answer::NoOpinion);
+        return Ok(HookReply::NoOpinion);
     };
     let (invocation, Judged { judgment, decision }) = typing::judged(&engine, host, invocation);
     let risk = &judgment.risk;
     let text = text(call, &invocation);
-    let folder = crate::world::paths::physical(&invocation.cwd);
-    let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
+    let directory = crate::world::paths::physical(&invocation.cwd);
+    let handed = Handed { text: &text, cwd: &directory, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
     let note =
         Note { engine: &engine, host, call, invocation: &invocation, judgment: &judgment, digest, opinion: None };
     let allow = || {
         let grants = engine.policy().hook.grant && !matches!(call.what, What::Files(_) | What::Tool { .. });
-        if grants { Answer::Allow } else { Answer::NoOpinion }
+        if grants { HookReply::Allow } else { HookReply::NoOpinion }
     };
     let thought: RefCell<Option<Opinion>> = RefCell::default();
     let deny = |refusal: Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
         let note = Note { opinion: thought.borrow().clone(), ..note.clone() };
         let _ = note.write(Settled::Refused(&refusal), answered, None, None);
-        Ok(Answer::Deny { reason: in_full(&engine, &invocation, verdict::refused(&refusal, risk)) })
+        Ok(HookReply::Deny { reason: in_full(&engine, &invocation, verdict::refused(&refusal, risk)) })
     };
     // What somebody else started cannot hand anything on: it could be the agent's command itself.
     let hands = || engine.caller.is_called_by_agent().then_some(&handed);
     match decision {
         Decision::Run(cleared) => match note.write(Settled::Allowed(cleared.basis()), None, None, None) {
             // Help is not held up by the agent's own permissions either.
-            Ok(()) if matches!(cleared.basis(), ApprovalReason::Support) => Ok(Answer::Allow),
+            Ok(()) if matches!(cleared.basis(), ApprovalReason::Support) => Ok(HookReply::Allow),
             Ok(()) => Ok(allow()),
             Err(refusal) => deny(refusal, None),
         },
@@ -93,7 +93,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
         Decision::Ask(prompt) => {
             if call.event == Event::Permission && is_handed(&engine, &handed, prompt.tier) {
                 // The same command was put to a person when the tool was to be used.
-                return Ok(Answer::NoOpinion);
+                return Ok(HookReply::NoOpinion);
             }
             let most = watchdog.left().saturating_sub(MARGIN);
             let mut review = Review::begin(&engine, &invocation, &judgment, most);
@@ -120,7 +120,9 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
             let is_there = || engine.caller.is_person_at_agent(&host.hook.ask.headless);
             if call.asks && is_left_to_host && is_there() {
                 return match note.write(Settled::Asked, None, None, hands()) {
-                    Ok(()) => Ok(Answer::Ask { reason: in_full(&engine, &invocation, asked(risk, opinion.as_ref())) }),
+                    Ok(()) => {
+                        Ok(HookReply::Ask { reason: in_full(&engine, &invocation, asked(risk, opinion.as_ref())) })
+                    }
                     Err(refusal) => deny(refusal, None),
                 };
             }
@@ -140,7 +142,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
                 }
                 // Nobody reads this answer, but the record says why there is none.
                 Err(_) if with_agent.is_over() => deny(
-                    Refusal::NoOne { why: format!("{} ended while it waited for the answer", host.agent.title) },
+                    Refusal::NoOne { why: format!("{} ended while waiting for the answer", host.agent.title) },
                     None,
                 ),
                 // Where nobody could be asked, nobody took time to answer.
@@ -166,10 +168,10 @@ fn in_full(engine: &Engine, invocation: &Invocation, mut reason: String) -> Stri
     if let Some(problem) = engine.problems().iter().find(|problem| Some(problem.as_str()) != left_out) {
         let left_out = left_out.map_or_else(String::new, |why| format!("{why} "));
         let problem = visible::text(problem);
-        reason.push_str(&format!(" (The configuration is broken, so more is asked about: {left_out}{problem})"));
+        reason.push_str(&format!(" (The configuration has errors, so guard asks more often: {left_out}{problem})"));
     }
     if let Some(warning) = yolo_in(engine, invocation) {
-        reason.push_str(&format!(" (Once a session: {})", visible::text(&warning)));
+        reason.push_str(&format!(" (Shown once per session: {})", visible::text(&warning)));
     }
     super::cut(&reason)
 }
@@ -186,9 +188,13 @@ fn elsewhere(
     let yes = match queue::ask(engine, invocation, judgment, prompt, wait) {
         Asked::Yes { grant, by } => (grant, by),
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
-        Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
+        Asked::Reviewed(_) => {
+            return Err(Refusal::NoOne { why: "only a person can answer the agent's prompt".to_owned() });
+        }
         Asked::Queued { request } => {
-            return Err(Refusal::NoOne { why: format!("request {request} waits, and this hook does not wait for it") });
+            return Err(Refusal::NoOne {
+                why: format!("request {request} is queued, and this hook does not wait for the answer"),
+            });
         }
     };
     let fresh = engine.judge_again(invocation);
@@ -202,17 +208,17 @@ fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wa
     let why = match prompt.tier {
         _ if !engine.is_answered_here() => engine.asked_elsewhere().unwrap_or_default(),
         _ if prompt.approvals > 1 => {
-            "an agent's own prompt asks one person, and several approvers are wanted".to_owned()
+            "several approvers are needed, but an agent's own prompt asks only one person".to_owned()
         }
-        _ if prompt.decision => "what is a person's decision is never left to an agent's own prompt".to_owned(),
-        Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
-        _ => format!("{} is not known to put a question of its hook to a person here", host.agent.title),
+        _ if prompt.decision => "a decision that needs a person is never left to an agent's own prompt".to_owned(),
+        Tier::Critical => "a tier 4 command is never left to an agent's own prompt".to_owned(),
+        _ => format!("{} is not known to forward a hook's question to a person here", host.agent.title),
     };
     Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion: None, named: None }
 }
 
 /// What the agent wants to do, as an invocation of its own session; `None` where that is nothing.
-fn invocation(engine: &Engine, host: Host, call: &Call) -> Result<Option<Invocation>, EngineError> {
+fn invocation(engine: &Engine, host: Host, call: &HookCall) -> Result<Option<Invocation>, EngineError> {
     let request = match &call.what {
         What::Line(text) => line(engine, host, text)?,
         What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
@@ -268,7 +274,7 @@ fn line(engine: &Engine, host: Host, text: &str) -> Result<Request, EngineError>
 }
 
 /// What the hook and the shell both see of a command. What no shell ever sees begins with a byte that no command holds.
-fn text(call: &Call, invocation: &Invocation) -> Vec<u8> {
+fn text(call: &HookCall, invocation: &Invocation) -> Vec<u8> {
     match &call.what {
         What::Line(text) => text.clone().into_bytes(),
         What::Argv(_) | What::PowerShell(_) | What::Files(_) | What::Typed(_) | What::Tool { .. } | What::Other => {
@@ -286,7 +292,7 @@ fn is_handed(engine: &Engine, handed: &Handed<'_>, tier: Tier) -> bool {
 struct Note<'a> {
     engine: &'a Engine,
     host: Host,
-    call: &'a Call,
+    call: &'a HookCall,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
     digest: Digest,
@@ -307,16 +313,16 @@ impl Note<'_> {
         handed: Option<&Handed<'_>>,
     ) -> Result<(), Refusal> {
         let Self { engine, host, call, invocation, judgment, digest, .. } = *self;
-        let deeds = match settled {
-            Settled::Refused(_) => Deeds::default(),
+        let changes = match settled {
+            Settled::Refused(_) => CommandChanges::default(),
             Settled::Allowed(_) | Settled::Asked => {
-                let mut deeds = deeds::of(engine, invocation, judgment);
-                typing::remember(engine, host, call, judgment, &mut deeds);
-                deeds
+                let mut changes = changes::of(engine, invocation, judgment);
+                typing::remember(engine, host, call, judgment, &mut changes);
+                changes
             }
         };
         let row = IntentRow {
-            deeds: &deeds,
+            changes: &changes,
             answer_ms: answered.map(authorize::milliseconds),
             words,
             opinion: self.opinion.as_ref(),

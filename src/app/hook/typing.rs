@@ -8,16 +8,16 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::call::{Call, Typed, What};
+use super::call::{HookCall, Typed, What};
 use super::hosts::Host;
 use crate::app::engine::{Engine, EngineError, Judged};
 use crate::judge::agents::model::Does;
 use crate::judge::invocation::{Invocation, Request};
-use crate::judge::ledger::{Deeds, Ledger, Named};
+use crate::judge::ledger::{CommandChanges, Ledger, Named};
 use crate::judge::tools::ToolCall;
 use crate::judge::{Judgment, consoles};
 
-/// What deeds of typing go by in the record. No program has this name.
+/// What changes of typing go by in the record. No program has this name.
 const TYPING: &str = ":typing";
 const STARTS: &str = "starts";
 const TYPES: &str = "types";
@@ -45,8 +45,10 @@ pub(super) fn judged(engine: &Engine, host: Host, invocation: Invocation) -> (In
     }
     let known = |rule: &str| judged.judgment.risk.findings.iter().any(|finding| finding.rule == rule);
     for finding in later.judgment.risk.findings.iter_mut().filter(|finding| !known(&finding.rule)) {
-        finding.reason =
-            format!("It runs commands that are typed into it later, and {} shows those to nobody.", host.agent.title);
+        finding.reason = format!(
+            "The program reads commands that are typed into it later, and {} does not report those.",
+            host.agent.title
+        );
     }
     (typed, later)
 }
@@ -79,8 +81,14 @@ pub(super) fn request(
     Ok(Some(engine.tool(ToolCall::new(TOOL, json!({ "language": language, "text": text })))))
 }
 
-/// Adds to the deeds of a call what it started that waits for something to run, or what it typed.
-pub(super) fn remember(engine: &Engine, host: Host, call: &Call, judgment: &Judgment, deeds: &mut Deeds) {
+/// Adds to the changes of a call what it started that waits for something to run, or what it typed.
+pub(super) fn remember(
+    engine: &Engine,
+    host: Host,
+    call: &HookCall,
+    judgment: &Judgment,
+    changes: &mut CommandChanges,
+) {
     let named = |sub: &str, language: Option<String>, text: Option<String>| Named {
         program: TYPING.to_owned(),
         sub: vec![sub.to_owned()],
@@ -95,10 +103,10 @@ pub(super) fn remember(engine: &Engine, host: Host, call: &Call, judgment: &Judg
         return;
     }
     let language = consoles::listener(&judgment.facts, &engine.catalog);
-    deeds.named.extend(language.map(|language| named(STARTS, Some(language), None)));
+    changes.named.extend(language.map(|language| named(STARTS, Some(language), None)));
     if let What::Typed(typed) = &call.what {
         let mark = if typed.is_edited { "\u{0}" } else { "" };
-        deeds.named.push(named(TYPES, None, Some(format!("{mark}{}", typed.text))));
+        changes.named.push(named(TYPES, None, Some(format!("{mark}{}", typed.text))));
     }
 }
 

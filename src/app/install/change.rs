@@ -1,7 +1,7 @@
 //! What a file becomes when guard is wired in or taken out, and what it is now. Texts in, texts out.
 
-use super::hosts::{Entry, Form, Host, Wire};
-use super::json::{self, Kind, Node, Trouble, quoted};
+use super::hosts::{Form, Host, ListEntry, Wire};
+use super::json::{self, JsonKind, Node, Trouble, quoted};
 use super::{toml, yaml};
 
 /// Who is wired to whom.
@@ -16,7 +16,7 @@ pub struct Wiring<'a> {
 
 /// How far a file is wired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum WiredState {
     Absent,
     /// guard is there, but not as it is written today: another path, another matcher.
     Outdated,
@@ -25,7 +25,7 @@ pub enum State {
 
 /// What an agent starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum HookCommand {
     /// A program and its arguments.
     Argv(Vec<String>),
     /// A line, for whatever the agent runs lines with.
@@ -107,7 +107,8 @@ impl Wiring<'_> {
             Form::Own { text, .. } => self.filled(text, true),
             Form::Plugin(plugins) => self.plugin(plugins),
             Form::Json { entries, .. } => {
-                let one = |entry: &Entry| format!("  {}: {}\n", entry.keys.join("."), self.filled(&entry.entry, false));
+                let one =
+                    |entry: &ListEntry| format!("  {}: {}\n", entry.keys.join("."), self.filled(&entry.entry, false));
                 entries.iter().map(one).collect()
             }
             Form::Toml { array, body } => format!("[[{array}]]\n{}", self.filled(body, false)),
@@ -120,15 +121,15 @@ impl Wiring<'_> {
 
     /// The calls of guard that stand in a file, each with the event that it is for, as the agent would make them.
     #[must_use]
-    pub fn calls(&self, wire: &Wire, text: &str, path: &std::path::Path) -> Vec<(String, Call)> {
+    pub fn calls(&self, wire: &Wire, text: &str, path: &std::path::Path) -> Vec<(String, HookCommand)> {
         match &wire.form {
             Form::Plugin(_) => {
                 let line = text.lines().find_map(|line| line.strip_prefix("const GUARD = ")?.strip_suffix(';'));
                 let guard: Option<String> = line.and_then(|quoted| serde_json::from_str(quoted).ok());
                 let argv = |guard: String| [guard, "hook".into(), "--agent".into(), self.host.name.to_owned()].to_vec();
-                guard.map(|guard| ("plugin".to_owned(), Call::Argv(argv(guard)))).into_iter().collect()
+                guard.map(|guard| ("plugin".to_owned(), HookCommand::Argv(argv(guard)))).into_iter().collect()
             }
-            Form::Own { .. } => vec![("PreToolUse".to_owned(), Call::Argv(vec![path.display().to_string()]))],
+            Form::Own { .. } => vec![("PreToolUse".to_owned(), HookCommand::Argv(vec![path.display().to_string()]))],
             Form::Json { entries, .. } => {
                 let Ok(root) = root(text) else { return Vec::new() };
                 let mut calls = Vec::new();
@@ -144,12 +145,12 @@ impl Wiring<'_> {
             Form::Toml { array, .. } => {
                 let mine = toml::found(text, array, &|text| self.calls_guard(text)).unwrap_or_default();
                 let calls = mine.iter().filter_map(|block| toml::value(text.get(block.clone())?, array, "command"));
-                calls.map(|line| ("PreToolUse".to_owned(), Call::Line(line))).collect()
+                calls.map(|line| ("PreToolUse".to_owned(), HookCommand::Line(line))).collect()
             }
             Form::Yaml { keys, .. } => {
                 let mine = yaml::found(text, strs(keys), &|text| self.calls_guard(text)).unwrap_or_default();
                 let lines = mine.iter().filter_map(|item| yaml::value(text.get(item.clone())?, "command"));
-                lines.map(|line| (keys[1].clone(), Call::Line(line))).collect()
+                lines.map(|line| (keys[1].clone(), HookCommand::Line(line))).collect()
             }
         }
     }
@@ -188,7 +189,7 @@ impl Wiring<'_> {
     }
 
     /// The call in an entry: the innermost object with a program.
-    fn call_in(&self, node: &Node) -> Option<Call> {
+    fn call_in(&self, node: &Node) -> Option<HookCommand> {
         let inner = node.get("hooks").map(Node::items).unwrap_or_default();
         if let Some(call) = inner.iter().filter(|inner| self.is_ours(inner)).find_map(|inner| self.call_in(inner)) {
             return Some(call);
@@ -197,9 +198,9 @@ impl Wiring<'_> {
         Some(match node.get("args") {
             Some(args) => {
                 let args = args.items().iter().filter_map(Node::text).map(str::to_owned);
-                Call::Argv([program].into_iter().chain(args).collect())
+                HookCommand::Argv([program].into_iter().chain(args).collect())
             }
-            None => Call::Line(program),
+            None => HookCommand::Line(program),
         })
     }
 
@@ -207,8 +208,8 @@ impl Wiring<'_> {
     ///
     /// # Errors
     /// The file is not surely understood.
-    pub fn state(&self, wire: &Wire, text: Option<&str>) -> Result<State, Trouble> {
-        let Some(text) = text else { return Ok(State::Absent) };
+    pub fn state(&self, wire: &Wire, text: Option<&str>) -> Result<WiredState, Trouble> {
+        let Some(text) = text else { return Ok(WiredState::Absent) };
         let there = match &wire.form {
             Form::Own { .. } | Form::Plugin(_) => true,
             Form::Json { entries, .. } => {
@@ -220,9 +221,9 @@ impl Wiring<'_> {
         };
         let current = self.installed(wire, Some(text))? == text;
         Ok(match (there, current) {
-            (_, true) => State::Present,
-            (true, false) => State::Outdated,
-            (false, false) => State::Absent,
+            (_, true) => WiredState::Present,
+            (true, false) => WiredState::Outdated,
+            (false, false) => WiredState::Absent,
         })
     }
 
@@ -242,7 +243,7 @@ impl Wiring<'_> {
                 match text {
                     Some(text) if text != wanted && !text.contains("guard") => Err(Trouble {
                         at: 0,
-                        what: "the file is somebody else's, and there can be only one".to_owned(),
+                        what: "the file belongs to something else, and there can be only one".to_owned(),
                     }),
                     _ => Ok(wanted),
                 }
@@ -366,22 +367,22 @@ impl Wiring<'_> {
         found
     }
 
-    fn with_entry(&self, text: &str, entry: &Entry) -> Result<String, Trouble> {
+    fn with_entry(&self, text: &str, entry: &ListEntry) -> Result<String, Trouble> {
         let wanted = self.filled(&entry.entry, false);
         let root = root(text)?;
         let mut container = &root;
         for (depth, key) in entry.keys.iter().enumerate() {
             match (container.get(key), &container.kind) {
                 (Some(next), _) => container = next,
-                (None, Kind::Object(_)) => {
+                (None, JsonKind::Object(_)) => {
                     let rest = entry.keys.iter().skip(depth + 1).rev();
                     let value = rest.fold(format!("[{wanted}]"), |value, key| format!("{{{}:{value}}}", quoted(key)));
                     return json::added(text, container, Some(key), &value);
                 }
-                (None, _) => return Err(wrong_kind(container, "an object belongs here")),
+                (None, _) => return Err(wrong_kind(container, "expected an object")),
             }
         }
-        let Kind::Array(items) = &container.kind else { return Err(wrong_kind(container, "a list belongs here")) };
+        let JsonKind::Array(items) = &container.kind else { return Err(wrong_kind(container, "expected a list")) };
         let ours = self.ours(container);
         let (Some((first, inner)), rest) = (ours.first(), ours.len() > 1) else {
             return json::added(text, container, None, &wanted);
@@ -409,7 +410,7 @@ impl Wiring<'_> {
         }
     }
 
-    fn without_entry(&self, text: &str, entry: &Entry, original: Option<&Node>) -> Result<String, Trouble> {
+    fn without_entry(&self, text: &str, entry: &ListEntry, original: Option<&Node>) -> Result<String, Trouble> {
         let mut text = text.to_owned();
         loop {
             let root = root(&text)?;
@@ -451,7 +452,7 @@ fn remove(text: &str, list: &Node, (index, inner): (usize, Option<usize>)) -> St
 
 fn root(text: &str) -> Result<Node, Trouble> {
     let root = json::parse(text)?;
-    if let Kind::Object(_) = root.kind { Ok(root) } else { Err(wrong_kind(&root, "an object belongs here")) }
+    if let JsonKind::Object(_) = root.kind { Ok(root) } else { Err(wrong_kind(&root, "expected an object")) }
 }
 
 fn at<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
@@ -460,7 +461,7 @@ fn at<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
 
 /// The list that keys lead to; `None` when there is none, or something else.
 fn list<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
-    at(root, keys).filter(|node| matches!(node.kind, Kind::Array(_)))
+    at(root, keys).filter(|node| matches!(node.kind, JsonKind::Array(_)))
 }
 
 fn wrong_kind(node: &Node, what: &str) -> Trouble {

@@ -8,6 +8,36 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+/// Why a file is left as it is: a sentence without its name.
+#[derive(Debug, Error)]
+pub enum FileError {
+    #[error("is a dangling symbolic link; remove it, or create its target")]
+    Dangling,
+    #[error("cannot be opened: {0}")]
+    Open(io::Error),
+    #[error("cannot be read: {0}")]
+    Read(io::Error),
+    #[error("cannot be written: {0}")]
+    Write(io::Error),
+    #[error("cannot remove it: {0}")]
+    Remove(io::Error),
+    #[error("is not a regular file")]
+    Irregular,
+    #[error("has {0} bytes, which is too large for a configuration")]
+    TooLarge(u64),
+    #[error("line {0} is not UTF-8")]
+    Encoding(usize),
+    #[error("has no directory")]
+    NoDirectory,
+    #[error("was changed by another program at the same time; try again")]
+    Changed,
+    #[error("cannot create {}: {error}", .directory.display())]
+    Directory { directory: PathBuf, error: io::Error },
+    #[error("cannot save a copy in {}: {error}", .directory.display())]
+    Copy { directory: PathBuf, error: io::Error },
+}
 
 /// A larger file is no configuration.
 const MAX_BYTES: u64 = 4 << 20;
@@ -16,31 +46,31 @@ const MAX_BYTES: u64 = 4 << 20;
 ///
 /// # Errors
 /// A sentence without the name of the file.
-pub fn read(path: &Path) -> Result<Option<String>, String> {
+pub fn read(path: &Path) -> Result<Option<String>, FileError> {
     // Not to block: a pipe in the place of a file must not make guard wait.
     let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return match fs::symlink_metadata(path) {
-                Ok(_) => Err("a symbolic link that leads nowhere: remove it, or make what it leads to".to_owned()),
+                Ok(_) => Err(FileError::Dangling),
                 Err(_) => Ok(None),
             };
         }
-        Err(error) => return Err(format!("cannot be opened: {error}")),
+        Err(error) => return Err(FileError::Open(error)),
     };
-    let about = file.metadata().map_err(|error| format!("cannot be read: {error}"))?;
+    let about = file.metadata().map_err(FileError::Read)?;
     if !about.is_file() {
-        return Err("is no regular file".to_owned());
+        return Err(FileError::Irregular);
     }
     if about.len() > MAX_BYTES {
-        return Err(format!("has {} bytes, which is more than a configuration has", about.len()));
+        return Err(FileError::TooLarge(about.len()));
     }
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(FileError::Read)?;
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let line =
             error.as_bytes().iter().take(error.utf8_error().valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
-        format!("line {line} is not UTF-8")
+        FileError::Encoding(line)
     })
 }
 
@@ -54,13 +84,13 @@ pub fn line_of(text: &str, at: usize) -> usize {
 ///
 /// # Errors
 /// A sentence without the name of the file.
-pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> Result<(), String> {
-    let cannot = |error: io::Error| format!("cannot be written: {error}");
+pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> Result<(), FileError> {
+    let cannot = FileError::Write;
     let target = if old.is_some() { fs::canonicalize(path).map_err(cannot)? } else { path.to_owned() };
-    let folder = target.parent().ok_or("has no directory")?;
+    let directory = target.parent().ok_or(FileError::NoDirectory)?;
     let about = fs::metadata(&target).ok();
     let mode = about.as_ref().map_or(if executable { 0o755 } else { 0o644 }, |about| about.mode() & 0o7777);
-    let temporary = folder.join(format!(".guard-{}.tmp", std::process::id()));
+    let temporary = directory.join(format!(".guard-{}.tmp", std::process::id()));
     let made = (|| {
         let first = if about.is_some() { 0o600 } else { mode };
         let mut file = OpenOptions::new().write(true).create_new(true).mode(first).open(&temporary)?;
@@ -77,14 +107,14 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
     })();
     let done = made.map_err(cannot).and_then(|()| {
         if read(path)?.as_deref() != old {
-            return Err("was changed by another program at the same time: run this again".to_owned());
+            return Err(FileError::Changed);
         }
         fs::rename(&temporary, &target).map_err(cannot)
     });
     match done {
         Ok(()) => {
             // The name is on the disk once its directory is.
-            let _ = File::open(folder).and_then(|folder| folder.sync_all());
+            let _ = File::open(directory).and_then(|directory| directory.sync_all());
             Ok(())
         }
         Err(why) => {
@@ -98,12 +128,12 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
 ///
 /// # Errors
 /// A sentence without the name of the file.
-pub fn make_folders(path: &Path) -> Result<Vec<PathBuf>, String> {
-    let Some(folder) = path.parent() else { return Ok(Vec::new()) };
+pub fn make_directories(path: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let Some(directory) = path.parent() else { return Ok(Vec::new()) };
     let mut missing: Vec<PathBuf> =
-        folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+        directory.ancestors().take_while(|directory| !directory.exists()).map(Path::to_owned).collect();
     missing.reverse();
-    fs::create_dir_all(folder).map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+    fs::create_dir_all(directory).map_err(|error| FileError::Directory { directory: directory.to_owned(), error })?;
     Ok(missing)
 }
 
@@ -115,13 +145,13 @@ pub struct Kept {
     /// Whether it is still as guard left it.
     pub untouched: bool,
     /// The directories that were made for it.
-    pub folders: Vec<PathBuf>,
+    pub directories: Vec<PathBuf>,
 }
 
 /// Guard's own directory for what files were before.
 #[derive(Debug)]
 pub struct Backups {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 /// SHA-256, in hexadecimal digits.
@@ -134,7 +164,7 @@ impl Backups {
     /// The backups in guard's directory for data.
     #[must_use]
     pub fn new(data: &Path) -> Self {
-        Self { folder: data.join("installed") }
+        Self { directory: data.join("installed") }
     }
 
     /// Where the old content of a file is kept.
@@ -145,7 +175,7 @@ impl Backups {
 
     fn named(&self, path: &Path, extension: &str) -> PathBuf {
         let name = digest(path.as_os_str().as_encoded_bytes());
-        self.folder.join(format!("{}.{extension}", name.get(..16).unwrap_or_default()))
+        self.directory.join(format!("{}.{extension}", name.get(..16).unwrap_or_default()))
     }
 
     /// What is known of a file that now holds `now`; `None` when guard never changed it.
@@ -156,17 +186,23 @@ impl Backups {
             true => Some(fs::read_to_string(self.copy(path)).ok()?),
             false => None,
         };
-        let folders = note["folders"].as_array().into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from);
-        Some(Kept { before, untouched: note["after"] == digest(now.as_bytes()), folders: folders.collect() })
+        let directories = note["folders"].as_array().into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from);
+        Some(Kept { before, untouched: note["after"] == digest(now.as_bytes()), directories: directories.collect() })
     }
 
     /// Keeps what a file was before guard, and what guard made of it.
     ///
     /// # Errors
     /// A sentence without the name of the file.
-    pub fn keep(&self, path: &Path, before: Option<&str>, after: &str, folders: &[PathBuf]) -> Result<(), String> {
-        let cannot = |error: io::Error| format!("no copy can be kept in {}: {error}", self.folder.display());
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(cannot)?;
+    pub fn keep(
+        &self,
+        path: &Path,
+        before: Option<&str>,
+        after: &str,
+        directories: &[PathBuf],
+    ) -> Result<(), FileError> {
+        let cannot = |error| FileError::Copy { directory: self.directory.clone(), error };
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(cannot)?;
         let write = |path: &Path, text: &str| {
             let _ = fs::remove_file(path);
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
@@ -175,12 +211,12 @@ impl Backups {
         if let Some(before) = before {
             write(&self.copy(path), before).map_err(cannot)?;
         }
-        let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        let directories: Vec<String> = directories.iter().map(|directory| directory.display().to_string()).collect();
         let note = json!({
             "file": path.display().to_string(),
             "existed": before.is_some(),
             "after": digest(after.as_bytes()),
-            "folders": folders,
+            "folders": directories,
         });
         write(&self.named(path, "json"), &note.to_string()).map_err(cannot)
     }
@@ -190,6 +226,6 @@ impl Backups {
         let _ = fs::remove_file(self.named(path, "json"));
         let _ = fs::remove_file(self.copy(path));
         // Only an empty one goes.
-        let _ = fs::remove_dir(&self.folder);
+        let _ = fs::remove_dir(&self.directory);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use crate::judge::agents;
 use crate::judge::agents::model::Agent;
 pub use crate::judge::agents::model::{
-    Codes, Config, Entry, Fate, Form, Kept, Key, Reads, Reason, Runs, Trust, When, Wire,
+    AnswerField, Codes, Config, Fate, Form, Kept, ListEntry, Reads, Reason, Runs, Trust, When, Wire,
 };
 
 /// An agent that calls guard.
@@ -71,7 +71,7 @@ impl Host {
             (Fate::Runs, _) => "the command runs".to_owned(),
             (Fate::Blocked, Some(from)) => format!("the command is blocked from {from} on; before that it runs"),
             (Fate::Blocked, None) if self.config.runs == Runs::Plugin => {
-                "the command is blocked; a plugin that is not loaded asks nobody".to_owned()
+                "the command is blocked; if the plugin is not loaded, guard is not asked".to_owned()
             }
             (Fate::Blocked, None) => "the command is blocked".to_owned(),
         }

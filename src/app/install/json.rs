@@ -15,11 +15,11 @@ const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub span: Range<usize>,
-    pub kind: Kind,
+    pub kind: JsonKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum JsonKind {
     Object(Vec<Member>),
     Array(Vec<Node>),
     Text(String),
@@ -53,28 +53,28 @@ impl Node {
     /// The members of an object; none for anything else.
     #[must_use]
     pub fn members(&self) -> &[Member] {
-        if let Kind::Object(members) = &self.kind { members } else { &[] }
+        if let JsonKind::Object(members) = &self.kind { members } else { &[] }
     }
 
     /// The elements of an array; none for anything else.
     #[must_use]
     pub fn items(&self) -> &[Self] {
-        if let Kind::Array(items) = &self.kind { items } else { &[] }
+        if let JsonKind::Array(items) = &self.kind { items } else { &[] }
     }
 
     /// The text of a string.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        if let Kind::Text(text) = &self.kind { Some(text) } else { None }
+        if let JsonKind::Text(text) = &self.kind { Some(text) } else { None }
     }
 
     /// Every string in it, in order.
     pub fn texts<'a>(&'a self, into: &mut Vec<&'a str>) {
         match &self.kind {
-            Kind::Object(members) => members.iter().for_each(|member| member.value.texts(into)),
-            Kind::Array(items) => items.iter().for_each(|item| item.texts(into)),
-            Kind::Text(text) => into.push(text),
-            Kind::Bare(_) => {}
+            JsonKind::Object(members) => members.iter().for_each(|member| member.value.texts(into)),
+            JsonKind::Array(items) => items.iter().for_each(|item| item.texts(into)),
+            JsonKind::Text(text) => into.push(text),
+            JsonKind::Bare(_) => {}
         }
     }
 
@@ -82,11 +82,11 @@ impl Node {
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         match (&self.kind, &other.kind) {
-            (Kind::Object(a), Kind::Object(b)) => {
+            (JsonKind::Object(a), JsonKind::Object(b)) => {
                 a.len() == b.len()
                     && a.iter().all(|member| other.get(&member.key).is_some_and(|value| member.value.same(value)))
             }
-            (Kind::Array(a), Kind::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
+            (JsonKind::Array(a), JsonKind::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
             (a, b) => a == b,
         }
     }
@@ -94,8 +94,8 @@ impl Node {
     /// Where the elements or members begin and end.
     fn children(&self) -> Vec<Range<usize>> {
         match &self.kind {
-            Kind::Object(members) => members.iter().map(|member| member.start..member.value.span.end).collect(),
-            Kind::Array(items) => items.iter().map(|item| item.span.clone()).collect(),
+            JsonKind::Object(members) => members.iter().map(|member| member.start..member.value.span.end).collect(),
+            JsonKind::Array(items) => items.iter().map(|item| item.span.clone()).collect(),
             _ => Vec::new(),
         }
     }
@@ -106,19 +106,19 @@ impl Node {
 /// # Errors
 /// It is not JSON, even with comments and trailing commas allowed, or a key occurs twice in one object.
 pub fn parse(text: &str) -> Result<Node, Trouble> {
-    let mut reader = Reader { text, at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
+    let mut reader = JsonReader { text, at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
     reader.skip()?;
     let node = reader.value(0)?;
     reader.skip()?;
-    if reader.at < text.len() { Err(reader.trouble("there is more after the end of the value")) } else { Ok(node) }
+    if reader.at < text.len() { Err(reader.trouble("unexpected text after the end of the value")) } else { Ok(node) }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -140,7 +140,7 @@ impl Reader<'_> {
             } else if rest.starts_with("//") {
                 self.at += rest.find('\n').unwrap_or(rest.len());
             } else if rest.starts_with("/*") {
-                let end = rest.find("*/").ok_or_else(|| self.trouble("a comment is not closed"))?;
+                let end = rest.find("*/").ok_or_else(|| self.trouble("unclosed comment"))?;
                 self.at += end + 2;
             } else {
                 return Ok(());
@@ -150,19 +150,19 @@ impl Reader<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Node, Trouble> {
         if depth > MAX_DEPTH {
-            return Err(self.trouble("it is nested too deeply"));
+            return Err(self.trouble("nested too deeply"));
         }
         let start = self.at;
         let kind = match self.peek() {
             Some(b'{') => self.object(depth)?,
             Some(b'[') => self.array(depth)?,
-            Some(b'"') => Kind::Text(self.string()?),
+            Some(b'"') => JsonKind::Text(self.string()?),
             _ => self.bare()?,
         };
         Ok(Node { span: start..self.at, kind })
     }
 
-    fn object(&mut self, depth: usize) -> Result<Kind, Trouble> {
+    fn object(&mut self, depth: usize) -> Result<JsonKind, Trouble> {
         let mut members: Vec<Member> = Vec::new();
         self.at += 1;
         loop {
@@ -172,15 +172,15 @@ impl Reader<'_> {
             }
             let start = self.at;
             if self.peek() != Some(b'"') {
-                return Err(self.trouble("a key in double quotes, or }, belongs here"));
+                return Err(self.trouble("expected a key in double quotes, or }"));
             }
             let key = self.string()?;
             if members.iter().any(|member| member.key == key) {
-                return Err(Trouble { at: start, what: format!("the key {key:?} occurs twice") });
+                return Err(Trouble { at: start, what: format!("duplicate key {key:?}") });
             }
             self.skip()?;
             if self.peek() != Some(b':') {
-                return Err(self.trouble("a : belongs here"));
+                return Err(self.trouble("expected :"));
             }
             self.at += 1;
             self.skip()?;
@@ -191,10 +191,10 @@ impl Reader<'_> {
             }
         }
         self.at += 1;
-        Ok(Kind::Object(members))
+        Ok(JsonKind::Object(members))
     }
 
-    fn array(&mut self, depth: usize) -> Result<Kind, Trouble> {
+    fn array(&mut self, depth: usize) -> Result<JsonKind, Trouble> {
         let mut items = Vec::new();
         self.at += 1;
         loop {
@@ -208,7 +208,7 @@ impl Reader<'_> {
             }
         }
         self.at += 1;
-        Ok(Kind::Array(items))
+        Ok(JsonKind::Array(items))
     }
 
     /// Whether a comma follows rather than the end.
@@ -220,7 +220,7 @@ impl Reader<'_> {
                 Ok(true)
             }
             Some(found) if found == end => Ok(false),
-            _ => Err(self.trouble(&format!("a comma or {} belongs here", char::from(end)))),
+            _ => Err(self.trouble(&format!("expected a comma or {}", char::from(end)))),
         }
     }
 
@@ -232,25 +232,25 @@ impl Reader<'_> {
                 Some(b'"') => break,
                 Some(b'\\') => end += 2,
                 Some(byte) if *byte >= 0x20 => end += 1,
-                _ => return Err(self.trouble("a string is not closed on its line")),
+                _ => return Err(self.trouble("unclosed string")),
             }
         }
         let quoted = self.text.get(self.at..=end).unwrap_or_default();
-        let text = serde_json::from_str(quoted).map_err(|_| self.trouble("this is no JSON string"))?;
+        let text = serde_json::from_str(quoted).map_err(|_| self.trouble("invalid JSON string"))?;
         self.at = end + 1;
         Ok(text)
     }
 
-    fn bare(&mut self) -> Result<Kind, Trouble> {
+    fn bare(&mut self) -> Result<JsonKind, Trouble> {
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
         let word = rest.get(..end).unwrap_or_default();
         if serde_json::from_str::<serde_json::Value>(word).is_err() {
-            return Err(self.trouble(if word.is_empty() { "a value belongs here" } else { "this is no JSON value" }));
+            return Err(self.trouble(if word.is_empty() { "expected a value" } else { "invalid JSON value" }));
         }
         let word = word.to_owned();
         self.at += end;
-        Ok(Kind::Bare(word))
+        Ok(JsonKind::Bare(word))
     }
 }
 
@@ -275,17 +275,17 @@ mod tests {
     #[test]
     fn what_is_no_json_is_named_with_its_place() {
         for (text, at, what) in [
-            ("{\"a\": 1 \"b\": 2}", 8, "a comma or } belongs here"),
-            ("{a: 1}", 1, "a key in double quotes, or }, belongs here"),
-            ("{\"a\": tru}", 6, "this is no JSON value"),
-            ("{\"a\": }", 6, "a value belongs here"),
-            ("{\"a\": 1, \"a\": 2}", 9, "the key \"a\" occurs twice"),
-            ("{\"a\": \"x\n\"}", 6, "a string is not closed on its line"),
-            ("{} x", 3, "there is more after the end of the value"),
-            ("{ /* x", 2, "a comment is not closed"),
-            ("{\"a\": \"\\q\"}", 6, "this is no JSON string"),
-            ("{\"a\"", 4, "a : belongs here"),
-            ("\"abc\\", 0, "a string is not closed on its line"),
+            ("{\"a\": 1 \"b\": 2}", 8, "expected a comma or }"),
+            ("{a: 1}", 1, "expected a key in double quotes, or }"),
+            ("{\"a\": tru}", 6, "invalid JSON value"),
+            ("{\"a\": }", 6, "expected a value"),
+            ("{\"a\": 1, \"a\": 2}", 9, "duplicate key \"a\""),
+            ("{\"a\": \"x\n\"}", 6, "unclosed string"),
+            ("{} x", 3, "unexpected text after the end of the value"),
+            ("{ /* x", 2, "unclosed comment"),
+            ("{\"a\": \"\\q\"}", 6, "invalid JSON string"),
+            ("{\"a\"", 4, "expected :"),
+            ("\"abc\\", 0, "unclosed string"),
         ] {
             assert_eq!(parse(text), Err(Trouble { at, what: what.to_owned() }), "{text}");
         }

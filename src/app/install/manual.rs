@@ -4,28 +4,33 @@ use super::hosts::{Fate, Form, HOSTS, Host, Runs, When, Wire};
 use crate::judge::agents;
 
 const ABOUT: &str = "\
-guard judges a command only when it is asked. This page says for each agent which door to use, what guard install \
-writes and where, what the agent does when guard ends in an error, does not answer in time or is not there any more, \
-and what is left for you to do. guard doctor sends a command that must be refused through every door that is open, and \
-says which of them hold. guard doctor --live runs the agent itself, in a home made for the trial and against a stand-in for \
-its model, and says what held.";
+guard judges a command only when it is asked. This page lists for each agent how to connect it, what guard install \
+writes and where, what the agent does when guard fails, does not answer in time or is missing, \
+and what is left for you to do. guard doctor sends a dangerous test command through every connection, and \
+reports which of them work. guard doctor --live runs the agent itself, in a temporary home and against a stand-in for \
+its model.";
 
 const HOOKS: &str = "\
-guard install AGENT shows the change and asks before it writes. It keeps the comments, the order and the layout of the \
-file, keeps what the file was before in the installed directory beside the record, and guard install AGENT --uninstall \
-brings that back. guard answers before the agent's own time is up: a host that gives up on a hook usually lets the \
-command run. Where a shell is sure to read what is written, || exit 2 behind it blocks the command when guard fails or \
-is gone. The lines below say what each agent does without an answer.";
+guard install AGENT shows the change and asks before it writes. It preserves the comments, the order and the layout \
+of the \
+file, saves a copy of the previous file in the directory installed beside the record, and guard install AGENT \
+--uninstall \
+restores it. guard answers before the agent's own timeout: an agent that gives up on a hook usually runs the \
+command. Where a shell reads the hook's command, || exit 2 after it blocks the command when guard fails or \
+is missing. The lines below say what each agent does without an answer.";
 
 const SHELLS: &str = "\
-guard install shims makes a directory (DIR below) of links called bash, sh and zsh that lead to guard, and prints the line \
-that opens each door. Through this door guard sees what the agent's hook does not report, and nothing runs when guard \
-is not there. With both doors open a command is asked about once. Agents without a line for the shell start a shell by \
-its absolute path: for them there is only the hook.";
+guard install shims creates a directory (DIR below) of links to guard called bash, sh and zsh, and prints the line \
+that makes each agent use them. This way guard sees what the agent's hook does not report, and nothing runs when \
+guard \
+is missing. With both the hook and the shell, guard asks once per command. Agents without a line for the shell start \
+a shell by \
+its absolute path and can only use the hook.";
 
 const EVERYWHERE: &str = "\
-Programs that run commands through /bin/sh by its absolute path (make, system(3), subprocess with shell=True) pass no \
-door of their own; what they run counts to the command that started them.";
+Programs that run commands through /bin/sh by its absolute path (make, system(3), subprocess with shell=True) do not \
+ask \
+guard; what they run is part of the command that started them.";
 
 /// In place of what was seen, where the program was never run.
 const UNTRIED: &str = "not tried";
@@ -34,27 +39,34 @@ const UNTRIED: &str = "not tried";
 const TRIED: &str = include_str!("../../../patterns/agents/tried.tsv");
 
 const TRIALS: &str = "\
-Each agent of which a registry has the program was run with guard wired in by guard install, in a home of its own, with a \
-stand-in for its model and without an account. held: nothing ran that guard had not let through, and the model was told \
-why. through: it ran all the same. A dash: the agent has nothing to try it with.";
+Each agent whose program is in a package registry was run with guard set up by guard install, in a temporary home, \
+with a \
+stand-in for its model and without an account. held: nothing ran that guard had not allowed, and the model was told \
+why. through: the command ran anyway. A dash: the test does not apply to the agent.";
 
 const CASES: &str = "\
-canary: a command that must be refused was refused, and one that must run ran. ask: what a person approves runs. deny: what a person \
-refuses does not, and the model reads the person's words. killed: guard is ended while it waits. gone: guard's program is \
-not there. files: the agent's own tools would write a start-up file and a hook of git. late: the agent's time for the hook \
-is over while guard waits. once: with both doors open, one yes is enough. undone: guard install --uninstall restores the \
-agent's file to the byte.";
+canary: a dangerous test command was refused, and a harmless one ran. ask: what a person approves runs. deny: what a \
+person \
+denies does not, and the model reads the person's words. killed: guard is killed while it waits. gone: guard's \
+program is \
+missing. files: the agent's own tools try to write a startup file and a git hook. late: the agent's timeout for the \
+hook \
+expires while guard waits. once: with hook and shell, one approval is enough. undone: guard install --uninstall \
+restores the \
+agent's file byte for byte.";
 
 const REPLAY: &str = "\
-guard replay reads what these agents keep of their sessions, and changes nothing of it. A directory that the agent's own \
-variable names, or XDG_DATA_HOME, counts in place of the one below the home. A database is read while its agent runs, too, and for no longer \
-than two minutes.";
+guard replay reads the sessions that these agents store, and changes nothing. A directory in the agent's own \
+variable, or XDG_DATA_HOME, replaces the one below the home. A database is also read while its agent runs, for at \
+most \
+two minutes.";
 
 /// The page in roff.
 #[must_use]
 pub fn page() -> String {
     let mut page = String::from(
-        "'\\\" t\n.TH guard\\-agents 7 \"\" \"\" \"guard manual\"\n.SH NAME\nguard\\-agents \\- the agents that guard stands in front of\n",
+        "'\\\" t\n.TH guard\\-agents 7 \"\" \"\" \"guard manual\"\n.SH NAME\nguard\\-agents \\- the agents that can \
+         ask guard\n",
     );
     page.push_str(&format!(".SH DESCRIPTION\n{}\n", escape(ABOUT)));
     page.push_str(&table());
@@ -79,7 +91,8 @@ pub fn page() -> String {
 /// What becomes of a command at each agent when guard does not answer, at a glance.
 fn table() -> String {
     let mut text = String::from(
-        ".SH \"WITHOUT AN ANSWER\"\nWhat becomes of a command whose hook fails, is late, or is not there any more:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tfails\tlate\tmissing\tseen with\n",
+        ".SH \"WITHOUT AN ANSWER\"\nWhat happens to a command whose hook fails, times out, or is \
+         missing:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tfails\tlate\tmissing\tseen with\n",
     );
     for host in HOSTS.iter() {
         let config = host.config;
@@ -95,9 +108,13 @@ fn table() -> String {
         text.push_str(&format!("{}\t{}\t{}\n", escape(host.title), cells.join("\t"), escape(&tried)));
     }
     text.push_str(
-        ".TE\n.PP\n* Not in every version, or not in every case: see the agent's section. Seen with: \
-         the version of the program itself that was seen to refuse, to let through and to miss guard, against a stand-in \
-         for its model. Not tried: the program was never run with guard; what its maker's documents and source say is in its section.\n",
+        ".TE
+.PP
+* Not in every version, or not in every case: see the agent's section. Seen with: the version of \
+         the program that was tested to refuse, to allow and to run without guard, against a stand-in for its model. \
+         Not tried: the program was never run with guard; the section gives what the vendor's documentation and source \
+         say.
+",
     );
     text
 }
@@ -106,7 +123,8 @@ fn table() -> String {
 #[must_use]
 pub fn markdown() -> String {
     let mut text = String::from(
-        "| agent | wired by `guard install` | when guard fails | is late | is missing |\n| --- | --- | --- | --- | --- |\n",
+        "| agent | set up by `guard install` | when guard fails | times out | is missing |\n| --- | --- | --- | --- \
+         | --- |\n",
     );
     for host in HOSTS.iter() {
         // What only its maker says of a program that was never run is no promise.
@@ -157,14 +175,14 @@ fn kept() -> String {
         for form in &agent.transcript {
             let above = match &agent.config {
                 _ if form.below_data => "~/.local/share".to_owned(),
-                Some(config) => format!("~/{}{}", if config.below_config { ".config/" } else { "" }, config.folder),
+                Some(config) => format!("~/{}{}", if config.below_config { ".config/" } else { "" }, config.directory),
                 None => continue,
             };
-            for folder in &form.folders {
-                let folder = if folder == "." { above.clone() } else { format!("{above}/{folder}") };
+            for directory in &form.directories {
+                let directory = if directory == "." { above.clone() } else { format!("{above}/{directory}") };
                 let deep = if form.shallow { "" } else { "**/" };
                 let name =
-                    |name: &String| format!("{folder}/{deep}{}{name}", if name.starts_with('.') { "*" } else { "" });
+                    |name: &String| format!("{directory}/{deep}{}{name}", if name.starts_with('.') { "*" } else { "" });
                 places.extend(form.names.iter().map(name));
             }
         }
@@ -185,22 +203,22 @@ fn section(host: &Host) -> String {
     };
     let below = |wire: &Wire| match (wire.path.starts_with("~/"), host.config.below_config) {
         (true, _) => wire.path.clone(),
-        (false, true) => format!("~/.config/{}/{}", host.config.folder, wire.path),
-        (false, false) => format!("~/{}/{}", host.config.folder, wire.path),
+        (false, true) => format!("~/.config/{}/{}", host.config.directory, wire.path),
+        (false, false) => format!("~/{}/{}", host.config.directory, wire.path),
     };
     let user: Vec<String> = host
         .user
         .iter()
         .map(|wire| match wire.when {
             When::Always => below(wire),
-            When::There => format!("{} where it is there", below(wire)),
-            When::Folder | When::FolderAbove => format!("{} where its directory is there", below(wire)),
+            When::There => format!("{} if it exists", below(wire)),
+            When::Directory | When::DirectoryAbove => format!("{} if its directory exists", below(wire)),
         })
         .collect();
     let there = if host.config.variable.is_empty() {
         String::new()
     } else {
-        format!("; {} names another directory than ~/{}", host.config.variable, host.config.folder)
+        format!("; {} overrides the directory ~/{}", host.config.variable, host.config.directory)
     };
     line("File", &format!("{}{there}", user.join(", ")));
     let project: Vec<&str> = host.project.iter().map(|wire| wire.path.as_str()).collect();
@@ -213,13 +231,15 @@ fn section(host: &Host) -> String {
             Runs::Sh => "by sh -c",
             Runs::Login => "by $SHELL -lc",
             Runs::Bash => "by bash -c",
-            Runs::Words => "as a program with arguments, split like a shell would",
+            Runs::Words => "as a program with arguments, split as by a shell",
             Runs::File => "as the file itself",
             Runs::Plugin => "by a plugin in the agent",
         },
     );
     let fate = |fate| match (fate, host.agent.tried.is_empty()) {
-        (Fate::Runs | Fate::Blocked, true) => format!("by its maker's documents, {}; {UNTRIED}", host.fate(fate)),
+        (Fate::Runs | Fate::Blocked, true) => {
+            format!("according to the vendor's documentation, {}; {UNTRIED}", host.fate(fate))
+        }
         _ => host.fate(fate),
     };
     line("guard fails", &fate(host.config.on_failure));

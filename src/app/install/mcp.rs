@@ -7,6 +7,7 @@ mod remote;
 mod wrap;
 mod yaml;
 
+use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -35,13 +36,13 @@ struct Clients {
 struct Client {
     name: String,
     title: String,
-    file: Vec<Place>,
+    file: Vec<ServersFile>,
 }
 
 /// A file with servers in it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct ServersFile {
     path: String,
     mac: Option<String>,
     #[serde(default)]
@@ -86,11 +87,11 @@ impl Install<'_> {
         let wanted: Vec<&Client> = match &self.args.client {
             Some(name) => clients.client.iter().filter(|client| client.name == *name).collect(),
             None if self.args.all => clients.client.iter().collect(),
-            None => return Err(InstallError::Wrong(format!("say which client, or --all: {}", names()))),
+            None => return Err(InstallError::Wrong(format!("give a client or --all; clients: {}", names()))),
         };
         if wanted.is_empty() {
             let name = self.args.client.as_deref().unwrap_or_default();
-            return Err(InstallError::Wrong(format!("no MCP client is called {name}; guard knows {}", names())));
+            return Err(InstallError::Wrong(format!("unknown MCP client {name}; known clients: {}", names())));
         }
         let (mut code, mut found) = (exit::ALLOW, false);
         for client in wanted {
@@ -110,31 +111,38 @@ impl Install<'_> {
             }
         }
         if !found {
-            writeln!(io::stdout(), "No configuration with MCP servers was found; guard knows those of {}.", names())?;
+            writeln!(io::stdout(), "No configuration with MCP servers found; known clients: {}.", names())?;
         }
         Ok(code)
     }
 
     /// Says which servers stand in a file that guard does not change; `None` where there are none.
-    fn left_out(&self, client: &Client, place: &Place, path: &Path, text: &str) -> Result<Option<u8>, InstallError> {
+    fn left_out(
+        &self,
+        client: &Client,
+        place: &ServersFile,
+        path: &Path,
+        text: &str,
+    ) -> Result<Option<u8>, InstallError> {
         let key = place.keys.iter().flatten().next().map_or("", String::as_str);
         let what = match yaml::servers(text, key, &place.starts) {
             Some(servers) if servers.is_empty() => return Ok(None),
             Some(servers) => servers.join(", "),
-            None => format!("what stands below {key}"),
+            None => format!("the entries below {key}"),
         };
         let how = match self.args.uninstall {
-            true => "what stands in front of a server there is taken out by hand",
+            true => "remove guard from its servers by hand",
             false => {
-                "put guard mcp --name NAME -- in front of the command of each by hand, or guard mcp --http ADDRESS in its place"
+                "by hand, put guard mcp --name NAME -- before the command of each, or replace it by guard mcp --http \
+                 ADDRESS"
             }
         };
         let (title, path) = (&client.title, path.display());
-        writeln!(io::stdout(), "{title}: {path}: {what}: left as it is, because guard does not change YAML; {how}")?;
+        writeln!(io::stdout(), "{title}: {path}: {what}: not changed, because guard does not edit YAML; {how}")?;
         Ok(Some(exit::ALLOW))
     }
 
-    fn path(&self, place: &Place) -> PathBuf {
+    fn path(&self, place: &ServersFile) -> PathBuf {
         if place.project {
             return self.places.project().join(&place.path);
         }
@@ -143,10 +151,10 @@ impl Install<'_> {
     }
 
     /// One file; `None` where it is not there or holds no servers.
-    fn file(&self, client: &Client, place: &Place) -> Result<Option<u8>, InstallError> {
+    fn file(&self, client: &Client, place: &ServersFile) -> Result<Option<u8>, InstallError> {
         let path = self.path(place);
-        let wrong = |why: String| InstallError::Wrong(format!("{}: {why}; nothing was changed", path.display()));
-        let Some(old) = file::read(&path).map_err(wrong)? else { return Ok(None) };
+        let wrong = |why: &dyn Display| InstallError::Wrong(format!("{}: {why}; not changed", path.display()));
+        let Some(old) = file::read(&path).map_err(|why| wrong(&why))? else { return Ok(None) };
         if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
             return self.left_out(client, place, &path, &old);
         }
@@ -160,7 +168,7 @@ impl Install<'_> {
                 }
             }
         };
-        let mut done = change(&old).map_err(wrong)?;
+        let mut done = change(&old).map_err(|why| wrong(&why))?;
         let kept = self.backups.kept(&path, &old);
         if self.args.uninstall
             && let Some(before) = kept.as_ref().filter(|kept| kept.untouched).and_then(|kept| kept.before.clone())
@@ -169,7 +177,7 @@ impl Install<'_> {
         }
         let mut out = io::stdout().lock();
         for (server, why) in &done.left {
-            writeln!(out, "{}: {server} is left as it is: {why}", client.title)?;
+            writeln!(out, "{}: {server}: not changed: {why}", client.title)?;
         }
         if done.text == old {
             if done.servers == 0 && done.left.is_empty() {
@@ -183,26 +191,26 @@ impl Install<'_> {
             format!("{}: {}\n{}", client.title, path.display(), style::render(&diff(&old, &done.text), &self.look));
         if self.args.dry_run {
             write!(out, "{shown}")?;
-            writeln!(out, "{}: nothing was changed (--dry-run)", client.title)?;
+            writeln!(out, "{}: not changed (--dry-run)", client.title)?;
             return Ok(Some(exit::ALLOW));
         }
         if self.args.yes {
             write!(out, "{shown}")?;
-        } else if !confirm(&shown, if self.args.uninstall { "Take guard out?" } else { "Make this change?" })? {
+        } else if !confirm(&shown, if self.args.uninstall { "Remove guard?" } else { "Make this change?" })? {
             writeln!(out, "{}: not changed", client.title)?;
             return Ok(Some(exit::REFUSED));
         }
         if self.args.uninstall {
-            file::replace(&path, Some(&old), &done.text, false).map_err(wrong)?;
+            file::replace(&path, Some(&old), &done.text, false).map_err(|why| wrong(&why))?;
             self.backups.forget(&path);
-            writeln!(out, "{}: guard is taken out", client.title)?;
+            writeln!(out, "{}: guard removed", client.title)?;
         } else {
             // What the file was before guard: the copy where only guard changed it since, else what it is now.
             let before = kept.filter(|kept| kept.untouched).and_then(|kept| kept.before).unwrap_or_else(|| old.clone());
-            self.backups.keep(&path, Some(&before), &done.text, &[]).map_err(wrong)?;
-            file::replace(&path, Some(&old), &done.text, false).map_err(wrong)?;
-            writeln!(out, "{}: {} behind guard. Restart it.", client.title, servers(done.servers))?;
-            writeln!(out, "  {} as it was: {}", path.display(), self.backups.copy(&path).display())?;
+            self.backups.keep(&path, Some(&before), &done.text, &[]).map_err(|why| wrong(&why))?;
+            file::replace(&path, Some(&old), &done.text, false).map_err(|why| wrong(&why))?;
+            writeln!(out, "{}: {} now behind guard. Restart it.", client.title, servers(done.servers))?;
+            writeln!(out, "  {} before the change: {}", path.display(), self.backups.copy(&path).display())?;
         }
         Ok(Some(exit::ALLOW))
     }

@@ -32,7 +32,7 @@ impl<'a> Places<'a> {
     /// There is neither.
     pub fn of(caller: &'a Caller) -> Result<Self, String> {
         let named = caller.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let home = named.or_else(|| caller.account.home.clone()).ok_or("there is no home directory: set HOME")?;
+        let home = named.or_else(|| caller.account.home.clone()).ok_or("there is no home directory; set HOME")?;
         Ok(Self { caller, home, guard: None })
     }
 
@@ -50,33 +50,33 @@ impl<'a> Places<'a> {
 
     /// The directory of an agent.
     #[must_use]
-    pub fn folder(&self, host: &Host) -> PathBuf {
-        own_folder(host.config, &self.home, &self.caller.env)
+    pub fn directory(&self, host: &Host) -> PathBuf {
+        own_directory(host.config, &self.home, &self.caller.env)
     }
 
     /// The top of the project: the nearest directory with a repository, else the working directory.
     #[must_use]
     pub fn project(&self) -> &Path {
         let cwd = &self.caller.cwd;
-        cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd)
+        cwd.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(cwd)
     }
 
     /// The files of an agent that are to be written, each with how.
     #[must_use]
     pub fn files(&self, host: &'static Host, project: bool) -> Vec<(PathBuf, &'static Wire)> {
         let wires = if project { &host.project } else { &host.user };
-        let folder = self.folder(host);
+        let directory = self.directory(host);
         let place = |wire: &'static Wire| {
             let path = match wire.path.strip_prefix("~/") {
                 Some(path) => self.home.join(path),
                 None if project => self.project().join(&wire.path),
-                None => folder.join(&wire.path),
+                None => directory.join(&wire.path),
             };
             let wanted = match wire.when {
                 When::Always => true,
                 When::There => path.exists(),
-                When::Folder => path.parent().is_some_and(Path::is_dir),
-                When::FolderAbove => path.parent().and_then(Path::parent).is_some_and(Path::is_dir),
+                When::Directory => path.parent().is_some_and(Path::is_dir),
+                When::DirectoryAbove => path.parent().and_then(Path::parent).is_some_and(Path::is_dir),
             };
             wanted.then_some((path, wire))
         };
@@ -87,8 +87,8 @@ impl<'a> Places<'a> {
     #[must_use]
     pub fn is_the_accounts(&self, host: &'static Host, path: &Path) -> bool {
         let real = |path: &Path| {
-            let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-            folder.zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name))
+            let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
+            directory.zip(path.file_name()).map_or_else(|| path.to_owned(), |(directory, name)| directory.join(name))
         };
         self.files(host, false).iter().any(|(own, _)| own == path || real(own) == real(path))
     }
@@ -124,8 +124,8 @@ impl<'a> Places<'a> {
     pub fn version_of(&self, agent: &Agent) -> Option<String> {
         let program = self.program_of(agent)?;
         let real = program.canonicalize().ok()?;
-        let packaged = real.ancestors().take(6).find_map(|folder| {
-            let package: Value = serde_json::from_str(&file::read(&folder.join("package.json")).ok()??).ok()?;
+        let packaged = real.ancestors().take(6).find_map(|directory| {
+            let package: Value = serde_json::from_str(&file::read(&directory.join("package.json")).ok()??).ok()?;
             let named = agent.packages.iter().any(|name| package["name"] == **name);
             named.then(|| package["version"].as_str().map(str::to_owned)).flatten()
         });
@@ -151,8 +151,8 @@ impl<'a> Places<'a> {
             .map(|(name, value)| (name.clone(), value.clone()))
             .chain([("HOME".into(), scratch.path().into())])
             .collect();
-        let trial = Probe { argv: &argv, env: &env, cwd: Path::new("/"), limit: Duration::from_secs(5) };
-        let said = trial.with_input("").ok().filter(|seen| seen.code == Some(0))?.stdout;
+        let probe = Probe { argv: &argv, env: &env, cwd: Path::new("/"), limit: Duration::from_secs(5) };
+        let said = probe.with_input("").ok().filter(|seen| seen.code == Some(0))?.stdout;
         let version = said.trim().trim_start_matches('v');
         version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
     }
@@ -160,7 +160,7 @@ impl<'a> Places<'a> {
     /// Whether an agent is there: its directory, or a program of its.
     #[must_use]
     pub fn is_there(&self, host: &Host) -> bool {
-        self.folder(host).is_dir() || self.program(host).is_some()
+        self.directory(host).is_dir() || self.program(host).is_some()
     }
 
     /// guard's own path: as the PATH has it where that is this very program, so that an update through a link is
@@ -172,26 +172,26 @@ impl<'a> Places<'a> {
         if let Some(guard) = &self.guard {
             return Ok(guard.display().to_string());
         }
-        let own = std::env::current_exe().map_err(|error| format!("guard's own path cannot be told: {error}"))?;
+        let own = std::env::current_exe().map_err(|error| format!("cannot find the path of guard: {error}"))?;
         let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
-        let identity = file(&own).ok_or("guard's own program was removed or replaced: start the new one")?;
+        let identity = file(&own).ok_or("guard's program file was removed or replaced; start the new one")?;
         let named = Search::new(&self.caller.env, &self.caller.cwd).find("guard").ok().flatten().map(PathBuf::from);
         let path = named.filter(|path| file(path) == Some(identity)).unwrap_or(own);
         let text = path.to_str().filter(|text| !text.chars().any(char::is_control)).map(str::to_owned);
-        text.ok_or_else(|| format!("{} cannot be written into a configuration: move guard", path.display()))
+        text.ok_or_else(|| format!("the path {} cannot be written in a configuration; move guard", path.display()))
     }
 }
 
 /// An agent's own directory, for an account with this home.
 #[must_use]
-pub fn own_folder(config: &Config, home: &Path, env: &Environment) -> PathBuf {
+pub fn own_directory(config: &Config, home: &Path, env: &Environment) -> PathBuf {
     if let Some(named) = absolute(env, &config.variable) {
         return named;
     }
     if config.below_config {
-        return absolute(env, "XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join(&config.folder);
+        return absolute(env, "XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join(&config.directory);
     }
-    home.join(&config.folder)
+    home.join(&config.directory)
 }
 
 /// The absolute path that a variable holds.

@@ -27,7 +27,7 @@ const SCRIPTS: &str = "script";
 #[derive(Debug)]
 pub struct Shims<'a> {
     pub caller: &'a Caller,
-    pub folder: &'a Path,
+    pub directory: &'a Path,
     pub guard: &'a Path,
 }
 
@@ -43,7 +43,7 @@ fn loaded() -> impl Iterator<Item = &'static Loaded> {
 }
 
 /// The beginning of a script that starts a link.
-const HEAD: &str = "#!/bin/sh\n# Starts guard in this shell's place; when guard is not there, nothing runs.\n";
+const HEAD: &str = "#!/bin/sh\n# Starts guard instead of this shell; if guard is missing, nothing runs.\n";
 
 /// The link that a script of guard's starts; `None` where the file is no such script.
 #[must_use]
@@ -74,31 +74,27 @@ impl Shims<'_> {
         let mut say = |line: &str| writeln!(out, "{line}").map_err(|error| error.to_string());
         if uninstall {
             let links: Vec<PathBuf> =
-                SHELLS.iter().map(|(name, _)| self.folder.join(name)).filter(|link| self.is_ours(link)).collect();
+                SHELLS.iter().map(|(name, _)| self.directory.join(name)).filter(|link| self.is_ours(link)).collect();
             if links.is_empty() {
-                say(&format!("{}: no link of guard's is there", self.folder.display()))?;
+                say(&format!("{}: no links of guard", self.directory.display()))?;
                 return Ok(exit::ALLOW);
             }
             for link in links {
                 if !dry_run {
-                    fs::remove_file(&link)
-                        .map_err(|error| format!("{}: cannot be removed: {error}", link.display()))?;
+                    fs::remove_file(&link).map_err(|error| format!("cannot remove {}: {error}", link.display()))?;
                 }
                 say(&format!("{} {}", if dry_run { "would remove" } else { "removed" }, link.display()))?;
             }
             for (path, text) in self.scripts(SHELLS.iter().map(|(name, _)| *name)) {
                 if !dry_run && fs::read_to_string(&path).is_ok_and(|old| old == text) {
-                    fs::remove_file(&path)
-                        .map_err(|error| format!("{}: cannot be removed: {error}", path.display()))?;
+                    fs::remove_file(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
                     self.forget(&path);
                 }
             }
             // Only an empty one goes.
-            let _ = fs::remove_dir(self.folder.join(SCRIPTS));
-            let _ = fs::remove_dir(self.folder);
-            say(
-                "Take the lines that name this directory out of your shell's start-up file and of the agents' settings.",
-            )?;
+            let _ = fs::remove_dir(self.directory.join(SCRIPTS));
+            let _ = fs::remove_dir(self.directory);
+            say("Remove the lines with this directory from your shell's startup file and from the agents' settings.")?;
             return Ok(exit::ALLOW);
         }
         let made = self.make(dry_run)?;
@@ -115,17 +111,17 @@ impl Shims<'_> {
     pub fn make(&self, dry_run: bool) -> Result<Made, String> {
         let names: Vec<&str> = self.wanted().into_iter().map(|(name, _)| name).collect();
         for name in &names {
-            let link = self.folder.join(name);
+            let link = self.directory.join(name);
             if fs::symlink_metadata(&link).is_ok() && !self.is_ours(&link) {
                 return Err(format!(
-                    "{}: something else is there: choose another directory with --dir",
+                    "{}: already exists and is not a link of guard; choose another directory with --dir",
                     link.display()
                 ));
             }
         }
         let mut changed = Vec::new();
         for name in &names {
-            let link = self.folder.join(name);
+            let link = self.directory.join(name);
             if fs::read_link(&link).is_ok_and(|target| target == self.guard) {
                 continue;
             }
@@ -134,11 +130,11 @@ impl Shims<'_> {
             if dry_run {
                 continue;
             }
-            fs::create_dir_all(self.folder)
-                .map_err(|error| format!("{}: cannot be made: {error}", self.folder.display()))?;
-            let cannot = |error: io::Error| format!("{}: cannot be made: {error}", link.display());
+            fs::create_dir_all(self.directory)
+                .map_err(|error| format!("cannot create {}: {error}", self.directory.display()))?;
+            let cannot = |error: io::Error| format!("cannot create {}: {error}", link.display());
             // A link of guard's that leads elsewhere is replaced in one step: a shell may start at any moment.
-            let new = self.folder.join(format!(".{name}.{}", std::process::id()));
+            let new = self.directory.join(format!(".{name}.{}", std::process::id()));
             symlink(self.guard, &new).and_then(|()| fs::rename(&new, &link)).map_err(cannot)?;
         }
         for (path, text) in self.scripts(names.iter().copied()) {
@@ -147,7 +143,7 @@ impl Shims<'_> {
             }
             changed.push(format!("{} {}", if dry_run { "would write" } else { "wrote" }, path.display()));
             if !dry_run {
-                self.write(&path, &text).map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
+                self.write(&path, &text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
             }
         }
         Ok(Made { names, changed })
@@ -156,33 +152,33 @@ impl Shims<'_> {
     /// The scripts that start these links, and what stands in each.
     fn scripts<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<(PathBuf, String)> {
         let text = |name: &str| {
-            let link = shell_word(&self.folder.join(name).display().to_string());
+            let link = shell_word(&self.directory.join(name).display().to_string());
             format!("{HEAD}exec {link} \"$@\"\n")
         };
-        let scripts = names.map(|name| (self.folder.join(SCRIPTS).join(name), text(name)));
-        let loaded = loaded().map(|file| (self.folder.join(SCRIPTS).join(&file.name), file.text.clone()));
+        let scripts = names.map(|name| (self.directory.join(SCRIPTS).join(name), text(name)));
+        let loaded = loaded().map(|file| (self.directory.join(SCRIPTS).join(&file.name), file.text.clone()));
         scripts.chain(loaded).collect()
     }
 
     /// Removes what an agent's language made of a file that is gone.
     fn forget(&self, path: &Path) {
         let Some(file) = loaded().find(|file| path.ends_with(&file.name)) else { return };
-        let Some((folder, begins)) = &file.kept else { return };
-        let folder = self.folder.join(SCRIPTS).join(folder);
-        for made in fs::read_dir(&folder).into_iter().flatten().flatten() {
+        let Some((directory, begins)) = &file.kept else { return };
+        let directory = self.directory.join(SCRIPTS).join(directory);
+        for made in fs::read_dir(&directory).into_iter().flatten().flatten() {
             if made.file_name().to_string_lossy().starts_with(begins.as_str()) {
                 let _ = fs::remove_file(made.path());
             }
         }
         // Only an empty one goes.
-        let _ = fs::remove_dir(folder);
+        let _ = fs::remove_dir(directory);
     }
 
     /// Writes a script in one step: somebody may start it at any moment.
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
-        let folder = self.folder.join(SCRIPTS);
-        fs::create_dir_all(&folder)?;
-        let new = folder.join(format!(".{}", std::process::id()));
+        let directory = self.directory.join(SCRIPTS);
+        fs::create_dir_all(&directory)?;
+        let new = directory.join(format!(".{}", std::process::id()));
         fs::write(&new, text)?;
         fs::set_permissions(&new, fs::Permissions::from_mode(0o755))?;
         fs::rename(&new, path)
@@ -208,7 +204,11 @@ impl Shims<'_> {
     /// The lines that open each entry point.
     fn entry_points(&self, names: &[&str]) -> Vec<String> {
         let mut lines = vec![
-            format!("{}: {} stand for guard. Each line opens one door:", self.folder.display(), names.join(", ")),
+            format!(
+                "{}: {} now start guard. To use them, add one of these lines:",
+                self.directory.display(),
+                names.join(", ")
+            ),
             String::new(),
         ];
         // Agents that are opened alike share a line.
@@ -223,7 +223,7 @@ impl Shims<'_> {
         lines.extend(entry_points.into_iter().map(|(line, titles)| format!("  {line}    for {}", titles.join(", "))));
         lines.push(String::new());
         lines.extend(agents::all().filter_map(note));
-        lines.extend([String::new(), "guard doctor shows which of them are open.".to_owned()]);
+        lines.extend([String::new(), "guard doctor shows which of them are in use.".to_owned()]);
         lines
     }
 
@@ -239,18 +239,18 @@ impl Shims<'_> {
         let below = agent.shell.how.split_once("DIR/").map_or(Path::new(""), |(_, path)| Path::new(path));
         // What it loads lies there under one name, whatever shells there are.
         let below = if agent.shell.files.is_empty() { below.with_file_name(name) } else { below.to_owned() };
-        let shell = self.folder.join(below).display().to_string();
+        let shell = self.directory.join(below).display().to_string();
         if let (Some((file, keys)), Some(config)) = (&agent.shell.settings, &agent.config) {
             let nested = keys.iter().rev().enumerate().fold(super::json::quoted(&shell), |inner, (depth, key)| {
                 let member = format!("{}: {inner}", super::json::quoted(key));
                 if depth + 1 == keys.len() { member } else { format!("{{{member}}}") }
             });
             let above = if config.below_config { "~/.config" } else { "~" };
-            return Some(format!("{nested}    in {above}/{}/{file}", config.folder));
+            return Some(format!("{nested}    in {above}/{}/{file}", config.directory));
         }
         let (name, value) = agent.shell.how.split_once('=')?;
         let value = match value {
-            BEFORE_PATH => format!("{}:\"$PATH\"", shell_word(&self.folder.display().to_string())),
+            BEFORE_PATH => format!("{}:\"$PATH\"", shell_word(&self.directory.display().to_string())),
             _ => shell_word(&shell),
         };
         Some(format!("export {name}={value}"))
@@ -260,10 +260,10 @@ impl Shims<'_> {
     #[must_use]
     pub fn variable<'a>(&self, agent: &'a Agent) -> Option<(&'a str, String)> {
         let (name, value) = agent.shell.how.split_once('=')?;
-        let folder = self.folder.display().to_string();
+        let directory = self.directory.display().to_string();
         let value = match value {
-            BEFORE_PATH => format!("{folder}:{}", self.caller.env.get("PATH").unwrap_or_default()),
-            other => other.replace("DIR", &folder),
+            BEFORE_PATH => format!("{directory}:{}", self.caller.env.get("PATH").unwrap_or_default()),
+            other => other.replace("DIR", &directory),
         };
         Some((name, value))
     }

@@ -71,7 +71,7 @@ pub fn removed(text: &str, array: &str, block: &Range<usize>) -> Result<String, 
     let out = [head, text.get(block.end..).unwrap_or_default()].concat();
     match count(&out, array) {
         Ok(after) if after + 1 == before => Ok(out),
-        _ => Err(Trouble { at: block.start, what: "this table is not surely understood".to_owned() }),
+        _ => Err(Trouble { at: block.start, what: "cannot parse this table".to_owned() }),
     }
 }
 
@@ -97,7 +97,7 @@ fn count(text: &str, array: &str) -> Result<usize, Trouble> {
     match root.get_ref().get(array).map(::toml::Spanned::get_ref) {
         None => Ok(0),
         Some(DeValue::Array(list)) => Ok(list.len()),
-        Some(_) => Err(Trouble { at: place(text, array), what: format!("{array} is no array of tables") }),
+        Some(_) => Err(Trouble { at: place(text, array), what: format!("{array} is not an array of tables") }),
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn another_form_of_the_array_is_left_alone() {
         assert!(added("hooks = []\n", "hooks", BODY).unwrap_err().what.contains("not written as [[hooks]]"));
-        assert!(added("[hooks]\na = 1\n", "hooks", BODY).unwrap_err().what.contains("no array of tables"));
+        assert!(added("[hooks]\na = 1\n", "hooks", BODY).unwrap_err().what.contains("not an array of tables"));
         let broken = added("a = 1\nb = \n", "hooks", BODY).unwrap_err();
         assert!(broken.at >= 6, "{broken:?}");
     }

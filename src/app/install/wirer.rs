@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use super::InstallError;
-use super::change::{State, Wiring};
-use super::file::{self, Backups, Kept};
+use super::change::{WiredState, Wiring};
+use super::file::{self, Backups, FileError, Kept};
 use super::hosts::{self, Host, Wire};
 use super::json::Trouble;
 use super::places::Places;
@@ -74,8 +74,8 @@ impl Wirer<'_> {
         if let Some(from) = host.by_shell_before(version).filter(|_| !self.uninstall) {
             let (title, name, version) = (host.title, host.name, version.unwrap_or_default());
             return Err(InstallError::Wrong(format!(
-                "{title} {version} runs what its hook refuses; {from} and later do not. guard install {name} lets guard stand in \
-                 for its shell"
+                "{title} {version} runs commands that its hook refuses; {from} and later do not. guard install \
+                 {name} makes guard replace its shell"
             )));
         }
         let guard = self.places.guard().map_err(InstallError::Wrong)?;
@@ -84,11 +84,11 @@ impl Wirer<'_> {
         let wiring = Wiring { host, guard: &planned.guard, major };
         let files = self.places.files(host, self.project);
         if files.is_empty() {
-            let what = format!("{} has no configuration of a project: leave --project out", host.title);
+            let what = format!("{} has no project configuration; omit --project", host.title);
             return Err(InstallError::Wrong(what));
         }
         if self.project && files.iter().any(|(path, _)| self.places.is_the_accounts(host, path)) {
-            let what = format!("{}: this directory's file is the account's own: leave --project out", host.title);
+            let what = format!("{}: the file of this directory is the account's own; omit --project", host.title);
             return Err(InstallError::Wrong(what));
         }
         let mut changes = Vec::new();
@@ -145,7 +145,7 @@ impl Wirer<'_> {
             if wiring.installed(wire, Some(&text)).is_err() {
                 return Ok(None);
             }
-        } else if wiring.state(wire, Some(&text)).map_err(trouble)? == State::Absent {
+        } else if wiring.state(wire, Some(&text)).map_err(trouble)? == WiredState::Absent {
             return Ok(None);
         }
         let before = kept.as_ref().map(|kept| kept.before.as_deref());
@@ -154,49 +154,51 @@ impl Wirer<'_> {
         Ok((!same).then_some(Change { path, wire, old: Some(text), new, kept: None }))
     }
 
-    fn write(&self, wiring: &Wiring<'_>, change: &Change) -> Result<(), String> {
+    fn write(&self, wiring: &Wiring<'_>, change: &Change) -> Result<(), FileError> {
         let Change { path, wire, old, new, kept } = change;
         let Some(new) = new else {
-            std::fs::remove_file(path).map_err(|error| format!("cannot be removed: {error}"))?;
-            return self.forget(path, old.as_deref());
+            std::fs::remove_file(path).map_err(FileError::Remove)?;
+            self.forget(path, old.as_deref());
+            return Ok(());
         };
         if self.uninstall {
             file::replace(path, old.as_deref(), new, false)?;
-            return self.forget(path, old.as_deref());
+            self.forget(path, old.as_deref());
+            return Ok(());
         }
-        let folders = file::make_folders(path)?;
+        let directories = file::make_directories(path)?;
         // What the file was before guard: the copy where only guard changed it since, else what it is now without
         // guard.
-        let (before, folders) = match (kept, old) {
-            (Some(kept), _) if kept.untouched => (kept.before.clone(), kept.folders.clone()),
+        let (before, directories) = match (kept, old) {
+            (Some(kept), _) if kept.untouched => (kept.before.clone(), kept.directories.clone()),
             (_, Some(text)) => {
                 let before = kept.as_ref().map(|kept| kept.before.as_deref());
                 let own = matches!(wire.form, hosts::Form::Own { .. } | hosts::Form::Plugin(_));
                 let without = match wiring.state(wire, Some(text)) {
-                    Ok(State::Outdated) if !own => wiring.uninstalled(wire, text, before).ok().flatten(),
-                    Ok(State::Outdated) => None,
+                    Ok(WiredState::Outdated) if !own => wiring.uninstalled(wire, text, before).ok().flatten(),
+                    Ok(WiredState::Outdated) => None,
                     _ => Some(text.clone()),
                 };
-                (without, folders)
+                (without, directories)
             }
-            (_, None) => (None, folders),
+            (_, None) => (None, directories),
         };
-        self.backups.keep(path, before.as_deref(), new, &folders)?;
+        self.backups.keep(path, before.as_deref(), new, &directories)?;
         let executable = matches!(wire.form, hosts::Form::Own { executable: true, .. });
         file::replace(path, old.as_deref(), new, executable)
     }
 
     /// Forgets a file that guard is out of, and the directories that were made for it.
-    fn forget(&self, path: &Path, old: Option<&str>) -> Result<(), String> {
+    fn forget(&self, path: &Path, old: Option<&str>) {
         if !path.exists() {
-            let folders = self.backups.kept(path, old.unwrap_or_default()).map(|kept| kept.folders).unwrap_or_default();
-            for folder in folders.iter().rev() {
+            let directories =
+                self.backups.kept(path, old.unwrap_or_default()).map(|kept| kept.directories).unwrap_or_default();
+            for directory in directories.iter().rev() {
                 // Only an empty one goes.
-                let _ = std::fs::remove_dir(folder);
+                let _ = std::fs::remove_dir(directory);
             }
         }
         self.backups.forget(path);
-        Ok(())
     }
 }
 
@@ -205,7 +207,7 @@ fn broken(path: &Path, text: Option<&str>, trouble: &Trouble, wiring: &Wiring<'_
     let line = file::line_of(text.unwrap_or_default(), trouble.at);
     let by_hand = wiring.by_hand(wire);
     InstallError::Wrong(format!(
-        "{}:{line}: {}; nothing was changed. Put it right, or write this by hand:\n{by_hand}",
+        "{}:{line}: {}; not changed. Fix it, or add this by hand:\n{by_hand}",
         path.display(),
         trouble.what
     ))

@@ -13,7 +13,7 @@ struct Row<'a> {
 }
 
 /// The list as far as it is there.
-struct Place {
+struct ListPosition {
     /// The line with the first key.
     outer: Option<usize>,
     /// The line with the second key.
@@ -66,12 +66,12 @@ fn value_of<'a>(row: &Row<'a>, key: &str) -> Option<&'a str> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| value.trim())
 }
 
-fn locate(rows: &[Row], keys: [&str; 2]) -> Result<Place, Trouble> {
+fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
     let trouble = |row: &Row, what: &str| Trouble { at: row.span.start, what: what.to_owned() };
     let mut outer = None;
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| is_content(row)) {
         if row.text.starts_with('\t') {
-            return Err(trouble(row, "a tab in the indentation"));
+            return Err(trouble(row, "tab in the indentation"));
         }
         if row.indent > 0 {
             continue;
@@ -81,41 +81,42 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<Place, Trouble> {
             || (first.starts_with("---") && index > 0 && rows.iter().take(index).any(is_content))
             || first.starts_with("...")
         {
-            return Err(trouble(row, "this is more than plain YAML in block style"));
+            return Err(trouble(row, "only plain YAML in block style is supported"));
         }
         if first.starts_with(&format!("\"{}\"", keys[0])) || first.starts_with(&format!("'{}'", keys[0])) {
-            return Err(trouble(row, "a key in quotes"));
+            return Err(trouble(row, "quoted keys are not supported"));
         }
         if let Some(value) = value_of(row, keys[0]) {
             if outer.is_some() {
-                return Err(trouble(row, "the key occurs twice"));
+                return Err(trouble(row, "duplicate key"));
             }
             if !matches!(value, "" | "{}" | "null" | "~") {
-                return Err(trouble(row, "the value is not written in block style"));
+                return Err(trouble(row, "the value is not in block style"));
             }
             outer = Some(index);
         }
     }
-    let mut place = Place { outer, inner: None, items: Vec::new(), indent: 2, end_outer: rows.len(), end_inner: 0 };
+    let mut place =
+        ListPosition { outer, inner: None, items: Vec::new(), indent: 2, end_outer: rows.len(), end_inner: 0 };
     let Some(outer) = outer else { return Ok(place) };
     place.end_outer = end_of_block(rows, outer, false);
     let next = rows.iter().skip(outer + 1).find(|row| is_content(row));
     if let Some(next) = next.filter(|row| row.indent == 0 && row.text.starts_with('-')) {
-        return Err(trouble(next, "a key of its own, indented, belongs here"));
+        return Err(trouble(next, "expected an indented key"));
     }
     let below = || rows.iter().enumerate().take(place.end_outer).skip(outer + 1).filter(|(_, row)| is_content(row));
     let Some((_, first)) = below().next() else { return Ok(place) };
     let indent = first.indent;
     for (index, row) in below().filter(|(_, row)| row.indent <= indent) {
         if row.indent < indent {
-            return Err(trouble(row, "the indentation is uneven"));
+            return Err(trouble(row, "inconsistent indentation"));
         }
         if row.text.starts_with(['<', '*', '&', '!', '{', '[']) {
-            return Err(trouble(row, "this is more than plain YAML in block style"));
+            return Err(trouble(row, "only plain YAML in block style is supported"));
         }
         if let Some(value) = value_of(row, keys[1]) {
             if !matches!(value, "" | "[]" | "null" | "~") {
-                return Err(trouble(row, "the value is not written in block style"));
+                return Err(trouble(row, "the value is not in block style"));
             }
             place.inner = Some(index);
         }
@@ -127,7 +128,7 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<Place, Trouble> {
         let depth = below().next().map(|(_, row)| row.indent);
         for (index, row) in below().filter(|(_, row)| Some(row.indent) <= depth) {
             if !row.text.starts_with("- ") || Some(row.indent) != depth {
-                return Err(trouble(row, "an item of the list, beginning with -, belongs here"));
+                return Err(trouble(row, "expected a list item beginning with -"));
             }
             place.items.push(index);
         }

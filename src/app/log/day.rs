@@ -14,7 +14,7 @@ use crate::app::failure::Failure;
 use crate::app::pager::Output;
 use crate::app::screen::Fitted;
 use crate::judge::risk::Tier;
-use crate::store::{Entry, Filter, Kind, Store, StoreError, is_trial};
+use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_probe};
 use crate::ui::visible;
 
 /// The arguments of `guard log day`.
@@ -23,7 +23,7 @@ pub(super) struct DayArgs {
     /// The day: today, yesterday, 2026-11-21
     #[arg(default_value = "today")]
     day: String,
-    /// Print it as it is, however long it is
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
 }
@@ -44,7 +44,7 @@ struct Chapter {
 /// Tells a day.
 pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
     let wrong = |why: String| Failure::Said(why);
-    let at = time::past(&args.day, now).map_err(wrong)?;
+    let at = time::past(&args.day, now).map_err(|why| wrong(why.to_string()))?;
     let zone = now.time_zone();
     let date = at.to_zoned(zone.clone()).date();
     let midnight = |date: Date| date.to_zoned(zone.clone()).map(|day| day.timestamp());
@@ -62,7 +62,7 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
                 Ok(entry) => take(&entry, &mut chapters, &mut others, zone),
                 Err(StoreError::Pruned { .. }) => {}
                 Err(error @ (StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {
-                    others.push(format!("Row {id} cannot be shown: {error}."));
+                    others.push(format!("Cannot show row {id}: {error}."));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -84,8 +84,8 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
         let (first, last) = (clock(chapter.first), clock(chapter.last));
         let plain = match chapter.plain {
             0 => String::new(),
-            all if all == chapter.commands => ", plain and unasked".to_owned(),
-            some => format!(", {some} of them plain and unasked"),
+            all if all == chapter.commands => ", with no finding".to_owned(),
+            some => format!(", {some} of them with no finding"),
         };
         let commands = plural(chapter.commands, "command");
         let head = format!("Session {name}, {first} to {last}: {commands}{plain}.");
@@ -103,7 +103,7 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
     if let Some(head) = store.map_or(Ok(None), |store| store.head())? {
         writeln!(
             out,
-            "\nThe record's head now: {}:{} (guard verify --head proves that nothing up to it is gone).",
+            "\nCurrent head of the record: {}:{} (guard verify --head checks that no row up to it is missing).",
             head.row, head.link
         )?;
     }
@@ -121,16 +121,16 @@ fn take(entry: &Entry, chapters: &mut Vec<Chapter>, others: &mut Vec<String>, zo
     let words = entry.words.as_deref().unwrap_or_default();
     let about = entry.about.unwrap_or_default();
     match entry.kind {
-        Kind::Intent | Kind::Advised => {}
+        RowKind::Intent | RowKind::Advised => {}
         // The command's own row tells of the answer.
-        Kind::Answered | Kind::Result | Kind::Taken => return,
-        Kind::Grant => return others.push(format!("{at} {user} gave a grant: {words}.")),
-        Kind::Revoked => return others.push(format!("{at} {user} took grant {about} back.")),
-        Kind::Resumed => {
+        RowKind::Answered | RowKind::Result | RowKind::Taken => return,
+        RowKind::Grant => return others.push(format!("{at} {user} added a grant: {words}.")),
+        RowKind::Revoked => return others.push(format!("{at} {user} revoked grant {about}.")),
+        RowKind::Resumed => {
             let session = entry.session.as_deref().unwrap_or_default();
             return others.push(format!("{at} {user} resumed session {session}: {words}."));
         }
-        Kind::Pruned => return others.push(format!("{at} Rows up to {about} were pruned.")),
+        RowKind::Pruned => return others.push(format!("{at} Rows up to {about} were pruned.")),
     }
     let session = entry.session.as_deref().unwrap_or_default();
     let place = chapters.iter().position(|chapter| chapter.session == session).unwrap_or_else(|| {
@@ -157,14 +157,14 @@ fn sentence(entry: &Entry) -> Option<String> {
     let after = entry.answer_ms.map_or(String::new(), |ms| format!(" after {}", time::length(ms)));
     let colon = words.map_or(String::new(), |words| format!(": {words}"));
     let end = entry.result.as_ref().and_then(|result| match (result.signal, result.exit) {
-        (Some(signal), _) => Some(format!("; it died of signal {signal}")),
-        (None, Some(code)) if code != 0 => Some(format!("; it ended with exit {code}")),
+        (Some(signal), _) => Some(format!("; it was killed by signal {signal}")),
+        (None, Some(code)) if code != 0 => Some(format!("; exit code {code}")),
         _ => None,
     });
     let end = end.unwrap_or_default();
     let settled = entry.settled_by.as_deref().unwrap_or_default();
-    if is_trial(&entry.findings) {
-        return Some(format!("guard doctor tried {command}{end}."));
+    if is_probe(&entry.findings) {
+        return Some(format!("guard doctor tested {command}{end}."));
     }
     Some(match (entry.decision.as_deref(), settled) {
         (Some("allow"), "person") => match words {
@@ -173,25 +173,27 @@ fn sentence(entry: &Entry) -> Option<String> {
         },
         (Some("allow"), "yes") => format!("{user} allowed {command}{tier} in advance{end}."),
         (Some("allow"), "grant") => {
-            format!("{command}{tier} ran on grant {}{end}.", entry.grant.as_deref().unwrap_or_default())
+            format!("{command}{tier} ran under grant {}{end}.", entry.grant.as_deref().unwrap_or_default())
         }
         (Some("allow"), _) if entry.tier.is_none_or(|tier| tier <= Tier::Low) => return None,
-        (Some("allow"), _) => format!("{command}{tier} ran unasked{end}."),
-        (Some("deny"), "person") => format!("A person refused {command}{tier}{after}{colon}."),
-        (Some("deny"), "timeout") => format!("Nobody answered: {command}{tier} did not run."),
-        (Some("deny"), "rule") => format!("Rule {} refused {command}{tier}.", words.unwrap_or("of the policy")),
+        (Some("allow"), _) => format!("{command}{tier} ran without asking{end}."),
+        (Some("deny"), "person") => format!("A person denied {command}{tier}{after}{colon}."),
+        (Some("deny"), "timeout") => format!("{command}{tier} did not run: nobody answered."),
+        (Some("deny"), "rule") => format!("Rule {} denied {command}{tier}.", words.unwrap_or("of the policy")),
         (Some("deny"), "attempt") => {
-            format!("An answer was attempted from a place that may not answer: {command}{colon}.")
+            format!("An answer from a place that may not answer was rejected: {command}{colon}.")
         }
-        (Some("deny"), "unjudged") => format!("What an agent wanted was refused unjudged{colon}."),
+        (Some("deny"), "unjudged") => format!("A call of an agent was refused without judging it{colon}."),
         (Some("deny"), "no-one-to-ask") => {
             format!("{command}{tier} was refused because nobody could be asked{colon}.")
         }
-        (Some("deny"), "rate-limit") => format!("{command}{tier} was refused unasked: too many questions already."),
-        (Some("deny"), "breaker") => format!("{command}{tier} was refused unasked: too many denials in a row."),
-        (Some("deny"), "changed") => format!("{command}{tier} was allowed and did not run, for it had changed{colon}."),
-        (Some("deny"), "unsigned") => format!("{command}{tier} was refused because no approver had signed{colon}."),
+        (Some("deny"), "rate-limit") => format!("{command}{tier} was refused without asking: too many prompts."),
+        (Some("deny"), "breaker") => format!("{command}{tier} was refused without asking: too many denials in a row."),
+        (Some("deny"), "changed") => {
+            format!("{command}{tier} was approved but did not run, because it changed{colon}.")
+        }
+        (Some("deny"), "unsigned") => format!("{command}{tier} was refused because no approver signed{colon}."),
         (Some("deny"), kind) => format!("{command}{tier} was refused ({kind}{colon})."),
-        _ => format!("{command}{tier} was left to the agent's own prompt."),
+        _ => format!("{command}{tier} was passed to the agent's own prompt."),
     })
 }

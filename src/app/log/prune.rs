@@ -18,10 +18,10 @@ use crate::store::{Limit, Pruned, Why};
 
 #[derive(Debug, Args)]
 pub(super) struct PruneArgs {
-    /// Rows older than this instead of the policy's retention_days and retention_mib: 30d, 2026-11-21
+    /// Delete rows older than this, instead of using retention_days and retention_mib: 30d, 2026-11-21
     #[arg(long, value_name = "TIME")]
     older_than: Option<String>,
-    /// Only say what would go
+    /// Only show what would be deleted
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON object
@@ -62,14 +62,14 @@ pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
         Why::Person => {
             if engine.caller.origin.is_guarded() || !engine.caller.terminal.is_person_here() {
                 return refuse(
-                    "only a person at their own terminal, not a guarded session, may give --older-than; without it, \
-                     what is older than retention_days is deleted",
+                    "only a person at their own terminal, not a guarded session, can use --older-than; without it, \
+                     rows older than retention_days are deleted",
                 );
             }
             let Some(would) = store.would_prune(&limit, now.timestamp())? else { return tell(args, None, 0, now) };
-            let shown = format!("{} would be deleted for good.\n", capital(&extent(&would, now.time_zone())));
-            if !confirm(&shown, "Prune them?")? {
-                return refuse("not pruned");
+            let shown = format!("{} would be deleted permanently.\n", capital(&extent(&would, now.time_zone())));
+            if !confirm(&shown, "Delete them?")? {
+                return refuse("not deleted");
             }
             store.prune(&limit, user, now.timestamp())
         }
@@ -85,10 +85,10 @@ fn limit(args: &PruneArgs, engine: &Engine, now: &Zoned) -> Result<Limit, String
     let Some(text) = &args.older_than else { return Ok(kept) };
     let before = time::past(text, now).map_err(|why| format!("--older-than: {why}"))?;
     if before > kept.before && engine.config().is_locked(Key::RetentionDays) {
-        return Err(format!("--older-than {text}: rows are kept for {days} days on this machine (retention_days)"));
+        return Err(format!("--older-than {text}: this machine keeps rows for {days} days (retention_days)"));
     }
     if now.timestamp().as_second() - before.as_second() < LEAST {
-        return Err(format!("--older-than {text}: rows of the last 24 hours stay"));
+        return Err(format!("--older-than {text}: rows of the last 24 hours are always kept"));
     }
     Ok(Limit { before, why: Why::Person })
 }
@@ -101,16 +101,16 @@ fn tell(args: &PruneArgs, pruned: Option<&Pruned>, room: u64, now: &Zoned) -> Re
             let object = serde_json::json!({ "done": done, "pruned": pruned, "bytes_given_back": room });
             writeln!(out, "{object}")?;
         }
-        (false, None) => writeln!(out, "Nothing is old enough to be pruned.")?,
+        (false, None) => writeln!(out, "No rows are old enough to delete.")?,
         (false, Some(pruned)) => {
             let verb = if args.dry_run { "Would prune" } else { "Pruned" };
             writeln!(out, "{verb} {}.", extent(pruned, now.time_zone()))?;
             if !pruned.carried.is_empty() {
                 let numbers: Vec<String> = pruned.carried.iter().map(ToString::to_string).collect();
-                writeln!(out, "Grants that still hold were kept: {}.", numbers.join(", "))?;
+                writeln!(out, "Kept active grants: {}.", numbers.join(", "))?;
             }
             if room > 0 {
-                writeln!(out, "{} KiB were given back to the disk.", room / 1024)?;
+                writeln!(out, "Freed {} KiB.", room / 1024)?;
             }
         }
     }
@@ -133,8 +133,8 @@ pub(in crate::app) fn extent(pruned: &Pruned, zone: &TimeZone) -> String {
     match pruned.why {
         Why::Retention { days: 1 } => format!("{rows}: older than a day"),
         Why::Retention { days } => format!("{rows}: older than {days} days"),
-        Why::Size { mib } => format!("{rows}: the record had grown beyond {mib} MiB"),
-        Why::Person => format!("{rows}: older than {}, as a person asked", shown(pruned.before)),
+        Why::Size { mib } => format!("{rows}: the record exceeded {mib} MiB"),
+        Why::Person => format!("{rows}: older than {}, by request", shown(pruned.before)),
     }
 }
 

@@ -8,7 +8,7 @@ use super::prune::extent;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
-use crate::store::{End, Entry, Kind, ResultEntry, is_trial};
+use crate::store::{End, Entry, ResultEntry, RowKind, is_probe};
 use crate::ui::pending::cut;
 use crate::ui::style::{Line, Style, width};
 use crate::ui::visible;
@@ -32,11 +32,11 @@ pub(in crate::app) struct Layout {
 const TIER: usize = 50;
 const EXIT: usize = 60;
 const TOOK: usize = 76;
-const FOLDER: usize = 100;
+const DIRECTORY: usize = 100;
 const BY: usize = 120;
 
 /// Columns of a directory.
-const OF_FOLDER: usize = 20;
+const OF_DIRECTORY: usize = 20;
 
 impl Layout {
     /// For rows up to a number, as seen from now.
@@ -62,7 +62,7 @@ impl Layout {
             (TIER, "TIER", 4),
             (EXIT, "EXIT", 4),
             (TOOK, "TOOK", 6),
-            (FOLDER, "DIRECTORY", OF_FOLDER),
+            (DIRECTORY, "DIRECTORY", OF_DIRECTORY),
             (BY, "SETTLED BY", 13),
         ] {
             if self.has(from) {
@@ -96,11 +96,11 @@ impl Layout {
             let took = entry.result.as_ref().map(|result| time::brief(result.duration_ms)).unwrap_or_default();
             line.push(Style::Dim, format!("{took:>6}  "));
         }
-        let folder = entry.cwd.as_deref().map(|cwd| self.folder(cwd)).unwrap_or_default();
-        if self.has(FOLDER) {
-            let shown = if self.columns.is_some() { cut_front(&folder, OF_FOLDER) } else { folder.clone() };
+        let directory = entry.cwd.as_deref().map(|cwd| self.directory(cwd)).unwrap_or_default();
+        if self.has(DIRECTORY) {
+            let shown = if self.columns.is_some() { cut_front(&directory, OF_DIRECTORY) } else { directory.clone() };
             line.push(Style::Plain, shown.clone());
-            line.push(Style::Plain, " ".repeat(OF_FOLDER.saturating_sub(width(&shown)) + 2));
+            line.push(Style::Plain, " ".repeat(OF_DIRECTORY.saturating_sub(width(&shown)) + 2));
         }
         if self.has(BY) {
             line.push(Style::Plain, format!("{:13}  ", settled(entry)));
@@ -113,8 +113,8 @@ impl Layout {
         if let (Some("deny"), Some(words)) = (entry.decision.as_deref(), &entry.words) {
             tail.push(Style::Dim, format!("  ({})", visible::line(words.as_bytes(), self.ascii)));
         }
-        if !folder.is_empty() && !self.has(FOLDER) {
-            tail.push(Style::Dim, format!("  in {folder}"));
+        if !directory.is_empty() && !self.has(DIRECTORY) {
+            tail.push(Style::Dim, format!("  in {directory}"));
         }
         let text = visible::line(text(entry, zone).as_bytes(), self.ascii);
         match self.columns.map(|columns| columns.saturating_sub(line.width()).max(12)) {
@@ -133,7 +133,7 @@ impl Layout {
     }
 
     /// A directory, with the home written `~`.
-    fn folder(&self, cwd: &str) -> String {
+    fn directory(&self, cwd: &str) -> String {
         let rest = self.home.as_deref().and_then(|home| cwd.strip_prefix(home));
         let short = match rest {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
@@ -165,13 +165,13 @@ fn code(end: End) -> String {
 fn text(entry: &Entry, zone: &TimeZone) -> String {
     match (&entry.command, entry.kind) {
         (Some(command), _) => command.clone(),
-        (None, Kind::Grant) => {
+        (None, RowKind::Grant) => {
             let what = entry.what.as_ref().map(covered).unwrap_or_default();
             format!("{what}: {}", entry.words.as_deref().unwrap_or_default())
         }
-        (None, Kind::Revoked) => format!("grant {}", entry.about.unwrap_or_default()),
-        (None, Kind::Pruned) => entry.pruned.as_ref().map(|pruned| extent(pruned, zone)).unwrap_or_default(),
-        (None, Kind::Resumed) => entry.words.clone().unwrap_or_default(),
+        (None, RowKind::Revoked) => format!("grant {}", entry.about.unwrap_or_default()),
+        (None, RowKind::Pruned) => entry.pruned.as_ref().map(|pruned| extent(pruned, zone)).unwrap_or_default(),
+        (None, RowKind::Resumed) => entry.words.clone().unwrap_or_default(),
         (None, _) => String::new(),
     }
 }
@@ -188,12 +188,12 @@ fn covered(what: &What) -> String {
 
 fn decision(entry: &Entry) -> (&str, Style) {
     match (entry.kind, entry.decision.as_deref()) {
-        (Kind::Grant, _) => ("grant", Style::Strong),
-        (Kind::Revoked, _) => ("revoke", Style::Strong),
-        (Kind::Pruned, _) => ("pruned", Style::Strong),
-        (Kind::Resumed, _) => ("resume", Style::Strong),
-        (Kind::Answered, Some("allow")) => ("yes", Style::Strong),
-        (Kind::Answered, _) => ("no", Style::Strong),
+        (RowKind::Grant, _) => ("grant", Style::Strong),
+        (RowKind::Revoked, _) => ("revoke", Style::Strong),
+        (RowKind::Pruned, _) => ("pruned", Style::Strong),
+        (RowKind::Resumed, _) => ("resume", Style::Strong),
+        (RowKind::Answered, Some("allow")) => ("yes", Style::Strong),
+        (RowKind::Answered, _) => ("no", Style::Strong),
         (_, Some("deny")) => ("deny", Style::Tier(Tier::High)),
         (_, Some("ask")) => ("ask", Style::Tier(Tier::Medium)),
         (_, Some(word)) => (word, Style::Plain),
@@ -204,13 +204,13 @@ fn decision(entry: &Entry) -> (&str, Style) {
 fn settled(entry: &Entry) -> String {
     match (entry.settled_by.as_deref(), &entry.grant) {
         _ if !entry.signed_by.is_empty() => entry.signed_by.join(" and "),
-        _ if entry.kind == Kind::Answered => entry.user.clone().unwrap_or_default(),
+        _ if entry.kind == RowKind::Answered => entry.user.clone().unwrap_or_default(),
         (Some("grant"), Some(grant)) => format!("grant {grant}"),
         // guard's own doctor answered itself.
-        (Some("person"), _) if is_trial(&entry.findings) => "trial".to_owned(),
+        (Some("person"), _) if is_probe(&entry.findings) => "trial".to_owned(),
         (Some(settled), _) => settled.to_owned(),
         // The agent asks its own user.
-        (None, _) if entry.kind == Kind::Advised => entry.agent.clone().unwrap_or_default(),
+        (None, _) if entry.kind == RowKind::Advised => entry.agent.clone().unwrap_or_default(),
         (None, _) => entry.user.clone().unwrap_or_default(),
     }
 }
@@ -240,7 +240,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
         line(if number == 0 { "command" } else { "" }, part.to_owned());
     }
     if entry.redacted {
-        line("", "(what stands for a secret is hidden: ***)".to_owned());
+        line("", "(secrets are hidden: ***)".to_owned());
     }
     line("folder", or(&entry.cwd));
     if let Some(decision) = &entry.decision {
@@ -279,7 +279,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
         let end = result.end().map(ended).unwrap_or_default();
         line("result", format!("{end} after {}", time::length(result.duration_ms)));
     }
-    let who = if entry.kind == Kind::Answered { "answered by" } else { "asked by" };
+    let who = if entry.kind == RowKind::Answered { "answered by" } else { "asked by" };
     line(who, [or(&entry.user), or(&entry.origin), or(&entry.agent)].join(" ").trim().to_owned());
     line("signed by", entry.signed_by.join(" and "));
     if let Some(opinion) = &entry.review {
@@ -296,9 +296,14 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     line("session", or(&entry.session));
     line("root", or(&entry.root));
     let about = match entry.kind {
-        Kind::Intent | Kind::Advised => "below",
-        Kind::Grant => "carries on",
-        Kind::Result | Kind::Revoked | Kind::Pruned | Kind::Answered | Kind::Resumed | Kind::Taken => "about",
+        RowKind::Intent | RowKind::Advised => "below",
+        RowKind::Grant => "carries on",
+        RowKind::Result
+        | RowKind::Revoked
+        | RowKind::Pruned
+        | RowKind::Answered
+        | RowKind::Resumed
+        | RowKind::Taken => "about",
     };
     line(about, entry.about.map_or(String::new(), |about| format!("row {about}")));
     let nested: Vec<String> = entry.nested.iter().map(ToString::to_string).collect();
@@ -312,7 +317,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
 /// Where a grant holds.
 pub(in crate::app) fn place(place: &Place) -> String {
     match place {
-        Place::Folder { path } => format!("{path} and below"),
+        Place::Directory { path } => format!("{path} and below"),
         Place::Anywhere => "anywhere".to_owned(),
     }
 }

@@ -25,15 +25,15 @@ pub struct PinsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the servers, and the tools that something is wrong with
+    /// List the servers, and tools with changed or suspicious descriptions
     List {
         /// Print one JSON object a tool
         #[arg(long)]
         json: bool,
     },
-    /// Show what a server says now, and take it for right
+    /// Show a server's current descriptions, and accept them
     Accept(Which),
-    /// Forget what a server said: the next look counts as the first
+    /// Forget a server's descriptions; they are pinned again at its next start
     Remove(Which),
 }
 
@@ -42,7 +42,7 @@ struct Which {
     /// The server, as guard mcp pins lists it
     #[arg(value_name = "SERVER")]
     server: String,
-    /// One tool of it; all without
+    /// One of its tools (default: all)
     #[arg(value_name = "TOOL")]
     tool: Option<String>,
 }
@@ -63,7 +63,7 @@ impl Pin {
 /// The pins cannot be read or written.
 pub fn run(args: &PinsArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
-    let pins = Pins::of(engine::paths()?.folder());
+    let pins = Pins::of(engine::paths()?.directory());
     match &args.what {
         None => unless_unread(list(&engine, &pins, args.json)),
         Some(Action::List { json }) => unless_unread(list(&engine, &pins, *json || args.json)),
@@ -73,10 +73,10 @@ pub fn run(args: &PinsArgs) -> Result<u8, Failure> {
 }
 
 fn list(engine: &Engine, pins: &Pins, as_json: bool) -> Result<u8, Failure> {
-    let book = pins.read().map_err(Failure::Said)?;
+    let book = pins.read().map_err(|error| Failure::Said(error.to_string()))?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if book.servers.is_empty() && !as_json {
-        writeln!(out, "No server was looked at yet: guard mcp -- COMMAND stands in front of one.")?;
+        writeln!(out, "No server is pinned yet; guard mcp -- COMMAND runs one behind guard.")?;
     }
     for (server, tools) in &book.servers {
         if !as_json {
@@ -107,10 +107,10 @@ fn said(mark: &Mark, pin: &Pin) -> String {
     match mark {
         Mark::Changed => {
             let parts = pin.changed.as_ref().map(|now| different(&pin.told, now)).unwrap_or_default();
-            format!("says something else than at first ({})", parts.join(", "))
+            format!("changed since it was pinned ({})", parts.join(", "))
         }
-        Mark::Shadows(other) => format!("{other} has a tool of this name too"),
-        Mark::Instructs(what) => format!("its description holds {what}"),
+        Mark::Shadows(other) => format!("{other} has a tool with the same name"),
+        Mark::Instructs(what) => format!("its description contains {what}"),
     }
 }
 
@@ -131,16 +131,17 @@ fn accept_or_remove(engine: &Engine, pins: &Pins, which: &Which, accepts: bool) 
     };
     let caller = &engine.caller;
     if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
-        return refuse(
-            "what a server says is accepted by a person at their own terminal, and not from inside a guarded session",
-        );
+        return refuse("only a person at their own terminal can accept a server's descriptions, not a guarded session");
     }
-    let book = pins.read().map_err(Failure::Said)?;
+    let book = pins.read().map_err(|error| Failure::Said(error.to_string()))?;
     let Some(tools) = book.servers.get(&which.server) else {
-        return Err(Failure::Said(format!("there is no server {}: guard mcp pins lists them", which.server)));
+        return Err(Failure::Said(format!("no server {}; guard mcp pins lists the servers", which.server)));
     };
     if let Some(tool) = which.tool.as_ref().filter(|tool| !tools.contains_key(*tool)) {
-        return Err(Failure::Said(format!("{} has no tool {tool}: guard mcp pins --json lists them", which.server)));
+        return Err(Failure::Said(format!(
+            "{} has no tool {tool}; guard mcp pins --json lists the tools",
+            which.server
+        )));
     }
     let is_wanted = |name: &String| which.tool.as_ref().is_none_or(|wanted| wanted == name);
     let mut text = String::new();
@@ -156,15 +157,14 @@ fn accept_or_remove(engine: &Engine, pins: &Pins, which: &Which, accepts: bool) 
         }
     }
     if text.is_empty() && accepts {
-        writeln!(io::stdout(), "Nothing of {} has changed since it was first seen.", visible::text(&which.server))?;
+        writeln!(io::stdout(), "{} has not changed since it was pinned.", visible::text(&which.server))?;
         return Ok(exit::ALLOW);
     }
-    let question =
-        if accepts { "Accept this?" } else { "Forget what is pinned, so that the next start is pinned anew?" };
+    let question = if accepts { "Accept this?" } else { "Forget the pinned descriptions?" };
     if !confirm(&text, question)? {
         return refuse("not changed");
     }
-    pins.change(|book| change(book, which, accepts)).map_err(Failure::Said)?;
+    pins.change(|book| change(book, which, accepts)).map_err(|error| Failure::Said(error.to_string()))?;
     writeln!(io::stdout(), "{}", if accepts { "Accepted." } else { "Forgotten." })?;
     Ok(exit::ALLOW)
 }

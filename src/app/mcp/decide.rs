@@ -45,7 +45,7 @@ pub(super) fn decide(call: &ToolCall, most: Duration, named: Named, waits: &mut 
     let judged = thread::Builder::new().spawn(move || {
         let _ = done.send(on_the_road(&call, most, named));
     });
-    judged.map_err(|error| format!("guard: refused: there is no thread to judge it on: {error}"))?;
+    judged.map_err(|error| format!("guard: refused: cannot start a thread to judge the call: {error}"))?;
     loop {
         match answer.recv_timeout(waits.every()) {
             Ok(decided) => return decided,
@@ -147,14 +147,14 @@ fn ask(
 ) -> Result<(Option<Offer>, Option<String>), Refusal> {
     let policy = Duration::from_secs(engine.policy().queue_wait.into());
     let time = policy.min(most).min(queue::callers_limit(&engine.caller.env));
-    let why = "a call of a tool waits in the queue, and may not wait here".to_owned();
+    let why = "a tool call waits in the queue, which is not possible here".to_owned();
     let wait =
         Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion, named: Some(named) };
     let yes = match queue::ask(engine, invocation, judgment, prompt, &wait) {
         Asked::Yes { grant, by } => (grant, by),
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
-        Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
-        Asked::Queued { request } => return Err(Refusal::NoOne { why: format!("request {request} waits") }),
+        Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person can answer".to_owned() }),
+        Asked::Queued { request } => return Err(Refusal::NoOne { why: format!("request {request} is queued") }),
     };
     let fresh = engine.judge_again(invocation);
     Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| yes)

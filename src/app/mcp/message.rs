@@ -57,7 +57,7 @@ pub(super) fn read(line: &[u8]) -> Message {
     let message = match serde_json::from_slice::<Strict>(line) {
         Ok(Strict(message)) => message,
         Err(error) => {
-            return Message::Wrong { id: Value::Null, why: format!("the message cannot be read for sure: {error}") };
+            return Message::Wrong { id: Value::Null, why: format!("the message is ambiguous: {error}") };
         }
     };
     let batch = match &message {
@@ -70,18 +70,18 @@ pub(super) fn read(line: &[u8]) -> Message {
         let id = message.get("id").cloned().unwrap_or_default();
         let params = message.get("params");
         if let Some(name) = taken_for(message, &["method", "params", "id", "result", "error"]) {
-            return Message::Wrong { id, why: format!("some readers take {name:?} for another name") };
+            return Message::Wrong { id, why: format!("some parsers read {name:?} as another name") };
         }
         if let Some(method) = method.filter(|method| *method != CALL && folded(method) == CALL) {
-            return Message::Wrong { id, why: format!("some readers take the method {method:?} for another one") };
+            return Message::Wrong { id, why: format!("some parsers read the method {method:?} as another one") };
         }
         match method {
             Some(CALL) => {
                 if let Some(name) = params.and_then(|params| taken_for(params, &["name", "arguments", "_meta"])) {
-                    return Message::Wrong { id, why: format!("some readers take {name:?} for another name") };
+                    return Message::Wrong { id, why: format!("some parsers read {name:?} as another name") };
                 }
                 let Some(name) = params.and_then(|params| params.get("name")).and_then(Value::as_str) else {
-                    return Message::Wrong { id, why: "the call names no tool".to_owned() };
+                    return Message::Wrong { id, why: "the call does not name a tool".to_owned() };
                 };
                 calls.push(ToolRequest {
                     id,
@@ -186,13 +186,13 @@ struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Reader).map(Self)
+        from.deserialize_any(MessageReader).map(Self)
     }
 }
 
-struct Reader;
+struct MessageReader;
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for MessageReader {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -235,7 +235,7 @@ impl<'de> Visitor<'de> for Reader {
         let (mut all, mut names) = (Map::new(), HashSet::new());
         while let Some((name, Strict(member))) = members.next_entry::<String, Strict>()? {
             if !names.insert(name.clone()) {
-                return Err(serde::de::Error::custom(format!("{name:?} is there twice")));
+                return Err(serde::de::Error::custom(format!("duplicate key {name:?}")));
             }
             all.insert(name, member);
         }

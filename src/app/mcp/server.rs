@@ -17,12 +17,12 @@ const TO_END: Duration = Duration::from_secs(5);
 /// What is started: the server's own program, or the one that carries messages to a server behind HTTP.
 pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), String> {
     let Some(url) = &args.http else {
-        let (program, rest) = args.server.split_first().ok_or("say which server: guard mcp -- COMMAND")?;
+        let (program, rest) = args.server.split_first().ok_or("no server given, as in: guard mcp -- COMMAND")?;
         return Ok((program.clone(), rest.to_vec()));
     };
     let held = |header: &String| match header.split_once('=') {
         Some((name, variable)) => Ok(format!("{name}: ${{{variable}}}")),
-        None => Err(format!("--header-env {header}: it is NAME=VARIABLE")),
+        None => Err(format!("--header-env {header}: expected NAME=VARIABLE")),
     };
     let held = args.header_env.iter().map(held).collect::<Result<Vec<String>, String>>()?;
     let all = args.header.iter().cloned().chain(held);
@@ -39,7 +39,7 @@ pub(super) fn listen(args: &McpArgs, address: SocketAddr) -> Result<u8, String> 
         tool.arg("--").args(words(args)).replace()
     };
     let error = Tool::at(&program).map_or_else(|error| error, become_it);
-    Err(format!("{} cannot be started: {error}", program.display()))
+    Err(format!("cannot start {}: {error}", program.display()))
 }
 
 /// What this was called with, without `--listen`.

@@ -37,7 +37,7 @@ impl Manner {
             Some(NEWEST) => Ok(Self::Alone),
             Some(known) if OF_SESSIONS.contains(&known) => Ok(Self::Session),
             Some(other) => Err(json!({
-                "code": UNKNOWN, "message": "this version of the protocol is not spoken here",
+                "code": UNKNOWN, "message": "unsupported protocol version",
                 "data": { "supported": all(), "requested": other },
             })),
         }

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 
 use crate::judge::analysis::inquiry::Answers;
 
-use crate::judge::analysis::question::{Answer, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
+use crate::judge::analysis::question::{
+    FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer,
+};
 use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use crate::judge::ledger::Ledger;
 use crate::judge::policy::Policy;
@@ -92,16 +94,16 @@ fn invocation(command: &str) -> Invocation {
     }
 }
 
-fn answer(question: &Question) -> Answer {
+fn answer(question: &Question) -> WorldAnswer {
     match question {
-        Question::Path(path) => Answer::Path(path_facts(path)),
-        Question::Git(path) => Answer::Git(git_facts(path)),
-        Question::Repository(folder) => Answer::Repository(in_project(folder).map(|_| repository())),
-        Question::File(path) => Answer::File(file_facts(path)),
-        Question::Program(name) => Answer::Program(Some(format!("/usr/bin/{name}"))),
-        Question::Resolve { .. } => Answer::Resolve(None),
-        Question::Look(_) => Answer::Look(None),
-        Question::Ledger => Answer::Ledger(Ledger::default()),
+        Question::Path(path) => WorldAnswer::Path(path_facts(path)),
+        Question::Git(path) => WorldAnswer::Git(git_facts(path)),
+        Question::Repository(directory) => WorldAnswer::Repository(in_project(directory).map(|_| repository())),
+        Question::File(path) => WorldAnswer::File(file_facts(path)),
+        Question::Program(name) => WorldAnswer::Program(Some(format!("/usr/bin/{name}"))),
+        Question::Resolve { .. } => WorldAnswer::Resolve(None),
+        Question::FileSnapshot(_) => WorldAnswer::FileSnapshot(None),
+        Question::Ledger => WorldAnswer::Ledger(Ledger::default()),
     }
 }
 

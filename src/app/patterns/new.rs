@@ -31,8 +31,8 @@ pub fn run(args: &NewArgs, sources: &Sources<'_>, out: &mut Out<'_>) -> Result<u
         io::ErrorKind::AlreadyExists => PatternsError::Exists(name.clone()),
         _ => PatternsError::File { path: name.clone(), error },
     };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(failed)?;
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        std::fs::create_dir_all(directory).map_err(failed)?;
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;

@@ -12,7 +12,7 @@ use crate::prompt::wakeup::{self, Wakeup};
 use crate::service::client::Client;
 use crate::service::message::{Ask, Given, New, Text};
 use crate::store::StoreError;
-use crate::store::queue::{self, Answer, Filed, Found, NewRequest, Pending, Queue, Told, Whole};
+use crate::store::queue::{self, Answer, Filed, NewRequest, Pending, Queue, Told, WaitState, Whole};
 use crate::world::identity::Caller;
 
 /// The queue, wherever it is kept.
@@ -76,7 +76,7 @@ impl Requests {
         id: &str,
         digest: &Digest,
         bindings: &Bindings,
-    ) -> Result<Found, StoreError> {
+    ) -> Result<WaitState, StoreError> {
         match self {
             Self::Own(queue) => queue.take(backend.own()?, id, digest, bindings),
             Self::Service(client) => {

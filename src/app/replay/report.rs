@@ -11,7 +11,7 @@ const DAYS: usize = 14;
 pub fn text(tally: &Tally) -> String {
     let mut text = String::new();
     if tally.calls == 0 {
-        text.push_str("There is nothing to judge.\n");
+        text.push_str("No commands to judge.\n");
         skipped(tally, &mut text);
         return text;
     }
@@ -25,7 +25,7 @@ pub fn text(tally: &Tally) -> String {
         text.push_str(&format!(", {first} to {last}"));
     }
     text.push_str(&format!(
-        "\nguard would have asked about {} ({}), refused {} ({}) and let {} run\n",
+        "\nguard would have asked about {} ({}), refused {} ({}) and allowed {}\n",
         number(tally.asked),
         share(tally.asked, tally.calls),
         number(tally.refused),
@@ -35,7 +35,7 @@ pub fn text(tally: &Tally) -> String {
     if let Some(days) = u64::try_from(tally.days.len()).ok().filter(|days| *days > 0) {
         let most = tally.days.iter().max_by_key(|(day, count)| (count.asked, std::cmp::Reverse(**day)));
         let tenths = tally.days.values().map(|day| day.asked).sum::<u64>() * 10 / days;
-        text.push_str(&format!("{}.{} questions a day", tenths / 10, tenths % 10));
+        text.push_str(&format!("{}.{} prompts a day", tenths / 10, tenths % 10));
         if let Some((day, count)) = most.filter(|(_, count)| count.asked > 0) {
             text.push_str(&format!(", at most {} ({day})", count.asked));
         }
@@ -73,7 +73,7 @@ pub fn text(tally: &Tally) -> String {
 
 fn more(all: usize, text: &mut String) {
     if all > ROWS {
-        text.push_str(&format!("{:>7}  more; --json lists fifty\n", all - ROWS));
+        text.push_str(&format!("{:>7}  more; --json lists 50\n", all - ROWS));
     }
 }
 
@@ -82,13 +82,13 @@ fn skipped(tally: &Tally, text: &mut String) {
     let mut notes = Vec::new();
     if tally.gone > 0 {
         notes.push(format!(
-            "{} ran in directories that are gone: judged strictly, nothing looked up",
+            "{} ran in directories that no longer exist; judged strictly, without looking at files",
             number(tally.gone)
         ));
     }
     if tally.placeless > 0 {
         let placeless = number(tally.placeless);
-        notes.push(format!("{placeless} do not tell their directory: judged strictly, nothing looked up"));
+        notes.push(format!("{placeless} have no directory; judged strictly, without looking at files"));
     }
     if tally.skipped_lines > 0 {
         notes.push(format!("{} lines could not be read and were skipped", number(tally.skipped_lines)));

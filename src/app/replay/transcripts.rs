@@ -55,12 +55,12 @@ pub fn find(home: &Path, env: &Environment) -> Vec<(Source, PathBuf)> {
             places::absolute(env, "XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share"))
         } else {
             let Some(config) = &source.agent.config else { continue };
-            places::own_folder(config, home, env)
+            places::own_directory(config, home, env)
         };
         let wanted = |path: &Path| source.is_named_as(path);
-        for folder in &source.form.folders {
+        for directory in &source.form.directories {
             let mut files = Vec::new();
-            walk(&own.join(folder), if source.form.shallow { MAX_DEPTH } else { 0 }, &wanted, &mut files);
+            walk(&own.join(directory), if source.form.shallow { MAX_DEPTH } else { 0 }, &wanted, &mut files);
             sort::sort(&mut files);
             found.extend(files.into_iter().map(|file| (source, file)));
         }
@@ -68,8 +68,8 @@ pub fn find(home: &Path, env: &Environment) -> Vec<(Source, PathBuf)> {
     found
 }
 
-fn walk(folder: &Path, depth: usize, wanted: &dyn Fn(&Path) -> bool, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+fn walk(directory: &Path, depth: usize, wanted: &dyn Fn(&Path) -> bool, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         // Links are not followed: they could lead round in circles.
         let Ok(kind) = entry.file_type() else { continue };
@@ -98,7 +98,7 @@ impl Seen {
 
 /// Reads one transcript of this agent.
 pub fn read(source: Source, path: &Path, seen: &mut Seen, sink: &mut dyn Sink) {
-    let mut reader = Reader { source, cwd: None, seen, sink };
+    let mut reader = TranscriptReader { source, cwd: None, seen, sink };
     reader.cwd = source.form.cwd_file.as_ref().and_then(|name| above(path, name));
     if let Some(value) = source.form.beside.as_ref().and_then(|(end, other)| beside(path, end, other)) {
         reader.take_directory(&value);
@@ -111,7 +111,8 @@ pub fn read(source: Source, path: &Path, seen: &mut Seen, sink: &mut dyn Sink) {
         TranscriptForm::Rows(query) => database::each(path, query, |row| match row {
             Some(row) => reader.value(&row),
             None => reader.sink.skipped_line(),
-        }),
+        })
+        .map_err(|error| error.to_string()),
     };
     if let Err(why) = read {
         sink.skipped_file(path, &why);
@@ -225,11 +226,11 @@ fn beside(path: &Path, end: &str, other: &str) -> Option<Value> {
 
 /// The file of this name in the directory of another, or in one of the two above that.
 fn in_or_above(path: &Path, name: &str) -> Option<PathBuf> {
-    path.ancestors().skip(1).take(3).map(|folder| folder.join(name)).find(|file| file.is_file())
+    path.ancestors().skip(1).take(3).map(|directory| directory.join(name)).find(|file| file.is_file())
 }
 
 /// A call of a tool as it stands in a transcript.
-struct Found<'a> {
+struct ToolUse<'a> {
     tool: &'a str,
     input: &'a Value,
     id: Option<&'a str>,
@@ -237,7 +238,7 @@ struct Found<'a> {
 }
 
 /// All calls in a line, a file or a row.
-fn calls_of<'a>(form: &'a Transcript, value: &'a Value) -> Vec<Found<'a>> {
+fn calls_of<'a>(form: &'a Transcript, value: &'a Value) -> Vec<ToolUse<'a>> {
     let mut found = Vec::new();
     for call in &form.call {
         for way in &call.at {
@@ -255,7 +256,7 @@ fn search<'a>(
     steps: &[&str],
     value: &'a Value,
     at: Option<Timestamp>,
-    found: &mut Vec<Found<'a>>,
+    found: &mut Vec<ToolUse<'a>>,
 ) {
     let at = first(value, &form.time).and_then(time).or(at);
     match steps {
@@ -281,7 +282,7 @@ fn search<'a>(
     }
 }
 
-fn is_call<'a>(call: &'a TranscriptCall, value: &'a Value, at: Option<Timestamp>) -> Option<Found<'a>> {
+fn is_call<'a>(call: &'a TranscriptCall, value: &'a Value, at: Option<Timestamp>) -> Option<ToolUse<'a>> {
     if let Some((place, words)) = &call.when {
         let word = value.pointer(place)?.as_str()?;
         words.iter().find(|known| *known == word)?;
@@ -291,7 +292,7 @@ fn is_call<'a>(call: &'a TranscriptCall, value: &'a Value, at: Option<Timestamp>
         None => value.pointer(&call.tool)?.as_str()?,
     };
     let input = first(value, &call.input).filter(|input| input.is_object() || input.is_string())?;
-    Some(Found { tool, input, id: first(value, &call.id).and_then(Value::as_str), at })
+    Some(ToolUse { tool, input, id: first(value, &call.id).and_then(Value::as_str), at })
 }
 
 /// The first of these places that holds something.
@@ -314,7 +315,7 @@ fn time(value: &Value) -> Option<Timestamp> {
 }
 
 /// One file while it is read.
-struct Reader<'a> {
+struct TranscriptReader<'a> {
     source: Source,
     /// The session's directory, where something before tells it.
     cwd: Option<PathBuf>,
@@ -322,7 +323,7 @@ struct Reader<'a> {
     sink: &'a mut dyn Sink,
 }
 
-impl Reader<'_> {
+impl TranscriptReader<'_> {
     fn line(&mut self, line: Option<&[u8]>) {
         let Some(line) = line else { return self.sink.skipped_line() };
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -356,7 +357,7 @@ impl Reader<'_> {
     }
 
     /// What a tool did, by the description of its agent, once for each call.
-    fn call(&mut self, call: &Found<'_>) {
+    fn call(&mut self, call: &ToolUse<'_>) {
         let what = shape::used(self.source.tools(), call.tool, call.input);
         let agent = self.source.agent.name.as_str();
         let is_new = |seen: &mut Seen| call.id.is_none_or(|id| seen.is_new(agent, id, call.tool, call.input));

@@ -15,7 +15,7 @@ use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::judge::review::{Opinion, Outcome, Role, Says, gate, role};
 use crate::judge::risk::{Finding, Tier};
-use crate::prompt::terminal::{Second, Word};
+use crate::prompt::terminal::{Second, SecondOpinion};
 use crate::store::{Entry, Filter, Store};
 use crate::ui::card::Said;
 
@@ -130,19 +130,19 @@ impl<'a> Review<'a> {
 }
 
 impl Second for Review<'_> {
-    fn look(&mut self) -> Word {
+    fn look(&mut self) -> SecondOpinion {
         let Some(consult) = &mut self.consult else {
             let said = self.said().unwrap_or(Said { line: String::new(), denies: false });
-            return Word::Said(said);
+            return SecondOpinion::Said(said);
         };
         let after = consult.asked_for();
-        let Some(opinion) = consult.look(Duration::ZERO) else { return Word::Not { after } };
+        let Some(opinion) = consult.look(Duration::ZERO) else { return SecondOpinion::Not { after } };
         self.consult = None;
         let opinion = self.marked(opinion);
         let outcome = self.gate(&opinion);
         let said = self.said_of(&opinion);
         self.opinion = Some(opinion);
-        if matches!(outcome, Outcome::Run(_)) { Word::Settled } else { Word::Said(said) }
+        if matches!(outcome, Outcome::Run(_)) { SecondOpinion::Settled } else { SecondOpinion::Said(said) }
     }
 }
 
@@ -158,7 +158,7 @@ pub fn overrulable(
     match (refusal, opinion) {
         (Refusal::Reviewer { by, mut reason }, Some(opinion)) => {
             if let Some(id) = queue::file_refused(engine, invocation, judgment, opinion) {
-                reason.push_str(&format!(" (a person may overrule it once, and say why: guard approve {id})"));
+                reason.push_str(&format!(" (a person can overrule it once with a reason: guard approve {id})"));
             }
             Refusal::Reviewer { by, reason }
         }
@@ -182,7 +182,10 @@ pub fn warn_of_yolo(engine: &Engine, invocation: &Invocation, opinion: &Opinion)
     };
     if !engine.existing().ok().flatten().is_some_and(told) {
         let rules = opinion.yolo.join(", ");
-        let _ = writeln!(std::io::stderr(), "guard: yolo of {rules} lets the reviewer settle what cannot be undone");
+        let _ = writeln!(
+            std::io::stderr(),
+            "guard: yolo of {rules} lets the reviewer decide commands that cannot be undone"
+        );
     }
 }
 
@@ -203,5 +206,6 @@ pub fn yolo_in(engine: &Engine, invocation: &Invocation) -> Option<String> {
         rows.iter().enumerate().filter(|(_, row)| ran(row)).find_map(|(at, row)| Some((at, lent(row)?)))?;
     let told = |entry: &&Entry| matches!(entry.decision.as_deref(), Some("deny" | "ask"));
     let is_first = rows.iter().skip(at).filter(told).count() <= 1;
-    is_first.then(|| format!("yolo of {} lets the reviewer settle what cannot be undone", opinion.yolo.join(", ")))
+    is_first
+        .then(|| format!("yolo of {} lets the reviewer decide commands that cannot be undone", opinion.yolo.join(", ")))
 }

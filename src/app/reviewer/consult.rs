@@ -121,7 +121,7 @@ impl Consult {
                 Ok(None) => return None,
                 Ok(Some(replied)) if asked.is_program => of_program(&asked.by, &replied, &about),
                 Ok(Some(replied)) => of_helper(&asked.by, &replied),
-                Err(why) => Opinion::nothing(&asked.by, why),
+                Err(why) => Opinion::nothing(&asked.by, why.to_string()),
             };
             self.running.remove(0);
             self.done.push(opinion);
@@ -170,7 +170,9 @@ fn environment(engine: &Engine, voices: &[Voice]) -> Vec<(OsString, OsString)> {
 
 /// A program of the account's own, which reads the request and prints a verdict.
 fn program(engine: &Engine, voice: &Voice, request: &Request, limit: Duration) -> Result<Inquiry, String> {
-    let Some((program, arguments)) = voice.program.split_first() else { return Err("no program".to_owned()) };
+    let Some((program, arguments)) = voice.program.split_first() else {
+        return Err("no program configured".to_owned());
+    };
     let input = serde_json::to_string(request).map_err(|error| error.to_string())? + "\n";
     let env = environment(engine, std::slice::from_ref(voice));
     Inquiry::begin(program.as_ref(), arguments, &env, input.into_bytes(), limit)
@@ -186,7 +188,7 @@ fn helper(
     limit: Duration,
 ) -> Result<Inquiry, String> {
     let home = engine.caller.account.home.as_deref();
-    let folder = Paths::standard(home).map_err(|error| error.to_string())?;
+    let directory = Paths::standard(home).map_err(|error| error.to_string())?;
     let policy = match &reviewer.policy {
         None => String::new(),
         Some(path) => own_text(path)?,
@@ -194,7 +196,7 @@ fn helper(
     let question = Question {
         v: 1,
         reviewer: &Reviewer { timeout: u32::try_from(limit.as_secs()).unwrap_or(1).max(1), ..reviewer.clone() },
-        state: folder.folder().join("reviewer.json"),
+        state: directory.directory().join("reviewer.json"),
         policy,
         examples: examples::accepted(engine)?,
         digest,
@@ -210,10 +212,13 @@ fn helper(
 /// The account's own text. One that cannot be read leaves no reviewer: what it would have forbidden is not known.
 fn own_text(path: &std::path::Path) -> Result<String, String> {
     let told = |error: std::io::Error| {
-        format!("its policy {} cannot be read ({error}): write it, or take policy out of [reviewer]", path.display())
+        format!(
+            "cannot read its policy {} ({error}); create the file, or remove policy from [reviewer]",
+            path.display()
+        )
     };
     if std::fs::metadata(path).map_err(told)?.len() > MAX_POLICY {
-        return Err(format!("its policy {} is longer than {} KiB: shorten it", path.display(), MAX_POLICY >> 10));
+        return Err(format!("its policy {} is longer than {} KiB; shorten it", path.display(), MAX_POLICY >> 10));
     }
     std::fs::read_to_string(path).map_err(told)
 }
@@ -222,7 +227,7 @@ fn own_text(path: &std::path::Path) -> Result<String, String> {
 fn of_helper(by: &str, replied: &Replied) -> Opinion {
     match serde_json::from_slice::<Answered>(&replied.answer) {
         Ok(Answered { opinion }) if replied.code == Some(0) => opinion,
-        _ => Opinion::nothing(by, "the program that asks it failed"),
+        _ => Opinion::nothing(by, "the reviewer's program failed"),
     }
 }
 
@@ -237,13 +242,13 @@ fn of_program(by: &str, replied: &Replied, about: &str) -> Opinion {
     let Some(word) = text(&["verdict", "decision", "action"]) else { return nothing("it printed no verdict") };
     let reason = text(&["reason", "message"]).unwrap_or_default();
     if value.get("digest").is_some_and(|digest| digest.as_str() != Some(about)) {
-        return nothing("it speaks of another command");
+        return nothing("its answer is about another command");
     }
     let says = match word.to_ascii_lowercase().as_str() {
         "approve" | "allow" if replied.code == Some(0) => Says::Approve,
-        "approve" | "allow" => return nothing("it approves and fails"),
+        "approve" | "allow" => return nothing("it approved but failed"),
         "deny" | "block" | "warn" | "ask" | "escalate" => Says::Escalate,
-        _ => return nothing("it printed a verdict that is none"),
+        _ => return nothing("it printed an unknown verdict"),
     };
     let reason = if says == Says::Escalate { format!("{word}: {reason}") } else { reason };
     Opinion { says, reason, about: about.to_owned(), ..nothing("") }
@@ -282,14 +287,14 @@ mod tests {
 
     #[test]
     fn a_policy_that_cannot_be_read_is_named_with_what_to_do() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("policy.txt");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("policy.txt");
         let why = own_text(&path).unwrap_err();
-        assert!(why.contains("policy.txt cannot be read") && why.contains("take policy out of [reviewer]"), "{why}");
+        assert!(why.contains("policy.txt (") && why.contains("remove policy from [reviewer]"), "{why}");
         std::fs::write(&path, "be kind").unwrap();
         assert_eq!(own_text(&path), Ok("be kind".to_owned()));
         std::fs::write(&path, "x".repeat(65 << 10)).unwrap();
-        assert!(own_text(&path).unwrap_err().ends_with("longer than 64 KiB: shorten it"));
+        assert!(own_text(&path).unwrap_err().ends_with("longer than 64 KiB; shorten it"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What files hold, for the reviewer: those alone that the command names and the policy lets it see.
 //!
-//! A file is reached step by step below the working folder, and no link on the way is followed; what lies in a place of secrets,
+//! A file is reached step by step below the working directory, and no link on the way is followed; what lies in a place of secrets,
 //! or has a second name elsewhere, stays unread. What may not enter: which files a command names.
 
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ const NEVER: &[PathClass] =
 /// A file that the policy lets the reviewer see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Content {
-    /// Below the working folder.
+    /// Below the working directory.
     pub path: String,
     /// What it holds, without secrets; empty where that is withheld.
     pub text: String,
@@ -65,7 +65,7 @@ pub fn of(engine: &Engine, reviewer: &Reviewer, invocation: &Invocation, judgmen
             continue;
         }
         let text = if is_kept(&path) || is_kept(&format!("{real}/{below}")) {
-            Err("it lies in a place of secrets".to_owned())
+            Err("it is in a directory of secrets".to_owned())
         } else {
             match read(&invocation.cwd, below, left) {
                 // It will be there later, or it is no file's name.
@@ -133,41 +133,41 @@ impl From<String> for Unread {
 }
 
 /// What a plain file holds that is no longer than this.
-fn read(folder: &Path, below: &str, most: u64) -> Result<String, Unread> {
+fn read(directory: &Path, below: &str, most: u64) -> Result<String, Unread> {
     let withheld = |why: &str| Err(Unread::Withheld(why.to_owned()));
     let told = |error: nix::Error| match error {
         nix::Error::ENOENT => Unread::Missing,
-        nix::Error::ELOOP | nix::Error::ENOTDIR => Unread::Withheld("a link leads to it".to_owned()),
-        error => Unread::Withheld(format!("it cannot be read: {}", error.desc())),
+        nix::Error::ELOOP | nix::Error::ENOTDIR => Unread::Withheld("its path contains a symbolic link".to_owned()),
+        error => Unread::Withheld(format!("cannot read it: {}", error.desc())),
     };
-    let folders = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-    let mut at = nix::fcntl::open(folder, folders, Mode::empty()).map_err(told)?;
+    let directories = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let mut at = nix::fcntl::open(directory, directories, Mode::empty()).map_err(told)?;
     let mut steps = below.split('/').peekable();
     while let Some(step) = steps.next() {
         if matches!(step, "" | "." | "..") {
-            return withheld("its path is no plain one");
+            return withheld("its path is not plain");
         }
         // A pipe could hang.
         let last = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-        let how = if steps.peek().is_some() { folders } else { last };
+        let how = if steps.peek().is_some() { directories } else { last };
         at = openat(&at, step, how | OFlag::O_NOFOLLOW, Mode::empty()).map_err(told)?;
     }
     let file = File::from(at);
     let about = file.metadata().map_err(|error| error.to_string())?;
     if !about.is_file() {
-        return withheld("it is no plain file");
+        return withheld("it is not a regular file");
     }
     if about.nlink() > 1 {
-        return withheld("it has a second name, which may lie elsewhere");
+        return withheld("it has several hard links");
     }
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > most {
-        return withheld(&format!("it is longer than the {most} bytes that are left"));
+        return withheld(&format!("it is longer than the remaining {most} bytes"));
     }
     match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Ok(text),
-        _ => withheld("it is no text"),
+        _ => withheld("it is not text"),
     }
 }
 
@@ -179,9 +179,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_below_the_folder_and_over_no_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (work, outside) = (folder.path().join("work"), folder.path().join("outside"));
+    fn a_file_is_read_below_the_directory_and_over_no_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let (work, outside) = (directory.path().join("work"), directory.path().join("outside"));
         fs::create_dir_all(work.join("a")).unwrap();
         fs::create_dir_all(&outside).unwrap();
         fs::write(work.join("a/b"), "inside").unwrap();
@@ -200,15 +200,15 @@ mod tests {
         };
         let why = |below: &str| unread(below, 100);
         for link in ["linked/b", "link", "near"] {
-            assert_eq!(why(link), "a link leads to it", "{link}");
+            assert_eq!(why(link), "its path contains a symbolic link", "{link}");
         }
-        assert!(why("twin").contains("second name"));
-        assert!(why("a").contains("no plain file") && why("pipe").contains("no plain file"));
-        assert!(why("bytes").contains("no text") && why("nul").contains("no text"));
+        assert!(why("twin").contains("several hard links"));
+        assert!(why("a").contains("not a regular file") && why("pipe").contains("not a regular file"));
+        assert!(why("bytes").contains("not text") && why("nul").contains("not text"));
         assert_eq!((why("none"), why("a/none")), ("missing".to_owned(), "missing".to_owned()));
-        assert!(unread("a/b", 5).contains("longer than the 5 bytes"));
+        assert!(unread("a/b", 5).contains("longer than the remaining 5 bytes"));
         for below in ["../outside/b", "a/../a/b", "/a/b", "a//b", ""] {
-            assert!(why(below).contains("no plain one"), "{below}");
+            assert!(why(below).contains("not plain"), "{below}");
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::judge::review::Says;
 use crate::prompt::line;
-use crate::store::{Entry, Filter, Store, is_trial};
+use crate::store::{Entry, Filter, Store, is_probe};
 use crate::ui::visible;
 
 /// How many examples a model is told, and how long a command in one may be.
@@ -37,14 +37,14 @@ pub struct ExamplesArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Take a row up, with words of yours
+    /// Add a row as an example, with your explanation
     Accept {
         /// The row of the record
         row: i64,
     },
-    /// Take an example out again
+    /// Remove an example
     Remove {
-        /// The row that it came from
+        /// The row of the example
         row: i64,
     },
 }
@@ -122,7 +122,7 @@ pub fn run(args: &ExamplesArgs) -> Result<u8, Failure> {
 
 /// Whether a row tells that a person decided otherwise.
 pub(super) fn disagrees(entry: &Entry) -> Option<bool> {
-    let opinion = entry.review.as_ref().filter(|_| !is_trial(&entry.findings))?;
+    let opinion = entry.review.as_ref().filter(|_| !is_probe(&entry.findings))?;
     let decided = match (entry.decision.as_deref()?, entry.settled_by.as_deref()?) {
         ("allow", "person") => true,
         ("deny", "person") => false,
@@ -171,20 +171,20 @@ fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
         let value = serde_json::json!({ "disagreements": found, "examples": known });
         format!("{value}\n")
     } else if found.is_empty() && known.is_empty() {
-        "No person has disagreed with the reviewer.\n".to_owned()
+        "No person has disagreed with the reviewer yet.\n".to_owned()
     } else {
         let mut text = String::new();
         for one in &found {
             let mark = if one.accepted { "  (accepted)" } else { "" };
             let Disagreement { row, said, decided, reason, command, .. } = one;
-            let line = format!("row {row}: it said {said}, a person {decided}: {command}{mark}");
+            let line = format!("row {row}: reviewer {said}, person {decided}: {command}{mark}");
             text.push_str(&format!("{}\n      {}\n", visible::text(&line), visible::text(reason)));
         }
         for example in &known {
             let line = format!("row {}, example: {} ({})", example.row, example.command, example.why);
             text.push_str(&format!("{}\n", visible::text(&line)));
         }
-        text.push_str("guard reviewer examples accept ROW adds one.\n");
+        text.push_str("To add one: guard reviewer examples accept ROW\n");
         text
     };
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
@@ -192,7 +192,7 @@ fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
 
 fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
     person(engine)?;
-    let none = || Failure::Said(format!("in row {row} no person disagreed with the reviewer"));
+    let none = || Failure::Said(format!("no person disagreed with the reviewer in row {row}"));
     let entry = engine.existing()?.ok_or_else(none)?.entry(row)?;
     if disagrees(&entry) != Some(true) {
         return Err(none());
@@ -202,15 +202,15 @@ fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
     };
     let mut file = File { example: accepted(engine).map_err(Failure::Said)? };
     if file.example.iter().any(|example| example.row == row) {
-        return Err(Failure::Said(format!("row {row} is an example already")));
+        return Err(Failure::Said(format!("row {row} is already an example")));
     }
     let shown = format!(
-        "{}\nIt said {}: {}\nA person: {decided}\n",
+        "{}\nReviewer: {} ({})\nPerson: {decided}\n",
         visible::text(&command),
         opinion.says.name(),
         visible::text(&opinion.reason)
     );
-    let why = line::ask(&shown, "What should the reviewer learn from it? (Enter alone: nothing)")?;
+    let why = line::ask(&shown, "What should the reviewer learn from it? (Empty: cancel)")?;
     let why = why.trim().to_owned();
     if why.is_empty() {
         return Err(Failure::Said("not added".to_owned()));
@@ -240,13 +240,17 @@ fn remove(engine: &Engine, row: i64) -> Result<u8, Failure> {
 /// Whoever teaches it is a person.
 fn person(engine: &Engine) -> Result<(), Failure> {
     let terminal = &engine.caller.terminal;
-    if terminal.is_person_here() { Ok(()) } else { Err(Failure::Said(format!("this is for a person: {terminal}"))) }
+    if terminal.is_person_here() {
+        Ok(())
+    } else {
+        Err(Failure::Said(format!("only a person can do this: {terminal}")))
+    }
 }
 
 fn write(engine: &Engine, file: &File) -> Result<(), Failure> {
-    let path = path(engine).ok_or_else(|| Failure::Said("the account has no home".to_owned()))?;
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+    let path = path(engine).ok_or_else(|| Failure::Said("the account has no home directory".to_owned()))?;
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
     }
     let text = toml::to_string(file).map_err(|error| Failure::Said(error.to_string()))?;
     let draft = path.with_extension("new");

@@ -7,10 +7,10 @@
 mod advice;
 mod consult;
 mod contents;
+mod evaluation;
 mod examples;
 mod request;
 mod stats;
-mod trial;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -33,16 +33,16 @@ pub struct ReviewerArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show what the reviewer would be told of a command, as JSON; nobody is asked
+    /// Print the request that the reviewer would get for a command, as JSON, without asking it
     Request {
         /// The command string
         command: OsString,
     },
-    /// Try the configured reviewer with the shipped commands and injections: how many it lets pass that it should not
-    Test(trial::TestArgs),
-    /// Show how often it was asked, what it said, whether people agreed, and what it cost
+    /// Test the configured reviewer with the built-in commands and injections
+    Test(evaluation::TestArgs),
+    /// Show how often it was asked, its answers, how often people agreed, and its cost
     Stats(stats::StatsArgs),
-    /// List where people decided otherwise, and take them up one by one as examples for it
+    /// List where people decided otherwise, and add such rows as examples for it
     Examples(examples::ExamplesArgs),
 }
 
@@ -53,7 +53,7 @@ enum What {
 pub fn run(args: &ReviewerArgs) -> Result<u8, Failure> {
     match &args.what {
         What::Request { command } => shown(command),
-        What::Test(args) => trial::run(args),
+        What::Test(args) => evaluation::run(args),
         What::Stats(args) => stats::run(args),
         What::Examples(args) => examples::run(args),
     }
@@ -70,6 +70,6 @@ fn shown(command: &OsString) -> Result<u8, Failure> {
 
 /// The reviewer of the configuration.
 fn configured(engine: &Engine) -> Result<&Reviewer, Failure> {
-    let none = || Failure::Said("no reviewer is configured: guard-reviewer(7) says how".to_owned());
+    let none = || Failure::Said("no reviewer is configured; see guard-reviewer(7)".to_owned());
     engine.config().reviewer.as_ref().map(|(reviewer, _)| reviewer).ok_or_else(none)
 }

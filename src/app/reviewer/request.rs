@@ -35,7 +35,7 @@ pub struct Request {
     /// Something in it is hidden.
     pub redacted: bool,
     pub parts: Vec<Part>,
-    pub findings: Vec<Found>,
+    pub findings: Vec<RuleFinding>,
     pub circumstances: Vec<Around>,
     /// What is known of what it would touch, a sentence each.
     pub facts: Vec<String>,
@@ -50,7 +50,8 @@ pub struct Request {
     pub origin: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    pub folder: String,
+    #[serde(rename = "folder")]
+    pub directory: String,
     /// Its approval would settle it; otherwise a person sees its opinion.
     pub settles: bool,
 }
@@ -66,7 +67,7 @@ pub struct Part {
 
 /// What a rule found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct RuleFinding {
     pub rule: String,
     pub tier: Tier,
     pub reversibility: Reversibility,
@@ -113,7 +114,7 @@ impl Request {
             },
             does: part.does.iter().map(|does| hide(does)).collect(),
         };
-        let found = |finding: &crate::judge::risk::Finding| Found {
+        let found = |finding: &crate::judge::risk::Finding| RuleFinding {
             rule: finding.rule.clone(),
             tier: finding.tier,
             reversibility: finding.reversibility,
@@ -137,7 +138,7 @@ impl Request {
             contents: Vec::new(),
             origin: invocation.origin.name(),
             agent: invocation.session.agent.clone(),
-            folder: hide(&invocation.cwd.to_string_lossy()),
+            directory: hide(&invocation.cwd.to_string_lossy()),
             settles: matches!(role(judgment, engine.policy()), Role::Settles { .. }),
         }
     }

@@ -15,13 +15,13 @@ use crate::app::failure::Failure;
 use crate::app::{exit, screen, time};
 use crate::judge::review::Says;
 use crate::judge::sort;
-use crate::store::{Entry, is_trial};
+use crate::store::{Entry, is_probe};
 use crate::ui::visible;
 
 /// The arguments of `guard reviewer stats`.
 #[derive(Debug, Args)]
 pub struct StatsArgs {
-    /// Not before this time: 2h, 3d, today, 2026-11-21
+    /// Only rows since this time: 2h, 3d, today, 2026-11-21
     #[arg(long, value_name = "TIME", default_value = "30d")]
     since: String,
     /// Print one JSON object
@@ -88,7 +88,7 @@ fn count(entries: &[Entry], now: &Zoned) -> Report {
     let mut report = Report::default();
     let mut times = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
-        let Some(opinion) = entry.review.as_ref().filter(|_| !is_trial(&entry.findings)) else { continue };
+        let Some(opinion) = entry.review.as_ref().filter(|_| !is_probe(&entry.findings)) else { continue };
         let by_reviewer = entry.settled_by.as_deref() == Some("reviewer");
         let ran = by_reviewer && entry.decision.as_deref() == Some("allow");
         let refused_later = |later: &Entry| {
@@ -144,11 +144,11 @@ pub(super) fn money(cost: u64) -> String {
 fn words(report: &Report, since: &str) -> String {
     let all = &report.all;
     if all.asked == 0 {
-        return format!("Since {since} the reviewer was not asked.\n");
+        return format!("The reviewer was not asked since {since}.\n");
     }
     let mut text = format!(
-        "Since {since} the reviewer was asked {} times: {} approved, {} denied, {} left to a person, {} without an \
-         opinion.\nIt took {} prompts away ({} ran, {} refused",
+        "Since {since} the reviewer was asked {} times: {} approved, {} denied, {} passed to a person, {} without an \
+         opinion.\nIt avoided {} prompts ({} ran, {} refused",
         all.asked,
         all.approve,
         all.deny,
@@ -160,13 +160,13 @@ fn words(report: &Report, since: &str) -> String {
     );
     let yolo = if all.yolo > 0 { format!("; {} by a rule's yolo", all.yolo) } else { String::new() };
     text.push_str(&format!(
-        "{yolo}). Where a person answered too: {} agreed, {} disagreed.\n",
+        "{yolo}). Of the people who also answered, {} agreed and {} disagreed.\n",
         all.agreed, all.disagreed
     ));
-    text.push_str(&format!("Let run and refused by a person later: {}.\n", all.wrong));
+    text.push_str(&format!("Approved by it and denied by a person later: {}.\n", all.wrong));
     if let Some(median) = report.median_ms {
         text.push_str(&format!(
-            "Median time of an opinion: {median} ms; {} tokens, cost {}.\n",
+            "Median response time: {median} ms; {} tokens, cost {}.\n",
             all.tokens,
             money(all.cost)
         ));
@@ -177,7 +177,7 @@ fn words(report: &Report, since: &str) -> String {
         for (name, one) in tallies {
             let away = one.ran + one.refused;
             text.push_str(&format!(
-                "  {:wide$}  {} asked, {away} taken away, {} disagreed, {} wrong, cost {}\n",
+                "  {:wide$}  {} asked, {away} avoided, {} disagreed, {} wrong, cost {}\n",
                 visible::text(name),
                 one.asked,
                 one.disagreed,
@@ -207,8 +207,8 @@ mod tests {
         report.models.insert("mill".to_owned(), one(0, 0, 12_300));
         let text = words(&report, "today");
         for line in [
-            "  git.push  3 asked, 2 taken away, 2 disagreed, 1 wrong, cost 2.5000\n",
-            "  mill  3 asked, 1 taken away, 2 disagreed, 0 wrong, cost 0.0123\n",
+            "  git.push  3 asked, 2 avoided, 2 disagreed, 1 wrong, cost 2.5000\n",
+            "  mill  3 asked, 1 avoided, 2 disagreed, 0 wrong, cost 0.0123\n",
         ] {
             assert!(text.contains(line), "{text}");
         }

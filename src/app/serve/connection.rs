@@ -3,7 +3,7 @@
 //! The account, the session and the processes of whoever speaks are what the kernel says. What they say is taken for
 //! their own command alone: nobody names another account, another's request, or a person who was not there.
 
-mod afar;
+mod gateway;
 mod record;
 mod requests;
 
@@ -22,8 +22,8 @@ use super::show;
 use crate::app::record_backend;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::invocation::{Digest, Invocation, Request};
-use crate::service::afar::FromGateway;
 use crate::service::client::line;
+use crate::service::gateway::FromGateway;
 use crate::service::line::Lines;
 use crate::service::message::{Ask, Reply, Said, Text, VERSION, Version};
 use crate::store::queue::{Pending, Queue, Told};
@@ -186,16 +186,16 @@ impl<'a> Connection<'a> {
                 reply(self.grant(&grant))
             }
             Ask::Sessions => {
-                let known = self.approver("see the sessions").and_then(|()| self.store());
+                let known = self.approver("list the sessions").and_then(|()| self.store());
                 reply(known.and_then(|store| told(record_backend::sessions(store, usize::MAX, Timestamp::now()))))
             }
             Ask::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
             Ask::Gateway(FromGateway::List { after }) => reply(self.part(after.as_ref())),
             Ask::Gateway(FromGateway::Approval { shown, scope }) => reply(self.approval(&Pending::from(*shown), scope)),
-            Ask::Gateway(FromGateway::Answer(given)) => reply(self.give_from_afar(*given)),
-            Ask::Gateway(FromGateway::Attempt { why }) => reply(self.attempt_from_afar(&why)),
+            Ask::Gateway(FromGateway::Answer(given)) => reply(self.give_for_gateway(*given)),
+            Ask::Gateway(FromGateway::Attempt { why }) => reply(self.record_attempt(&why)),
             Ask::Listen { .. } | Ask::Show { .. } | Ask::Gateway(FromGateway::Watch) => {
-                reply::<()>(Err("that is a request of its own".to_owned()))
+                reply::<()>(Err("unexpected request".to_owned()))
             }
         }
     }
@@ -244,10 +244,10 @@ fn read(heard: &[u8]) -> Or<Ask> {
         Ok(Said { v: VERSION, ask }) => Ok(ask),
         parsed => match (serde_json::from_slice::<Version>(heard), parsed) {
             (Ok(Version { v }), _) if v != VERSION => {
-                Err(format!("guard and its service are of different versions ({v} and {VERSION}): restart the service"))
+                Err(format!("guard and its service have different versions ({v} and {VERSION}); restart the service"))
             }
-            (_, Err(error)) => Err(format!("that is not a request: {error}")),
-            (_, Ok(_)) => Err("that is not a request".to_owned()),
+            (_, Err(error)) => Err(format!("invalid request: {error}")),
+            (_, Ok(_)) => Err("invalid request".to_owned()),
         },
     }
 }
@@ -255,10 +255,10 @@ fn read(heard: &[u8]) -> Or<Ask> {
 fn path(text: &Text) -> Or<PathBuf> {
     text.bytes()
         .map(|bytes| OsString::from_vec(bytes).into())
-        .ok_or_else(|| "a directory is not as it is to be written".to_owned())
+        .ok_or_else(|| "invalid directory in the request".to_owned())
 }
 
 fn both_of(both: &(Text, Text)) -> Or<(Vec<u8>, PathBuf)> {
-    let text = both.0.bytes().ok_or("a command is not as it is to be written")?;
+    let text = both.0.bytes().ok_or("invalid command in the request")?;
     Ok((text, path(&both.1)?))
 }

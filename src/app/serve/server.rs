@@ -69,9 +69,9 @@ impl Server {
     ///
     /// # Errors
     /// What is not, and what to do.
-    pub fn open(folder: &Path, socket: Option<&Path>) -> Result<Arc<Self>, String> {
+    pub fn open(directory: &Path, socket: Option<&Path>) -> Result<Arc<Self>, String> {
         if getuid() != geteuid() || getgid() != getegid() {
-            return Err("guard does not run setuid or setgid".to_owned());
+            return Err("guard must not be setuid or setgid".to_owned());
         }
         let uid = geteuid().as_raw();
         let roots = Roots::of(&Environment::default(), None, uid, Path::new("/"));
@@ -81,33 +81,33 @@ impl Server {
         }
         let file = roots.machine.join("config.toml");
         let Some(service) = loaded.service else {
-            return Err(format!("{} has no table [service]: see guard serve --help", file.display()));
+            return Err(format!("{} has no table [service]; see guard serve --help", file.display()));
         };
         let name = &service.account;
-        let account =
-            Account::named(name).ok_or_else(|| format!("there is no account {name}: useradd --system {name}"))?;
+        let account = Account::named(name)
+            .ok_or_else(|| format!("account {name} does not exist; create it: useradd --system {name}"))?;
         if account.uid != uid {
             let own = Account::of(uid).name;
-            return Err(format!("this runs as {own}, and {} names {name}: run it as {name}", file.display()));
+            return Err(format!("running as {own}, but {} requires {name}; run it as {name}", file.display()));
         }
         if uid == 0 {
-            return Err("root does not serve: name an account of its own, which need do nothing else".to_owned());
+            return Err("the service must not run as root; configure a dedicated account".to_owned());
         }
         if service.approvers.is_empty() {
-            return Err(format!("{} names no approvers, so that nobody could answer", file.display()));
+            return Err(format!("{} has no approvers, so nobody could answer", file.display()));
         }
         let mut approvers = Vec::new();
         for name in &service.approvers {
             let Some(approver) = Account::named(name) else {
-                return Err(format!("there is no account {name}, which {} names as an approver", file.display()));
+                return Err(format!("account {name} does not exist, but {} lists it as an approver", file.display()));
             };
             approvers.push(approver.uid);
         }
         let gateway = service.gateway.as_deref().map(|name| gateway(name, uid, &approvers, &file)).transpose()?;
-        check_folder(folder, uid)?;
+        check_directory(directory, uid)?;
         let socket = socket.unwrap_or(&service.socket).to_owned();
         check_place(&socket, uid)?;
-        let paths = Paths::new(folder);
+        let paths = Paths::new(directory);
         // What is wrong with the record is said now, and not to the first who needs it.
         Store::open(&paths).and_then(|store| store.head()).map_err(|error| error.to_string())?;
         Ok(Arc::new(Self {
@@ -143,8 +143,8 @@ impl Server {
                 std::process::exit(0);
             }
         });
-        let folder = self.paths.folder().display();
-        let _ = writeln!(std::io::stderr(), "guard: keeps the record in {folder} and listens at {place}");
+        let directory = self.paths.directory().display();
+        let _ = writeln!(std::io::stderr(), "guard: record service started, directory {directory}, socket {place}");
         notify::tell("READY=1").map_err(|error| format!("NOTIFY_SOCKET: {error}"))?;
         loop {
             match listener.accept() {
@@ -159,7 +159,7 @@ impl Server {
         let Ok(other) = credentials(&stream) else { return };
         let Ok(mut lines) = Lines::new(stream) else { return };
         let Some(place) = self.place(other.uid) else {
-            let why = format!("this account has {MAX_OF_ACCOUNT} connections, or all have {MAX_TOGETHER} together");
+            let why = format!("too many connections (limit {MAX_OF_ACCOUNT} for an account, {MAX_TOGETHER} in total)");
             let _ = lines.stream().set_nonblocking(true);
             let _ = lines.send(line(&Reply::<()>::Error(why)));
             return;
@@ -174,7 +174,7 @@ impl Server {
     }
 
     /// Room for one more connection of an account.
-    fn place(self: &Arc<Self>, uid: u32) -> Option<Place> {
+    fn place(self: &Arc<Self>, uid: u32) -> Option<ConnectionSlot> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let together: u32 = accounts.values().map(|one| one.connections).sum();
         let own = accounts.entry(uid).or_insert_with(|| Use { connections: 0, since: Instant::now(), written: 0 });
@@ -184,7 +184,7 @@ impl Server {
             return None;
         }
         own.connections += 1;
-        Some(Place { server: self.clone(), uid })
+        Some(ConnectionSlot { server: self.clone(), uid })
     }
 
     /// Lets an account have so many bytes more written down.
@@ -199,7 +199,10 @@ impl Server {
         }
         own.written = own.written.saturating_add(bytes);
         if own.written > MAX_WRITTEN {
-            return Err(format!("this account has had {} MiB recorded within the hour", MAX_WRITTEN >> 20));
+            return Err(format!(
+                "this account has recorded {} MiB within the hour, which is the limit",
+                MAX_WRITTEN >> 20
+            ));
         }
         Ok(())
     }
@@ -249,23 +252,25 @@ impl Server {
 fn gateway(name: &str, own: u32, approvers: &[u32], file: &Path) -> Result<u32, String> {
     let file = file.display();
     let account = Account::named(name).ok_or_else(|| {
-        format!("there is no account {name}, which {file} names as the gateway's: useradd --system {name}")
+        format!(
+            "account {name} does not exist, but {file} names it for the gateway; create it: useradd --system {name}"
+        )
     })?;
     if account.uid == 0 || account.uid == own || approvers.contains(&account.uid) {
         return Err(format!(
-            "{file} names {name} as the gateway's account, whose number is root's, this service's or an approver's"
+            "{file} names {name} for the gateway, but it has the uid of root, of this service or of an approver"
         ));
     }
     Ok(account.uid)
 }
 
 /// One connection's room.
-struct Place {
+struct ConnectionSlot {
     server: Arc<Server>,
     uid: u32,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut accounts = self.server.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = accounts.get_mut(&self.uid) {
@@ -275,47 +280,50 @@ impl Drop for Place {
 }
 
 /// The directory is this account's and nobody else's; it is made where its parent lets us.
-fn check_folder(folder: &Path, uid: u32) -> Result<(), String> {
-    let name = folder.display();
-    if !folder.is_absolute() {
-        return Err(format!("{name}: write the whole path"));
+fn check_directory(directory: &Path, uid: u32) -> Result<(), String> {
+    let name = directory.display();
+    if !directory.is_absolute() {
+        return Err(format!("{name}: expected an absolute path"));
     }
-    if let Err(error) = std::fs::DirBuilder::new().mode(0o700).create(folder)
+    if let Err(error) = std::fs::DirBuilder::new().mode(0o700).create(directory)
         && error.kind() != std::io::ErrorKind::AlreadyExists
     {
         let own = Account::of(uid).name;
-        return Err(format!("{name} cannot be made ({error}): install -d -m 700 -o {own} {name}"));
+        return Err(format!("cannot create {name} ({error}); create it: install -d -m 700 -o {own} {name}"));
     }
-    let about = std::fs::symlink_metadata(folder).map_err(|error| format!("{name}: {error}"))?;
+    let about = std::fs::symlink_metadata(directory).map_err(|error| format!("{name}: {error}"))?;
     if !about.is_dir() {
         return Err(format!("{name} is not a directory"));
     }
     if about.uid() != uid {
         let (other, own) = (Account::of(about.uid()).name, Account::of(uid).name);
-        return Err(format!("{name} belongs to {other}: chown -R {own} {name}"));
+        return Err(format!("{name} is owned by {other}; change it: chown -R {own} {name}"));
     }
     if about.mode() & 0o077 != 0 {
         let mode = about.mode() & 0o7777;
-        return Err(format!("{name} can be used by others (mode {mode:o}): chmod 700 {name}"));
+        return Err(format!("{name} is accessible to others (mode {mode:o}); change it: chmod 700 {name}"));
     }
     Ok(())
 }
 
 /// Nobody else can put a socket in the place of this one.
 fn check_place(socket: &Path, uid: u32) -> Result<(), String> {
-    let folder = socket.parent().filter(|_| socket.is_absolute()).ok_or("--socket wants the whole path of a file")?;
-    let name = folder.display();
-    let about = std::fs::metadata(folder).map_err(|error| {
+    let directory = socket.parent().filter(|_| socket.is_absolute()).ok_or("--socket: expected an absolute path")?;
+    let name = directory.display();
+    let about = std::fs::metadata(directory).map_err(|error| {
         format!(
-            "{name}: {error}; systemd makes it (RuntimeDirectory), or: install -d -m 755 -o {} {name}",
+            "{name}: {error}; systemd creates it (RuntimeDirectory), or: install -d -m 755 -o {} {name}",
             Account::of(uid).name
         )
     })?;
     if about.uid() != uid && about.uid() != 0 {
-        return Err(format!("{name} belongs to {}, who could put another socket there", Account::of(about.uid()).name));
+        return Err(format!("{name} is owned by {}, who could replace the socket", Account::of(about.uid()).name));
     }
     if about.mode() & 0o022 != 0 {
-        return Err(format!("{name} can be written by others (mode {:o}): chmod go-w {name}", about.mode() & 0o7777));
+        return Err(format!(
+            "{name} is writable by others (mode {:o}); change it: chmod go-w {name}",
+            about.mode() & 0o7777
+        ));
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ pub fn passed_on(words: Vec<String>) -> Option<u8> {
 }
 
 fn ask(client: &Client, ask: Ask) -> Result<u8, String> {
-    let told = |error: std::io::Error| format!("guard's service does not answer: {error}");
+    let told = |error: std::io::Error| format!("no answer from guard's service: {error}");
     client.ask::<()>(ask).map_err(|error| error.to_string())?;
     let mut lines = client.take_lines().ok_or("guard's service closed the connection")?;
     use std::os::fd::AsFd as _;
@@ -66,12 +66,13 @@ fn run(
     let sends = words.iter().any(|word| word.starts_with("--d"));
     if !["log", "stats", "verify", "export"].contains(&verb) || prunes || (verb == "export" && sends) {
         return Err(
-            "of the record only log, stats, verify and export are shown, and nothing is pruned or sent".to_owned()
+            "only log, stats, verify and export can read the service's record, without pruning or sending".to_owned()
         );
     }
     lines.send(line(&Reply::Ok(()))).map_err(told)?;
     let [out, errors] = pass::take(lines.stream()).map_err(told)?;
-    let tool = Tool::own().map_err(told)?.args(["serve", "--folder"]).arg(server.paths.folder()).arg("--").args(words);
+    let tool =
+        Tool::own().map_err(told)?.args(["serve", "--folder"]).arg(server.paths.directory()).arg("--").args(words);
     let shown_by = environment.into_iter().filter(|(name, _)| SHOWN_BY.contains(&name.as_str()));
     let tool = tool.alone(shown_by.map(|(name, value)| (name.into(), value.into()))).stdout(out).stderr(errors);
     let mut child = tool.start().map_err(told)?;

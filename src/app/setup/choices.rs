@@ -4,7 +4,7 @@
 
 use std::io;
 
-use super::Found;
+use super::Installed;
 use crate::app::init::Interactive;
 use crate::app::install::hosts::{self, HOSTS, Host};
 use crate::judge::policy::Preset;
@@ -34,10 +34,10 @@ pub struct Wishes {
 
 /// The presets, and what each means.
 const PRESETS: [(Preset, &str, &str); 4] = [
-    (Preset::Relaxed, "relaxed", "asks only about what is dangerous"),
-    (Preset::Balanced, "balanced", "asks about what is hard to undo; agents are asked earlier than you"),
-    (Preset::Strict, "strict", "asks about whatever changes something outside the project too"),
-    (Preset::Paranoid, "paranoid", "asks about nearly everything that is not plain reading"),
+    (Preset::Relaxed, "relaxed", "asks only about dangerous commands"),
+    (Preset::Balanced, "balanced", "asks about changes that are hard to undo; asks agents more often than you"),
+    (Preset::Strict, "strict", "also asks about changes outside the project"),
+    (Preset::Paranoid, "paranoid", "asks about nearly everything except plain reading"),
 ];
 
 impl Wishes {
@@ -49,7 +49,7 @@ impl Wishes {
         preset: Option<&str>,
         agents: Option<&[String]>,
         shells: Option<&[String]>,
-        found: &Found,
+        found: &Installed,
     ) -> Result<Self, String> {
         let agents = match agents {
             None => HOSTS
@@ -61,7 +61,7 @@ impl Wishes {
             Some(words) => of(words, &found.agents, |name| {
                 hosts::by_name(name).ok_or_else(|| {
                     let names: Vec<&str> = HOSTS.iter().map(|host| host.name).collect();
-                    format!("unknown agent {name}; guard knows {}", names.join(", "))
+                    format!("unknown agent {name}; known agents: {}", names.join(", "))
                 })
             })?,
         };
@@ -72,7 +72,7 @@ impl Wishes {
             }
             Some(words) => of(words, &found.shells, |name| {
                 let shell = Interactive::ALL.into_iter().find(|shell| shell.name() == name);
-                shell.ok_or_else(|| format!("{name} is no shell that guard can be loaded in: bash, zsh and fish are"))
+                shell.ok_or_else(|| format!("unsupported shell {name}; supported shells: bash, zsh, fish"))
             })?,
         };
         let preset =
@@ -84,7 +84,7 @@ impl Wishes {
     ///
     /// # Errors
     /// The terminal cannot be used, or the person gave up.
-    pub fn ask(&mut self, found: &Found) -> io::Result<()> {
+    pub fn ask(&mut self, found: &Installed) -> io::Result<()> {
         let now = self.preset.unwrap_or(found.preset);
         let lines: Vec<String> = PRESETS.iter().map(|(_, name, about)| format!("{name:9} {about}")).collect();
         let at = PRESETS.iter().position(|(preset, ..)| *preset == now).unwrap_or(1);
@@ -96,7 +96,7 @@ impl Wishes {
         if !agents.is_empty() {
             let first = found.wired.is_empty();
             let items = agents.iter().map(|host| (host.title, first || found.wired.contains(&host.name)));
-            let picked = some_of("Which agents ask guard before each command?", &items.collect::<Vec<_>>())?;
+            let picked = some_of("Which agents should ask guard before each command?", &items.collect::<Vec<_>>())?;
             self.agents = picked.into_iter().filter_map(|at| agents.get(at).copied()).collect();
         }
         let shells = std::mem::take(&mut self.shells);
@@ -104,20 +104,20 @@ impl Wishes {
             // The first time as --yes takes them; from then on as they are.
             let first = !found.is_set_up();
             let items = shells.iter().map(|shell| (shell.name(), first || found.loading.contains(shell)));
-            let question = "In which shells of your own does Enter ask guard too?";
+            let question = "In which of your shells should guard judge each line?";
             let picked = some_of(question, &items.collect::<Vec<_>>())?;
             self.shells = picked.into_iter().filter_map(|at| shells.get(at).copied()).collect();
         }
-        let mut ways = vec![("here: guard review, from any terminal", None)];
+        let mut ways = vec![("in a terminal, with guard review", None)];
         if found.notifier {
-            ways.push(("a notification on this desktop, and guard review", Some(Reach::Desktop)));
+            ways.push(("with a desktop notification and guard review", Some(Reach::Desktop)));
         }
-        ways.push(("a page or a messenger too (guard serve)", Some(Reach::Away)));
+        ways.push(("also on a page or a messenger (guard serve)", Some(Reach::Away)));
         let lines: Vec<String> = ways.iter().map(|(line, _)| (*line).to_owned()).collect();
-        let picked = one_of("Where are you told when a command waits?", &lines, 0)?;
+        let picked = one_of("How do you want to be notified of waiting requests?", &lines, 0)?;
         self.reach = ways.get(picked).and_then(|(_, reach)| *reach);
         if !found.approvers {
-            let question = "Sign a yes to high-risk commands with a passphrase? (no agent can then say yes for you)";
+            let question = "Require a passphrase to approve high-risk commands? (Then no agent can approve for you.)";
             self.approver = confirm("", question)?;
         }
         Ok(())

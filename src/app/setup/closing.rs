@@ -31,7 +31,7 @@ pub fn after(args: &SetupArgs, engine: &Engine, wishes: &Wishes, plan: &Plan, co
         writeln!(io::stdout(), "{done}")?;
         return Ok(code);
     }
-    writeln!(io::stdout(), "\nguard doctor tries it:")?;
+    writeln!(io::stdout(), "\nTesting with guard doctor:")?;
     report.print(false)?;
     let gateway = (wishes.reach == Some(Reach::Away)).then(gateway::find);
     let mut text = String::from("\n");
@@ -75,33 +75,34 @@ fn lines(
     };
     let (well, broken) = (titles(false), titles(true));
     if let Some(agents) = names(&well) {
-        lines.push(format!(
-            "{agents}: commands are judged before they run; what is risky waits for you in guard review."
-        ));
+        lines
+            .push(format!("{agents}: guard judges commands before they run; risky ones wait for you in guard review."));
     }
     if let Some(agents) = names(&broken) {
-        lines.push(format!("{agents}: commands are NOT judged yet. The doctor says above what to do."));
+        lines.push(format!("{agents}: guard does NOT judge commands yet. See the findings of guard doctor above."));
     }
     if wishes.agents.is_empty() {
-        lines.push("No agent asks guard; guard setup finds those that you install later.".to_owned());
+        lines.push("No agents were set up. Run guard setup again after you install one.".to_owned());
     }
     lines.push(match names(&wishes.shells.iter().map(|shell| shell.name()).collect::<Vec<_>>()) {
-        Some(shells) => format!("New windows of {shells}: Enter asks guard; nothing is said of what is safe."),
-        None => "Your own shell is as it was: guard -- COMMAND asks for one command.".to_owned(),
+        Some(shells) => format!("{shells}: guard judges each line in new windows, and prints nothing for safe ones."),
+        None => "Your own shell was not changed. Use guard -- COMMAND to run one command through guard.".to_owned(),
     });
     if enrolled == Some(false) {
-        lines.push("No approver is enrolled, and no yes is signed: guard approver add NAME enrols one.".to_owned());
+        lines.push(
+            "No approvers are enrolled, so approvals are not signed. To enrol one: guard approver add NAME".to_owned(),
+        );
     }
     match gateway {
         Some(Err(_)) => lines.push(
-            "A page or a messenger needs guard-gateway, which is not installed: cargo install --locked --path \
+            "The page and messengers need guard-gateway, which is not installed. Run cargo install --locked --path \
              src/gateway, then guard channel add and guard serve."
                 .to_owned(),
         ),
-        Some(Ok(_)) => lines.push("Answer from a page or a messenger while guard serve runs.".to_owned()),
+        Some(Ok(_)) => lines.push("You can answer from a page or a messenger while guard serve runs.".to_owned()),
         None => {}
     }
-    lines.push("See the state with guard status. To take all of it back: guard setup --remove.".to_owned());
+    lines.push("guard status shows the current state. To undo the setup: guard setup --remove".to_owned());
     lines
 }
 
@@ -116,7 +117,7 @@ fn names(names: &[&str]) -> Option<String> {
 
 /// Asks for a messenger, and becomes the gateway's own setup of it: what it asks must not have a guard above it.
 fn messenger(code: u8) -> Result<u8, Failure> {
-    let question = "Which messenger? telegram, discord, slack, ntfy, … (guard channel add --help; Enter: none now)";
+    let question = "Which messenger? telegram, discord, slack, ntfy, … (see guard channel add --help; Enter for none)";
     let kind = line::ask("\n", question)?;
     let kind = kind.trim();
     if kind.is_empty() {

@@ -3,6 +3,7 @@
 //!
 //! What may not enter: asking, and agents' files.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::choices::{Reach, Wishes};
@@ -10,7 +11,7 @@ use crate::app::completions::Shell;
 use crate::app::config::edit;
 use crate::app::engine::Engine;
 use crate::app::init::{Interactive, loads, start_up};
-use crate::app::install::file::{self, Backups};
+use crate::app::install::file::{self, Backups, FileError};
 use crate::app::install::places::Places;
 use crate::app::man::PAGES;
 use crate::config::values::place;
@@ -23,7 +24,7 @@ pub const NOTIFIER: &str = "notify-send";
 const NOTIFY: &str = r#"["notify-send", "guard", "{summary}"]"#;
 
 /// What stands around guard's lines in a start-up file.
-const BEGIN: &str = "# >>> guard >>> (guard setup --remove takes these lines out)\n";
+const BEGIN: &str = "# >>> guard >>> (guard setup --remove removes these lines)\n";
 const END: &str = "# <<< guard <<<\n";
 
 /// A longer file that is new is not shown line by line.
@@ -64,25 +65,25 @@ impl Edit {
     ///
     /// # Errors
     /// A sentence without the name of the file.
-    pub fn carry_out(&self, backups: &Backups, out: bool) -> Result<(), String> {
+    pub fn carry_out(&self, backups: &Backups, out: bool) -> Result<(), FileError> {
         let kept = self.old.as_deref().and_then(|text| backups.kept(&self.path, text));
         match &self.new {
-            None => std::fs::remove_file(&self.path).map_err(|error| format!("cannot be removed: {error}"))?,
+            None => std::fs::remove_file(&self.path).map_err(FileError::Remove)?,
             Some(new) => {
-                let folders = file::make_folders(&self.path)?;
+                let directories = file::make_directories(&self.path)?;
                 if !out {
                     let before = self.before.clone().unwrap_or_else(|| self.old.clone());
-                    let folders = kept.as_ref().map_or(folders, |kept| kept.folders.clone());
-                    backups.keep(&self.path, before.as_deref(), new, &folders)?;
+                    let directories = kept.as_ref().map_or(directories, |kept| kept.directories.clone());
+                    backups.keep(&self.path, before.as_deref(), new, &directories)?;
                 }
                 file::replace(&self.path, self.old.as_deref(), new, false)?;
             }
         }
         if out || self.new.is_none() {
             if !self.path.exists() {
-                for folder in kept.iter().flat_map(|kept| kept.folders.iter().rev()) {
+                for directory in kept.iter().flat_map(|kept| kept.directories.iter().rev()) {
                     // Only an empty one goes.
-                    let _ = std::fs::remove_dir(folder);
+                    let _ = std::fs::remove_dir(directory);
                 }
             }
             backups.forget(&self.path);
@@ -136,7 +137,7 @@ impl Planner<'_> {
                 Some(kept) if kept.untouched => kept.before.clone(),
                 _ if is_shell && now.contains(BEGIN) => Some(without(&now)),
                 Some(_) => {
-                    left.push(format!("{shown} was changed since guard wrote it, and stays"));
+                    left.push(format!("kept {shown}, which was changed after guard wrote it"));
                     continue;
                 }
                 None => continue,
@@ -147,7 +148,10 @@ impl Planner<'_> {
             let path = start_up(shell, self.places.home(), &self.engine.caller.env);
             let text = file::read(&path).ok().flatten().unwrap_or_default();
             if loads(shell, &without(&text)) {
-                left.push(format!("{} loads guard by a line that you wrote: take it out", path.display()));
+                left.push(format!(
+                    "{} loads guard by a line that you wrote; remove that line yourself",
+                    path.display()
+                ));
             }
         }
         (all, left)
@@ -160,9 +164,9 @@ impl Planner<'_> {
         path: PathBuf,
         change: impl FnOnce(Option<&str>) -> Result<String, String>,
     ) -> Result<Option<Edit>, String> {
-        let named = |why: String| format!("{}: {why}", path.display());
-        let old = file::read(&path).map_err(named)?;
-        let new = change(old.as_deref()).map_err(named)?;
+        let named = |why: &dyn Display| format!("{}: {why}", path.display());
+        let old = file::read(&path).map_err(|why| named(&why))?;
+        let new = change(old.as_deref()).map_err(|why| named(&why))?;
         if old.as_deref() == Some(new.as_str()) || (old.is_none() && new.is_empty()) {
             return Ok(None);
         }

@@ -30,7 +30,7 @@ pub(super) fn start(engine: &Engine, called: &Called, shell: &Shell, call: Shell
             let (options, own) = without_start_up(call.options.clone());
             let place = match write(engine, "bashrc", &bash(login, &own)) {
                 Ok(place) => place,
-                Err(error) => return failed(&format!("guard's start-up file: {error}")),
+                Err(error) => return failed(&format!("guard's startup file: {error}")),
             };
             // A login shell would not read it: it is told to be one by what stands in it.
             let name = called.argv0(shell.path.as_os_str());
@@ -44,11 +44,11 @@ pub(super) fn start(engine: &Engine, called: &Called, shell: &Shell, call: Shell
             let own = engine.caller.env.get("ZDOTDIR").map(str::to_owned);
             match write(engine, "zsh/.zshenv", &zsh(own.as_deref())) {
                 Ok(place) => variables.push(("ZDOTDIR", place.parent().unwrap_or(Path::new("/")).to_owned())),
-                Err(error) => return failed(&format!("guard's start-up file: {error}")),
+                Err(error) => return failed(&format!("guard's startup file: {error}")),
             }
         }
         Dialect::Sh => {
-            let _ = writeln!(io::stderr(), "guard: what is typed into sh is not judged: use bash or zsh");
+            let _ = writeln!(io::stderr(), "guard: lines typed into sh are not judged; use bash or zsh");
         }
     }
     run::one_with(engine, request, &variables, RunOptions::default(), &mut inherited)
@@ -119,9 +119,9 @@ fn init_text(shell: Interactive) -> String {
 fn write(engine: &Engine, name: &str, text: &str) -> io::Result<PathBuf> {
     let paths = engine.paths().map_err(io::Error::other)?;
     let place = paths.database().with_file_name("init").join(name);
-    let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    std::fs::create_dir_all(folder)?;
-    let new = folder.join(format!(".new-{}", std::process::id()));
+    let directory = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    std::fs::create_dir_all(directory)?;
+    let new = directory.join(format!(".new-{}", std::process::id()));
     std::fs::write(&new, text)?;
     std::fs::rename(&new, &place).inspect_err(|_| drop(std::fs::remove_file(&new)))?;
     Ok(place)

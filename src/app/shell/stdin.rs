@@ -41,7 +41,7 @@ pub(super) fn feed(
     mut inherited: Inherited,
 ) -> u8 {
     let Some(extra) = Extra::free(shell.dialect) else {
-        return failed("every descriptor that a shell could read its commands from is in use");
+        return failed("no free file descriptor for the shell to read its commands from");
     };
     let mut call = call;
     if call.interactive {
@@ -174,14 +174,14 @@ impl Session<'_> {
                     && simple.redirects.iter().any(is_of_stdin) =>
             {
                 why = Some(
-                    "exec would put another file in the place of standard input, and the shell would go on reading \
-                     commands there: give the script as a file (bash SCRIPT) or a string (bash -c)"
+                    "exec would replace standard input, and the shell would continue reading commands from there; \
+                     pass the script as a file (bash SCRIPT) or a string (bash -c)"
                         .to_owned(),
                 );
             }
             Node::Redirect(redirect) if self.is_ours(redirect) => {
                 why = Some(format!(
-                    "guard reads for this script on descriptor {}: use another one, or give the script as a file",
+                    "guard uses file descriptor {} for this script; use another one, or pass the script as a file",
                     self.extra.0
                 ));
             }

@@ -23,17 +23,17 @@ use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::Span;
 use crate::judge::tools::ToolCall;
 use crate::judge::{Judgment, behaviour, judge};
-use crate::store::{Entry, FindingEntry, Kind};
+use crate::store::{Entry, FindingEntry, RowKind};
 
 /// What became of a command, as far as a policy decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum PolicyVerdict {
     Allow,
     Ask,
     Deny,
 }
 
-impl Word {
+impl PolicyVerdict {
     pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
 
     /// As in the record.
@@ -48,20 +48,20 @@ impl Word {
 
 /// What the policy of then said: to ask is what it was, whatever the answer, and where nobody could be asked too.
 /// `None` where no policy was asked.
-pub(super) fn then(entry: &Entry) -> Option<Word> {
+pub(super) fn then(entry: &Entry) -> Option<PolicyVerdict> {
     Some(match (entry.decision.as_deref()?, entry.settled_by.as_deref()) {
         (_, Some("attempt" | "unjudged")) => return None,
-        ("ask", _) | ("allow", Some("person" | "yes" | "host" | "reviewer")) => Word::Ask,
-        ("allow", _) => Word::Allow,
-        (_, Some("rule")) => Word::Deny,
-        _ => Word::Ask,
+        ("ask", _) | ("allow", Some("person" | "yes" | "host" | "reviewer")) => PolicyVerdict::Ask,
+        ("allow", _) => PolicyVerdict::Allow,
+        (_, Some("rule")) => PolicyVerdict::Deny,
+        _ => PolicyVerdict::Ask,
     })
 }
 
 /// A decision that was taken again.
 #[derive(Clone, Debug)]
 pub(super) struct Again {
-    pub word: Word,
+    pub word: PolicyVerdict,
     pub tier: Tier,
     pub score: Weight,
     pub threshold: Weight,
@@ -82,7 +82,7 @@ pub(super) struct Bench {
     known: RefCell<HashMap<Asked, Rc<Anew>>>,
 }
 
-type Asked = (Kind, String, PathBuf, String);
+type Asked = (RowKind, String, PathBuf, String);
 
 /// How many judgments are kept.
 const MAX_KNOWN: usize = 50_000;
@@ -129,10 +129,10 @@ impl Bench {
     }
 
     /// Takes the decision of a row again under the other policy; `None` where the row does not say enough.
-    pub fn again(&self, entry: &Entry, folder: &Path) -> Option<Again> {
+    pub fn again(&self, entry: &Entry, directory: &Path) -> Option<Again> {
         let policy = self.other.policy();
         let text = entry.command.as_deref()?;
-        let invocation = self.invocation(entry, text, folder)?;
+        let invocation = self.invocation(entry, text, directory)?;
         let anew = self.anew(entry, &invocation, text);
         let past = Past { entry, anew: &anew, bench: self };
         let risk = Risk::join(past.base(), past.findings(), past.context());
@@ -152,9 +152,9 @@ impl Bench {
         let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         Some(Again {
             word: match decision {
-                Decision::Run(_) => Word::Allow,
-                Decision::Ask(_) => Word::Ask,
-                Decision::Refuse(_) => Word::Deny,
+                Decision::Run(_) => PolicyVerdict::Allow,
+                Decision::Ask(_) => PolicyVerdict::Ask,
+                Decision::Refuse(_) => PolicyVerdict::Deny,
             },
             tier: judgment.risk.tier,
             score: judgment.risk.score,
@@ -198,7 +198,7 @@ impl Bench {
     }
 
     /// The command as the row tells it, in the environment of today.
-    fn invocation(&self, entry: &Entry, text: &str, folder: &Path) -> Option<Invocation> {
+    fn invocation(&self, entry: &Entry, text: &str, directory: &Path) -> Option<Invocation> {
         let supported = self
             .other
             .policy()
@@ -213,8 +213,8 @@ impl Bench {
         };
         let mut invocation = self.other.caller.invocation(request);
         invocation.origin = Origin::named(entry.origin.as_deref()?)?;
-        invocation.cwd = folder.to_owned();
-        invocation.env.variables.insert("PWD".into(), folder.into());
+        invocation.cwd = directory.to_owned();
+        invocation.env.variables.insert("PWD".into(), directory.into());
         let or = |text: &Option<String>| text.clone().unwrap_or_default();
         invocation.session = Session { id: or(&entry.session), root: or(&entry.root), agent: entry.agent.clone() };
         Some(invocation)
@@ -345,9 +345,9 @@ fn above(entry: &Entry, risk: &Risk) -> Option<ParentApproval> {
 }
 
 /// The changes of files that an agent's own tool made, as a row tells them: `write a.txt; delete b.txt`.
-fn changes(kind: Kind, text: &str) -> Option<Called> {
+fn changes(kind: RowKind, text: &str) -> Option<Called> {
     const KINDS: [ChangeKind; 4] = [ChangeKind::Write, ChangeKind::Edit, ChangeKind::Delete, ChangeKind::Move];
-    if kind != Kind::Advised {
+    if kind != RowKind::Advised {
         return None;
     }
     let one = |part: &str| {

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::again::{Again, Word};
+use super::again::{Again, PolicyVerdict};
 use crate::app::replay::one_line;
 use crate::app::replay::report::{counted, number};
 use crate::app::time;
@@ -24,17 +24,17 @@ const SOME: usize = 20;
 struct Count([u64; 3]);
 
 impl Count {
-    const fn add(&mut self, word: Word) {
+    const fn add(&mut self, word: PolicyVerdict) {
         self.0[word as usize] += 1;
     }
 
-    const fn of(self, word: Word) -> u64 {
+    const fn of(self, word: PolicyVerdict) -> u64 {
         self.0[word as usize]
     }
 
     fn json(self) -> Value {
         let mut all = json!({});
-        Word::ALL.into_iter().for_each(|word| all[word.name()] = json!(self.of(word)));
+        PolicyVerdict::ALL.into_iter().for_each(|word| all[word.name()] = json!(self.of(word)));
         all
     }
 }
@@ -44,7 +44,7 @@ struct Change {
     row: i64,
     time: Timestamp,
     command: String,
-    then: Word,
+    then: PolicyVerdict,
     again: Again,
 }
 
@@ -87,7 +87,7 @@ impl Report {
         }
     }
 
-    pub fn count(&mut self, entry: &Entry, then: Word, again: &Again) {
+    pub fn count(&mut self, entry: &Entry, then: PolicyVerdict, again: &Again) {
         self.then.add(then);
         self.now.add(again.word);
         let day = self.days.entry(entry.time.to_zoned(self.zone.clone()).date()).or_default();
@@ -95,10 +95,10 @@ impl Report {
         day.1.add(again.word);
         let worst = entry.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         let score = || "(score)".to_owned();
-        if then != Word::Allow {
+        if then != PolicyVerdict::Allow {
             self.rules.entry(worst.map_or_else(score, |finding| finding.rule.clone())).or_default().0 += 1;
         }
-        if again.word != Word::Allow {
+        if again.word != PolicyVerdict::Allow {
             self.rules.entry(again.rule.clone().unwrap_or_else(score)).or_default().1 += 1;
         }
         self.reviewer += u64::from(again.reviewer);
@@ -148,20 +148,20 @@ impl Report {
         let policy = visible::text(policy);
         let mut text = format!("{} since {}{until}", counted(self.all(), "command", "commands"), shown(self.since));
         if self.all() == 0 {
-            text.push_str(": nothing to decide again.\n");
+            text.push_str(": no decisions.\n");
             self.notes(&mut text);
             return text;
         }
         text.push_str(&format!(", decided again under {policy}.\n\n           then    now\n"));
-        for (word, name) in Word::ALL.into_iter().zip(["allowed", "asked", "denied"]) {
+        for (word, name) in PolicyVerdict::ALL.into_iter().zip(["allowed", "asked", "denied"]) {
             text.push_str(&format!("{name:8}{:>7}{:>7}\n", number(self.then.of(word)), number(self.now.of(word))));
         }
         if self.reviewer > 0 {
-            let (of, all) = (number(self.reviewer), number(self.now.of(Word::Ask)));
-            text.push_str(&format!("\nOf the {all} asked, a reviewer could settle {of}.\n"));
+            let (of, all) = (number(self.reviewer), number(self.now.of(PolicyVerdict::Ask)));
+            text.push_str(&format!("\nA reviewer could decide {of} of the {all} asked.\n"));
         }
         if self.changes.is_empty() {
-            text.push_str("\nNo decision changes.\n");
+            text.push_str("\nNo decisions change.\n");
         } else {
             self.differences(&mut text, whole);
         }
@@ -181,7 +181,7 @@ impl Report {
         }
         text.push_str("\nAsked, by day               then    now\n");
         for (day, (then, now)) in self.days.iter().filter(|(_, (then, now))| then != now) {
-            let (then, now) = (number(then.of(Word::Ask)), number(now.of(Word::Ask)));
+            let (then, now) = (number(then.of(PolicyVerdict::Ask)), number(now.of(PolicyVerdict::Ask)));
             text.push_str(&format!("  {:25}{then:>5}{now:>7}\n", day.to_string()));
         }
         let count = counted(self.changes.len() as u64, "decision changes", "decisions change");
@@ -227,9 +227,9 @@ impl Report {
     fn notes(&self, text: &mut String) {
         if self.all() > 0 {
             text.push_str(
-                "\nTaken from the record: the commands, what the built-in rules found in them then, and their \
-                 circumstances.\nJudged anew: what your pattern files and lists say of the recorded text, thresholds, \
-                 weights, trust and grants.\nNot counted: limits on prompts and the breaker.\n",
+                "\nFrom the record: the commands, the findings of the built-in rules at the time, and their \
+                 context.\nEvaluated again: your pattern files and lists on the recorded text, thresholds, weights, \
+                 trust and grants.\nNot simulated: prompt limits and the stop after denials.\n",
             );
         }
         let mut note = |count: u64, one: &str, many: &str| {
@@ -239,18 +239,14 @@ impl Report {
         };
         note(
             self.hidden,
-            "command has a hidden part, which no rule can see",
-            "commands have hidden parts, which no rule can see",
+            "command has hidden parts, which the rules cannot see",
+            "commands have hidden parts, which the rules cannot see",
         );
         note(
             self.gone,
-            "command ran in a directory that is gone: nothing was looked up there",
-            "commands ran in directories that are gone: nothing was looked up there",
+            "command ran in a directory that no longer exists; no files were looked at",
+            "commands ran in directories that no longer exist; no files were looked at",
         );
-        note(
-            self.unreadable,
-            "row does not say enough to be decided again",
-            "rows do not say enough to be decided again",
-        );
+        note(self.unreadable, "row has too little data to decide again", "rows have too little data to decide again");
     }
 }

@@ -20,7 +20,7 @@ use crate::address::{self, Network};
 use crate::answer::Answerer;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
-use crate::name::{hash, same};
+use crate::secrets::{hash, same};
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub fn place(peer: Option<Peer>, headers: &HeaderMap, proxies: &[Network]) -> St
 pub struct Caller {
     pub name: String,
     pub scopes: Vec<Scope>,
-    pub folders: Vec<String>,
+    pub directories: Vec<String>,
     pub max_tier: u8,
     /// Where what they hand in comes from.
     pub origin: Origin,
@@ -62,7 +62,7 @@ impl Caller {
         Self {
             name: token.name.clone(),
             scopes: token.scopes.clone(),
-            folders: token.folders.clone(),
+            directories: token.directories.clone(),
             max_tier: token.max_tier,
             origin: token.origin,
             token: Some(token.name.clone()),
@@ -80,7 +80,7 @@ impl Caller {
             return Ok(());
         }
         let scope = scope.name();
-        Err(Problem::new("forbidden", format!("{} has not the scope {scope}", self.name)))
+        Err(Problem::new("forbidden", format!("{} does not have the scope {scope}", self.name)))
     }
 
     /// That they may do this, and not only for one request.
@@ -90,7 +90,7 @@ impl Caller {
     pub fn may_for_all(&self, scope: Scope) -> Result<(), Problem> {
         match &self.only {
             None => self.may(scope),
-            Some(_) => Err(Problem::new("forbidden", "this link is for one request alone: log in for more")),
+            Some(_) => Err(Problem::new("forbidden", "this link is for one request only; log in for more")),
         }
     }
 
@@ -139,7 +139,7 @@ pub async fn host(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     if !matches!(peer, Some(Peer::Account(_))) {
         let host = text(header::HOST).unwrap_or_default();
         if !is_served(&app, host) {
-            let why = "the Host header names no host of gateway.toml (hosts) and not localhost with this port";
+            let why = "the Host header is neither in hosts of gateway.toml nor localhost with this port";
             return Problem::new("wrong-host", why).into_response();
         }
     }
@@ -151,7 +151,7 @@ pub async fn host(State(app): State<Arc<App>>, request: Request, next: Next) -> 
         && !request.uri().path().starts_with("/v1/");
     let cross_origin = text(header::ORIGIN).is_some_and(|origin| !is_own_origin(&app, headers, origin));
     if cross_origin || (cross_site && !navigates) {
-        return Problem::new("wrong-origin", "another site's page may not use this").into_response();
+        return Problem::new("wrong-origin", "requests from pages of other sites are refused").into_response();
     }
     next.run(request).await
 }
@@ -170,7 +170,7 @@ impl FromRequestParts<Arc<App>> for Caller {
             // A form of another site sends the cookie too, and no header of this name.
             let reads = [Method::GET, Method::HEAD].contains(&parts.method);
             if !reads && !parts.headers.contains_key("x-guard") {
-                return Err(Problem::new("wrong-origin", "the page sends the header X-Guard with what it does"));
+                return Err(Problem::new("wrong-origin", "the header X-Guard is missing"));
             }
             // With a token goes what was logged in with it.
             still_holds(app, session.pass).await?;
@@ -181,14 +181,14 @@ impl FromRequestParts<Arc<App>> for Caller {
             Some(Peer::Account(uid)) if uid == app.account.uid || uid == 0 => Ok(Self {
                 name: format!("uid-{uid}"),
                 scopes: vec![Scope::Submit, Scope::Read],
-                folders: Vec::new(),
+                directories: Vec::new(),
                 max_tier: 0,
                 origin: Origin::Api,
                 token: Some(format!("uid-{uid}")),
                 only: None,
                 pass: Pass::default(),
             }),
-            _ => Err(Problem::new("unauthorized", "send Authorization: Bearer with a token of guard token add")),
+            _ => Err(Problem::new("unauthorized", "send Authorization: Bearer with a token from guard token add")),
         }
     }
 }
@@ -208,7 +208,7 @@ async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller
     }
     let Some(token) = found else {
         locked(&app.limits).wrong.take(from, Instant::now()).map_err(Problem::too_many)?;
-        return Err(Problem::new("unauthorized", "this token is none, or was revoked"));
+        return Err(Problem::new("unauthorized", "the token is unknown or was revoked"));
     };
     let (name, at) = (token.name.clone(), Timestamp::now());
     // When it was used is written beside: nobody waits for that.

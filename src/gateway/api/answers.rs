@@ -35,7 +35,7 @@ const WORDS: usize = 500;
 /// The words for how far a yes reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Word {
+pub enum ScopeWord {
     #[default]
     Once,
     Session,
@@ -48,7 +48,7 @@ pub enum Word {
 pub struct Reach {
     /// once (the default), or a grant of exactly this command in its directory, where `offers` of the request has it: until
     /// the session ends (session), until a time (until), until it is revoked (always)
-    scope: Option<Word>,
+    scope: Option<ScopeWord>,
     /// When a grant `until` ends, at most 14 days ahead
     #[schema(value_type = Option<String>, format = DateTime)]
     #[param(value_type = Option<String>, format = DateTime)]
@@ -62,12 +62,16 @@ impl Reach {
     /// A time is missing, or belongs to nothing.
     pub(super) fn read(&self) -> Result<AnswerScope, Problem> {
         Ok(match (self.scope.unwrap_or_default(), self.until) {
-            (Word::Until, Some(at)) => AnswerScope::Until(at.as_second()),
-            (Word::Until, None) => return Err(Problem::new("bad-request", "the scope until wants a time: until")),
-            (_, Some(_)) => return Err(Problem::new("bad-request", "until belongs to the scope until")),
-            (Word::Once, None) => AnswerScope::Once,
-            (Word::Session, None) => AnswerScope::Session,
-            (Word::Always, None) => AnswerScope::Always,
+            (ScopeWord::Until, Some(at)) => AnswerScope::Until(at.as_second()),
+            (ScopeWord::Until, None) => {
+                return Err(Problem::new("bad-request", "the scope until needs the field until"));
+            }
+            (_, Some(_)) => {
+                return Err(Problem::new("bad-request", "the field until is only valid with the scope until"));
+            }
+            (ScopeWord::Once, None) => AnswerScope::Once,
+            (ScopeWord::Session, None) => AnswerScope::Session,
+            (ScopeWord::Always, None) => AnswerScope::Always,
         })
     }
 }
@@ -88,7 +92,7 @@ pub(super) fn offered(shown: &Shown, reach: AnswerScope) -> Result<(), Problem> 
 pub struct Said {
     /// For a yes: once (the default), or a grant of exactly this command in its directory, where `offers` of the request
     /// has it: until the session ends (session), until a time (until), until it is revoked (always)
-    pub scope: Option<Word>,
+    pub scope: Option<ScopeWord>,
     /// When a grant `until` ends, at most 14 days ahead
     #[schema(value_type = Option<String>, format = DateTime)]
     pub until: Option<Timestamp>,
@@ -159,10 +163,10 @@ async fn decide(app: &Arc<App>, caller: &Caller, id: &str, yes: bool, said: Said
     }
     let reach = Reach { scope, until }.read().map_err(|why| why.about(id))?;
     if !yes && (scope.is_some() || until.is_some()) {
-        return Err(Problem::new("bad-request", "scope and until belong to a yes").about(id));
+        return Err(Problem::new("bad-request", "scope and until are only valid for an approval").about(id));
     }
     let shown = known(app, caller, id).await?.shown;
-    let shown = shown.ok_or_else(|| Problem::new("settled", "it was settled without a person").about(id))?;
+    let shown = shown.ok_or_else(|| Problem::new("settled", "it was decided without a person").about(id))?;
     let who = caller.answerer();
     let signed = match assertion.filter(|_| yes) {
         Some(assertion) => {
@@ -172,7 +176,7 @@ async fn decide(app: &Arc<App>, caller: &Caller, id: &str, yes: bool, said: Said
         }
         None => None,
     };
-    give(app, &shown, &who, Answer { yes, reach, words, signed }).await.map_err(|problem| problem.about(id))
+    give(app, &shown, &who, GivenAnswer { yes, reach, words, signed }).await.map_err(|problem| problem.about(id))
 }
 
 /// The most answers that are given at once.
@@ -205,7 +209,8 @@ pub enum Verb {
 
 /// Answers several, in order; each has its own status.
 #[utoipa::path(post, path = "/v1/requests/decide", request_body = Answers, responses(
-    (status = 207, description = "`results` in order, each with `action_id`, `status_code` and what one alone would give"),
+    (status = 207, description = "`results` in order, each with `action_id`, `status_code` and the fields of a \
+                                  single answer"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
     (status = 429, body = Problem)))]
 pub async fn several(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -> Result<Response, Problem> {
@@ -239,7 +244,7 @@ pub async fn several(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -
 
 /// An answer, wherever it comes from.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct GivenAnswer {
     pub yes: bool,
     /// How far a yes reaches.
     pub reach: AnswerScope,
@@ -252,8 +257,8 @@ pub struct Answer {
 ///
 /// # Errors
 /// It does not count, and why.
-pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: Answer) -> Result<Json<Value>, Problem> {
-    let Answer { yes, reach, words, signed } = answer;
+pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: GivenAnswer) -> Result<Json<Value>, Problem> {
+    let GivenAnswer { yes, reach, words, signed } = answer;
     if yes && hub::is_waiting(shown) {
         offered(shown, reach)?;
     }
@@ -263,7 +268,7 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: Answer)
         let enrolled = app.account.approvers().is_any();
         answer::may_say_yes(&shown.pending, who, enrolled, app.config().unsigned_tier, reach).map_err(barred)?;
     } else if who.token.as_deref().is_some_and(|token| answer::is_of(&shown.pending, token)) {
-        return Err(Problem::new("own-request", "whoever asked cancels it: DELETE"));
+        return Err(Problem::new("own-request", "the requester cannot deny its request; cancel it with DELETE"));
     }
     let (pending, now) = (shown.pending.clone(), Timestamp::now());
     let by = signed.as_ref().map_or_else(|| who.by.clone(), |signed| format!("{} (passkey)", signed.approver));
@@ -284,7 +289,7 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: Answer)
             Ok(Json(json!({ "outcome": "done", "told": text, "by": by })))
         }
         Outcome::Copied { by } => {
-            let why = format!("the passkey of {by} has counted further than a signature of it says");
+            let why = format!("the passkey of {by} may have been copied (its counter went back)");
             app.room.at(move |backend| backend.attempt(&why, Timestamp::now())).await??;
             Err(Problem::new("bad-assertion", text))
         }
@@ -314,11 +319,11 @@ pub(super) fn barred(bar: Bar) -> Problem {
 }
 
 /// Which answer a state tells of.
-const fn was(state: crate::store::queue::State) -> Option<bool> {
-    use crate::store::queue::State;
+const fn was(state: crate::store::queue::RequestState) -> Option<bool> {
+    use crate::store::queue::RequestState;
     match state {
-        State::Approved | State::Used => Some(true),
-        State::Denied => Some(false),
-        State::Waiting | State::Late | State::Void | State::Lapsed => None,
+        RequestState::Approved | RequestState::Used => Some(true),
+        RequestState::Denied => Some(false),
+        RequestState::Waiting | RequestState::Late | RequestState::Void | RequestState::Lapsed => None,
     }
 }

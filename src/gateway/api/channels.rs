@@ -1,6 +1,6 @@
 //! Trying the channels as they are connected now, for `guard doctor`.
 //!
-//! What may not enter: how a channel is tried ([`crate::channel::trial`]).
+//! What may not enter: how a channel is tried ([`crate::channel::probe`]).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::problem::Problem;
 use super::{App, locked};
 use crate::backend::Scope;
 use crate::channel::Status;
-use crate::channel::trial::{Ear, How, Tried, try_out};
+use crate::channel::probe::{Ear, How, Tried, try_out};
 use crate::config::ChannelConfig;
 use crate::routing::note;
 
@@ -42,14 +42,14 @@ pub async fn test(
 ) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
     let config = app.config();
-    let mut trials = tokio::task::JoinSet::new();
+    let mut probes = tokio::task::JoinSet::new();
     let wanted = |one: &&ChannelConfig| channels.is_empty() || channels.contains(&one.name);
     for (at, one) in config.channel.iter().enumerate().filter(|(_, one)| wanted(one)) {
         let (app, one) = (app.clone(), one.clone());
         let accept = config.accept();
-        trials.spawn(async move { (at, tried(&app, &one, accept).await) });
+        probes.spawn(async move { (at, tried(&app, &one, accept).await) });
     }
-    let mut all: Vec<(usize, Tried)> = trials.join_all().await;
+    let mut all: Vec<(usize, Tried)> = probes.join_all().await;
     all.sort_by_key(|(at, _)| *at);
     let tried: Vec<Tried> = all.into_iter().map(|(_, tried)| tried).collect();
     Ok(Json(json!({ "tried": tried })))
@@ -58,7 +58,7 @@ pub async fn test(
 async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> Tried {
     // Whoever may look must not be able to ring a phone all day.
     if let Err(wait) = locked(&app.limits).test.take(one.name.clone(), Instant::now()) {
-        let says = format!("too many tests: again in {} s", wait.as_secs().max(1));
+        let says = format!("too many tests; try again in {} s", wait.as_secs().max(1));
         return Tried { channel: one.name.clone(), kind: one.kind.name().to_owned(), how: How::Later, says };
     }
     let until = tokio::time::Instant::now() + CONNECTING;

@@ -10,7 +10,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, Secur
 #[derive(utoipa::OpenApi)]
 #[openapi(info(
     title = "guard-gateway",
-    description = "Commands that wait for a person: hand them in, watch them, answer them.",
+    description = "Submit commands that need a person's approval, watch requests and answer them.",
     license(name = "MIT OR Apache-2.0")
 ))]
 pub struct Document;
@@ -23,9 +23,9 @@ pub struct Logins;
 
 impl Modify for Logins {
     fn modify(&self, document: &mut OpenApi) {
-        let token = "a token of guard token add";
+        let token = "a token from guard token add";
         let token = Http::builder().scheme(HttpAuthScheme::Bearer).description(Some(token)).build();
-        let page = "a session of the page; what changes something is sent with the header X-Guard too";
+        let page = "a session of the page; requests that change something also need the header X-Guard";
         let page = ApiKey::Cookie(ApiKeyValue::with_description(super::pages::COOKIE, page));
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("token", SecurityScheme::Http(token));

@@ -20,7 +20,7 @@ use tokio::sync::broadcast::error::RecvError;
 use utoipa::IntoParams;
 
 use super::access::Caller;
-use super::answers::{Answer, counted, give};
+use super::answers::{GivenAnswer, counted, give};
 use super::problem::Problem;
 use super::{App, passes};
 use crate::backend::Scope;
@@ -175,14 +175,14 @@ impl Decision {
     /// It is none, and why.
     pub fn read(text: &str) -> Result<Self, String> {
         let Written { kind, action_id, decision, reason } =
-            serde_json::from_str(text).map_err(|error| format!("this is no tier3_decision: {error}"))?;
+            serde_json::from_str(text).map_err(|error| format!("invalid tier3_decision: {error}"))?;
         if kind != "tier3_decision" {
-            return Err(format!("the type {kind:?} is none that this reads: tier3_decision"));
+            return Err(format!("unknown type {kind:?}: expected tier3_decision"));
         }
         let yes = match decision.as_str() {
             "approve" | "approved" => true,
             "deny" | "denied" => false,
-            other => return Err(format!("the decision {other:?} is none: approve or deny")),
+            other => return Err(format!("unknown decision {other:?}: expected approve or deny")),
         };
         Ok(Self { action_id, yes, reason })
     }
@@ -213,8 +213,8 @@ async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
         Ok(known) => known,
         Err(problem) => return ack("not_found", problem.detail),
     };
-    let Some(shown) = known.shown else { return ack("settled", "it was settled without a person".to_owned()) };
-    let answer = Answer { yes: said.yes, words: said.reason, ..Answer::default() };
+    let Some(shown) = known.shown else { return ack("settled", "it was decided without a person".to_owned()) };
+    let answer = GivenAnswer { yes: said.yes, words: said.reason, ..GivenAnswer::default() };
     match give(app, &shown, &caller.answerer(), answer).await {
         Ok(axum::Json(value)) => {
             ack(value["outcome"].as_str().unwrap_or_default(), value["told"].as_str().unwrap_or_default().to_owned())

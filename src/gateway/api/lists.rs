@@ -23,7 +23,7 @@ use crate::backend::{Scope, Submission};
 use crate::channel::Status;
 use crate::hub::{self, Shown};
 use crate::judge::answer_scope::AnswerScope;
-use crate::store::queue::State as Stands;
+use crate::store::queue::RequestState as Stands;
 
 /// How many requests a page of a list holds.
 const PAGE: usize = 50;
@@ -47,7 +47,7 @@ pub struct Which {
 
 /// The requests that wait and those of the last days, the newest first.
 #[utoipa::path(get, path = "/v1/requests", params(Which), responses(
-    (status = 200, description = "a page of 50 requests, and `next` where there are more"),
+    (status = 200, description = "a page of 50 requests, and `next` if there are more"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn list(
     State(app): State<Arc<App>>,
@@ -74,7 +74,7 @@ pub async fn list(
         None => 0,
         Some(cursor) => {
             1 + all.iter().position(|shown| shown.action == *cursor).ok_or_else(|| {
-                Problem::new("bad-request", "this cursor is not the `next` of a page, or that request is gone")
+                Problem::new("bad-request", "invalid cursor: expected the `next` of a page whose request still exists")
             })?
         }
     };
@@ -111,7 +111,7 @@ pub(super) async fn known(app: &App, caller: &Caller, id: &str) -> Result<Known,
     let reads = caller.scopes.contains(&Scope::Read) || caller.scopes.contains(&Scope::Decide);
     let own = submission.as_ref().is_some_and(|submission| Some(&submission.client) == caller.token.as_ref());
     if (submission.is_none() && shown.is_none()) || !(reads || own) || !caller.may_see(id) {
-        return Err(Problem::new("not-found", "there is no such request").about(id));
+        return Err(Problem::new("not-found", "no such request").about(id));
     }
     Ok(Known { submission, shown })
 }
@@ -178,7 +178,7 @@ fn shown(app: &App, caller: &Caller, id: &str, known: &Known) -> Response {
         value["client"] = json!(submission.client);
         submit::finished(app, submission, Some(&submission.client) == caller.token.as_ref(), &mut value);
     }
-    let tag = crate::name::base32(crate::name::hash(&value.to_string()).get(..10).unwrap_or_default());
+    let tag = crate::secrets::base32(crate::secrets::hash(&value.to_string()).get(..10).unwrap_or_default());
     ([(header::ETAG, format!("\"{tag}\""))], Json(value)).into_response()
 }
 

@@ -43,8 +43,8 @@ use crate::channel::Health;
 use crate::clock::{Limits, Rate};
 use crate::config::Config;
 use crate::hub::Hub;
-use crate::name::GatewayKey;
-use crate::names::Names;
+use crate::request_names::Names;
+use crate::secrets::GatewayKey;
 
 /// The longest body that is read.
 pub const MAX_BODY: usize = 1 << 20;
@@ -181,7 +181,7 @@ pub fn router(app: Arc<App>) -> Router {
     router
         .route("/openapi.json", get(async move || (json, document)))
         .merge(pages::files())
-        .fallback(async || problem::Problem::new("not-found", "there is nothing here: /openapi.json lists what is"))
+        .fallback(async || problem::Problem::new("not-found", "not found; see /openapi.json"))
         .layer(axum::middleware::from_fn_with_state(app.clone(), access::host))
         .layer(RequestBodyLimitLayer::new(MAX_BODY))
         .layer(axum::middleware::from_fn_with_state(app.clone(), patience::body))

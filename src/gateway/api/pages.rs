@@ -23,7 +23,7 @@ use crate::answer::settled;
 use crate::backend::Scope;
 use crate::config::ChannelKind;
 use crate::hub::{Shown, is_waiting};
-use crate::name::{hash, secret};
+use crate::secrets::{hash, secret};
 
 /// Nothing but the page's own files, no frames around it, nothing that a command's text could start.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -102,7 +102,7 @@ fn cookie(headers: &HeaderMap) -> Option<String> {
 
 /// Logs a page in.
 #[utoipa::path(post, path = "/v1/login", request_body = Login, responses(
-    (status = 200, description = "a cookie, and who it is"), (status = 401, body = Problem),
+    (status = 200, description = "a cookie, and the name of the approver"), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 429, body = Problem)))]
 pub async fn login(
     State(app): State<Arc<App>>,
@@ -111,7 +111,7 @@ pub async fn login(
     Json(Login { secret: given }): Json<Login>,
 ) -> Result<Response, Problem> {
     if !headers.contains_key("x-guard") {
-        return Err(Problem::new("wrong-origin", "the page sends the header X-Guard with what it does"));
+        return Err(Problem::new("wrong-origin", "the header X-Guard is missing"));
     }
     let from = place(Some(peer), &headers, &app.config().proxies);
     let code = locked(&app.logins).remove(&hash(&given)).filter(|until| *until > Instant::now());
@@ -121,7 +121,7 @@ pub async fn login(
             origin: crate::judge::invocation::Origin::Api,
             name: "page".to_owned(),
             scopes: vec![Scope::Read, Scope::Decide],
-            folders: Vec::new(),
+            directories: Vec::new(),
             max_tier: 3,
             token: None,
             only: None,
@@ -150,19 +150,23 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     let channel = config.channel.iter().find(|channel| channel.name == offer.channel);
     // What a button of another messenger carries opens nothing.
     let Some(ChannelKind::Email { approver, .. }) = channel.map(|channel| &channel.kind) else { return Ok(None) };
-    let ended = |shown: Option<Arc<Shown>>| shown.map_or_else(|| "asked anew".to_owned(), |one| settled(&one.pending));
+    let ended =
+        |shown: Option<Arc<Shown>>| shown.map_or_else(|| "requested again".to_owned(), |one| settled(&one.pending));
     let shown = app.hub.find(&offer.action);
     if !shown.as_ref().is_some_and(|shown| is_waiting(shown)) {
         return Err(Problem::new("settled", format!("request {}: {}", offer.action, ended(shown))));
     }
     if !app.room.at(move |backend| backend.base().open_link(&wanted)).await?? {
-        return Err(Problem::new("settled", "this link was used: log in with a token, or answer at a terminal"));
+        return Err(Problem::new(
+            "settled",
+            "this link was already used; log in with a token, or answer at a terminal",
+        ));
     }
     Ok(Some(Caller {
         origin: crate::judge::invocation::Origin::Api,
         name: format!("{approver} ({})", offer.channel),
         scopes: vec![Scope::Read, Scope::Decide],
-        folders: Vec::new(),
+        directories: Vec::new(),
         max_tier: 3,
         token: None,
         only: Some(offer.action),

@@ -57,7 +57,7 @@ impl Passes {
 /// # Errors
 /// Their token was revoked, their session ended, or neither can be found out.
 pub async fn still_holds(app: &App, pass: Pass) -> Result<(), Problem> {
-    let ended = || Problem::new("unauthorized", "this session has ended: log in again");
+    let ended = || Problem::new("unauthorized", "the session has ended; log in again");
     if pass.page.is_some_and(|page| pages::until(app, &page).is_none()) {
         return Err(ended());
     }
@@ -65,7 +65,7 @@ pub async fn still_holds(app: &App, pass: Pass) -> Result<(), Problem> {
         let tokens = app.room.at(|backend| backend.base().tokens()).await??;
         app.passes.take(&tokens);
         if !tokens.iter().any(|token| token.hash == wanted) {
-            return Err(Problem::new("unauthorized", "this token was revoked"));
+            return Err(Problem::new("unauthorized", "the token was revoked"));
         }
     }
     Ok(())

@@ -25,8 +25,8 @@ use crate::backend::Scope;
 use crate::hub::{self, Shown};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::passkey::{self, Assertion, Pairing, Passkey, Registration};
-use crate::judge::approver::{Key, Signed};
-use crate::name::hash;
+use crate::judge::approver::{ApproverKey, Signed};
+use crate::secrets::hash;
 
 /// How long a pairing holds.
 const PAIRING: Duration = Duration::from_secs(120);
@@ -57,11 +57,11 @@ fn page(app: &App) -> (String, String) {
 fn enrolled(app: &App) -> Result<Vec<(String, Passkey)>, Problem> {
     let enrolled = app.account.approvers();
     if let Some(problem) = enrolled.problems.first() {
-        return Err(Problem::new("signature-required", format!("who is enrolled cannot be told: {problem}")));
+        return Err(Problem::new("signature-required", format!("cannot read the enrolled approvers: {problem}")));
     }
     let passkeys = enrolled.approvers.into_iter().filter_map(|approver| match approver.key {
-        Key::Passkey(passkey) => Some((approver.name, passkey)),
-        Key::Passphrase { .. } | Key::Ssh { .. } | Key::Totp { .. } => None,
+        ApproverKey::Passkey(passkey) => Some((approver.name, passkey)),
+        ApproverKey::Passphrase { .. } | ApproverKey::Ssh { .. } | ApproverKey::Totp { .. } => None,
     });
     Ok(passkeys.collect())
 }
@@ -92,7 +92,7 @@ pub(super) async fn signed(
     let message = message(app, shown, reach).await?;
     let found = enrolled(app)?.into_iter().find(|(_, passkey)| passkey.credential == assertion.id);
     let (approver, passkey) =
-        found.ok_or_else(|| Problem::new("bad-assertion", "no passkey of this id is enrolled"))?;
+        found.ok_or_else(|| Problem::new("bad-assertion", "no passkey with this ID is enrolled"))?;
     let signature = assertion.written();
     passkey.verify(&message, &signature).map_err(|why| Problem::new("bad-assertion", why.to_string()))?;
     Ok(Signed { approver, signature })
@@ -111,7 +111,7 @@ pub async fn challenge(
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Decide)?;
     let shown = known(&app, &caller, &id).await?.shown;
-    let shown = shown.ok_or_else(|| Problem::new("settled", "it was settled without a person").about(&id))?;
+    let shown = shown.ok_or_else(|| Problem::new("settled", "it was decided without a person").about(&id))?;
     answer::may_sign(&shown.pending, &caller.answerer()).map_err(|bar| barred(bar).about(&id))?;
     let reach = reach.read().map_err(|problem| problem.about(&id))?;
     offered(&shown, reach).map_err(|problem| problem.about(&id))?;
@@ -143,13 +143,15 @@ fn bytes(secret: &str) -> Result<[u8; 32], Problem> {
 fn own(app: &App, peer: Peer) -> Result<(), Problem> {
     match peer {
         Peer::Account(uid) if uid == app.account.uid || uid == 0 => Ok(()),
-        Peer::Account(_) | Peer::Address(_) => Err(Problem::new("forbidden", "a pairing begins at the socket")),
+        Peer::Account(_) | Peer::Address(_) => {
+            Err(Problem::new("forbidden", "a pairing starts at the gateway's socket"))
+        }
     }
 }
 
 /// Begins to pair a passkey: for `guard approver add --passkey`, by the socket alone.
 #[utoipa::path(post, path = "/v1/pairings", request_body = Begin, responses(
-    (status = 200, description = "`url` for the phone, and the site that the passkey will be bound to"),
+    (status = 200, description = "`url` for the phone, and the site to which the passkey is bound"),
     (status = 403, body = Problem), (status = 429, body = Problem)))]
 pub async fn begin(
     State(app): State<Arc<App>>,
@@ -179,7 +181,7 @@ pub struct By {
 
 /// Waits until the passkey of a pairing was made.
 #[utoipa::path(post, path = "/v1/pairings/wait", request_body = By, responses(
-    (status = 200, description = "what the browser handed over"), (status = 403, body = Problem),
+    (status = 200, description = "the data from the browser"), (status = 403, body = Problem),
     (status = 410, body = Problem)))]
 pub async fn wait(
     State(app): State<Arc<App>>,
@@ -187,7 +189,7 @@ pub async fn wait(
     Json(By { secret }): Json<By>,
 ) -> Result<Json<Value>, Problem> {
     own(&app, peer)?;
-    let over = || Problem::new("too-late", "the two minutes are over: begin again");
+    let over = || Problem::new("too-late", "the two minutes are over; start again");
     let (mut made, until) =
         locked(&app.pairings).get(&hash(&secret)).map(|open| (open.made.subscribe(), open.until)).ok_or_else(over)?;
     let waited = tokio::time::timeout_at(until.into(), made.wait_for(Option::is_some)).await;
@@ -199,7 +201,7 @@ pub async fn wait(
 
 /// What a browser needs to make the passkey of a pairing: for whoever has the secret of it, which the terminal shows.
 #[utoipa::path(post, path = "/v1/enrol", request_body = By, responses(
-    (status = 200, description = "what navigator.credentials.create needs"), (status = 410, body = Problem),
+    (status = 200, description = "the options for navigator.credentials.create"), (status = 410, body = Problem),
     (status = 429, body = Problem)))]
 pub async fn enrol(
     State(app): State<Arc<App>>,
@@ -230,7 +232,7 @@ pub struct Made {
 
 /// Hands over the passkey of a pairing, once; the digits are compared with those at the terminal.
 #[utoipa::path(post, path = "/v1/enrol/done", request_body = Made, responses(
-    (status = 200, description = "`digits`, to be compared"), (status = 410, body = Problem),
+    (status = 200, description = "`digits` to compare"), (status = 410, body = Problem),
     (status = 422, body = Problem), (status = 429, body = Problem)))]
 pub async fn done(
     State(app): State<Arc<App>>,
@@ -253,7 +255,7 @@ pub async fn done(
         })
     });
     if !once {
-        return Err(Problem::new("too-late", "a passkey was made with this code already"));
+        return Err(Problem::new("too-late", "a passkey was already created with this code"));
     }
     Ok(Json(json!({ "digits": passkey::digits(&passkey), "name": pairing.name })))
 }
@@ -268,6 +270,6 @@ fn paired(app: &App, (peer, headers): (Peer, &HeaderMap), secret: &str) -> Resul
     }
     let from = format!("enrol {}", place(Some(peer), headers, &app.config().proxies));
     locked(&app.limits).wrong.take(from, now).map_err(Problem::too_many)?;
-    let why = "this code is over, or was used: guard approver add NAME --passkey shows another";
+    let why = "this code has expired or was used; guard approver add NAME --passkey shows a new one";
     Err(Problem::new("too-late", why))
 }

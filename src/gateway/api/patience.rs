@@ -45,7 +45,7 @@ pub async fn body(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     if !late.load(Ordering::Relaxed) {
         return response;
     }
-    let why = format!("the body did not come within {} s", patience.as_secs());
+    let why = format!("the body was not received within {} s", patience.as_secs());
     let mut response = Problem::new("too-slow", why).into_response();
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response

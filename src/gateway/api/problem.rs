@@ -27,31 +27,31 @@ pub struct Problem {
 
 /// Every kind there is: its word, its status, its title.
 pub const KINDS: [(&str, u16, &str); 25] = [
-    ("bad-request", 400, "The request is not what this reads"),
-    ("unauthorized", 401, "No token, or none that holds"),
-    ("forbidden", 403, "The token may not do this"),
+    ("bad-request", 400, "Invalid request"),
+    ("unauthorized", 401, "Missing or invalid token"),
+    ("forbidden", 403, "The token does not permit this"),
     ("wrong-host", 403, "This host name is not served"),
-    ("wrong-origin", 403, "This comes from another site"),
-    ("own-request", 403, "Whoever asked may not answer"),
-    ("signature-required", 403, "An approver has to sign"),
-    ("not-from-afar", 403, "This is answered at a terminal"),
-    ("not-here", 403, "The gateway of a machine does not do this"),
-    ("not-found", 404, "There is no such thing"),
-    ("wrong-method", 405, "This is done by another method"),
-    ("too-slow", 408, "The request did not come in time"),
-    ("in-progress", 409, "The first request of this key is still being judged"),
-    ("settled", 409, "It is settled"),
-    ("too-late", 410, "It is too late"),
-    ("too-large", 413, "The body is too long"),
-    ("wrong-type", 415, "The body is none that this reads: application/json"),
-    ("unreadable", 422, "The body has not the fields that this reads"),
-    ("bad-assertion", 422, "The passkey did not sign this"),
-    ("not-offered", 422, "A yes to this does not reach so far"),
-    ("key-reused", 422, "The idempotency key came with another body"),
-    ("no-websocket", 426, "This wants a WebSocket"),
+    ("wrong-origin", 403, "Request from another site"),
+    ("own-request", 403, "The requester cannot answer"),
+    ("signature-required", 403, "An approver must sign"),
+    ("not-from-afar", 403, "Must be answered at a terminal"),
+    ("not-here", 403, "Not available at the gateway of a machine"),
+    ("not-found", 404, "Not found"),
+    ("wrong-method", 405, "Method not allowed"),
+    ("too-slow", 408, "Request timeout"),
+    ("in-progress", 409, "The first request with this key is still being judged"),
+    ("settled", 409, "Already decided"),
+    ("too-late", 410, "Too late"),
+    ("too-large", 413, "Body too long"),
+    ("wrong-type", 415, "Unsupported body type: expected application/json"),
+    ("unreadable", 422, "Invalid fields in the body"),
+    ("bad-assertion", 422, "Invalid passkey signature"),
+    ("not-offered", 422, "The approval cannot last that long"),
+    ("key-reused", 422, "Idempotency key used with another body"),
+    ("no-websocket", 426, "WebSocket required"),
     ("too-many", 429, "Too many requests"),
-    ("broken", 500, "The gateway has a fault"),
-    ("failed", 503, "guard cannot answer now"),
+    ("broken", 500, "Internal error"),
+    ("failed", 503, "guard is unavailable"),
 ];
 
 impl Problem {
@@ -59,7 +59,7 @@ impl Problem {
     #[must_use]
     pub fn new(kind: &str, detail: impl Into<String>) -> Self {
         let known = KINDS.iter().find(|(word, ..)| *word == kind);
-        let (word, status, title) = known.copied().unwrap_or(("failed", 503, "guard cannot answer now"));
+        let (word, status, title) = known.copied().unwrap_or(("failed", 503, "guard is unavailable"));
         Self {
             kind: format!("urn:guard:problem:{word}"),
             title,

@@ -29,7 +29,7 @@ pub async fn key(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Val
 
 /// Tells a device of what waits, until it does not want that any more or its token is revoked.
 #[utoipa::path(post, path = "/v1/push", request_body = Subscription, responses(
-    (status = 204, description = "it is told from now on"), (status = 400, body = Problem),
+    (status = 204, description = "the device is subscribed"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn subscribe(
     State(app): State<Arc<App>>,
@@ -42,7 +42,7 @@ pub async fn subscribe(
         backend.base().subscribe(&caller.name, caller.token.as_deref(), &device, Timestamp::now())
     };
     if !app.room.at(kept).await?? {
-        return Err(Problem::new("bad-request", "there are too many devices of this name: remove one"));
+        return Err(Problem::new("bad-request", "too many devices for this name; remove one"));
     }
     Ok(StatusCode::NO_CONTENT)
 }
@@ -56,7 +56,7 @@ pub struct Device {
 
 /// Forgets a device.
 #[utoipa::path(post, path = "/v1/push/remove", request_body = Device, responses(
-    (status = 204, description = "it is told nothing any more"), (status = 401, body = Problem),
+    (status = 204, description = "the device is unsubscribed"), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub async fn unsubscribe(
     State(app): State<Arc<App>>,
@@ -65,5 +65,5 @@ pub async fn unsubscribe(
 ) -> Result<StatusCode, Problem> {
     caller.may_for_all(Scope::Read)?;
     let gone = app.room.at(move |backend| backend.base().unsubscribe(Some(&caller.name), &endpoint)).await??;
-    if gone { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::new("not-found", "there is no such device of yours")) }
+    if gone { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::new("not-found", "you have no such device")) }
 }

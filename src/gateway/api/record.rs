@@ -43,7 +43,7 @@ pub struct Since {
 
 /// How much was asked, how it was answered, and how fast.
 #[utoipa::path(get, path = "/v1/stats", params(Since), responses(
-    (status = 200, description = "the figures of guard stats --json"), (status = 400, body = Problem),
+    (status = 200, description = "the statistics of guard stats --json"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn stats(
     State(app): State<Arc<App>>,
@@ -66,7 +66,8 @@ pub async fn stats(
 
 /// The sessions in which anybody was asked or something denied, the latest first.
 #[utoipa::path(get, path = "/v1/sessions", responses(
-    (status = 200, description = "a list: how each stands, whether it is stopped, by which grant it is trusted"),
+    (status = 200, description = "a list with the state of each: its counts, whether it is stopped, and the grant \
+                                  that trusts it"),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn sessions(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
@@ -103,16 +104,16 @@ async fn session(app: &App, caller: &Caller, which: &Which) -> Result<SessionVie
     }
     let all = app.room.at(|backend| backend.sessions(Timestamp::now())).await??;
     let found = all.into_iter().find(|one| one.id == which.session);
-    let found = found.ok_or_else(|| Problem::new("not-found", "there is no such session: GET /v1/sessions"))?;
+    let found = found.ok_or_else(|| Problem::new("not-found", "no such session; see GET /v1/sessions"))?;
     if caller.token.as_deref().is_some_and(|token| answer::is_root_of(&found.root, token)) {
-        return Err(Problem::new("own-request", "a session does not decide about itself"));
+        return Err(Problem::new("own-request", "a session cannot decide about itself"));
     }
     Ok(found)
 }
 
 /// Lets a session be asked about again that too many denials stopped.
 #[utoipa::path(post, path = "/v1/sessions/resume", request_body = Which, responses(
-    (status = 200, description = "the row of the record that says so"), (status = 400, body = Problem),
+    (status = 200, description = "the row of the record"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     (status = 409, body = Problem), (status = 429, body = Problem)))]
 pub async fn resume(
@@ -122,22 +123,23 @@ pub async fn resume(
 ) -> Result<Json<Value>, Problem> {
     let found = session(&app, &caller, &which).await?;
     let why = which.words.filter(|words| !words.trim().is_empty());
-    let why = why.ok_or_else(|| Problem::new("bad-request", "words: say why, for the record"))?;
+    let why = why.ok_or_else(|| Problem::new("bad-request", "words: give the reason, for the record"))?;
     if found.edited_row.is_some() {
-        let why = "rows of the record were changed by hand: look at guard verify, then guard session resume";
+        let why = "rows of the record were changed after they were written; check guard verify, then run guard \
+                   session resume";
         return Err(Problem::new("not-from-afar", why));
     }
     if !found.stopped {
-        return Err(Problem::new("settled", "this session is not stopped"));
+        return Err(Problem::new("settled", "the session is not stopped"));
     }
     let by = caller.name;
     let row = app.room.at(move |backend| backend.resume(&found, &by, &why, Timestamp::now())).await??;
-    Ok(Json(json!({ "row": row, "told": "this session is asked about again" })))
+    Ok(Json(json!({ "row": row, "told": "the session is resumed" })))
 }
 
 /// Lets what is of tier 2 and below run unasked in a session until it ends.
 #[utoipa::path(post, path = "/v1/sessions/trust", request_body = Which, responses(
-    (status = 200, description = "the grant, and how it is taken back"), (status = 400, body = Problem),
+    (status = 200, description = "the grant, and how to revoke it"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     (status = 409, body = Problem), (status = 429, body = Problem)))]
 pub async fn trust(
@@ -152,14 +154,14 @@ pub async fn trust(
         return Err(super::answers::barred(answer::Bar::Tier { most }));
     }
     if found.stopped {
-        return Err(Problem::new("settled", "this session is stopped: resume it first"));
+        return Err(Problem::new("settled", "the session is stopped; resume it first"));
     }
     if let Some(grant) = &found.trusted_by {
-        return Err(Problem::new("settled", format!("this session is trusted already, by grant {grant}")));
+        return Err(Problem::new("settled", format!("the session is already trusted by grant {grant}")));
     }
     let by = caller.name;
     let grant = app.room.at(move |backend| backend.trust(&found, &by, Timestamp::now())).await??;
-    let told = format!("trusted until the session ends; guard allow remove {grant} takes it back");
+    let told = format!("trusted until the session ends; to revoke it: guard allow remove {grant}");
     Ok(Json(json!({ "grant": grant, "told": told })))
 }
 
@@ -175,7 +177,7 @@ pub struct Search {
 
 /// The record: everything that was judged, the newest first.
 #[utoipa::path(get, path = "/v1/record", params(Search), responses(
-    (status = 200, description = "a page of 50 rows as in guard log --json, and `next` where there are more"),
+    (status = 200, description = "a page of 50 rows as in guard log --json, and `next` if there are more"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn search(
     State(app): State<Arc<App>>,
@@ -188,7 +190,7 @@ pub async fn search(
     if words.chars().count() > WORDS {
         return Err(Problem::new("bad-request", format!("q: at most {WORDS} characters")));
     }
-    let wrong = || Problem::new("bad-request", "this cursor is not the `next` of a page");
+    let wrong = || Problem::new("bad-request", "invalid cursor: expected the `next` of a page");
     let from = cursor.map(|text| Cursor::parse(&text).ok_or_else(wrong)).transpose()?;
     let (rows, next) = app.room.at(move |backend| backend.search(&words, from, PAGE)).await??;
     let rows: Vec<Value> = rows.iter().map(row).collect();
@@ -206,7 +208,7 @@ pub async fn story(
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Read)?;
     let shown = known(&app, &caller, &id).await?.shown;
-    let shown = shown.ok_or_else(|| Problem::new("settled", "it was settled without a person").about(&id))?;
+    let shown = shown.ok_or_else(|| Problem::new("settled", "it was decided without a person").about(&id))?;
     let pending = shown.pending.clone();
     let rows = app.room.at(move |backend| backend.story(&pending)).await??;
     let events = app.hub.events_of(&shown.action);

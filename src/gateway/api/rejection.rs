@@ -33,7 +33,7 @@ pub async fn tell(response: Response) -> Response {
     let said = to_bytes(body, MOST).await.unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     let why = match (said.trim(), kind) {
-        (_, "too-large") => format!("a body has at most {} bytes", super::MAX_BODY),
+        (_, "too-large") => format!("the body may have at most {} bytes", super::MAX_BODY),
         ("", _) => status.canonical_reason().unwrap_or_default().to_owned(),
         (said, _) => said.to_owned(),
     };
@@ -50,5 +50,5 @@ pub async fn tell(response: Response) -> Response {
 /// What is said where a handler broke down; why is for the one who runs it.
 #[must_use]
 pub fn broken(_: Box<dyn std::any::Any + Send>) -> Response<Body> {
-    Problem::new("broken", "a fault of the gateway's own: nothing was approved").into_response()
+    Problem::new("broken", "internal error of the gateway; nothing was approved").into_response()
 }

@@ -23,7 +23,7 @@ use super::problem::Problem;
 use super::{App, locked, support};
 use crate::backend::{Scope, Submission};
 use crate::callback;
-use crate::name::{hash, same, secret};
+use crate::secrets::{hash, same, secret};
 use crate::submission::{Judge, Wanted};
 
 /// How long a client may take to run what it was allowed.
@@ -73,8 +73,8 @@ pub struct New {
 
 /// Judges a command; 202 where a person is asked.
 #[utoipa::path(post, path = "/v1/requests", request_body = New, responses(
-    (status = 200, description = "it may run, or must not: `decision`, and a `token` that is good once"),
-    (status = 202, description = "it waits: `action_id`, `timeout_secs`, `poll`"),
+    (status = 200, description = "it may run or not: `decision`, and a `token` for one use"),
+    (status = 202, description = "the request waits: `action_id`, `timeout_secs`, `poll`"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
     (status = 409, body = Problem), (status = 422, body = Problem), (status = 429, body = Problem)))]
 pub async fn submit(
@@ -94,7 +94,7 @@ pub async fn submit(
 
 /// Judges several, in order; each has its own status.
 #[utoipa::path(post, path = "/v1/requests/batch", request_body = Vec<New>, responses(
-    (status = 207, description = "a list in order, each with `status` and what one alone would give"),
+    (status = 207, description = "a list in order, each with `status` and the fields of a single submission"),
     (status = 400, body = Problem), (status = 401, body = Problem)))]
 pub async fn batch(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -> Result<Response, Problem> {
     let all: Vec<&serde_json::value::RawValue> = read(&body)?;
@@ -135,13 +135,16 @@ async fn handed_in(
     caller.may(Scope::Submit)?;
     app.is_of_an_account()?;
     let new: New = read(body)?;
-    let inside = |folder: &String| {
-        let rest = new.cwd.strip_prefix(folder.trim_end_matches('/'));
+    let inside = |directory: &String| {
+        let rest = new.cwd.strip_prefix(directory.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             && !new.cwd.split('/').any(|part| part == "..")
     };
-    if !caller.folders.is_empty() && !caller.folders.iter().any(inside) {
-        return Err(Problem::new("forbidden", format!("this token is for {}", caller.folders.join(", "))));
+    if !caller.directories.is_empty() && !caller.directories.iter().any(inside) {
+        return Err(Problem::new(
+            "forbidden",
+            format!("the token is only valid for {}", caller.directories.join(", ")),
+        ));
     }
     let is_support = support::is_meant(app, &new);
     if !is_support {
@@ -153,7 +156,7 @@ async fn handed_in(
     if let Some(name) = &new.callback
         && !app.config().callback.iter().any(|known| known.name == *name)
     {
-        return Err(Problem::new("bad-request", format!("callback: gateway.toml has no [[callback]] called {name}")));
+        return Err(Problem::new("bad-request", format!("callback: gateway.toml has no [[callback]] named {name}")));
     }
     let client = caller.token.clone().unwrap_or_else(|| caller.name.clone());
     let wanted = Wanted {
@@ -195,7 +198,7 @@ async fn handed_in(
     let begun = submission.clone();
     if let Some(before) = app.room.at(move |backend| backend.base().begin(&begun)).await?? {
         if before.body_hash != submission.body_hash {
-            return Err(Problem::new("key-reused", "this Idempotency-Key came with another body before"));
+            return Err(Problem::new("key-reused", "this Idempotency-Key was used with another body"));
         }
         return told_again(app, &before);
     }
@@ -244,7 +247,7 @@ pub enum First {
 pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, String> {
     let action = submission.action.clone();
     if submission.body.is_empty() {
-        let why = "what was handed in cannot be read any more: hand it in again";
+        let why = "the submission can no longer be read; submit it again";
         end(app, &action, json!({ "decision": "deny", "reason": why }), None).await?;
         return Err(format!("{action}: {why}"));
     }
@@ -367,7 +370,7 @@ pub fn finished(app: &App, submission: &Submission, own: bool, value: &mut Value
 
 /// Takes a command back that waits.
 #[utoipa::path(delete, path = "/v1/requests/{id}", params(("id" = String, Path)), responses(
-    (status = 204, description = "nobody waits for it any more"), (status = 401, body = Problem),
+    (status = 204, description = "it is cancelled"), (status = 401, body = Problem),
     (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub async fn cancel(
     State(app): State<Arc<App>>,
@@ -377,9 +380,9 @@ pub async fn cancel(
     caller.may(Scope::Submit)?;
     let known = known(&app, &caller, &id).await?;
     let own = known.submission.filter(|submission| Some(&submission.client) == caller.token.as_ref());
-    let submission = own.ok_or_else(|| Problem::new("not-found", "there is no such request of yours").about(&id))?;
+    let submission = own.ok_or_else(|| Problem::new("not-found", "you have no such request").about(&id))?;
     let judge = locked(&app.judges).remove(&submission.action);
-    let judge = judge.ok_or_else(|| Problem::new("settled", "it does not wait any more").about(&id))?;
+    let judge = judge.ok_or_else(|| Problem::new("settled", "it no longer waits").about(&id))?;
     let _ = judge.send(());
     Ok(StatusCode::NO_CONTENT)
 }
@@ -397,7 +400,7 @@ pub struct Ended {
 
 /// Says how it ended, once.
 #[utoipa::path(post, path = "/v1/requests/{id}/result", params(("id" = String, Path)), request_body = Ended, responses(
-    (status = 204, description = "it is in the record"), (status = 400, body = Problem), (status = 401, body = Problem),
+    (status = 204, description = "it is recorded"), (status = 400, body = Problem), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
     (status = 410, body = Problem)))]
 pub async fn report(
@@ -411,19 +414,19 @@ pub async fn report(
     let end = match (ended.exit, ended.signal) {
         (Some(code), None) => Ok(code),
         (None, Some(signal)) => Err(signal),
-        _ => return Err(Problem::new("bad-request", "give either exit or signal").about(&id)),
+        _ => return Err(Problem::new("bad-request", "expected either exit or signal").about(&id)),
     };
     let known = known(&app, &caller, &id).await?;
     let own = known.submission.filter(|submission| Some(&submission.client) == caller.token.as_ref());
-    let submission = own.ok_or_else(|| Problem::new("not-found", "there is no such request of yours").about(&id))?;
+    let submission = own.ok_or_else(|| Problem::new("not-found", "you have no such request").about(&id))?;
     let result: Value =
         submission.result.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let given = hash(&format!("{} {}", ended.token, result["digest"].as_str().unwrap_or_default()));
     if !submission.once.is_some_and(|once| same(&once, &given)) {
-        return Err(Problem::new("forbidden", "this token is not the one that was given for it").about(&id));
+        return Err(Problem::new("forbidden", "the token does not belong to this request").about(&id));
     }
     if Timestamp::now().as_millisecond() - submission.created.as_millisecond() > REPORT_MS {
-        return Err(Problem::new("too-late", "an hour has passed: its outcome stays unknown").about(&id));
+        return Err(Problem::new("too-late", "too late: an hour has passed, so its outcome remains unknown").about(&id));
     }
     let (name, row) = (submission.action.clone(), result["row"].as_i64());
     let done = move |backend: &mut dyn crate::backend::Backend| -> Result<bool, String> {
@@ -434,7 +437,7 @@ pub async fn report(
         Ok(true)
     };
     if !app.room.at(done).await?? {
-        return Err(Problem::new("settled", "it was reported before").about(&id));
+        return Err(Problem::new("settled", "it was already reported").about(&id));
     }
     locked(&app.once).remove(&submission.action);
     Ok(StatusCode::NO_CONTENT)

@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use self::sealing::Sealing;
 use super::{Offer, Scope, Submission, Token};
 use crate::judge::invocation::Origin;
-use crate::name::GatewayKey;
+use crate::secrets::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
 const STEPS: [&str; 4] = [
@@ -115,7 +115,7 @@ impl Base {
     /// The name is taken, or it cannot be kept.
     pub fn add_token(&self, token: &Token) -> Result<(), String> {
         let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
-        let folders = serde_json::to_string(&token.folders).map_err(|error| error.to_string())?;
+        let directories = serde_json::to_string(&token.directories).map_err(|error| error.to_string())?;
         let done = self.connection.execute(
             "INSERT OR IGNORE INTO token(name, hash, scopes, folders, max_tier, created, origin)
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -123,7 +123,7 @@ impl Base {
                 token.name,
                 &token.hash[..],
                 scopes.join(","),
-                folders,
+                directories,
                 token.max_tier,
                 token.created.as_millisecond(),
                 token.origin.name()
@@ -131,7 +131,10 @@ impl Base {
         );
         match done.map_err(told)? {
             1 => Ok(()),
-            _ => Err(format!("there is a token {} already: guard token remove {} first", token.name, token.name)),
+            _ => Err(format!(
+                "the token {} already exists; remove it first: guard token remove {}",
+                token.name, token.name
+            )),
         }
     }
 
@@ -194,7 +197,7 @@ impl Base {
         }
         let sql = format!("SELECT {SUBMISSION} FROM submission WHERE client = ?1 AND idempotency = ?2");
         let found = self.connection.query_row(&sql, params![new.client, new.idempotency], submission).optional();
-        found.map_err(told)?.ok_or_else(|| "gateway.db: two commands of one name".to_owned()).map(Some)
+        found.map_err(told)?.ok_or_else(|| "gateway.db: duplicate action name".to_owned()).map(Some)
     }
 
     /// What was handed in and became a request of the queue: the queue's name, its own, the client, and when it was begun;
@@ -418,13 +421,13 @@ fn submission(row: &Row<'_>) -> rusqlite::Result<Submission> {
 }
 
 fn token(row: &Row<'_>) -> rusqlite::Result<Token> {
-    let (scopes, folders): (String, String) = (row.get(2)?, row.get(3)?);
+    let (scopes, directories): (String, String) = (row.get(2)?, row.get(3)?);
     Ok(Token {
         name: row.get(0)?,
         hash: hash(row.get(1)?),
         scopes: scopes.split(',').filter_map(Scope::named).collect(),
         // What cannot be read is no directory that there is, and not every directory.
-        folders: serde_json::from_str(&folders).unwrap_or_else(|_| vec![String::new()]),
+        directories: serde_json::from_str(&directories).unwrap_or_else(|_| vec![String::new()]),
         max_tier: row.get(4)?,
         created: time(row.get(5)?),
         used: row.get::<_, Option<i64>>(6)?.map(time),

@@ -74,7 +74,8 @@ pub struct Token {
     pub name: String,
     pub scopes: Vec<Scope>,
     /// Commands are handed in for these directories and what lies below; none: for every directory.
-    pub folders: Vec<String>,
+    #[serde(rename = "folders")]
+    pub directories: Vec<String>,
     /// Where what is handed in with it comes from.
     pub origin: Origin,
     /// The highest tier that it answers.
@@ -210,7 +211,7 @@ pub struct Room {
 const WAITING: usize = 1024;
 
 /// What is said when the thread is gone.
-const GONE: &str = "the gateway's own files are closed";
+const GONE: &str = "the gateway's files are closed";
 
 impl Room {
     /// Starts a thread that opens a backend.

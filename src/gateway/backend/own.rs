@@ -23,7 +23,7 @@ use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session
 use crate::judge::policy::Refusal;
 use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
 use crate::judge::syntax::tree::Span;
-use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
+use crate::store::queue::{Answer, Outcome, Pending, Queue, RequestState, Whole};
 use crate::store::{End, Entry, IntentRow, Paths, Settled, Stats, Store};
 
 /// The record, the queue and the gateway's own file in one directory.
@@ -43,7 +43,7 @@ impl Own {
         let told = |error: crate::store::StoreError| error.to_string();
         let store = Store::open(paths).map_err(told)?;
         let queue = Queue::open(paths).map_err(told)?;
-        let base = Base::open(&paths.folder().join("gateway.db"))?;
+        let base = Base::open(&paths.directory().join("gateway.db"))?;
         Ok(Self { store, queue, base, account: Account::of_this_process() })
     }
 
@@ -66,9 +66,9 @@ impl Backend for Own {
         let mut seen: HashMap<String, bool> = HashMap::new();
         let mut waits = |waiter: &str| *seen.entry(waiter.to_owned()).or_insert_with(|| lives(waiter));
         for one in &mut all {
-            if one.state == State::Waiting && !one.waiter.as_deref().is_none_or(&mut waits) {
+            if one.state == RequestState::Waiting && !one.waiter.as_deref().is_none_or(&mut waits) {
                 let _ = self.queue.give_up(&one.id);
-                one.state = State::Late;
+                one.state = RequestState::Late;
             }
         }
         Ok(all)
@@ -129,7 +129,7 @@ impl Backend for Own {
                 "guard.approve",
                 Tier::Critical,
                 Reversibility::Irreversible,
-                "Only the approvers of gateway.toml answer from afar.",
+                "Only the approvers in gateway.toml can answer through the gateway.",
                 Span::default(),
             )
         };

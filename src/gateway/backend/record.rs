@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::risk::Tier;
 use crate::store::queue::Pending;
-use crate::store::{Entry, Filter, Kind, NewGrant, Stats, Store, StoreError};
+use crate::store::{Entry, Filter, NewGrant, RowKind, Stats, Store, StoreError};
 
 /// How many sessions are listed: those that something happened in last.
 const SESSIONS: usize = 50;
@@ -18,7 +18,7 @@ const SESSIONS: usize = 50;
 const LOOKED_AT: u32 = 500;
 
 /// What a grant that trusts a session says it covers.
-const TRUSTED: &str = "whatever is of tier 2 and below, in every directory, until this session ends";
+const TRUSTED: &str = "all commands of tier 2 and below, in every directory, until this session ends";
 
 /// A session, and how it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -177,7 +177,7 @@ pub fn story(store: &Store, request: &Pending) -> Result<Vec<Entry>, String> {
     let filter = Filter { since: Some(request.filed), session: Some(request.root.clone()), ..Filter::default() };
     let ids = store.find(&filter).map_err(told)?;
     let about = |entry: &Entry| {
-        matches!(entry.kind, Kind::Intent | Kind::Advised | Kind::Answered)
+        matches!(entry.kind, RowKind::Intent | RowKind::Advised | RowKind::Answered)
             && entry.command.as_deref() == Some(&request.command)
             && entry.cwd.as_deref() == Some(&request.cwd)
     };
@@ -198,9 +198,9 @@ mod tests {
     use crate::store::{IntentRow, Paths, Settled};
 
     fn store() -> (tempfile::TempDir, Store) {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&Paths::new(folder.path().join("guard"))).unwrap();
-        (folder, store)
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&Paths::new(directory.path().join("guard"))).unwrap();
+        (directory, store)
     }
 
     fn decide(store: &Store, command: &str, settled: Settled<'_>, at: i64) {
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_search_finds_rows_that_hold_every_word_and_goes_on_where_it_ended() {
-        let (_folder, store) = store();
+        let (_directory, store) = store();
         for at in 0..5 {
             // Two rows of the same moment lie on both sides of the end of a page.
             decide(&store, &format!("npm install p{at}"), Settled::Allowed(&ApprovalReason::Person), 1000 + at / 2);
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_session_is_stopped_by_denials_and_goes_on_when_a_person_says_so() {
-        let (_folder, store) = store();
+        let (_directory, store) = store();
         let now = Timestamp::from_millisecond(9000).unwrap();
         for at in 0..3 {
             decide(&store, "git push", Settled::Refused(&Refusal::Person { words: None }), 1000 + at);

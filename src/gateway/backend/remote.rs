@@ -12,15 +12,15 @@ use super::base::Base;
 use super::record::{Cursor, SessionView};
 use super::{Backend, Given, Page};
 use crate::judge::answer_scope::AnswerScope;
-use crate::service::afar::{AnswerFromAfar, FromGateway, Part};
 use crate::service::client::{Accounts, Address, Client};
+use crate::service::gateway::{FromGateway, GatewayAnswer, Part};
 use crate::service::message::{Ask, Text};
 use crate::store::queue::{Outcome, Pending};
 use crate::store::{Entry, Stats};
 
 /// What is said of everything that the service keeps to itself.
 pub const ELSEWHERE: &str =
-    "the gateway of a machine shows requests and hands answers on, and nothing else: use guard itself, at a terminal";
+    "the gateway of a machine can only list requests and pass on answers; use guard at a terminal";
 
 /// The service, and the gateway's own file.
 pub struct Remote {
@@ -45,8 +45,8 @@ impl Remote {
     ///
     /// # Errors
     /// The file cannot be used.
-    pub fn open(service: &Service, folder: &Path) -> Result<Self, String> {
-        Ok(Self { client: client(service), base: Base::open(&folder.join("gateway.db"))? })
+    pub fn open(service: &Service, directory: &Path) -> Result<Self, String> {
+        Ok(Self { client: client(service), base: Base::open(&directory.join("gateway.db"))? })
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, ask: FromGateway) -> Result<T, String> {
@@ -79,7 +79,7 @@ impl Backend for Remote {
 
     fn answer(&mut self, shown: &Pending, given: &Given, _: Timestamp) -> Result<Outcome, String> {
         let Given { yes, by, words, signed, reach } = given.clone();
-        self.ask(FromGateway::Answer(Box::new(AnswerFromAfar {
+        self.ask(FromGateway::Answer(Box::new(GatewayAnswer {
             shown: shown.clone().into(),
             yes,
             by,

@@ -43,14 +43,14 @@ fn main() -> ExitCode {
     let token = Token {
         name: "bench".to_owned(),
         scopes: vec![Scope::Read],
-        folders: Vec::new(),
+        directories: Vec::new(),
         origin: Origin::Api,
         max_tier: 2,
         created: Timestamp::now(),
         used: None,
-        hash: guard_gateway::name::hash("gt_bench"),
+        hash: guard_gateway::secrets::hash("gt_bench"),
     };
-    Base::open(&paths.folder().join("gateway.db")).unwrap().add_token(&token).unwrap();
+    Base::open(&paths.directory().join("gateway.db")).unwrap().add_token(&token).unwrap();
     let mut gateway = Command::new(env!("CARGO_BIN_EXE_guard-gateway"));
     gateway.args(["serve", "--listen", "127.0.0.1:0"]).env("HOME", home.path()).stdout(Stdio::piped());
     let mut gateway = Served(gateway.spawn().unwrap());

@@ -85,7 +85,7 @@ impl Channel for Desktop {
             {
                 return Err(Failed::Broken(format!("the notification was not shown ({status})")));
             }
-            let id = crate::name::secret::<8>("").map_err(Failed::Broken)?;
+            let id = crate::secrets::secret::<8>("").map_err(Failed::Broken)?;
             let (end, ended) = oneshot::channel();
             self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), end);
             let (pressed, nonce) = (self.pressed.clone(), nonce.to_owned());

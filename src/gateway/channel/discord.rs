@@ -95,7 +95,7 @@ impl Discord {
         commands: bool,
     ) -> Result<Self, String> {
         if chat.is_empty() || !chat.chars().all(|c| c.is_ascii_digit()) {
-            return Err("chat: the id of a channel is a number".to_owned());
+            return Err("chat: the ID of a channel must be a number".to_owned());
         }
         let (url, token, chat) = (url.trim_end_matches('/').to_owned(), token.to_owned(), chat.to_owned());
         Ok(Self { name, client: http::client()?, url, token, chat, approvers, commands, refused: Mutex::default() })
@@ -287,12 +287,12 @@ impl Discord {
     async fn pressed(&self, event: &Value, inbox: &Inbox) {
         let Some((FromPlace { from, chat, did }, place)) = heard::discord_press(event) else { return };
         let told = match did {
-            None => "this button is none of guard's".to_owned(),
+            None => "this is not a button of guard".to_owned(),
             Some(did) => {
                 let approver = self.approver(from, chat);
                 match tokio::time::timeout(PRESSED, self.hand_in(approver, from, did, inbox)).await {
                     Ok(told) => told,
-                    Err(_) => "guard is slow: look at the message to see what became of it".to_owned(),
+                    Err(_) => "guard needs more time; see the message for the result".to_owned(),
                 }
             }
         };
@@ -343,7 +343,7 @@ impl Discord {
     async fn hand_in(&self, approver: Option<String>, user: &str, did: Did, inbox: &Inbox) -> String {
         let (reply, told) = oneshot::channel();
         let tap = Tap { channel: self.name.clone(), approver, from: user.to_owned(), did, reply };
-        let lost = || "guard did not take it: try again".to_owned();
+        let lost = || "guard did not accept it; try again".to_owned();
         if inbox.send(tap).await.is_err() {
             return lost();
         }
@@ -369,7 +369,7 @@ async fn next(socket: &mut Socket) -> Result<Value, Over> {
                 let code = u16::from(frame.code);
                 return Err(match code {
                     _ if FINAL.contains(&code) => Over::Never(format!(
-                        "discord closed the connection for good ({code}: {})",
+                        "discord closed the connection permanently ({code}: {})",
                         cut(&frame.reason, 100)
                     )),
                     // What it had sent is gone: an invalid number, or a session that timed out.
@@ -393,7 +393,7 @@ impl Channel for Discord {
             let path = format!("/channels/{}/messages", self.chat);
             let sent = self.call(reqwest::Method::POST, &path, Some(&body)).await?;
             let id = sent["id"].as_str().filter(|id| id.chars().all(|c| c.is_ascii_digit()));
-            id.map(str::to_owned).ok_or_else(|| Failed::Broken("discord names no message".to_owned()))
+            id.map(str::to_owned).ok_or_else(|| Failed::Broken("discord returned no message ID".to_owned()))
         })
     }
 
@@ -431,7 +431,7 @@ impl Channel for Discord {
             let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(None)).await;
             match hello {
                 Ok(Ok(hello)) if hello["op"] == 10 => Ok(()),
-                _ => Err(Failed::Broken("the gateway of discord does not greet".to_owned())),
+                _ => Err(Failed::Broken("the gateway of discord sent no hello".to_owned())),
             }
         }))
     }

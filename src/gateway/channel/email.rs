@@ -13,7 +13,7 @@ use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 
 use super::text::{self, Medium, cut};
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox};
-use crate::name::secret;
+use crate::secrets::secret;
 
 /// The most of a message that is others' words, in characters.
 const MOST: usize = 20_000;
@@ -33,18 +33,18 @@ pub fn check_url(url: &str) -> Result<(), String> {
     let parsed = reqwest::Url::parse(url).map_err(|error| format!("url: {error}"))?;
     let host = parsed.host_str().unwrap_or_default();
     if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err("url: no name and no password in it: user and password".to_owned());
+        return Err("url: must not contain a user or password; use the keys user and password".to_owned());
     }
     let tls = parsed.query_pairs().any(|(name, value)| name == "tls" && value == "required");
     let local = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
     match parsed.scheme() {
-        _ if host.is_empty() => Err("url: it names no host".to_owned()),
+        _ if host.is_empty() => Err("url: missing host".to_owned()),
         "smtps" => Ok(()),
         "smtp" if tls || local => Ok(()),
-        "smtp" => {
-            Err(format!("url: {host} would be spoken to in plain: smtps://{host}, or smtp://{host}:587?tls=required"))
-        }
-        other => Err(format!("url: {other} is none of smtps and smtp")),
+        "smtp" => Err(format!(
+            "url: {host} would be contacted without TLS; use smtps://{host} or smtp://{host}:587?tls=required"
+        )),
+        other => Err(format!("url: unknown scheme {other}: expected smtps or smtp")),
     }
 }
 
@@ -112,7 +112,7 @@ impl Channel for Email {
             text.push_str("\n\n");
             match page {
                 Some(page) => text.push_str(&format!(
-                    "Answer here (the link works once, and for this request alone):\n{page}/#mail={nonce}\n"
+                    "Answer here (the link works once, for this request only):\n{page}/#mail={nonce}\n"
                 )),
                 None => text.push_str(&format!("Answer at a terminal: guard approve {}\n", card.request)),
             }

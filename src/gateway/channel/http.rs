@@ -55,7 +55,7 @@ pub fn plain(error: &reqwest::Error) -> String {
     } else if error.is_connect() {
         "no connection"
     } else if error.is_decode() || error.is_body() {
-        "the answer broke off or is none"
+        "the answer is incomplete or invalid"
     } else {
         "the request failed"
     };

@@ -1,7 +1,7 @@
 //! Messengers: each in a file of its own, behind one trait.
 //!
 //! A messenger carries a card to its person and a tap back. It believes nothing of a tap but who made it, by the
-//! messenger's own word; whether that counts is said elsewhere ([`crate::taps`]). What may not enter: the queue.
+//! messenger's own word; whether that counts is said elsewhere ([`crate::button_taps`]). What may not enter: the queue.
 
 pub mod desktop;
 pub mod discord;
@@ -9,13 +9,13 @@ pub mod email;
 pub mod heard;
 pub mod http;
 pub mod ntfy;
+pub mod probe;
 pub mod program;
 pub mod pushover;
 pub mod setup;
 pub mod slack;
 pub mod telegram;
 pub mod text;
-pub mod trial;
 pub mod twilio;
 pub mod webhook;
 
@@ -103,7 +103,7 @@ impl Failed {
 impl std::fmt::Display for Failed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Later(wait) => write!(f, "too many messages: again in {} s", wait.as_secs().max(1)),
+            Self::Later(wait) => write!(f, "too many messages; try again in {} s", wait.as_secs().max(1)),
             Self::Away(why) | Self::Broken(why) => f.write_str(why),
         }
     }
@@ -223,11 +223,11 @@ impl Health {
     pub fn whole(&self) -> Option<Status> {
         match (&self.hears, &self.sends) {
             (Some(Status::Down { why: hears }), Some(Status::Down { why: sends })) if hears != sends => {
-                Some(Status::Down { why: format!("{hears}; and the last message was not taken: {sends}") })
+                Some(Status::Down { why: format!("{hears}; the last message was rejected: {sends}") })
             }
             (Some(down @ Status::Down { .. }), _) => Some(down.clone()),
             (_, Some(Status::Down { why })) => {
-                Some(Status::Down { why: format!("the last message was not taken: {why}") })
+                Some(Status::Down { why: format!("the last message was rejected: {why}") })
             }
             (hears, sends) => hears.clone().or_else(|| sends.clone()),
         }
@@ -311,7 +311,7 @@ pub fn open(config: &ChannelConfig) -> Result<Arc<dyn Channel>, String> {
             let login = match (user, password) {
                 (Some(user), Some(password)) => Some((user.clone(), password.read().map_err(told)?)),
                 (None, None) => None,
-                _ => return Err(told("user and password go together".to_owned())),
+                _ => return Err(told("user and password must be set together".to_owned())),
             };
             Arc::new(email::Email::new(url, login, from, to).map_err(told)?)
         }

@@ -29,7 +29,7 @@ impl Ntfy {
     pub fn new(url: &str, token: Option<String>) -> Result<Self, String> {
         let (server, topic) = url.trim_end_matches('/').rsplit_once('/').unwrap_or_default();
         if topic.is_empty() || !server.contains("://") || server.ends_with('/') {
-            return Err("url: a server and a topic, as in https://ntfy.sh/guard-x7c2".to_owned());
+            return Err("url: expected a server and a topic, as in https://ntfy.sh/guard-x7c2".to_owned());
         }
         Ok(Self { client: http::client()?, server: server.to_owned(), topic: topic.to_owned(), token })
     }

@@ -37,8 +37,10 @@ impl Program {
     pub fn new(command: Vec<String>) -> Result<Self, String> {
         match command.first() {
             Some(program) if program.starts_with('/') => Ok(Self { command }),
-            Some(program) => Err(format!("command: {program}: give the program by its whole path, and its arguments")),
-            None => Err("command: a program by its whole path, and its arguments".to_owned()),
+            Some(program) => {
+                Err(format!("command: {program}: expected the absolute path of a program, and its arguments"))
+            }
+            None => Err("command: expected the absolute path of a program, and its arguments".to_owned()),
         }
     }
 

@@ -72,7 +72,7 @@ impl Channel for Pushover {
             }
             let told = self.post("/1/messages.json", &form).await?;
             let id = told["receipt"].as_str().or_else(|| told["request"].as_str());
-            id.map(str::to_owned).ok_or_else(|| Failed::Broken("pushover names no message".to_owned()))
+            id.map(str::to_owned).ok_or_else(|| Failed::Broken("pushover returned no message ID".to_owned()))
         })
     }
 

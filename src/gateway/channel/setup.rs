@@ -15,13 +15,13 @@ use clap::{Args, Subcommand};
 use nix::unistd::Gid;
 use tokio::sync::mpsc;
 
-use self::ask::{Given, Kind, New};
-use super::trial::test_card;
+use self::ask::{Given, New, SetupKind};
+use super::probe::test_card;
 use super::{Channel, ChannelState, Did, Doing, Status, open};
 use crate::account::Account;
 use crate::config::{Config, Secret};
-use crate::name::secret;
 use crate::person;
+use crate::secrets::secret;
 
 /// How long is waited for a person's tap.
 const TAP: Duration = Duration::from_secs(120);
@@ -31,45 +31,45 @@ const TAP: Duration = Duration::from_secs(120);
 pub struct ChannelArgs {
     #[command(subcommand)]
     verb: Verb,
-    /// The configuration; without, gateway.toml beside guard's own
+    /// The configuration (default: gateway.toml beside guard's own)
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Set one up: asks for what it needs, sends a test card and waits for the tap
+    /// Add a channel: asks for its settings, sends a test card and waits for a reply
     Add {
-        kind: Kind,
-        /// What it is called; without, as its kind
+        kind: SetupKind,
+        /// The name of the channel (default: its kind)
         #[arg(long)]
         name: Option<String>,
         /// The approver who answers there
         #[arg(long)]
         approver: Option<String>,
-        /// The file of its secret (0600); without, it is asked for and kept beside the configuration
+        /// The file of its secret (mode 0600); by default guard asks for it and stores it beside the configuration
         #[arg(long, value_name = "FILE")]
         secret_file: Option<PathBuf>,
-        /// The name of its secret in the account's keyring
+        /// The name of its secret in the keyring
         #[arg(long, value_name = "NAME", conflicts_with = "secret_file")]
         keyring: Option<String>,
-        /// The chat or channel where it is not found by itself; for SMS and e-mail where it comes from
+        /// The chat or channel, if guard cannot detect it; for SMS and e-mail the sender
         #[arg(long, value_name = "ID")]
         chat: Option<String>,
-        /// The approver's user id where it is not found by itself; for SMS and e-mail their number or address
+        /// The approver's user ID, if guard cannot detect it; for SMS and e-mail the number or address
         #[arg(long, value_name = "ID")]
         user: Option<String>,
-        /// Where its API is, or where to post
+        /// The URL of its API, or the URL to post to
         #[arg(long, value_name = "URL")]
         url: Option<String>,
         /// Send no test card
         #[arg(long)]
         no_test: bool,
-        /// For a program: the program by its whole path, and its arguments
+        /// For a program: its absolute path, and its arguments
         #[arg(last = true, value_name = "PROGRAM")]
         command: Vec<String>,
     },
-    /// Send a test card, and wait for the tap where one can come back
+    /// Send a test card, and wait for a reply if the channel supports it
     Test { name: String },
     /// List the channels
     List,
@@ -85,7 +85,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
     let (path, reader) = match &args.config {
         Some(path) => (path.clone(), None),
-        None => (account.config_folder()?.join("gateway.toml"), account.gateway_ids()),
+        None => (account.config_directory()?.join("gateway.toml"), account.gateway_ids()),
     };
     let doing = match &args.verb {
         Verb::Add { .. } => Some("guard channel add"),
@@ -98,7 +98,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
         return Ok(person::REFUSED);
     }
     if let Some(doing) = doing.filter(|_| reader.is_some() && account.uid != 0) {
-        return Err(format!("root alone sets up the channels of the machine's gateway: sudo {doing} ..."));
+        return Err(format!("only root can configure the channels of the machine's gateway; use sudo {doing} ..."));
     }
     let config = Config::read(&path)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -106,7 +106,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
     match &args.verb {
         Verb::List => {
             if config.channel.is_empty() {
-                println!("There are no channels: guard channel add telegram");
+                println!("No channels. To add one, for example: guard channel add telegram");
             }
             for channel in &config.channel {
                 println!("{:<16} {}", channel.name, channel.kind.name());
@@ -115,29 +115,29 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
         }
         Verb::Test { name } => {
             let found = config.channel.iter().find(|channel| channel.name == *name);
-            let found = found.ok_or_else(|| format!("there is no channel {name}: guard channel list"))?;
+            let found = found.ok_or_else(|| format!("no channel {name}; see guard channel list"))?;
             let channel = open(found)?;
             runtime.block_on(test(channel))
         }
         Verb::Remove { name } => {
             let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let kept = without(&text, name).ok_or_else(|| format!("there is no channel {name}: guard channel list"))?;
-            Config::parse(&kept).map_err(|why| format!("without {name} the configuration would not hold: {why}"))?;
+            let kept = without(&text, name).ok_or_else(|| format!("no channel {name}; see guard channel list"))?;
+            Config::parse(&kept).map_err(|why| format!("without {name} the configuration would be invalid: {why}"))?;
             write(&path, &kept, reader.map(|(_, group)| group))?;
-            println!("{name} is removed from {}; kill -HUP the gateway, or start it anew.", path.display());
+            println!("Removed {name} from {}. Restart the gateway, or kill -HUP it.", path.display());
             Ok(0)
         }
         Verb::Add { kind, name, approver, secret_file, keyring, chat, user, url, no_test, command } => {
             let name = name.clone().unwrap_or_else(|| kind.name().to_owned());
             if config.channel.iter().any(|channel| channel.name == name) {
                 return Err(format!(
-                    "there is a channel {name} already: guard channel remove {name}, or --name another"
+                    "channel {name} already exists; run guard channel remove {name}, or use another --name"
                 ));
             }
             let new = New {
                 kind: *kind,
                 name: &name,
-                folder: path.parent().unwrap_or(Path::new("/")),
+                directory: path.parent().unwrap_or(Path::new("/")),
                 reader: reader.map(|(uid, _)| uid),
             };
             let secret = match (secret_file, keyring) {
@@ -163,10 +163,10 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
             let found = config.channel.iter().find(|channel| channel.name == name);
             let channel = open(found.ok_or("the channel is not in the configuration")?)?;
             if !no_test && runtime.block_on(test(channel))? != 0 {
-                return Err("the test failed, and nothing was changed".to_owned());
+                return Err("the test failed; not changed".to_owned());
             }
             write(&path, &text, reader.map(|(_, group)| group))?;
-            println!("{name} stands in {}; kill -HUP the gateway, or start it anew.", path.display());
+            println!("Added {name} to {}. Restart the gateway, or kill -HUP it.", path.display());
             Ok(0)
         }
     }
@@ -198,35 +198,36 @@ async fn test(channel: Arc<dyn Channel>) -> Result<u8, String> {
     let listening = channel.clone().receive(inbox, Arc::new(Quiet));
     let message = channel.send(&card, &nonce).await.map_err(|failed| failed.to_string())?;
     let Some(listening) = listening else {
-        println!("The test card was taken; answers do not come back this way.");
+        println!("The test card was sent; answers cannot come back this way.");
         return Ok(0);
     };
-    println!("The test card was taken: press one of its buttons.");
+    println!("The test card was sent. Press one of its buttons.");
     let waiting = async {
         while let Some(tap) = taps.recv().await {
             let ours = matches!(&tap.did, Did::Pressed { nonce: pressed, .. } if *pressed == nonce);
             let known = tap.approver.clone().filter(|_| ours);
-            let _ =
-                tap.reply.send(if known.is_some() { "it works" } else { "this is none of guard's test" }.to_owned());
+            let _ = tap
+                .reply
+                .send(if known.is_some() { "it works" } else { "this is not the test card of guard" }.to_owned());
             if known.is_some() {
                 return known;
             }
-            println!("A press by {}, who is no approver here.", tap.from);
+            println!("Button pressed by {}, who is not an approver here.", tap.from);
         }
         None
     };
     let listening = tokio::spawn(listening);
     let pressed = tokio::time::timeout(TAP, waiting).await.ok().flatten();
-    let told = if pressed.is_some() { "it works" } else { "nobody pressed" };
+    let told = if pressed.is_some() { "it works" } else { "no button pressed" };
     let _ = channel.close(&message, &card, told).await;
     listening.abort();
     match pressed {
         Some(approver) => {
-            println!("{approver} pressed: it works.");
+            println!("Button pressed by {approver}: the channel works.");
             Ok(0)
         }
         None => {
-            println!("Nobody pressed within {} s.", TAP.as_secs());
+            println!("No button was pressed within {} s.", TAP.as_secs());
             Ok(1)
         }
     }
@@ -262,8 +263,8 @@ fn without(text: &str, name: &str) -> Option<String> {
 /// where another account does.
 fn write(path: &Path, text: &str, group: Option<Gid>) -> Result<(), String> {
     let told = |error: std::io::Error| format!("{}: {error}", path.display());
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(told)?;
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).map_err(told)?;
     }
     let draft = path.with_extension("toml.new");
     let mut options = std::fs::OpenOptions::new();

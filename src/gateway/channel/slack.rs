@@ -63,7 +63,7 @@ impl Slack {
         approvers: BTreeMap<String, String>,
     ) -> Result<Self, String> {
         if chat.is_empty() || !chat.chars().all(|c| c.is_ascii_alphanumeric()) {
-            return Err("chat: the id of a channel, as in C024BE91L".to_owned());
+            return Err("chat: expected the ID of a channel, as in C024BE91L".to_owned());
         }
         let (token, app_token, chat) = (token.to_owned(), app_token.to_owned(), chat.to_owned());
         let url = url.trim_end_matches('/').to_owned();
@@ -182,7 +182,7 @@ impl Slack {
         let known = self.approvers.iter().find(|(_, id)| *id == user && chat == self.chat);
         let approver = known.map(|(name, _)| name.clone());
         let told = match did {
-            None => "this button is none of guard's".to_owned(),
+            None => "this is not a button of guard".to_owned(),
             Some(did) => self.hand_in(approver, user, did, inbox).await,
         };
         let body = json!({ "channel": chat, "user": user, "text": Medium::Slack.escape(&cut(&told, 1900)) });
@@ -192,7 +192,7 @@ impl Slack {
     async fn hand_in(&self, approver: Option<String>, user: &str, did: Did, inbox: &Inbox) -> String {
         let (reply, told) = oneshot::channel();
         let tap = Tap { channel: self.name.clone(), approver, from: user.to_owned(), did, reply };
-        let lost = || "guard did not take it: try again".to_owned();
+        let lost = || "guard did not accept it; try again".to_owned();
         if inbox.send(tap).await.is_err() {
             return lost();
         }
@@ -210,7 +210,7 @@ impl Channel for Slack {
             });
             let sent = self.call("chat.postMessage", &self.token, &body).await?;
             let id = sent["ts"].as_str().filter(|ts| ts.chars().all(|c| c.is_ascii_digit() || c == '.'));
-            id.map(str::to_owned).ok_or_else(|| Failed::Broken("slack names no message".to_owned()))
+            id.map(str::to_owned).ok_or_else(|| Failed::Broken("slack returned no message ID".to_owned()))
         })
     }
 
@@ -249,7 +249,7 @@ impl Channel for Slack {
             let greets = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|event| event["type"] == "hello");
             match hello {
                 Ok(Some(Ok(Message::Text(text)))) if greets(text.as_str()) => Ok(()),
-                _ => Err(Failed::Broken("slack: the socket does not greet".to_owned())),
+                _ => Err(Failed::Broken("slack: the socket sent no hello".to_owned())),
             }
         }))
     }

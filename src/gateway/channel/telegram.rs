@@ -89,12 +89,12 @@ impl Telegram {
         let approver = self.approvers.iter().find(|(_, id)| **id == from && chat == self.chat);
         let approver = approver.map(|(name, _)| name.clone());
         let told = match did {
-            None => "this button is none of guard's".to_owned(),
+            None => "this is not a button of guard".to_owned(),
             Some(did) => {
                 let (reply, told) = oneshot::channel();
                 let tap = Tap { channel: self.name.clone(), approver, from: from.to_string(), did, reply };
                 match inbox.send(tap).await {
-                    Ok(()) => told.await.unwrap_or_else(|_| "guard did not take it: try again".to_owned()),
+                    Ok(()) => told.await.unwrap_or_else(|_| "guard did not accept it; try again".to_owned()),
                     Err(_) => return,
                 }
             }
@@ -151,7 +151,7 @@ impl Channel for Telegram {
             });
             let sent = self.call("sendMessage", &body).await?;
             let id = sent["message_id"].as_i64();
-            id.map(|id| id.to_string()).ok_or_else(|| Failed::Broken("sendMessage names no message".to_owned()))
+            id.map(|id| id.to_string()).ok_or_else(|| Failed::Broken("sendMessage returned no message ID".to_owned()))
         })
     }
 
@@ -187,7 +187,8 @@ impl Channel for Telegram {
         Some(Box::pin(async move {
             let told = self.call("getWebhookInfo", &json!({})).await?;
             if told["url"].as_str().is_some_and(|url| !url.is_empty()) {
-                let why = "a webhook is set for this bot, which gets what is pressed: deleteWebhook";
+                let why = "a webhook is set for this bot and receives the button presses; remove it with \
+                           deleteWebhook";
                 return Err(Failed::Broken(why.to_owned()));
             }
             if alone {

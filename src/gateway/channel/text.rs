@@ -94,7 +94,7 @@ pub fn cut_middle(text: &str, most: usize) -> String {
     if all.len() <= most {
         return text.to_owned();
     }
-    let said = |left: usize| format!("\n… {left} of {} characters are left out here …\n", all.len());
+    let said = |left: usize| format!("\n… {left} of {} characters omitted …\n", all.len());
     let kept = most.saturating_sub(said(all.len()).chars().count());
     let (head, tail) = (kept - kept / 2, kept / 2);
     let part = |from: usize, until: usize| all.get(from..until).unwrap_or_default().iter().collect::<String>();
@@ -125,7 +125,7 @@ pub fn card(card: &Card, medium: Medium, most: usize) -> String {
         lines.push(medium.escape(&each(&card.why, 15)));
     }
     if let Some(said) = &card.said {
-        lines.push(format!("they say: {}", medium.escape(&each(said, 10))));
+        lines.push(format!("reason: {}", medium.escape(&each(said, 10))));
     }
     let digest = if card.digest.is_empty() { String::new() } else { format!(" · digest {}", card.digest) };
     lines.push(format!("{} · request {}{digest}", medium.escape(&each(&card.who, 10)), card.request));
@@ -136,7 +136,7 @@ pub fn card(card: &Card, medium: Medium, most: usize) -> String {
             // It does not wait any more.
             (None, _) => "guard log",
         };
-        lines.push(format!("The command is cut. All of it: {place}."));
+        lines.push(format!("The command is shortened. To see all of it: {place}."));
     }
     if let Some(bar) = &card.bar {
         lines.push(medium.escape(bar));

@@ -35,10 +35,10 @@ impl Twilio {
                 .is_some_and(|rest| (6..=15).contains(&rest.len()) && rest.bytes().all(|c| c.is_ascii_digit()))
         };
         if let Some(odd) = to.iter().map(String::as_str).chain([from]).find(|number| !is_number(number)) {
-            return Err(format!("{odd}: a number is written as +15550100"));
+            return Err(format!("invalid number {odd}: expected a number such as +15550100"));
         }
         if to.is_empty() || account.is_empty() || !account.chars().all(|c| c.is_ascii_alphanumeric()) {
-            return Err("it needs the account's id and at least one number in to".to_owned());
+            return Err("needs the account's ID and at least one number in to".to_owned());
         }
         let (url, account) = (url.trim_end_matches('/').to_owned(), account.to_owned());
         let (token, from) = (token.to_owned(), from.to_owned());
@@ -47,7 +47,7 @@ impl Twilio {
 
     /// To all numbers; the id of the last message. It counts when one of them was taken.
     async fn post(&self, text: &str) -> Result<String, Failed> {
-        let mut last = Err(Failed::Broken("it was not tried".to_owned()));
+        let mut last = Err(Failed::Broken("not tested".to_owned()));
         for to in &self.to {
             let sent = self.post_to(to, text).await;
             if sent.is_ok() || last.is_err() {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
-use crate::name;
+use crate::secrets;
 
 /// After how many seconds a message is tried again.
 const AGAIN: [u64; 3] = [0, 1, 3];
@@ -36,9 +36,9 @@ impl Webhook {
 
     /// Posts a message; its id.
     async fn post(&self, body: &Value) -> Result<String, Failed> {
-        let id = name::secret::<16>("msg_").map_err(Failed::Broken)?;
+        let id = secrets::secret::<16>("msg_").map_err(Failed::Broken)?;
         let text = body.to_string();
-        let mut last = Failed::Broken("it was not tried".to_owned());
+        let mut last = Failed::Broken("not tested".to_owned());
         for wait in AGAIN {
             tokio::time::sleep(Duration::from_secs(wait)).await;
             let at = Timestamp::now().as_second().to_string();
@@ -48,7 +48,7 @@ impl Webhook {
             let sent = request.header("webhook-signature", signature).body(text.clone()).send().await;
             match http::answer(sent).await {
                 Ok((200..=299, _)) => return Ok(id),
-                Ok((status, _)) => last = Failed::of(status, format!("the webhook answers {status}")),
+                Ok((status, _)) => last = Failed::of(status, format!("the webhook answered {status}")),
                 Err(failed) => last = failed,
             }
         }
@@ -67,7 +67,7 @@ pub fn check_url(url: &str) -> Result<(), String> {
         Ok(parsed) if parsed.scheme() == "http" && ["127.0.0.1", "localhost", "[::1]"].contains(&&*host(&parsed)) => {
             Ok(())
         }
-        _ => Err("url: https, or http on this machine".to_owned()),
+        _ => Err("url: expected https, or http to this machine".to_owned()),
     }
 }
 
@@ -78,7 +78,7 @@ pub fn check_url(url: &str) -> Result<(), String> {
 pub fn secret(text: &str) -> Result<Vec<u8>, String> {
     match text.strip_prefix("whsec_") {
         None => Ok(text.as_bytes().to_vec()),
-        Some(text) => Base64::decode_vec(text).map_err(|_| "secret: after whsec_ stands base64".to_owned()),
+        Some(text) => Base64::decode_vec(text).map_err(|_| "secret: expected base64 after whsec_".to_owned()),
     }
 }
 

@@ -55,7 +55,7 @@ impl Events {
             done.extend(self.take(&line));
         }
         if self.line.len().saturating_add(self.event.data.len()) > LONGEST {
-            return Err(format!("the server sends an event of more than {} MiB", LONGEST >> 20));
+            return Err(format!("the server sent an event of more than {} MiB", LONGEST >> 20));
         }
         Ok(done)
     }

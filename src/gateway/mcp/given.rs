@@ -11,10 +11,10 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub fn headers(headers: &[String], variable: impl Fn(&str) -> Option<String>) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::new();
     for header in headers {
-        let (name, value) = header.split_once(':').ok_or("a header is written as NAME: VALUE")?;
-        let name = HeaderName::try_from(name.trim()).map_err(|_| format!("{} is no header", name.trim()))?;
+        let (name, value) = header.split_once(':').ok_or("expected a header as NAME: VALUE")?;
+        let name = HeaderName::try_from(name.trim()).map_err(|_| format!("invalid header name {}", name.trim()))?;
         let value = filled(value.trim(), &variable)?;
-        let wrong = |_| format!("the value of the header {name} holds what no header may");
+        let wrong = |_| format!("invalid characters in the value of the header {name}");
         let mut value = HeaderValue::try_from(value).map_err(wrong)?;
         value.set_sensitive(true);
         map.append(name, value);
@@ -27,9 +27,12 @@ fn filled(value: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Stri
     let mut out = String::new();
     let mut rest = value;
     while let Some((before, behind)) = rest.split_once("${") {
-        let (name, after) = behind.split_once('}').ok_or("a header has ${ without }")?;
+        let (name, after) = behind.split_once('}').ok_or("a header contains ${ without }")?;
         out.push_str(before);
-        out.push_str(&variable(name).ok_or_else(|| format!("the variable {name} is not set, which a header names"))?);
+        out.push_str(
+            &variable(name)
+                .ok_or_else(|| format!("a header uses the environment variable {name}, which is not set"))?,
+        );
         rest = after;
     }
     out.push_str(rest);

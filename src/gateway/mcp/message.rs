@@ -180,7 +180,7 @@ pub fn progress(text: &[u8]) -> Option<Value> {
 
 /// What takes a request back.
 pub fn cancelled(id: &Value) -> Vec<u8> {
-    let reason = "the client hung up";
+    let reason = "the client closed the connection";
     let params = json!({ "requestId": id, "reason": reason });
     line(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string().into_bytes())
 }

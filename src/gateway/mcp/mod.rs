@@ -32,9 +32,9 @@ const FAREWELL: Duration = Duration::from_secs(10);
 /// The arguments of `guard-gateway mcp`.
 #[derive(Debug, Args)]
 pub struct McpArgs {
-    /// Where the server is
+    /// The URL of the server
     url: String,
-    /// A header of every request, as NAME: VALUE; ${NAME} stands for a variable of the environment
+    /// A header for every request, as NAME: VALUE; ${NAME} is replaced by the environment variable
     #[arg(long, value_name = "HEADER")]
     header: Vec<String>,
 }

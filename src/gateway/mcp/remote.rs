@@ -87,13 +87,13 @@ impl Remote {
         variable: impl Fn(&str) -> Option<String>,
         out: mpsc::Sender<Vec<u8>>,
     ) -> Result<Self, String> {
-        let url = Url::parse(url).map_err(|error| format!("{url} is no address: {error}"))?;
+        let url = Url::parse(url).map_err(|error| format!("invalid URL {url}: {error}"))?;
         let is_here = url.host_str().is_some_and(|host| {
             let bare = host.trim_start_matches('[').trim_end_matches(']');
             host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
         });
         if url.scheme() != "https" && !(url.scheme() == "http" && is_here) {
-            return Err(format!("{url}: an address begins with https://; http:// reaches this machine alone"));
+            return Err(format!("invalid URL {url}: expected https://, or http:// for this machine"));
         }
         let headers = given::headers(headers, variable)?;
         let client = http::lasting_client()?;
@@ -115,7 +115,7 @@ impl Remote {
         let done = if is_waited_for {
             sent.await
         } else {
-            let late = |_| Err("the server does not take it in time".to_owned().into());
+            let late = |_| Err("the server did not accept the request in time".to_owned().into());
             tokio::time::timeout(SOON, sent).await.unwrap_or_else(late)
         };
         let Err(Fault { code, why }) = done else { return };
@@ -148,11 +148,11 @@ impl Remote {
         }
         let text = whole(response, LONGEST).await?;
         if text.iter().all(u8::is_ascii_whitespace) {
-            let none = || "the server takes the request and gives no answer".to_owned().into();
+            let none = || "the server accepted the request but did not answer".to_owned().into();
             return if asks.ids.is_empty() { Ok(()) } else { Err(none()) };
         }
         self.deliver(text, asks).await;
-        let other = || "the server's answer is to something else".to_owned().into();
+        let other = || "the server answered another request".to_owned().into();
         if asks.ids.is_empty() { Ok(()) } else { Err(other()) }
     }
 
@@ -177,16 +177,16 @@ impl Remote {
         let why = match status {
             StatusCode::NOT_FOUND if had_session => {
                 *held(&self.session) = None;
-                "the server has ended the session: connect anew".to_owned()
+                "the server ended the session; connect again".to_owned()
             }
             // So a client that tries which version a server speaks goes on to the next.
             StatusCode::NOT_FOUND => {
-                return Err(Fault { code: message::NO_METHOD, why: "the server answers with status 404".to_owned() });
+                return Err(Fault { code: message::NO_METHOD, why: "the server answered with status 404".to_owned() });
             }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                format!("the server does not let this in (status {}): give a key with --header", status.as_u16())
+                format!("access denied by the server (status {}); give a key with --header", status.as_u16())
             }
-            _ => format!("the server answers with status {}", status.as_u16()),
+            _ => format!("the server answered with status {}", status.as_u16()),
         };
         Err(why.into())
     }
@@ -215,7 +215,7 @@ impl Remote {
                 Again::Later(_) => {}
             }
             if in_vain > PATIENCE {
-                return Err("the server's answer broke off, and does not go on".to_owned());
+                return Err("the server's answer ended early and was not continued".to_owned());
             }
         }
     }
@@ -260,7 +260,7 @@ impl Remote {
                 // Most have none.
                 Again::Never(_) => return,
                 Again::Later(why) if in_vain >= PATIENCE => {
-                    eprintln!("guard-gateway: {}: what it says of its own accord is not heard: {why}", self.place());
+                    eprintln!("guard-gateway: {}: cannot receive the server's own messages: {why}", self.place());
                     return;
                 }
                 Again::Later(_) => in_vain += 1,
@@ -277,9 +277,9 @@ impl Remote {
         match request.send().await {
             Ok(response) if response.status().is_success() && is_stream(&response) => Again::Stream(response),
             Ok(response) if response.status().is_server_error() => {
-                Again::Later(format!("the server answers with status {}", response.status().as_u16()))
+                Again::Later(format!("the server answered with status {}", response.status().as_u16()))
             }
-            Ok(_) => Again::Never("the server's answer broke off, and it has no way to ask for the rest".to_owned()),
+            Ok(_) => Again::Never("the server's answer ended early, and the rest cannot be requested".to_owned()),
             Err(error) => Again::Later(http::plain(&error)),
         }
     }

@@ -112,8 +112,8 @@ function drawBatch() {
   const folders = [...new Set(chosen.map((request) => request.cwd))].join(", ");
   const worst = Math.max(0, ...chosen.map((request) => request.tier));
   $("batch-text").textContent = chosen.length
-    ? `${chosen.length} selected, in ${folders}; the worst is of tier ${worst}.`
-    : `${waiting.length} wait.`;
+    ? `${chosen.length} selected, in ${folders}; highest tier: ${worst}.`
+    : `${waiting.length} waiting.`;
   $("batch-effect").replaceChildren(...effects(chosen));
   $("batch-approve").disabled = chosen.length === 0;
 }
@@ -135,7 +135,7 @@ function draw() {
   selected = new Set([...selected].filter((id) => waiting.some((request) => request.action_id === id)));
   $("nothing").hidden = waiting.length > 0;
   document.title = waiting.length ? `(${waiting.length}) guard` : "guard";
-  $("state").textContent = waiting.length === 1 ? "1 waits" : `${waiting.length} wait`;
+  $("state").textContent = waiting.length === 1 ? "1 waiting" : `${waiting.length} waiting`;
   drawBatch();
 }
 
@@ -178,7 +178,7 @@ function listen() {
   stream?.close();
   stream = new EventSource("/v1/events");
   stream.onopen = () => refresh();
-  stream.onerror = () => { $("state").textContent = "connection lost, trying again…"; };
+  stream.onerror = () => { $("state").textContent = "connection lost, reconnecting…"; };
   for (const kind of ["request.filed", "request.answered", "request.used", "request.late", "request.void",
     "request.lapsed", "request.partly", "reset"]) {
     stream.addEventListener(kind, () => refresh());
@@ -278,7 +278,7 @@ async function answerAll(ids, decision) {
       const { results } = await call("POST", "/v1/requests/decide", { answers });
       failed.push(...results.filter((result) => result.status_code !== 200).map((result) => result.detail));
     }
-    if (failed.length) say(`${failed.length} of ${ids.length} not done: ${[...new Set(failed)].join("; ")}`);
+    if (failed.length) say(`${failed.length} of ${ids.length} failed: ${[...new Set(failed)].join("; ")}`);
     else say(`${ids.length} ${decision === "approve" ? "approved" : "denied"}`);
   } catch (error) {
     if (error.status === 401) return login();
@@ -311,7 +311,7 @@ function pair(secret) {
     try {
       const wanted = await call("POST", "/v1/enrol", { secret });
       const { digits, name } = await call("POST", "/v1/enrol/done", { secret, registration: await make(wanted) });
-      $("enrol-told").textContent = `The passkey of ${name} is made. Compare with the terminal:`;
+      $("enrol-told").textContent = `Created the passkey of ${name}. Compare these digits with the terminal:`;
       $("digits").textContent = digits;
       $("make").hidden = true;
     } catch (error) {

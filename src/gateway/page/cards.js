@@ -50,22 +50,22 @@ function score(request) {
 function facts(request) {
   const list = el("dl");
   const add = (name, value) => value && list.append(el("dt", {}, name), el("dd", {}, value));
-  if (request.decision) add("decides", request.crisis ? "a person, each time; they say somebody is in a crisis" : "a person, each time");
+  if (request.decision) add("decides", request.crisis ? "a person, each time; the requester reports a crisis" : "a person, each time");
   add("score", score(request));
-  if (request.review) add("a machine", `${request.review.by}: ${request.review.says}: ${request.review.reason}`);
-  add("they say", request.said);
+  if (request.review) add("reviewer", `${request.review.by}: ${request.review.says}: ${request.review.reason}`);
+  add("reason", request.said);
   add("in", request.cwd);
-  add("asks", `${request.agent ?? request.origin} · ${request.session} · ${request.user}`);
+  add("requester", `${request.agent ?? request.origin} · ${request.session} · ${request.user}`);
   add("request", `${request.id} · digest ${request.short_digest}`);
-  if (request.redacted) add("hidden", "a secret is hidden in this command");
-  if (request.approvals > 1) add("wants", `${request.approvals} approvers; so far: ${(request.approved_by ?? []).join(", ") || "none"}`);
+  if (request.redacted) add("hidden", "a secret in this command is hidden");
+  if (request.approvals > 1) add("needs", `${request.approvals} approvers; so far: ${(request.approved_by ?? []).join(", ") || "none"}`);
   return list;
 }
 
 const HOUR = 3600 * 1000;
 const LASTS = [
   ["once", "this once"], ["session", "until its session ends"], ["1", "for an hour"], ["24", "for a day"], ["168", "for a week"],
-  ["always", "until that is revoked"],
+  ["always", "until revoked"],
 ];
 
 /** How far a yes reaches: a choice where the request offers one, and what it says. */
@@ -96,7 +96,7 @@ export function card(request, { bar, signed, grantSigned, replies, selected, doe
     facts(request),
   );
   if (bar && !signed) article.append(el("p", { class: "bar" }, bar));
-  const words = el("input", { id: `words-${id}`, "aria-label": "Words for whoever asked", placeholder: "words (optional)", maxlength: "500" });
+  const words = el("input", { id: `words-${id}`, "aria-label": "Reason for the requester", placeholder: "reason (optional)", maxlength: "500" });
   const buttons = el("div", { class: "does" });
   const lasts = reach(request, id);
   const given = lasts ? lasts.value : () => ({});
@@ -117,7 +117,7 @@ export function card(request, { bar, signed, grantSigned, replies, selected, doe
   for (const reply of replies) {
     buttons.append(el("button", { type: "button", "data-do": "reply", onclick: () => does.deny(id, reply) }, `No: ${reply}`));
   }
-  buttons.append(el("button", { type: "button", "data-do": "story", "aria-label": `All about it: request ${request.id}`, onclick: () => does.story(id) }, "All about it"));
+  buttons.append(el("button", { type: "button", "data-do": "story", "aria-label": `Details of request ${request.id}`, onclick: () => does.story(id) }, "Details"));
   article.append(words);
   if (lasts && (signed || !bar)) article.append(lasts.node);
   article.append(buttons);
@@ -164,16 +164,16 @@ export function row(entry) {
 }
 
 const EVENTS = {
-  "request.filed": "asked", "request.offered": "shown on", "request.refused": "not taken by", "request.late": "nobody answered in time",
-  "request.answered": "answered", "request.used": "the answer was used", "request.void": "void: what was asked is not what would run",
-  "request.lapsed": "too old to be answered", "request.partly": "one approver said yes", "request.escalated": "told to everybody who is to know",
+  "request.filed": "asked", "request.offered": "shown on", "request.refused": "rejected by", "request.late": "nobody answered in time",
+  "request.answered": "answered", "request.used": "the answer was used", "request.void": "void: the command changed after the request",
+  "request.lapsed": "expired", "request.partly": "approved by one approver", "request.escalated": "escalated",
   "request.finished": "ended",
 };
 
 /** All that is known of one request. */
 export function story({ request, events, rows }, back) {
   const line = (at, text) => el("li", {}, el("time", { datetime: at }, new Date(at).toLocaleString()), ` ${text}`);
-  const happened = [[request.filed, `asked by ${request.agent ?? request.origin}`]];
+  const happened = [[request.filed, `requested by ${request.agent ?? request.origin}`]];
   for (const event of events) {
     if (event.type === "request.filed" || (event.type === "request.answered" && request.decided)) continue;
     happened.push([event.at, [EVENTS[event.type] ?? event.type, event.channel, event.why].filter(Boolean).join(" ")]);

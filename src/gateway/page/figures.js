@@ -40,7 +40,7 @@ export function figures(stats) {
   const of = (name, all) => ({ name, all, part: all, text: String(all) });
   const ends = [["allowed", stats.allowed], ["denied", stats.denied], ["unanswered", stats.unanswered]];
   return [
-    el("p", {}, `${stats.commands} commands: ${stats.unasked} ran unasked, ${stats.asked} were asked about, ${stats.refused} refused unasked.`),
+    el("p", {}, `${stats.commands} commands: ${stats.unasked} ran without asking, ${stats.asked} were asked about, ${stats.refused} were refused without asking.`),
     stats.median_ms === null || stats.median_ms === undefined ? null
       : el("p", {}, `Time to answer: median ${length(stats.median_ms)}, 90th percentile ${length(stats.ninetieth_ms)}.`),
     stats.asked ? bars("How it was answered", ends.map(([name, count]) => of(name, count))) : null,
@@ -53,12 +53,12 @@ export function figures(stats) {
 
 /** The sessions; `does` holds what the buttons do. */
 export function sessions(all, does) {
-  if (all.length === 0) return [el("p", {}, "No session was asked about anything yet.")];
+  if (all.length === 0) return [el("p", {}, "No sessions with prompts yet.")];
   return all.map((session, at) => {
-    const how = [`${session.prompts_last_hour} asked in the last hour`, `${session.denials_in_a_row} denied in a row`];
-    if (session.waiting) how.push(session.waiting === 1 ? "1 waits" : `${session.waiting} wait`);
-    if (session.trusted_by) how.push(`trusted by grant ${session.trusted_by}: guard allow remove ${session.trusted_by} takes it back`);
-    if (session.edited_row) how.push(`stopped: row ${session.edited_row} of the record was changed by hand; look at it with guard verify`);
+    const how = [`${session.prompts_last_hour} prompts in the last hour`, `${session.denials_in_a_row} denied in a row`];
+    if (session.waiting) how.push(session.waiting === 1 ? "1 waiting" : `${session.waiting} waiting`);
+    if (session.trusted_by) how.push(`trusted by grant ${session.trusted_by}; to revoke it: guard allow remove ${session.trusted_by}`);
+    if (session.edited_row) how.push(`stopped: row ${session.edited_row} of the record was changed after it was written; see guard verify`);
     else if (session.stopped) how.push("stopped after too many denials");
     const title = `session-${at}`;
     const article = el("article", { "aria-labelledby": title },
@@ -66,7 +66,7 @@ export function sessions(all, does) {
       el("p", { class: "soft" }, `${how.join(" · ")} · ${new Date(session.last).toLocaleString()}`));
     const buttons = el("div", { class: "does" });
     if (session.stopped && !session.edited_row) {
-      const why = el("input", { "aria-label": `Why ${session.id_shown} may go on`, placeholder: "why it may go on", maxlength: "500", "data-do": "why" });
+      const why = el("input", { "aria-label": `Reason to resume ${session.id_shown}`, placeholder: "reason to resume", maxlength: "500", "data-do": "why" });
       buttons.append(why, el("button", { type: "button", class: "yes", "data-do": "resume",
         onclick: () => does.resume(session.id, why.value) }, "Resume"));
     } else if (!session.trusted_by && !session.stopped) {

@@ -23,7 +23,7 @@ export async function notifier(button, call, say) {
   if (!("PushManager" in window) || !("Notification" in window)) return;
   const draw = async () => {
     const is = await registration.pushManager.getSubscription();
-    button.textContent = is ? "No notices here" : "Notify me here";
+    button.textContent = is ? "Stop notifications" : "Notify me here";
     button.hidden = false;
     return is;
   };
@@ -35,15 +35,15 @@ export async function notifier(button, call, say) {
       if (before) {
         await call("POST", "/v1/push/remove", { endpoint: before.endpoint });
         await before.unsubscribe();
-        say("This device is told of nothing any more.");
+        say("This device no longer gets notifications.");
       } else if (await Notification.requestPermission() === "granted") {
         const { key } = await call("GET", "/v1/push");
         const made = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(key) });
         const { endpoint, keys } = made.toJSON();
         await call("POST", "/v1/push", { endpoint, keys }).catch(async (error) => { await made.unsubscribe(); throw error; });
-        say("This device is told when a command waits.");
+        say("This device gets notifications about new requests.");
       } else {
-        say("The browser does not allow this page to show notices.");
+        say("The browser does not allow notifications from this page.");
       }
     } catch (error) {
       say(error.message);

@@ -6,8 +6,8 @@ const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)))
 
 /** Why no passkey can be used here; empty where one can. */
 export function unable() {
-  if (!window.isSecureContext) return "A browser uses passkeys over https or at localhost alone.";
-  return window.PublicKeyCredential ? "" : "This browser has no passkeys.";
+  if (!window.isSecureContext) return "Passkeys need https or localhost.";
+  return window.PublicKeyCredential ? "" : "This browser does not support passkeys.";
 }
 
 /** Makes the passkey of a pairing. The result is what guard reads. */
@@ -30,7 +30,7 @@ export async function make({ name, challenge, rp_id, user_id, exclude }) {
 /** Signs a challenge with one of the passkeys that may. */
 export async function sign({ challenge, allow }) {
   const here = allow.filter((key) => key.rp_id === location.hostname);
-  if (here.length === 0) throw new Error(`No passkey was made for ${location.hostname}: guard approver add NAME --passkey`);
+  if (here.length === 0) throw new Error(`No passkey exists for ${location.hostname}; create one with guard approver add NAME --passkey`);
   const given = await navigator.credentials.get({
     publicKey: {
       challenge: bytes(challenge),

@@ -10,7 +10,7 @@ use crate::judge::review::Says;
 /// An answer as it is wanted: these fields, each once, and no other.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct ModelAnswer {
     verdict: String,
     reason: String,
     digest: String,
@@ -22,22 +22,21 @@ struct Answer {
 /// # Errors
 /// Why it counts for nothing.
 pub fn read(text: &str, prompt: &Prompt) -> Result<(Says, String), String> {
-    let answer: Answer =
-        serde_json::from_str(bare(text)).map_err(|_| "its answer is not of the form that was asked for")?;
+    let answer: ModelAnswer = serde_json::from_str(bare(text)).map_err(|_| "its answer has the wrong format")?;
     if answer.canary != prompt.canary {
-        return Err("its answer lost the canary".to_owned());
+        return Err("its answer lacks the canary".to_owned());
     }
     if answer.reason.contains(&prompt.canary) {
-        return Err("its answer gives the canary away".to_owned());
+        return Err("its answer leaks the canary".to_owned());
     }
     if answer.digest != prompt.digest {
-        return Err("its answer speaks of another command".to_owned());
+        return Err("its answer is about another command".to_owned());
     }
     let says = match answer.verdict.as_str() {
         "APPROVE" => Says::Approve,
         "DENY" => Says::Deny,
         "ESCALATE" => Says::Escalate,
-        _ => return Err("its verdict is none of the three words".to_owned()),
+        _ => return Err("its verdict is unknown".to_owned()),
     };
     Ok((says, answer.reason))
 }

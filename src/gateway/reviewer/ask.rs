@@ -12,7 +12,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::prompt::{Prompt, Salts};
-use super::state::State;
+use super::state::CountFile;
 use super::wire::{self, Bound, Said};
 use super::{Question, answer};
 use crate::channel::http;
@@ -47,9 +47,9 @@ async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, String>
     let until = begun + Duration::from_secs(reviewer.timeout.into());
     let salts = Salts::new()?;
     let prompt = Prompt::new(&question.request, &question.digest, &question.policy, &question.examples, &salts);
-    let state = State::at(&question.state);
-    let folder = question.state.parent().unwrap_or(std::path::Path::new("/"));
-    let seal = |bytes: &[u8]| seal_beside(folder, "review", bytes).ok();
+    let state = CountFile::at(&question.state);
+    let directory = question.state.parent().unwrap_or(std::path::Path::new("/"));
+    let seal = |bytes: &[u8]| seal_beside(directory, "review", bytes).ok();
     let key = key_of(question, &prompt);
     let calls = u64::try_from(reviewer.voices.len()).unwrap_or(u64::MAX);
     let now = Timestamp::now();
@@ -168,13 +168,13 @@ async fn once(
     let passing = |why: String| Fault::Passing(why, least);
     let (status, body) = http::answer(sent).await.map_err(|failed| passing(failed.to_string()))?;
     match status {
-        200 if body.is_null() => Err(passing("the answer broke off or is none".to_owned())),
+        200 if body.is_null() => Err(passing("the answer is incomplete or invalid".to_owned())),
         200 => wire::said(voice.provider, &body).map_err(Fault::Final),
         // Whatever the reason: bound less strictly it may be understood, and what comes back is read as strictly.
-        400 | 404 | 422 if speaks_of_form(&body) => Err(Fault::Bound(format!("it answers with status {status}"))),
-        401 | 403 => Err(Fault::Final(format!("it does not take the key (status {status})"))),
-        408 | 425 | 429 | 500..=599 => Err(passing(format!("it answers with status {status}"))),
-        _ => Err(Fault::Final(format!("it answers with status {status}"))),
+        400 | 404 | 422 if speaks_of_form(&body) => Err(Fault::Bound(format!("it answered with status {status}"))),
+        401 | 403 => Err(Fault::Final(format!("it rejected the key (status {status})"))),
+        408 | 425 | 429 | 500..=599 => Err(passing(format!("it answered with status {status}"))),
+        _ => Err(Fault::Final(format!("it answered with status {status}"))),
     }
 }
 
@@ -196,5 +196,5 @@ fn read_key(from: &KeyFrom) -> Result<String, String> {
             _ => Err(format!("the variable {name} is not set")),
         },
     };
-    key.map_err(|why| format!("its key cannot be read: {why}"))
+    key.map_err(|why| format!("cannot read its key: {why}"))
 }

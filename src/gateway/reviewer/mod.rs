@@ -54,8 +54,7 @@ pub fn run(_: &ReviewArgs) -> Result<u8, String> {
     let mut text = Vec::new();
     let read = std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut text);
     read.map_err(|error| format!("standard input: {error}"))?;
-    let question: Question =
-        serde_json::from_slice(&text).map_err(|error| format!("that is not a request: {error}"))?;
+    let question: Question = serde_json::from_slice(&text).map_err(|error| format!("invalid request: {error}"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     let opinion: Opinion = runtime.block_on(ask::ask(&question));

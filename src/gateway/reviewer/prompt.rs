@@ -38,8 +38,8 @@ impl Salts {
     /// The system gives no random bytes.
     pub fn new() -> Result<Self, String> {
         Ok(Self {
-            fence: crate::name::secret::<20>("")?,
-            canary: crate::name::secret::<20>("")?.chars().take(16).collect(),
+            fence: crate::secrets::secret::<20>("")?,
+            canary: crate::secrets::secret::<20>("")?.chars().take(16).collect(),
         })
     }
 }

@@ -65,7 +65,7 @@ impl Counts {
         }
         if let Some(until) = self.alone_until.filter(|until| *until > now) {
             let seconds = until.duration_since(now).as_secs() + 1;
-            return Err(format!("it failed {} times in a row and is left alone for {seconds} s", self.failures));
+            return Err(format!("it failed {} times in a row; paused for {seconds} s", self.failures));
         }
         if self.calls.saturating_add(calls) > limits.calls_per_day {
             return Err(format!("today's budget of {} calls is used up", limits.calls_per_day));
@@ -98,7 +98,7 @@ impl Counts {
     #[must_use]
     pub fn known(&self, key: &str, now: Timestamp, seal: impl Fn(&[u8]) -> Option<String>) -> Option<Opinion> {
         let kept = self.kept.iter().find(|kept| kept.key == key && kept.until > now)?;
-        let same = seal(&sealed(kept)).is_some_and(|seal| crate::name::same(seal.as_bytes(), kept.seal.as_bytes()));
+        let same = seal(&sealed(kept)).is_some_and(|seal| crate::secrets::same(seal.as_bytes(), kept.seal.as_bytes()));
         same.then(|| Opinion { again: true, tokens: 0, cost: 0, ms: 0, ..kept.opinion.clone() })
     }
 
@@ -130,11 +130,11 @@ fn sealed(kept: &Kept) -> Vec<u8> {
 
 /// The file of the counts.
 #[derive(Debug)]
-pub struct State {
+pub struct CountFile {
     path: PathBuf,
 }
 
-impl State {
+impl CountFile {
     /// The state in this file.
     #[must_use]
     pub fn at(path: &Path) -> Self {
@@ -146,9 +146,9 @@ impl State {
     /// # Errors
     /// The file cannot be read or written: nothing is counted then.
     pub fn change<T>(&self, work: impl FnOnce(&mut Counts) -> T) -> Result<T, String> {
-        let told = |error: std::io::Error| format!("{} cannot be kept: {error}", self.path.display());
-        if let Some(folder) = self.path.parent() {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(told)?;
+        let told = |error: std::io::Error| format!("cannot store {}: {error}", self.path.display());
+        if let Some(directory) = self.path.parent() {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(told)?;
         }
         let mut open = OpenOptions::new();
         open.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(nix::libc::O_NOFOLLOW);
@@ -161,8 +161,7 @@ impl State {
         // put right by a person and not begun anew.
         let mut counts: Counts = match text.trim() {
             "" => Counts::default(),
-            text => serde_json::from_str(text)
-                .map_err(|_| format!("{} is not as it was written: remove it", self.path.display()))?,
+            text => serde_json::from_str(text).map_err(|_| format!("{} is damaged; remove it", self.path.display()))?,
         };
         let done = work(&mut counts);
         let text = serde_json::to_string(&counts).map_err(|error| error.to_string())?;
@@ -245,8 +244,8 @@ mod tests {
 
     #[test]
     fn counts_survive_and_what_is_no_count_is_not_begun_anew() {
-        let folder = tempfile::tempdir().unwrap();
-        let state = State::at(&folder.path().join("below/reviewer.json"));
+        let directory = tempfile::tempdir().unwrap();
+        let state = CountFile::at(&directory.path().join("below/reviewer.json"));
         for number in 1..=3 {
             assert_eq!(
                 state.change(|counts| {
@@ -256,7 +255,7 @@ mod tests {
                 Ok(number)
             );
         }
-        std::fs::write(folder.path().join("below/reviewer.json"), "{\"calls\":").unwrap();
+        std::fs::write(directory.path().join("below/reviewer.json"), "{\"calls\":").unwrap();
         assert!(state.change(|_| ()).unwrap_err().contains("remove it"));
     }
 }

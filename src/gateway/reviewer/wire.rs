@@ -30,7 +30,7 @@ impl Bound {
 
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct ModelRequest {
     pub url: String,
     /// Beside the key's own.
     pub headers: Vec<(&'static str, String)>,
@@ -47,7 +47,7 @@ pub struct Said {
 
 /// The request to a model.
 #[must_use]
-pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> Call {
+pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> ModelRequest {
     let Voice { model, url, max_tokens, .. } = voice;
     let (system, user, schema) = (&prompt.system, &prompt.user, Prompt::schema());
     let bearer = || key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect::<Vec<_>>();
@@ -107,7 +107,7 @@ pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> 
                 "generationConfig": config,
             });
             let model = model.strip_prefix("models/").unwrap_or(model);
-            return Call {
+            return ModelRequest {
                 url: format!("{url}/models/{model}:generateContent"),
                 headers: named("x-goog-api-key"),
                 body,
@@ -122,13 +122,13 @@ pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> 
                 Bound::Json => body["format"] = json!("json"),
                 Bound::Text => {}
             }
-            return Call { url: format!("{url}/api/chat"), headers: bearer(), body };
+            return ModelRequest { url: format!("{url}/api/chat"), headers: bearer(), body };
         }
     };
     if let Some(temperature) = voice.temperature {
         body["temperature"] = json!(temperature);
     }
-    Call { url, headers, body }
+    ModelRequest { url, headers, body }
 }
 
 /// What a model said in an answer with status 200.
@@ -138,7 +138,7 @@ pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> 
 pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
     let text = |at: &str| body.pointer(at).and_then(Value::as_str).map(str::to_owned);
     let count = |at: &str| body.pointer(at).and_then(Value::as_u64).unwrap_or_default();
-    let cut = || Err("its answer was cut".to_owned());
+    let cut = || Err("its answer was truncated".to_owned());
     let refused = || Err("it refused to answer".to_owned());
     let (text, tokens) = match provider {
         Provider::Openai | Provider::Program => {
@@ -150,7 +150,7 @@ pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
                 Some("stop") => {}
                 Some("length") => return cut(),
                 Some("content_filter") => return refused(),
-                _ => return Err("its answer is not finished".to_owned()),
+                _ => return Err("its answer is incomplete".to_owned()),
             }
             let tokens = (count("/usage/prompt_tokens"), count("/usage/completion_tokens"));
             (text(&format!("{message}/content")), tokens)
@@ -174,7 +174,7 @@ pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
                 Some("end_turn" | "stop_sequence") => {}
                 Some("max_tokens") => return cut(),
                 Some("refusal") => return refused(),
-                _ => return Err("its answer is not finished".to_owned()),
+                _ => return Err("its answer is incomplete".to_owned()),
             }
             let parts = body.get("content").and_then(Value::as_array).into_iter().flatten();
             let mut texts = parts.filter(|part| part["type"] == "text");
@@ -198,10 +198,10 @@ pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
             match text("/done_reason").as_deref() {
                 Some("stop") => {}
                 Some("length") => return cut(),
-                _ => return Err("its answer is not finished".to_owned()),
+                _ => return Err("its answer is incomplete".to_owned()),
             }
             (text("/message/content"), (count("/prompt_eval_count"), count("/eval_count")))
         }
     };
-    text.map(|text| Said { text, tokens }).ok_or_else(|| "its answer holds no text".to_owned())
+    text.map(|text| Said { text, tokens }).ok_or_else(|| "its answer contains no text".to_owned())
 }

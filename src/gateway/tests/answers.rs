@@ -1,7 +1,7 @@
 //! Many answers: a no is never too many, and several are given at once.
 
 use guard_gateway::store::Paths;
-use guard_gateway::store::queue::{Filed, Queue, State};
+use guard_gateway::store::queue::{Filed, Queue, RequestState};
 use serde_json::{Value, json};
 
 use crate::browser::logged_in;
@@ -26,7 +26,7 @@ fn ids(gateway: &TestGateway) -> Vec<String> {
 
 fn denied(queue: &Queue) -> usize {
     let all = queue.list(jiff::Timestamp::now()).unwrap();
-    all.iter().filter(|one| one.state == State::Denied).count()
+    all.iter().filter(|one| one.state == RequestState::Denied).count()
 }
 
 #[test]

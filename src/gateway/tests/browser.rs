@@ -63,7 +63,7 @@ fn a_yes_on_the_page_lasts_where_that_is_chosen() {
     assert_eq!(page.run("document.querySelector('.lasts').value"), "once");
     let offered = page.run("[...document.querySelector('.lasts').options].map((one) => one.textContent).join(', ')");
     let offered = offered.as_str().unwrap();
-    assert!(offered.starts_with("this once, ") && offered.ends_with("for a week, until that is revoked"), "{offered}");
+    assert!(offered.starts_with("this once, ") && offered.ends_with("for a week, until revoked"), "{offered}");
     page.picture("lasts");
     page.run(
         "document.querySelector('.lasts').value = '24'; document.querySelector('article [data-do=approve]').click()",

@@ -46,8 +46,8 @@ fn a_receiver_whose_clock_is_off_takes_the_callback_once_it_is_set_right() {
         clock.store(0, Ordering::Relaxed);
         Some((status, String::new()))
     });
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("secret");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("secret");
     std::fs::write(&path, SECRET).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let gateway = TestGateway::new(&format!(

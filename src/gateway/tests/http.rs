@@ -334,7 +334,7 @@ fn nothing_is_lost_and_nothing_is_approved_when_the_gateway_is_killed() {
     // The guard that waited hears of it, and gives up.
     let queue = gateway.path("home/.local/share/guard");
     let queue = guard_store::store::queue::Queue::open(&guard_store::store::Paths::new(queue)).unwrap();
-    gateway.until(|| queue.find(&before).unwrap().unwrap().state == guard_store::store::queue::State::Late);
+    gateway.until(|| queue.find(&before).unwrap().unwrap().state == guard_store::store::queue::RequestState::Late);
     gateway.start();
     // It waits again, under the name that the client knows, and under the name that the person knows.
     gateway.until(|| gateway.get(&format!("/v1/requests/{id}"), &gateway.client).body["status"] == "pending");

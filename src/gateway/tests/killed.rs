@@ -52,7 +52,7 @@ fn while_a_card_is_on_its_way() {
     gateway.start();
     until(|| bot.cards().len() == 2);
     assert_ne!(bot.button("a"), lost);
-    assert_eq!(bot.press(ADA, CHAT, &lost), "this button is none of guard's");
+    assert_eq!(bot.press(ADA, CHAT, &lost), "this is not a button of guard");
     approve(&bot, &gateway, agent);
 }
 

@@ -51,7 +51,7 @@ struct Front {
     home: tempfile::TempDir,
 }
 
-struct Answer {
+struct HttpResponse {
     status: u16,
     head: String,
     stream: BufReader<TcpStream>,
@@ -101,13 +101,13 @@ impl Front {
         Self { child, port, token, home }
     }
 
-    fn asks(&self, method: &str, head: &[&str], body: &str) -> Answer {
+    fn asks(&self, method: &str, head: &[&str], body: &str) -> HttpResponse {
         let token = format!("Authorization: Bearer {}", self.token);
         let forms = ["Accept: application/json, text/event-stream", "Content-Type: application/json"];
         self.asks_plain(method, &[&[token.as_str()], forms.as_slice(), head].concat(), body)
     }
 
-    fn asks_plain(&self, method: &str, head: &[&str], body: &str) -> Answer {
+    fn asks_plain(&self, method: &str, head: &[&str], body: &str) -> HttpResponse {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let host = if head.iter().any(|line| line.starts_with("Host:")) { "" } else { "Host: localhost\r\n" };
@@ -124,7 +124,7 @@ impl Front {
                 break;
             }
         }
-        Answer { status: head.split(' ').nth(1).unwrap().parse().unwrap(), head: head.to_lowercase(), stream }
+        HttpResponse { status: head.split(' ').nth(1).unwrap().parse().unwrap(), head: head.to_lowercase(), stream }
     }
 
     /// A session that has begun: the header that names it.
@@ -153,7 +153,7 @@ impl Front {
     }
 }
 
-impl Answer {
+impl HttpResponse {
     /// The data of the next event; `None` when the stream has ended.
     fn event(&mut self) -> Option<String> {
         let mut line = String::new();
@@ -267,7 +267,7 @@ fn what_the_server_says_of_its_own_accord_is_heard_by_who_listens() {
     let mut slow = front.asks("POST", &[&session], &call(1, "read_slow", json!({})));
     let again = front.asks("POST", &[&session], &call(1, "read_file", json!({})));
     assert_eq!(again.status, 400, "its id waits");
-    assert!(again.body()["error"]["message"].as_str().unwrap().contains("waits already"));
+    assert!(again.body()["error"]["message"].as_str().unwrap().contains("is already waiting"));
     until("the slow call is heard", || front.heard().contains("read_slow"));
     front.asks("POST", &[&session], go);
     assert!(slow.event().unwrap().contains("slow") && listens.event().unwrap().contains("unasked"));
@@ -286,7 +286,7 @@ fn a_session_ends_with_its_client_with_its_server_and_with_guard() {
     until("the slow call is heard", || front.heard().contains("read_slow"));
     front.asks("POST", &[&two], &call(2, "read_end", json!({})));
     let told = waiting.event().unwrap();
-    assert!(told.contains("connect anew") && told.contains(r#""id":1"#), "{told}");
+    assert!(told.contains("connect again") && told.contains(r#""id":1"#), "{told}");
     assert_eq!(waiting.event(), None);
     until("the session is gone", || front.asks("POST", &[&two], &call(3, "read_file", json!({}))).status == 404);
     front.begins("2025-11-25");
@@ -318,7 +318,7 @@ fn nobody_comes_in_without_the_token_or_from_another_site() {
     let home = tempfile::tempdir().unwrap();
     let told = Front::command(home.path(), "0.0.0.0:0").output().unwrap();
     assert_eq!(told.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&told.stderr).contains("listen at 127.0.0.1"), "{told:?}");
+    assert!(String::from_utf8_lossy(&told.stderr).contains("listen on 127.0.0.1"), "{told:?}");
     let told = Front::command(home.path(), "127.0.0.1:0").env("GUARD_MCP_TOKEN", "short").output().unwrap();
     assert!(String::from_utf8_lossy(&told.stderr).contains("shorter than 16"), "{told:?}");
 }

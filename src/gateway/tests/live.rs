@@ -81,16 +81,16 @@ const DEAF: &str = "return None";
 /// Runs nothing at all.
 const STUCK: &str = "return 'not today'";
 
-struct Place {
-    folder: tempfile::TempDir,
+struct Workspace {
+    directory: tempfile::TempDir,
 }
 
-impl Place {
+impl Workspace {
     /// With this agent, and settings of the user's own.
     fn with(before: &str, asked: &str) -> Self {
-        let place = Self { folder: tempfile::tempdir().unwrap() };
-        for folder in ["home/.claude", "bin", "work", "tmp"] {
-            fs::create_dir_all(place.path(folder)).unwrap();
+        let place = Self { directory: tempfile::tempdir().unwrap() };
+        for directory in ["home/.claude", "bin", "work", "tmp"] {
+            fs::create_dir_all(place.path(directory)).unwrap();
         }
         fs::write(place.path("home/.claude/settings.json"), "{\"own\": true}\n").unwrap();
         let agent = AGENT.replace("BEFORE", before).replace("ASKED", asked);
@@ -102,13 +102,13 @@ impl Place {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// All of its home, with what stands in each file.
     fn home(&self) -> BTreeMap<PathBuf, Vec<u8>> {
-        fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
-            for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        fn walk(directory: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
+            for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
                 if entry.file_type().unwrap().is_dir() {
                     walk(&entry.path(), found);
                 } else {
@@ -155,10 +155,10 @@ impl Place {
 
 #[test]
 fn an_agent_that_does_as_its_hook_says_holds_in_every_case() {
-    let (code, findings) = Place::with("", OBEYS).tried();
+    let (code, findings) = Workspace::with("", OBEYS).tried();
     let [(status, says)] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!((code, status.as_str()), (0, "ok"), "{says}");
-    for held in ["harmless command ran", "told why", "no start-up file", "nothing ran without guard"] {
+    for held in ["harmless command ran", "told why", "no startup file", "nothing ran without guard"] {
         assert!(says.contains(held), "{says}");
     }
     assert!(!says.contains("not tried"), "{says}");
@@ -166,38 +166,38 @@ fn an_agent_that_does_as_its_hook_says_holds_in_every_case() {
 
 #[test]
 fn an_agent_that_asks_nobody_is_found_out() {
-    let deaf = Place::with("", DEAF);
-    deaf.finds("fail", "ran what guard must refuse");
-    deaf.finds("fail", "wrote a start-up file");
-    deaf.finds("fail", "when guard was not there");
+    let deaf = Workspace::with("", DEAF);
+    deaf.finds("fail", "ran a command that guard must refuse");
+    deaf.finds("fail", "wrote a startup file");
+    deaf.finds("fail", "after guard was removed");
 }
 
 #[test]
 fn an_agent_that_goes_on_without_guard_is_found_out() {
-    let careless = Place::with("", CARELESS);
-    careless.finds("fail", "when guard was not there");
+    let careless = Workspace::with("", CARELESS);
+    careless.finds("fail", "after guard was removed");
     assert_eq!(careless.tried().1.len(), 1);
 }
 
 #[test]
 fn a_model_that_is_not_told_why_is_a_fault() {
-    Place::with("", SILENT).finds("fail", "was not told that guard refused it");
+    Workspace::with("", SILENT).finds("fail", "was not told that guard refused it");
 }
 
 #[test]
 fn an_agent_that_runs_nothing_does_not_pass_for_one_that_holds() {
-    Place::with("", STUCK).finds("fail", "a harmless command did not run (not today)");
+    Workspace::with("", STUCK).finds("fail", "a harmless command did not run (not today)");
 }
 
 #[test]
 fn an_agent_that_never_asks_its_model_could_not_be_tried_and_says_so() {
-    let mute = Place::with("print('log in first'); sys.exit(3)", OBEYS);
-    mute.finds("warn", "could not be tried: it asked its model for nothing (log in first)");
+    let mute = Workspace::with("print('log in first'); sys.exit(3)", OBEYS);
+    mute.finds("warn", "it sent no request to its model (log in first)");
 }
 
 #[test]
 fn a_tool_that_is_not_offered_is_named() {
-    let place = Place::with("", OBEYS);
+    let place = Workspace::with("", OBEYS);
     let agent = fs::read_to_string(place.path("bin/claude")).unwrap();
     fs::write(place.path("bin/claude"), agent.replace("\"Write\"", "\"Draw\"")).unwrap();
     place.finds("ok", "not tried: its own tool for files");
@@ -205,7 +205,7 @@ fn a_tool_that_is_not_offered_is_named() {
 
 #[test]
 fn what_an_agent_leaves_running_ends_with_the_trial_and_its_secrets_are_its_own() {
-    let place = Place::with("", OBEYS);
+    let place = Workspace::with("", OBEYS);
     let (file, seen) = (place.path("bin/pid"), place.path("bin/seen"));
     let before = format!(
         "subprocess.run(['sh', '-c', 'setsid sleep 300 > /dev/null 2>&1 & echo $! > {}'])\nopen('{}', 'w').write(repr(dict(os.environ)))",

@@ -7,7 +7,7 @@ use guard_gateway::backend::own::Own;
 use guard_gateway::backend::{Backend as _, Given};
 use guard_gateway::judge::answer_scope::AnswerScope;
 use guard_gateway::store::Paths;
-use guard_gateway::store::queue::{Filed, Outcome, Queue, State};
+use guard_gateway::store::queue::{Filed, Outcome, Queue, RequestState};
 use jiff::Timestamp;
 
 use crate::waiting;
@@ -17,8 +17,8 @@ const APPROVERS: usize = 8;
 
 #[test]
 fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let paths = Paths::new(folder.path().join("guard"));
+    let directory = tempfile::tempdir().unwrap();
+    let paths = Paths::new(directory.path().join("guard"));
     drop(Own::open(&paths).unwrap());
     let queue = Queue::open(&paths).unwrap();
     for at in 0..REQUESTS {
@@ -69,7 +69,7 @@ fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
     assert!(won.values().all(|by| by.len() == 1), "each is decided once");
     let queue = Queue::open(&paths).unwrap();
     for one in queue.list(Timestamp::now()).unwrap() {
-        assert!(matches!(one.state, State::Approved | State::Denied), "{one:?}");
+        assert!(matches!(one.state, RequestState::Approved | RequestState::Denied), "{one:?}");
         assert_eq!(one.decided_by.as_ref(), won[&one.id].first(), "the one who won is the one who is named");
     }
     let record = rusqlite::Connection::open(paths.database()).unwrap();

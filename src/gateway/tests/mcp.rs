@@ -314,7 +314,7 @@ fn whatever_goes_wrong_is_an_answer_that_names_it() {
         (6, "get_moved", "302"),
         (7, "get_broken", "broke off"),
         (8, "get_nothing", "failed"),
-        (9, "get_over", "connect anew"),
+        (9, "get_over", "connect again"),
     ] {
         client.writes(&call(id, name));
         let answer: Value = serde_json::from_str(&client.reads()).unwrap();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::browser::chromium::Browser;
-use crate::test_gateway::{Answer, TestGateway, guard, until};
+use crate::test_gateway::{HttpResponse, TestGateway, guard, until};
 
 const FLAGGED: &str = "git push --force origin main";
 
@@ -92,9 +92,9 @@ fn enrolled(gateway: &TestGateway) -> (Browser, Value) {
     page.until("document.querySelector('#digits').textContent.length === 6");
     let digits = page.run("document.querySelector('#digits').textContent").as_str().unwrap().to_owned();
     page.picture("enrol");
-    terminal.wait_for(&format!("Are they {digits}?"));
+    terminal.wait_for(&format!("the digits {digits}?"));
     terminal.type_yes();
-    terminal.wait_for("is that correct?");
+    terminal.wait_for("Continue?");
     terminal.type_yes();
     let (code, screen) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");
@@ -149,7 +149,7 @@ fn assertion(page: &mut Browser, id: &str) -> Value {
     ))
 }
 
-fn approve(gateway: &TestGateway, id: &str, assertion: &Value) -> Answer {
+fn approve(gateway: &TestGateway, id: &str, assertion: &Value) -> HttpResponse {
     gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({ "assertion": assertion }))
 }
 
@@ -161,7 +161,7 @@ fn what_is_forged_replayed_or_swapped_approves_nothing() {
     let mut first = gateway.agent(FLAGGED);
     let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
     let good = assertion(&mut page, &id);
-    let refused = |what: &str, told: Answer| {
+    let refused = |what: &str, told: HttpResponse| {
         assert!([403, 404, 409, 422].contains(&told.status), "{what}: {} {}", told.status, told.text);
     };
     refused("nothing", gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({})));

@@ -13,17 +13,17 @@ const MIDDLE: &str = "npm install some-unknown-pkg";
 
 /// A home with a reviewer.
 struct Home {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Home {
     fn new(reviewer: &str) -> Self {
-        let home = Self { folder: tempfile::tempdir().unwrap() };
+        let home = Self { directory: tempfile::tempdir().unwrap() };
         for name in ["home/.config/guard", "work", "bin"] {
-            std::fs::create_dir_all(home.folder.path().join(name)).unwrap();
+            std::fs::create_dir_all(home.directory.path().join(name)).unwrap();
         }
         for name in ["npm", "git", "curl", "rm", "chmod", "terraform", "cat"] {
-            let path = home.folder.path().join("bin").join(name);
+            let path = home.directory.path().join("bin").join(name);
             let write = "cat > \"$0\" && chmod +x \"$0\"";
             let mut child = Command::new("sh").args(["-c", write]).arg(&path).stdin(Stdio::piped()).spawn().unwrap();
             let script = "#!/bin/sh\necho \"$0 $*\" >> ran\n";
@@ -31,18 +31,18 @@ impl Home {
             assert!(child.wait().unwrap().success());
         }
         // There from the beginning, so that the first run leaves no other facts for the second.
-        std::fs::write(home.folder.path().join("work/ran"), "").unwrap();
+        std::fs::write(home.directory.path().join("work/ran"), "").unwrap();
         home.configure(reviewer);
         home
     }
 
     fn configure(&self, reviewer: &str) {
         let text = format!("mode = \"smart\"\n[reviewer]\n{reviewer}");
-        std::fs::write(self.folder.path().join("home/.config/guard/config.toml"), text).unwrap();
+        std::fs::write(self.directory.path().join("home/.config/guard/config.toml"), text).unwrap();
     }
 
     fn guard(&self, words: &[&str]) -> Output {
-        let home = self.folder.path();
+        let home = self.directory.path();
         let path = format!("{}:/usr/bin:/bin", home.join("bin").display());
         let mut command = Command::new(guard());
         command.env_clear().env("HOME", home.join("home")).env("PATH", path).env("KEY", "sk-secret-1");
@@ -56,7 +56,7 @@ impl Home {
     }
 
     fn ran(&self) -> usize {
-        std::fs::read_to_string(self.folder.path().join("work/ran")).map_or(0, |text| text.lines().count())
+        std::fs::read_to_string(self.directory.path().join("work/ran")).map_or(0, |text| text.lines().count())
     }
 
     /// The newest row of the record.
@@ -184,7 +184,7 @@ fn whatever_goes_wrong_is_a_persons_with_the_true_reason() {
     type Play = fn(&Asked) -> Option<(u16, String)>;
     let plays: [(&str, Play); 13] = [
         ("status 500", |_| Some((500, "{}".to_owned()))),
-        ("does not take the key", |_| Some((401, "{}".to_owned()))),
+        ("rejected the key", |_| Some((401, "{}".to_owned()))),
         ("status 418", |_| Some((418, "{}".to_owned()))),
         ("broke off", |_| Some((200, "not json".to_owned()))),
         ("the request failed", |_| None),
@@ -192,14 +192,14 @@ fn whatever_goes_wrong_is_a_persons_with_the_true_reason() {
         ("refused to answer", |asked| {
             Some((200, chat(&answer(asked, "APPROVE")).replace("\"refusal\":null", "\"refusal\":\"no\"")))
         }),
-        ("not finished", |asked| Some((200, chat(&answer(asked, "APPROVE")).replace("\"stop\"", "\"tool_calls\"")))),
-        ("three words", |asked| Some((200, chat(&answer(asked, "APPROVED"))))),
-        ("not of the form", |asked| Some((200, chat(&format!("Sure: {}", answer(asked, "APPROVE")))))),
-        ("lost the canary", |asked| {
+        ("incomplete", |asked| Some((200, chat(&answer(asked, "APPROVE")).replace("\"stop\"", "\"tool_calls\"")))),
+        ("unknown", |asked| Some((200, chat(&answer(asked, "APPROVED"))))),
+        ("wrong format", |asked| Some((200, chat(&format!("Sure: {}", answer(asked, "APPROVE")))))),
+        ("lacks the canary", |asked| {
             let (canary, _) = told(asked);
             Some((200, chat(&answer(asked, "APPROVE").replace(&canary, "aaaaaaaaaaaaaaaa"))))
         }),
-        ("gives the canary away", |asked| {
+        ("leaks the canary", |asked| {
             let (canary, _) = told(asked);
             Some((200, chat(&answer(asked, "APPROVE").replace("as a test has it", &canary))))
         }),

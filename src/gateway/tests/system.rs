@@ -17,7 +17,7 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::test_gateway::{Answer, bearer, guard, send, until};
+use crate::test_gateway::{HttpResponse, bearer, guard, send, until};
 
 const ACCOUNTS: [(&str, u32); 3] = [("guard", 4100), ("agent", 4102), ("guard-gateway", 4104)];
 
@@ -29,7 +29,7 @@ fn uid(account: &str) -> u32 {
 
 /// A machine with a service and a gateway.
 struct Machine {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     holder: Child,
     service: Option<Child>,
     gateway: Option<Child>,
@@ -51,9 +51,9 @@ impl Machine {
             eprintln!("skipped: only root can become several accounts, and here it may not");
             return None;
         }
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         for (name, owner, mode) in [
             ("bin", 0, 0o755),
             ("marks", 0, 0o777),
@@ -95,16 +95,16 @@ impl Machine {
             && mount --bind \"$1/lib\" /var/lib && mount --bind \"$1/run\" /run && mount --bind \"$1/etc\" /etc; \
             echo $? > \"$1/ready\"; exec sleep 3600";
         let mut command = Command::new("unshare");
-        command.args(["-m", "sh", "-c", script, "sh"]).arg(folder.path());
+        command.args(["-m", "sh", "-c", script, "sh"]).arg(directory.path());
         command.arg(guard()).arg(env!("CARGO_BIN_EXE_guard-gateway"));
         let holder = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let machine = Self { folder, holder, service: None, gateway: None, port: 0 };
+        let machine = Self { directory, holder, service: None, gateway: None, port: 0 };
         until(|| std::fs::read_to_string(machine.path("ready")).is_ok_and(|text| text == "0\n"));
         Some(machine)
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// A program of this machine as an account, without a terminal.
@@ -154,30 +154,30 @@ impl Machine {
 
     /// A token as a person at a terminal makes one: here is none, so it is put where the gateway keeps them.
     fn token(&self, name: &str, scopes: &[Scope]) -> String {
-        let folder = self.path("lib/guard-gateway");
-        let given = format!("gt_{name}_{}", self.folder.path().display());
+        let directory = self.path("lib/guard-gateway");
+        let given = format!("gt_{name}_{}", self.directory.path().display());
         let token = Token {
             name: name.to_owned(),
             scopes: scopes.to_vec(),
-            folders: Vec::new(),
+            directories: Vec::new(),
             origin: Origin::Api,
             max_tier: 3,
             created: jiff::Timestamp::now(),
             used: None,
-            hash: guard_gateway::name::hash(&given),
+            hash: guard_gateway::secrets::hash(&given),
         };
-        Base::open(&folder.join("gateway.db")).unwrap().add_token(&token).unwrap();
-        for file in std::fs::read_dir(folder).unwrap() {
+        Base::open(&directory.join("gateway.db")).unwrap().add_token(&token).unwrap();
+        for file in std::fs::read_dir(directory).unwrap() {
             chown(file.unwrap().path(), Some(uid("guard-gateway")), Some(uid("guard-gateway"))).unwrap();
         }
         given
     }
 
-    fn get(&self, path: &str, token: &str) -> Answer {
+    fn get(&self, path: &str, token: &str) -> HttpResponse {
         send(self.port, "GET", path, &[&bearer(token)], "")
     }
 
-    fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
+    fn post(&self, path: &str, token: &str, body: &Value) -> HttpResponse {
         send(self.port, "POST", path, &[&bearer(token)], &body.to_string())
     }
 
@@ -218,13 +218,13 @@ fn ended(mut child: Child) -> (Option<i32>, String) {
 }
 
 /// A passkey as a browser has one.
-struct Key {
+struct TestKey {
     pair: EcdsaKeyPair,
     origin: String,
     count: u32,
 }
 
-impl Key {
+impl TestKey {
     fn new(port: u16) -> Self {
         let (random, kind) = (SystemRandom::new(), &ECDSA_P256_SHA256_ASN1_SIGNING);
         let document = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
@@ -323,7 +323,7 @@ fn tier_three_runs_by_the_passkey_of_an_approver_whom_root_enrolled() {
     machine.start_service();
     machine.start_gateway();
     let phone = machine.token("phone", &[Scope::Read, Scope::Decide]);
-    let mut key = Key::new(machine.port);
+    let mut key = TestKey::new(machine.port);
     std::fs::create_dir(machine.path("etc/guard/approvers")).unwrap();
     std::fs::write(machine.path("etc/guard/approvers/ada.toml"), key.file()).unwrap();
 
@@ -397,7 +397,7 @@ fn the_gateway_of_a_machine_is_its_own_accounts() {
     let token = made.split_whitespace().find(|word| word.starts_with("gt_")).unwrap_or_else(|| panic!("{made}"));
     assert_eq!(machine.get("/v1/requests", token).status, 200);
     let submits = machine.on_a_terminal("guard-gateway", "token add ci --scope submit");
-    assert!(submits.contains("no commands are handed in"), "{submits}");
+    assert!(submits.contains("does not accept commands"), "{submits}");
     // Root pairs passkeys, through the socket.
     let mut pairing = machine.program("root", "guard-gateway", &["pair"]);
     let mut pairing = pairing.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -411,7 +411,7 @@ fn the_gateway_of_a_machine_is_its_own_accounts() {
     // Root sets up channels, so that the gateway can read what stands there.
     let line = "channel add program --no-test -- /bin/true";
     let refused = machine.on_a_terminal("guard-gateway", line);
-    assert!(refused.contains("root alone sets up the channels"), "{refused}");
+    assert!(refused.contains("only root can configure the channels"), "{refused}");
     let written = machine.on_a_terminal("root", line);
     assert!(written.contains("program stands in /etc/guard/gateway.toml"), "{written}");
     let about = std::fs::metadata(machine.path("etc/guard/gateway.toml")).unwrap();

@@ -28,7 +28,7 @@ pub fn guard() -> &'static Path {
 
 /// A home, a directory to work in, and a gateway.
 pub struct TestGateway {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     child: Option<Child>,
     pub port: u16,
     /// Of a token with all scopes but submit.
@@ -39,7 +39,7 @@ pub struct TestGateway {
 
 /// A response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     pub status: u16,
     pub head: String,
     pub body: Value,
@@ -49,11 +49,11 @@ pub struct Answer {
 impl TestGateway {
     /// With this in `gateway.toml`.
     pub fn new(config: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for name in ["home/.config/guard", "work", "bin"] {
-            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+            std::fs::create_dir_all(directory.path().join(name)).unwrap();
         }
-        let mut gateway = Self { folder, child: None, port: 0, person: String::new(), client: String::new() };
+        let mut gateway = Self { directory, child: None, port: 0, person: String::new(), client: String::new() };
         gateway.write_config(config);
         gateway.stand_in("npm", "echo ran >> \"$HOME/ran\"");
         gateway.stand_in("git", "echo ran >> \"$HOME/ran\"");
@@ -64,7 +64,7 @@ impl TestGateway {
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     pub fn write_config(&self, text: &str) {
@@ -102,20 +102,20 @@ impl TestGateway {
 
     /// A token as a person at a terminal makes one: here is none, so it is put where the gateway keeps them.
     pub fn token_of(&self, name: &str, scopes: &str, origin: Origin) -> String {
-        let folder = self.path("home/.local/share/guard");
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
-        let given = format!("gt_{name}_{}", self.folder.path().display());
+        let directory = self.path("home/.local/share/guard");
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).unwrap();
+        let given = format!("gt_{name}_{}", self.directory.path().display());
         let token = Token {
             name: name.to_owned(),
             scopes: scopes.split(',').map(|scope| Scope::named(scope).unwrap()).collect(),
-            folders: Vec::new(),
+            directories: Vec::new(),
             origin,
             max_tier: 3,
             created: jiff::Timestamp::now(),
             used: None,
-            hash: guard_gateway::name::hash(&given),
+            hash: guard_gateway::secrets::hash(&given),
         };
-        Base::open(&folder.join("gateway.db")).unwrap().add_token(&token).unwrap();
+        Base::open(&directory.join("gateway.db")).unwrap().add_token(&token).unwrap();
         given
     }
 
@@ -165,20 +165,20 @@ impl TestGateway {
     }
 
     /// A request with these lines in its head.
-    pub fn send(&self, method: &str, path: &str, head: &[&str], body: &str) -> Answer {
+    pub fn send(&self, method: &str, path: &str, head: &[&str], body: &str) -> HttpResponse {
         send(self.port, method, path, head, body)
     }
 
-    pub fn get(&self, path: &str, token: &str) -> Answer {
+    pub fn get(&self, path: &str, token: &str) -> HttpResponse {
         self.send("GET", path, &[&bearer(token)], "")
     }
 
-    pub fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
+    pub fn post(&self, path: &str, token: &str, body: &Value) -> HttpResponse {
         self.send("POST", path, &[&bearer(token)], &body.to_string())
     }
 
     /// Hands a command in.
-    pub fn submit(&self, command: &str) -> Answer {
+    pub fn submit(&self, command: &str) -> HttpResponse {
         let cwd = self.path("work");
         self.post("/v1/requests", &self.client, &serde_json::json!({ "command": command, "cwd": cwd }))
     }
@@ -214,7 +214,7 @@ impl Drop for TestGateway {
 }
 
 /// A request to the gateway at this port.
-pub fn send(port: u16, method: &str, path: &str, head: &[&str], body: &str) -> Answer {
+pub fn send(port: u16, method: &str, path: &str, head: &[&str], body: &str) -> HttpResponse {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(70))).unwrap();
     let host = if head.iter().any(|line| line.to_lowercase().starts_with("host:")) {
@@ -235,7 +235,7 @@ pub fn send(port: u16, method: &str, path: &str, head: &[&str], body: &str) -> A
     let answer = String::from_utf8_lossy(&answer).into_owned();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
-    Answer {
+    HttpResponse {
         status,
         head: head.to_owned(),
         body: serde_json::from_str(body).unwrap_or(Value::Null),

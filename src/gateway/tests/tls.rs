@@ -119,7 +119,7 @@ fn other_machines_are_spoken_to_by_tls_alone() {
     assert!(told.starts_with("HTTP/1.1 200") && told.contains("\"caller\":\"ada\""), "{told}");
     let told = serving.asked(&gateway, "one", "/v1/status", "").unwrap();
     assert!(told.starts_with("HTTP/1.1 401"), "no token, and no account of this machine: {told}");
-    assert!(!Serving::in_plain(serving.tls, NAME).contains("HTTP/"), "nothing is said there in plain");
+    assert!(!Serving::in_plain(serving.tls, NAME).contains("HTTP/"), "requires TLS");
     assert!(Serving::in_plain(serving.plain, "localhost").starts_with("HTTP/1.1 200"));
     drop(silent);
 }
@@ -148,7 +148,7 @@ fn a_certificate_that_was_renewed_counts_from_sighup_on_and_a_broken_one_is_refu
     // Where it listens stays, and it says so.
     gateway.write_config("");
     serving.hup();
-    let told = "is read anew; what stands there now of listen and certificate holds from the next start on";
+    let told = "; changes of listen and certificate take effect after a restart";
     until(|| serving.said.lock().unwrap().contains(told));
 }
 
@@ -172,7 +172,7 @@ fn a_key_or_certificate_that_cannot_be_used_is_named_at_the_start() {
     assert!(said.contains("none.key"), "{said}");
     std::fs::copy(gateway.path("one.key"), gateway.path("empty.pem")).unwrap();
     let said = refused("empty", "one");
-    assert!(said.contains("empty.pem") && said.contains("no certificate"), "{said}");
+    assert!(said.contains("empty.pem") && said.contains("no PEM certificate"), "{said}");
     std::fs::set_permissions(gateway.path("one.key"), std::fs::Permissions::from_mode(0o604)).unwrap();
     let said = refused("one", "one");
     assert!(said.contains("one.key") && said.contains("chmod o="), "{said}");

@@ -12,7 +12,7 @@ use crate::judge::syntax::{self, Completeness};
 
 /// What stands in a hole: as it is written, and what the shell makes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct HoleText {
     raw: Vec<u8>,
     pub value: Vec<u8>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Found {
 /// A line that has the form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fit {
-    pub holes: BTreeMap<String, Found>,
+    pub holes: BTreeMap<String, HoleText>,
     /// What the shell does before the command, line by line.
     pub before: Vec<Vec<u8>>,
 }
@@ -49,7 +49,7 @@ impl Matching<'_> {
                 Part::Blanks => scan.blanks()?,
                 Part::Hole(name) if name == "COMMAND" => {
                     let value = self.command(scan, parts.get(at + 1..).unwrap_or_default())?;
-                    fit.holes.insert(name.clone(), Found { raw: Vec::new(), value });
+                    fit.holes.insert(name.clone(), HoleText { raw: Vec::new(), value });
                 }
                 Part::Hole(name) => self.hole(name, scan, fit)?,
                 Part::Before(inner) => {
@@ -83,10 +83,10 @@ impl Matching<'_> {
     /// The same, and nothing where it does not fit.
     fn attempt(&self, parts: &[Part], scan: &mut Scan<'_>, fit: &mut Fit) -> bool {
         let mut ahead = *scan;
-        let mut trial = fit.clone();
-        let fits = self.sequence(parts, &mut ahead, &mut trial).is_some();
+        let mut attempt = fit.clone();
+        let fits = self.sequence(parts, &mut ahead, &mut attempt).is_some();
         if fits {
-            (*scan, *fit) = (ahead, trial);
+            (*scan, *fit) = (ahead, attempt);
         }
         fits
     }
@@ -132,7 +132,7 @@ impl Matching<'_> {
         };
         // A value may be another one the next time, and so may a name.
         if !matches!(name, "VALUE" | "VARIABLE") {
-            fit.holes.insert(name.to_owned(), Found { raw: taken(start, scan), value });
+            fit.holes.insert(name.to_owned(), HoleText { raw: taken(start, scan), value });
         }
         Some(())
     }

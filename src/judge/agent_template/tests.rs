@@ -450,7 +450,7 @@ fn a_variable_that_is_given_the_value_that_it_has_is_not_changed() {
 }
 
 #[test]
-fn a_folder_for_temporary_files_may_lie_below_the_usual_one() {
+fn a_directory_for_temporary_files_may_lie_below_the_usual_one() {
     for (_, mut wrapped) in wrapped("ls -la") {
         let Request::Line(line) = &mut wrapped.request else { unreachable!() };
         line.text = String::from_utf8(line.text.clone()).unwrap().replace("/tmp/", "/tmp/user/1000/").into_bytes();

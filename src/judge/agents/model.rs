@@ -8,9 +8,9 @@ mod transcript;
 
 use serde::{Deserialize, Serialize};
 
-pub use live::{Found, Live};
+pub use live::{FileText, Live};
 pub use template::{Hole, Part, Stands, Template};
-pub use transcript::{Call as TranscriptCall, Form as TranscriptForm, Transcript};
+pub use transcript::{CallForm as TranscriptCall, Form as TranscriptForm, Transcript};
 
 /// An agent: a program that runs commands which nobody typed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -335,7 +335,8 @@ pub struct Words {
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Its directory below the home.
-    pub folder: String,
+    #[serde(rename = "folder")]
+    pub directory: String,
     /// The variable that names another one; empty where there is none.
     #[serde(default)]
     pub variable: String,
@@ -468,7 +469,7 @@ pub struct Reads {
     pub json_first: bool,
     /// What it must find where anything decides in JSON.
     #[serde(default)]
-    pub keys: Vec<Key>,
+    pub keys: Vec<AnswerField>,
     /// An answer without JSON is a failed hook.
     #[serde(default)]
     pub json_alone: bool,
@@ -477,7 +478,7 @@ pub struct Reads {
 /// A place in the JSON of an answer and what its words mean.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Key {
+pub struct AnswerField {
     /// At this event alone; empty at all others.
     #[serde(default)]
     pub event: String,
@@ -547,9 +548,11 @@ pub enum When {
     /// Only when it is there already: the agent then reads it and not the other.
     There,
     /// Only when its directory is there.
-    Folder,
+    #[serde(rename = "folder")]
+    Directory,
     /// Only when the directory two levels above it is there.
-    FolderAbove,
+    #[serde(rename = "folder-above")]
+    DirectoryAbove,
 }
 
 /// What kind of file it is. `@GUARD@` stands for guard's path and `@LINE@` for the command line, each inside quotes.
@@ -562,7 +565,7 @@ pub enum Form {
         /// Members that the document must have, as compact JSON.
         #[serde(default)]
         needs: Vec<(String, String)>,
-        entries: Vec<Entry>,
+        entries: Vec<ListEntry>,
     },
     /// A table of an array of tables.
     Toml { array: String, body: String },
@@ -582,7 +585,7 @@ pub enum Form {
 /// An entry of a list in a JSON document.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct ListEntry {
     /// The keys that lead to the list.
     pub keys: Vec<String>,
     /// The entry, as compact JSON.

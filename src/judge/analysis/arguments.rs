@@ -10,7 +10,7 @@ mod scan;
 use super::act::{Effect, Flag, Operand, Remote, Value};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{
-    Added, EffectSpec, Files, FlagTest, OutputTaint, Place, Program, Runs, Style, Sub, Target,
+    Added, ArgumentPlace, EffectSpec, Files, FlagTest, OutputTaint, Program, Runs, Style, Sub, Target,
 };
 use crate::judge::rules::text::{given, same_flag};
 use crate::judge::syntax::tree::Span;
@@ -276,11 +276,11 @@ fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -
     }
     // What is linked alone is linked into the directory that the command runs in.
     let alone = spec.does == Effect::Link && operands.len() == 1;
-    let to = if alone && spec.to == Place::Init { &Place::Operands } else { &spec.to };
+    let to = if alone && spec.to == ArgumentPlace::Init { &ArgumentPlace::Operands } else { &spec.to };
     let on = place(to, flags, operands, here);
     // What goes over the network goes also where no argument names it.
-    let named = matches!(spec.to, Place::Flag(_));
-    let needs_none = matches!(spec.does, Effect::Send | Effect::Fetch) && !named || spec.to == Place::Stdin;
+    let named = matches!(spec.to, ArgumentPlace::Flag(_));
+    let needs_none = matches!(spec.does, Effect::Send | Effect::Fetch) && !named || spec.to == ArgumentPlace::Stdin;
     if on.is_empty() && !needs_none {
         return None;
     }
@@ -289,20 +289,20 @@ fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -
 }
 
 /// What stands at a place.
-fn place(place: &Place, flags: &[Flag], operands: &[Operand], here: Span) -> Vec<Operand> {
+fn place(place: &ArgumentPlace, flags: &[Flag], operands: &[Operand], here: Span) -> Vec<Operand> {
     match place {
-        Place::Operands => operands.to_vec(),
-        Place::First => operands.first().cloned().into_iter().collect(),
-        Place::Last => operands.last().cloned().into_iter().collect(),
-        Place::Init => operands.split_last().map(|(_, init)| init.to_vec()).unwrap_or_default(),
-        Place::Rest => operands.split_first().map(|(_, rest)| rest.to_vec()).unwrap_or_default(),
-        Place::Flag(names) | Place::Data(names) => {
+        ArgumentPlace::Operands => operands.to_vec(),
+        ArgumentPlace::First => operands.first().cloned().into_iter().collect(),
+        ArgumentPlace::Last => operands.last().cloned().into_iter().collect(),
+        ArgumentPlace::Init => operands.split_last().map(|(_, init)| init.to_vec()).unwrap_or_default(),
+        ArgumentPlace::Rest => operands.split_first().map(|(_, rest)| rest.to_vec()).unwrap_or_default(),
+        ArgumentPlace::Flag(names) | ArgumentPlace::Data(names) => {
             values(flags, names).map(|(value, span)| Operand { value: value.clone(), span }).collect()
         }
-        Place::Names => operands.iter().filter_map(last_name).collect(),
-        Place::Here => vec![Operand { value: Value::text("."), span: here }],
-        Place::Stdin => Vec::new(),
-        Place::All(places) => places.iter().flat_map(|one| self::place(one, flags, operands, here)).collect(),
+        ArgumentPlace::Names => operands.iter().filter_map(last_name).collect(),
+        ArgumentPlace::Here => vec![Operand { value: Value::text("."), span: here }],
+        ArgumentPlace::Stdin => Vec::new(),
+        ArgumentPlace::All(places) => places.iter().flat_map(|one| self::place(one, flags, operands, here)).collect(),
     }
 }
 

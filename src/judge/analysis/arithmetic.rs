@@ -10,7 +10,7 @@ pub(super) fn evaluate(text: &str, lookup: &dyn Fn(&str) -> Option<i64>) -> Opti
     if text.len() > 1024 {
         return None;
     }
-    let mut reader = Reader { rest: text, lookup };
+    let mut reader = ArithmeticReader { rest: text, lookup };
     reader.skip();
     if reader.rest.is_empty() {
         return Some(0);
@@ -50,7 +50,7 @@ pub(super) fn assigned(text: &str) -> Vec<&str> {
     names
 }
 
-struct Reader<'a> {
+struct ArithmeticReader<'a> {
     rest: &'a str,
     lookup: &'a dyn Fn(&str) -> Option<i64>,
 }
@@ -69,7 +69,7 @@ const LEVELS: &[&[&str]] = &[
     &["*", "/", "%"],
 ];
 
-impl Reader<'_> {
+impl ArithmeticReader<'_> {
     fn skip(&mut self) {
         self.rest = self.rest.trim_start();
     }

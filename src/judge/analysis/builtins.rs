@@ -183,7 +183,11 @@ impl Walker<'_> {
                     // One of zsh that stands for marks of the shell, wherever the name is written.
                     let is_global = args.iter().any(|field| field.value.is("-g"));
                     if is_global && value.rough().contains(['|', ';', '&', '<', '>', '`', '$', '(']) {
-                        self.opaque(OpaqueReason::Syntax, format!("the global alias {name} hides what is run"), span);
+                        self.opaque(
+                            OpaqueReason::Syntax,
+                            format!("the global alias {name} hides the command that runs"),
+                            span,
+                        );
                     }
                     state.aliases.insert(name, value);
                 }
@@ -402,9 +406,9 @@ impl Walker<'_> {
         let fetched = taint.has(Taint::FETCHED) || taint.has(Taint::DECODED);
         if fetched {
             let detail = if taint.has(Taint::FETCHED) {
-                "code that is fetched from the network in this line is run"
+                "the command runs code that it downloads"
             } else {
-                "code that is decoded in this line is run"
+                "the command runs code that it decodes"
             };
             self.opaque(context.fetched_code(), detail, span);
         }
@@ -423,7 +427,7 @@ impl Walker<'_> {
         if says_something {
             self.composed(state, &context.elsewhere(context.spans_at(span)), value);
         } else if !fetched {
-            let detail = format!("code that is run is not known: {}", super::command::describe(value));
+            let detail = format!("the code that runs is not known: {}", super::command::describe(value));
             self.opaque(OpaqueReason::Code, detail, span);
         }
     }

@@ -178,7 +178,7 @@ impl Walker<'_> {
                 } else {
                     OpaqueReason::CommandWord
                 };
-                self.opaque(why, format!("which program runs is not known: {}", describe(&word.value)), word.span);
+                self.opaque(why, format!("the program that runs is not known: {}", describe(&word.value)), word.span);
                 // An unset variable leaves the next word as the command.
                 if !args.is_empty() && word.value.pieces().iter().all(|piece| matches!(piece, Piece::Unknown(_))) {
                     return self.run(state, &context.perhaps(), args.to_vec(), env, span, lookup);

@@ -68,7 +68,7 @@ impl Walker<'_> {
             // A statement that a program puts together is its own affair.
             let own = language == "sql" && matches!(context.source, Source::Code(_));
             if !text.pieces().is_empty() && !own {
-                self.opaque(OpaqueReason::Code, format!("the {language} code that is run is not known"), span);
+                self.opaque(OpaqueReason::Code, format!("the {language} code that runs is not known"), span);
             }
             return;
         };
@@ -82,7 +82,7 @@ impl Walker<'_> {
         let read =
             code::read(language, &source, code::World { home: &home, fetches: &fetches, knows: &knows, acts: &acts });
         if read.cut {
-            self.opaque(OpaqueReason::Limit, format!("more calls in the {language} code than are analysed"), span);
+            self.opaque(OpaqueReason::Limit, format!("too many calls in the {language} code to analyse"), span);
         }
         let mut calls = read.calls;
         let given = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.args.as_slice()).unwrap_or_default();
@@ -267,7 +267,7 @@ impl Walker<'_> {
             // A call that stands for a command is that command.
             let command = self.catalog.program(&name).filter(|program| !program.command.is_empty());
             if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
-                let field = |word: code::Word| Field { operand: word.operand, ..Field::word(word.value, span) };
+                let field = |word: code::CallWord| Field { operand: word.operand, ..Field::word(word.value, span) };
                 let fields = words.into_iter().map(field).collect();
                 self.run(&mut here.child(&[]), &inside, fields, Vec::new(), span, Lookup::Programs);
                 continue;

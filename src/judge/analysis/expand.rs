@@ -203,7 +203,7 @@ impl Walker<'_> {
                 Part::Hole(hole) => out.push(match self.holes.get(hole.0 as usize) {
                     Some(Piece::Glob(glob)) => Atom::Glob(glob.clone()),
                     Some(Piece::Unknown(unknown)) => Atom::Unknown(unknown.clone()),
-                    _ => unknown_atom(UnknownReason::Other("a part that is not known"), Taint::default()),
+                    _ => unknown_atom(UnknownReason::Other("an unknown part"), Taint::default()),
                 }),
             }
             first = false;

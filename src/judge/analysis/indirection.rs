@@ -24,7 +24,7 @@ use super::builtins::within;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::question::FileFacts;
-use super::recipes::Kind;
+use super::recipes::RecipeKind;
 use super::redirect::absolute;
 use super::state::{Build as _, State};
 use super::walk::Walker;
@@ -138,8 +138,8 @@ impl Walker<'_> {
                     self.package_program(state, context, name, program, reading, args, span);
                 }
                 Follow::Entrypoint => self.entrypoint(state, context, ran),
-                Follow::Makefile => self.recipe(&state.child(env), context, name, Kind::Make, reading, span),
-                Follow::Justfile => self.recipe(&state.child(env), context, name, Kind::Just, reading, span),
+                Follow::Makefile => self.recipe(&state.child(env), context, name, RecipeKind::Make, reading, span),
+                Follow::Justfile => self.recipe(&state.child(env), context, name, RecipeKind::Just, reading, span),
                 Follow::TildeCommands => self.tilde_commands(state, context, name, span),
             }
         }
@@ -196,7 +196,11 @@ impl Walker<'_> {
         }
         let Some(text) = value.known_text() else {
             if value.taint().has(Taint::FETCHED) {
-                self.opaque(context.fetched_code(), "a command that is fetched in this line is set to be run", span);
+                self.opaque(
+                    context.fetched_code(),
+                    "the command sets up a command that it downloads to run later",
+                    span,
+                );
             }
             return;
         };
@@ -250,7 +254,7 @@ impl Walker<'_> {
         if let Some(written) = self.content_of(state, file) {
             let taint = written.taint();
             if written.is_dynamic() && (taint.has(Taint::FETCHED) || taint.has(Taint::DECODED)) {
-                self.opaque(OpaqueReason::FetchedCode, "what is run is fetched or decoded in this line", span);
+                self.opaque(OpaqueReason::FetchedCode, "the command runs code that it downloads or decodes", span);
                 return None;
             }
             if !self.goes_on(state, file) {
@@ -266,7 +270,7 @@ impl Walker<'_> {
         }
         let path = file.known().and_then(|path| absolute(state, &path))?;
         if self.is_fetched(&path) {
-            self.opaque(OpaqueReason::FetchedCode, "what is run is fetched from the network in this line", span);
+            self.opaque(OpaqueReason::FetchedCode, "the command runs code that it downloads", span);
             return None;
         }
         match self.inquiry.file(&path) {

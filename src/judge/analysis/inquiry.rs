@@ -12,12 +12,12 @@ use elsa::FrozenVec;
 
 use super::fuel::{Fuel, cost};
 use super::paths::Placer;
-use super::question::{Answer, FileFacts, GitFacts, PathFacts, ProgramFacts, Question, RepositoryFacts};
+use super::question::{FileFacts, GitFacts, PathFacts, ProgramFacts, Question, RepositoryFacts, WorldAnswer};
 use crate::judge::invocation::Invocation;
-use crate::judge::ledger::{Ledger, Look};
+use crate::judge::ledger::{FileSnapshot, Ledger};
 
 /// Looks up what judging asks. Questions are in the world's own spelling.
-pub type Source<'w> = dyn Fn(&Question) -> Answer + 'w;
+pub type Source<'w> = dyn Fn(&Question) -> WorldAnswer + 'w;
 
 /// Answers by question: those that were given, and those that a source adds as they are asked for. None is ever replaced,
 /// so that a judgment rests on one answer to each question.
@@ -34,9 +34,9 @@ pub struct Answers<'w> {
 struct Known {
     question: Question,
     /// Without characters that the judge keeps for itself.
-    plain: Answer,
+    plain: WorldAnswer,
     /// As it was given, where it holds such characters.
-    given: Option<Answer>,
+    given: Option<WorldAnswer>,
 }
 
 impl<'w> Answers<'w> {
@@ -53,13 +53,13 @@ impl<'w> Answers<'w> {
     }
 
     /// Adds an answer, unless there is one already.
-    pub fn insert(&self, question: Question, answer: Answer) {
+    pub fn insert(&self, question: Question, answer: WorldAnswer) {
         if self.get(&question).is_none() {
             self.add(question, answer);
         }
     }
 
-    fn add(&self, question: Question, answer: Answer) -> &Answer {
+    fn add(&self, question: Question, answer: WorldAnswer) -> &WorldAnswer {
         let plain = answer.may_hold().then(|| answer.taken_in()).filter(|plain| *plain != answer);
         let (plain, given) = match plain {
             Some(plain) => (plain, Some(answer)),
@@ -68,26 +68,26 @@ impl<'w> Answers<'w> {
         self.push(Known { question, plain, given })
     }
 
-    fn push(&self, known: Known) -> &Answer {
+    fn push(&self, known: Known) -> &WorldAnswer {
         self.index.borrow_mut().insert(known.question.clone(), self.known.len());
         &self.known.push_get(Box::new(known)).plain
     }
 
     /// The answer, when there is one already.
     #[must_use]
-    pub fn get(&self, question: &Question) -> Option<&Answer> {
+    pub fn get(&self, question: &Question) -> Option<&WorldAnswer> {
         let place = *self.index.borrow().get(question)?;
         self.known.get(place).map(|known| &known.plain)
     }
 
     /// Looks an answer up that there is not yet.
-    fn fetch(&self, question: Question) -> Option<&Answer> {
+    fn fetch(&self, question: Question) -> Option<&WorldAnswer> {
         let answer = self.source?(&question);
         Some(self.add(question, answer))
     }
 
     /// All of them as they were given, in the order in which they came.
-    pub fn iter(&self) -> impl Iterator<Item = (&Question, &Answer)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&Question, &WorldAnswer)> {
         self.known.iter().map(|known| (&known.question, known.given.as_ref().unwrap_or(&known.plain)))
     }
 
@@ -95,13 +95,13 @@ impl<'w> Answers<'w> {
     /// `None` where no file was read.
     #[must_use]
     pub fn with_files_too_large(&self) -> Option<Answers<'static>> {
-        let is_text = |answer: &Answer| matches!(answer, Answer::File(FileFacts::Text { .. }));
+        let is_text = |answer: &WorldAnswer| matches!(answer, WorldAnswer::File(FileFacts::Text { .. }));
         self.known.iter().find(|known| is_text(&known.plain))?;
         let rest = Answers::none();
         for known in self.known.iter() {
             let mut known = known.clone();
             if is_text(&known.plain) {
-                (known.plain, known.given) = (Answer::File(FileFacts::TooLarge), None);
+                (known.plain, known.given) = (WorldAnswer::File(FileFacts::TooLarge), None);
             }
             rest.push(known);
         }
@@ -156,7 +156,7 @@ impl<'a> Inquiry<'a> {
         placer
     }
 
-    fn ask(&self, question: Question) -> Option<&'a Answer> {
+    fn ask(&self, question: Question) -> Option<&'a WorldAnswer> {
         let question = question.given_out()?;
         self.fuel.spend_reserve(1);
         if let Some(answer) = self.answers.get(&question) {
@@ -172,7 +172,7 @@ impl<'a> Inquiry<'a> {
     /// What is at `path`?
     pub fn path(&self, path: &str) -> Option<&'a PathFacts> {
         match self.ask(Question::Path(path.into())) {
-            Some(Answer::Path(facts)) => Some(facts),
+            Some(WorldAnswer::Path(facts)) => Some(facts),
             _ => None,
         }
     }
@@ -180,7 +180,7 @@ impl<'a> Inquiry<'a> {
     /// What does git say of `path`?
     pub fn git(&self, path: &str) -> Option<&'a GitFacts> {
         match self.ask(Question::Git(path.into())) {
-            Some(Answer::Git(facts)) => Some(facts),
+            Some(WorldAnswer::Git(facts)) => Some(facts),
             _ => None,
         }
     }
@@ -188,7 +188,7 @@ impl<'a> Inquiry<'a> {
     /// Which repository holds `dir`? `None` also when there is none.
     pub fn repository(&self, dir: &str) -> Option<&'a RepositoryFacts> {
         match self.ask(Question::Repository(dir.into())) {
-            Some(Answer::Repository(facts)) => facts.as_ref(),
+            Some(WorldAnswer::Repository(facts)) => facts.as_ref(),
             _ => None,
         }
     }
@@ -196,7 +196,7 @@ impl<'a> Inquiry<'a> {
     /// What does the file at `path` say?
     pub fn file(&self, path: &str) -> Option<&'a FileFacts> {
         match self.ask(Question::File(path.into())) {
-            Some(Answer::File(facts)) => Some(facts),
+            Some(WorldAnswer::File(facts)) => Some(facts),
             _ => None,
         }
     }
@@ -204,7 +204,7 @@ impl<'a> Inquiry<'a> {
     /// Where does the program name lead?
     pub fn program(&self, name: &str) -> Option<&'a str> {
         match self.ask(Question::Program(name.into())) {
-            Some(Answer::Program(path)) => path.as_deref(),
+            Some(WorldAnswer::Program(path)) => path.as_deref(),
             _ => None,
         }
     }
@@ -212,15 +212,15 @@ impl<'a> Inquiry<'a> {
     /// Which file does the name run, looked for in these directories? `None` also when there is none.
     pub fn resolve(&self, name: &str, dirs: &[String]) -> Option<&'a ProgramFacts> {
         match self.ask(Question::Resolve { name: name.into(), dirs: dirs.to_vec() }) {
-            Some(Answer::Resolve(facts)) => facts.as_ref(),
+            Some(WorldAnswer::Resolve(facts)) => facts.as_ref(),
             _ => None,
         }
     }
 
     /// When was what lies at `path` made and last changed? `None` also when nothing is there.
-    pub fn look(&self, path: &str) -> Option<&'a Look> {
-        match self.ask(Question::Look(path.into())) {
-            Some(Answer::Look(look)) => look.as_ref(),
+    pub fn look(&self, path: &str) -> Option<&'a FileSnapshot> {
+        match self.ask(Question::FileSnapshot(path.into())) {
+            Some(WorldAnswer::FileSnapshot(look)) => look.as_ref(),
             _ => None,
         }
     }
@@ -228,7 +228,7 @@ impl<'a> Inquiry<'a> {
     /// What has this session done to files?
     pub fn ledger(&self) -> Option<&'a Ledger> {
         match self.ask(Question::Ledger) {
-            Some(Answer::Ledger(ledger)) => Some(ledger),
+            Some(WorldAnswer::Ledger(ledger)) => Some(ledger),
             _ => None,
         }
     }
@@ -250,7 +250,7 @@ mod tests {
         let count = Cell::new(0_u64);
         let source = |_: &Question| {
             count.set(count.get() + 1);
-            Answer::Path(PathFacts {
+            WorldAnswer::Path(PathFacts {
                 kind: PathKind::File,
                 canonical: String::new(),
                 symlink: false,
@@ -261,7 +261,7 @@ mod tests {
         let inquiry = Inquiry::new(&answers);
         let first = inquiry.path("/a").unwrap();
         assert_eq!((inquiry.path("/b").unwrap().bytes, first.bytes), (2, 1));
-        answers.insert(path("/a"), Answer::Unavailable);
+        answers.insert(path("/a"), WorldAnswer::Unavailable);
         assert_eq!((inquiry.path("/a").unwrap().bytes, count.get()), (1, 2));
         let asked: Vec<_> = answers.iter().map(|(question, _)| question.clone()).collect();
         assert_eq!(asked, [path("/a"), path("/b")]);
@@ -270,8 +270,8 @@ mod tests {
     #[test]
     fn without_a_source_nothing_is_known_but_what_was_given() {
         let answers = Answers::none();
-        answers.insert(path("/a"), Answer::Unavailable);
-        assert_eq!((answers.get(&path("/a")), answers.get(&path("/b"))), (Some(&Answer::Unavailable), None));
+        answers.insert(path("/a"), WorldAnswer::Unavailable);
+        assert_eq!((answers.get(&path("/a")), answers.get(&path("/b"))), (Some(&WorldAnswer::Unavailable), None));
         assert_eq!(Inquiry::new(&answers).path("/b"), None);
         assert_eq!(answers.iter().count(), 1);
     }
@@ -280,8 +280,8 @@ mod tests {
     fn what_is_given_with_reserved_characters_is_read_without_and_kept_with_them() {
         let reserved = '\u{F0000}'.to_string();
         let answers = Answers::none();
-        answers.insert(Question::Program("x".to_owned()), Answer::Program(Some(reserved.clone())));
-        let given = Answer::Program(Some(reserved));
+        answers.insert(Question::Program("x".to_owned()), WorldAnswer::Program(Some(reserved.clone())));
+        let given = WorldAnswer::Program(Some(reserved));
         assert_ne!(answers.get(&Question::Program("x".to_owned())), Some(&given));
         assert_eq!(answers.iter().next().unwrap().1, &given);
     }
@@ -289,16 +289,16 @@ mod tests {
     #[test]
     fn files_that_were_read_are_too_large_and_all_else_stays() {
         let (none, script) = (Question::File("/none".to_owned()), Question::File("/script".to_owned()));
-        let source = |_: &Question| Answer::Unavailable;
+        let source = |_: &Question| WorldAnswer::Unavailable;
         let answers = Answers::of(&source);
-        answers.insert(none.clone(), Answer::File(FileFacts::Missing));
+        answers.insert(none.clone(), WorldAnswer::File(FileFacts::Missing));
         assert!(answers.with_files_too_large().is_none());
-        answers.insert(script.clone(), Answer::File(FileFacts::Text { bytes: b"ls".to_vec(), digest: [0; 32] }));
-        answers.insert(path("/a"), Answer::Unavailable);
+        answers.insert(script.clone(), WorldAnswer::File(FileFacts::Text { bytes: b"ls".to_vec(), digest: [0; 32] }));
+        answers.insert(path("/a"), WorldAnswer::Unavailable);
         let rest = answers.with_files_too_large().unwrap();
-        assert_eq!(rest.get(&script), Some(&Answer::File(FileFacts::TooLarge)));
-        assert_eq!(rest.get(&none), Some(&Answer::File(FileFacts::Missing)));
-        assert_eq!(rest.get(&path("/a")), Some(&Answer::Unavailable));
+        assert_eq!(rest.get(&script), Some(&WorldAnswer::File(FileFacts::TooLarge)));
+        assert_eq!(rest.get(&none), Some(&WorldAnswer::File(FileFacts::Missing)));
+        assert_eq!(rest.get(&path("/a")), Some(&WorldAnswer::Unavailable));
         assert_eq!((Inquiry::new(&rest).path("/b"), rest.iter().count()), (None, 3));
     }
 }

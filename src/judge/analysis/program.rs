@@ -373,9 +373,9 @@ impl Walker<'_> {
 /// Whether a path is of a place where programs are installed by name: what they do is known by it.
 pub(super) fn is_installed(path: &str) -> bool {
     const PLACES: [&str; 7] = ["/usr/", "/opt/", "/nix/", "/snap/", "/Applications/", "/System/", "/Library/"];
-    const FOLDERS: [&str; 6] = ["bin", "sbin", ".bin", "libexec", "shims", "Scripts"];
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).rsplit('/').next().unwrap_or_default();
-    PLACES.iter().any(|place| path.starts_with(place)) || FOLDERS.contains(&folder)
+    const DIRECTORIES: [&str; 6] = ["bin", "sbin", ".bin", "libexec", "shims", "Scripts"];
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory).rsplit('/').next().unwrap_or_default();
+    PLACES.iter().any(|place| path.starts_with(place)) || DIRECTORIES.contains(&directory)
 }
 
 /// Whether arguments speak of starting something.

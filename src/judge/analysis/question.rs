@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::judge::ledger::{Brought, Ledger, Look};
+use crate::judge::ledger::{Brought, FileSnapshot, Ledger};
 use crate::judge::reserved;
 
 /// One thing to know of the world. Paths are absolute and lexically normal.
@@ -22,7 +22,7 @@ pub enum Question {
     /// in none.
     Resolve { name: String, dirs: Vec<String> },
     /// When was what lies at this path made and last changed, with all that a directory holds?
-    Look(String),
+    FileSnapshot(String),
     /// What has this session done to files, and what was brought where?
     Ledger,
 }
@@ -32,7 +32,7 @@ impl Question {
     pub(super) fn size(&self) -> u64 {
         let text = match self {
             Self::Path(text) | Self::Git(text) | Self::Repository(text) | Self::File(text) => text,
-            Self::Program(text) | Self::Look(text) => text,
+            Self::Program(text) | Self::FileSnapshot(text) => text,
             Self::Ledger => return 64,
             Self::Resolve { name, dirs } => return (name.len() + dirs.len() * 64) as u64,
         };
@@ -46,14 +46,14 @@ pub const MAX_FILE: usize = 4 * 1024 * 1024;
 
 /// The answer to a [`Question`] of the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum WorldAnswer {
     Path(PathFacts),
     Git(GitFacts),
     Repository(Option<RepositoryFacts>),
     File(FileFacts),
     Program(Option<String>),
     Resolve(Option<ProgramFacts>),
-    Look(Option<Look>),
+    FileSnapshot(Option<FileSnapshot>),
     Ledger(Ledger),
     /// It was asked and could not be answered (no permission, a limit).
     Unavailable,
@@ -165,7 +165,7 @@ impl Question {
                 let dirs = dirs.iter().map(out).collect::<Option<_>>()?;
                 return Some(Self::Resolve { name: out(name)?, dirs });
             }
-            Self::Look(path) => (path, Self::Look),
+            Self::FileSnapshot(path) => (path, Self::FileSnapshot),
             Self::Ledger => return Some(self),
         };
         match reserved::given_out(about)? {
@@ -175,7 +175,7 @@ impl Question {
     }
 }
 
-impl Answer {
+impl WorldAnswer {
     /// Whether it may hold characters that the judge keeps for itself: told of those answers that are long or many.
     pub(super) fn may_hold(&self) -> bool {
         match self {
@@ -209,12 +209,12 @@ impl Answer {
                 canonical: plain(&facts.canonical),
                 ..facts.clone()
             })),
-            // Of deeds a name that is spelled otherwise is no reason to lower anything; what was brought is found by it.
+            // Of changes a name that is spelled otherwise is no reason to lower anything; what was brought is found by it.
             Self::Ledger(ledger) => {
                 let plainly = |brought: &Brought| Brought { to: plain(&brought.to), ..brought.clone() };
                 Self::Ledger(Ledger { brought: ledger.brought.iter().map(plainly).collect(), ..ledger.clone() })
             }
-            Self::File(_) | Self::Look(_) | Self::Unavailable => self.clone(),
+            Self::File(_) | Self::FileSnapshot(_) | Self::Unavailable => self.clone(),
         }
     }
 }

@@ -19,7 +19,7 @@ const MAX_NESTING: u32 = 8;
 
 /// The programs that read recipe files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RecipeKind {
     Make,
     Just,
 }
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 /// A file of rules.
 #[derive(Debug)]
 pub(super) struct Recipes {
-    kind: Kind,
+    kind: RecipeKind,
     variables: BTreeMap<String, String>,
     rules: Vec<Rule>,
 }
@@ -41,7 +41,7 @@ struct Rule {
 
 impl Recipes {
     /// Reads the text of a recipe file. Every branch of a conditional is read.
-    pub fn read(kind: Kind, text: &str) -> Self {
+    pub fn read(kind: RecipeKind, text: &str) -> Self {
         let mut recipes = Self { kind, variables: BTreeMap::new(), rules: Vec::new() };
         let mut lines = text.lines();
         let mut in_define = false;
@@ -62,8 +62,8 @@ impl Recipes {
             }
             let word = line.split_whitespace().next().unwrap_or("");
             match word {
-                "define" if kind == Kind::Make => in_define = true,
-                "endef" if kind == Kind::Make => in_define = false,
+                "define" if kind == RecipeKind::Make => in_define = true,
+                "endef" if kind == RecipeKind::Make => in_define = false,
                 _ if in_define => {}
                 _ => recipes.line(&line),
             }
@@ -73,8 +73,8 @@ impl Recipes {
 
     fn line(&mut self, line: &str) {
         let indented = match self.kind {
-            Kind::Make => line.starts_with('\t'),
-            Kind::Just => line.starts_with([' ', '\t']),
+            RecipeKind::Make => line.starts_with('\t'),
+            RecipeKind::Just => line.starts_with([' ', '\t']),
         };
         if indented {
             if let Some(rule) = self.rules.last_mut() {
@@ -91,14 +91,14 @@ impl Recipes {
         }
         let Some((targets, rest)) = line.split_once(':') else { return };
         let rest = rest.trim_start_matches(':');
-        let (prerequisites, inline) = match rest.split_once(';').filter(|_| self.kind == Kind::Make) {
+        let (prerequisites, inline) = match rest.split_once(';').filter(|_| self.kind == RecipeKind::Make) {
             Some((prerequisites, inline)) => (prerequisites, Some(inline.trim().to_owned())),
             None => (rest, None),
         };
         let targets: Vec<String> = match self.kind {
             // A justfile's recipe has one name, then parameters.
-            Kind::Just => targets.trim_start_matches('@').split_whitespace().take(1).map(str::to_owned).collect(),
-            Kind::Make => targets.split_whitespace().map(str::to_owned).collect(),
+            RecipeKind::Just => targets.trim_start_matches('@').split_whitespace().take(1).map(str::to_owned).collect(),
+            RecipeKind::Make => targets.split_whitespace().map(str::to_owned).collect(),
         };
         let plain = |word: &&str| !word.starts_with(['#', '|', '(', '&']) && !word.contains('=');
         let prerequisites = prerequisites.split_whitespace().take_while(|word| !word.starts_with('#')).filter(plain);
@@ -111,16 +111,16 @@ impl Recipes {
         let (name, value) = line.split_at(at);
         let value = value.get(1..)?.trim();
         let name = match self.kind {
-            Kind::Make => {
+            RecipeKind::Make => {
                 let name = name.trim_end().trim_end_matches([':', '?', '+', '!']);
                 name.trim_start_matches("export ").trim_start_matches("override ").trim()
             }
-            Kind::Just => name.trim_end().strip_suffix(':')?.trim().trim_start_matches("export ").trim(),
+            RecipeKind::Just => name.trim_end().strip_suffix(':')?.trim().trim_start_matches("export ").trim(),
         };
         let valid = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
         let value = match self.kind {
-            Kind::Make => value.split(" #").next().unwrap_or("").trim_end().to_owned(),
-            Kind::Just => {
+            RecipeKind::Make => value.split(" #").next().unwrap_or("").trim_end().to_owned(),
+            RecipeKind::Just => {
                 let quoted = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
                 // Anything but one string is an expression.
                 quoted('"').or_else(|| quoted('\''))?.to_owned()
@@ -160,8 +160,8 @@ impl Recipes {
             })
             .map(|(target, rule, line)| {
                 let line = match self.kind {
-                    Kind::Make => self.make_line(&line, &target, rule, given),
-                    Kind::Just => self.just_line(&line, given),
+                    RecipeKind::Make => self.make_line(&line, &target, rule, given),
+                    RecipeKind::Just => self.just_line(&line, given),
                 };
                 (target, line)
             })
@@ -171,7 +171,7 @@ impl Recipes {
     /// The rules for a target: of its name, else of a pattern that it fits, else those for what has none.
     fn rules_for(&self, target: &str) -> Vec<&Rule> {
         let fits = |name: &String| {
-            let ends = name.split_once('%').filter(|_| self.kind == Kind::Make);
+            let ends = name.split_once('%').filter(|_| self.kind == RecipeKind::Make);
             ends.is_some_and(|(start, end)| {
                 target.len() > start.len() + end.len() && target.starts_with(start) && target.ends_with(end)
             })
@@ -184,7 +184,7 @@ impl Recipes {
             return named;
         }
         let matched = of(&fits);
-        let rest = if matched.is_empty() && named.is_empty() && self.kind == Kind::Make {
+        let rest = if matched.is_empty() && named.is_empty() && self.kind == RecipeKind::Make {
             of(&|name| name == ".DEFAULT")
         } else {
             matched
@@ -206,13 +206,13 @@ impl Recipes {
 
     /// The lines of a recipe as they are run: one by one, or all at once where they are a script.
     fn whole(&self, rule: &Rule) -> Vec<String> {
-        let script = self.kind == Kind::Just && rule.lines.first().is_some_and(|line| line.starts_with("#!"));
+        let script = self.kind == RecipeKind::Just && rule.lines.first().is_some_and(|line| line.starts_with("#!"));
         if script { vec![rule.lines.join("\n")] } else { rule.lines.clone() }
     }
 
     /// The targets that a prerequisite stands for.
     fn names(&self, word: &str, given: &[(String, String)]) -> Vec<String> {
-        if self.kind == Kind::Just || !word.contains('$') {
+        if self.kind == RecipeKind::Just || !word.contains('$') {
             return vec![word.to_owned()];
         }
         let mut value = Value::default();
@@ -317,7 +317,7 @@ fn closing(text: &str, open: char) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn commands(kind: Kind, text: &str, targets: &[&str]) -> Vec<String> {
+    fn commands(kind: RecipeKind, text: &str, targets: &[&str]) -> Vec<String> {
         let targets: Vec<String> = targets.iter().map(|target| (*target).to_owned()).collect();
         let found = Recipes::read(kind, text).commands(&targets, &[]);
         found.into_iter().map(|(_, value)| value.rough().replace(super::super::value::HOLE, "?")).collect()
@@ -328,25 +328,25 @@ mod tests {
 
     #[test]
     fn a_target_leads_to_its_recipe_and_those_it_needs() {
-        assert_eq!(commands(Kind::Make, MAKEFILE, &["clean"]), ["rm -rf out"]);
-        assert_eq!(commands(Kind::Make, MAKEFILE, &[]), ["echo all $HOME", "mkdir -p out"]);
-        assert_eq!(commands(Kind::Make, MAKEFILE, &["dist"])[0], "tar cf ?.tar \\\n  src");
-        assert_eq!(commands(Kind::Make, MAKEFILE, &["nothing"]), Vec::<String>::new());
+        assert_eq!(commands(RecipeKind::Make, MAKEFILE, &["clean"]), ["rm -rf out"]);
+        assert_eq!(commands(RecipeKind::Make, MAKEFILE, &[]), ["echo all $HOME", "mkdir -p out"]);
+        assert_eq!(commands(RecipeKind::Make, MAKEFILE, &["dist"])[0], "tar cf ?.tar \\\n  src");
+        assert_eq!(commands(RecipeKind::Make, MAKEFILE, &["nothing"]), Vec::<String>::new());
     }
 
     #[test]
     fn targets_that_need_each_other_end() {
-        assert_eq!(commands(Kind::Make, "a: b\n\techo a\nb: a\n\techo b\n", &["a"]), ["echo a", "echo b"]);
-        assert_eq!(commands(Kind::Make, "A = $(A)x\na:\n\techo $(A)\n", &["a"]).len(), 1);
+        assert_eq!(commands(RecipeKind::Make, "a: b\n\techo a\nb: a\n\techo b\n", &["a"]), ["echo a", "echo b"]);
+        assert_eq!(commands(RecipeKind::Make, "A = $(A)x\na:\n\techo $(A)\n", &["a"]).len(), 1);
     }
 
     #[test]
     fn a_pattern_and_a_default_are_rules_for_what_has_none() {
         let text = "%.o:\n\techo o $@\nx.o: x.c\nz.o:\n\techo z\n.DEFAULT:\n\techo other\n";
-        assert_eq!(commands(Kind::Make, text, &["y.o"]), ["echo o y.o"]);
-        assert_eq!(commands(Kind::Make, text, &["x.o"]), ["echo o x.o", "echo other"]);
-        assert_eq!(commands(Kind::Make, text, &["z.o"]), ["echo z"]);
-        assert_eq!(commands(Kind::Make, text, &["y"]), ["echo other"]);
+        assert_eq!(commands(RecipeKind::Make, text, &["y.o"]), ["echo o y.o"]);
+        assert_eq!(commands(RecipeKind::Make, text, &["x.o"]), ["echo o x.o", "echo other"]);
+        assert_eq!(commands(RecipeKind::Make, text, &["z.o"]), ["echo z"]);
+        assert_eq!(commands(RecipeKind::Make, text, &["y"]), ["echo other"]);
     }
 
     #[test]
@@ -359,7 +359,7 @@ mod tests {
     fn a_justfile_is_read() {
         let text = "out := \"build\"\nbuild mode=\"x\": lint\n    @rm -rf {{out}} {{mode}}\nlint:\n    echo lint\n\
             script:\n    #!/bin/bash\n    rm -rf x\n";
-        assert_eq!(commands(Kind::Just, text, &["build"]), ["rm -rf build ?", "echo lint"]);
-        assert_eq!(commands(Kind::Just, text, &["script"]), ["#!/bin/bash\nrm -rf x"]);
+        assert_eq!(commands(RecipeKind::Just, text, &["build"]), ["rm -rf build ?", "echo lint"]);
+        assert_eq!(commands(RecipeKind::Just, text, &["script"]), ["#!/bin/bash\nrm -rf x"]);
     }
 }

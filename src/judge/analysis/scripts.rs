@@ -102,7 +102,7 @@ impl Walker<'_> {
         }
         let in_part = || self.below_made(state, &file.value, act);
         let Some(path) = known.as_deref().and_then(|path| absolute(state, path)).or_else(in_part) else {
-            let detail = format!("which script is run is not known: {}", super::command::describe(&file.value));
+            let detail = format!("the script that runs is not known: {}", super::command::describe(&file.value));
             self.opaque(OpaqueReason::Script, detail, span);
             return;
         };
@@ -113,7 +113,7 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn file_at(&mut self, state: &mut State, context: &Context, path: &str, span: Span, act: Option<usize>) {
         if self.is_fetched(path) {
-            self.opaque(context.fetched_code(), "a script that is fetched from the network in this line is run", span);
+            self.opaque(context.fetched_code(), "the command runs a script that it downloads", span);
             return;
         }
         match self.inquiry.file(path) {
@@ -174,6 +174,9 @@ impl Walker<'_> {
                 return true;
             }
             match sink.text.known() {
+                Some(text) if is_binary(text.as_bytes()) || text.starts_with("\x7fELF") => {
+                    self.opaque(OpaqueReason::Script, format!("{path} is a binary that this line writes"), span);
+                }
                 Some(text) => self.script_text(state, &context, &text, act),
                 None if is_unread(&sink.text) && !sink.taint.has(Taint::FETCHED) => {
                     self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
@@ -200,7 +203,7 @@ impl Walker<'_> {
 
     pub fn may_include(&mut self, span: Span) -> bool {
         if self.includes >= MAX_INCLUDES {
-            self.opaque(OpaqueReason::Limit, "more scripts in scripts than are followed", span);
+            self.opaque(OpaqueReason::Limit, "too many nested scripts to analyse", span);
             return false;
         }
         self.includes += 1;
@@ -230,7 +233,7 @@ impl Walker<'_> {
             return;
         }
         let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')) else {
-            self.opaque(OpaqueReason::Script, format!("{path} is no text"), span);
+            self.opaque(OpaqueReason::Script, format!("{path} is not text"), span);
             return;
         };
         // Whoever reads it pays with what it brings, once however often it is run.
@@ -299,7 +302,7 @@ impl Walker<'_> {
         let is_absolute = path.starts_with('/');
         let Some(path) = absolute(state, path) else { return };
         if self.is_fetched(&path) {
-            let detail = "a program that is fetched from the network in this line is run";
+            let detail = "the command runs a program that it downloads";
             self.opaque(context.fetched_code(), detail, span);
             return;
         }
@@ -317,7 +320,7 @@ impl Walker<'_> {
             && !self.is_spoken_of(state, act, &path)
             && !self.has_made(&path)
         {
-            self.opaque(OpaqueReason::Script, format!("{path} is not there to be read"), span);
+            self.opaque(OpaqueReason::Script, format!("{path} does not exist and cannot be read"), span);
             return;
         }
         match file {

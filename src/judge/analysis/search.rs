@@ -77,7 +77,7 @@ pub(super) fn alternatives(words: &[Arg], catalog: &Catalog) -> Option<Vec<Vec<A
             .and_then(Option::as_deref)
             .is_some_and(|word| word.starts_with(['-', '(', '!']) && !LEADING.contains(&word))
     })?;
-    let mut reader = Reader { text: &text, at: first, global: Vec::new(), deleted: Vec::new() };
+    let mut reader = SearchReader { text: &text, at: first, global: Vec::new(), deleted: Vec::new() };
     let whole = reader.list(&[Vec::new()], MAX_DEPTH).is_some() && reader.at == words.len();
     let mut ways = reader.deleted;
     if !whole || ways.is_empty() || ways.len() > MAX_ALTERNATIVES || ways.iter().any(Vec::is_empty) {
@@ -108,7 +108,7 @@ fn with_deletion(words: &[Arg], catalog: &Catalog) -> Option<Vec<Arg>> {
     Some(all)
 }
 
-struct Reader<'a> {
+struct SearchReader<'a> {
     text: &'a [Option<String>],
     at: usize,
     /// The places of options of the whole search.
@@ -117,7 +117,7 @@ struct Reader<'a> {
     deleted: Vec<Narrow>,
 }
 
-impl Reader<'_> {
+impl SearchReader<'_> {
     fn word(&self) -> Option<&str> {
         self.text.get(self.at)?.as_deref()
     }

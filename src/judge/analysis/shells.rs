@@ -135,7 +135,7 @@ impl Walker<'_> {
                 let of_stranger = |taint: Taint| taint.has(Taint::FETCHED) || taint.has(Taint::DECODED);
                 // Of code that itself is known to come from elsewhere, reading it says so.
                 if text.is_dynamic() && of_stranger(fetched) && !of_stranger(text.taint()) {
-                    self.opaque(context.fetched_code(), "code that is fetched or decoded in this line is run", span);
+                    self.opaque(context.fetched_code(), "the command runs code that it downloads or decodes", span);
                 }
                 self.read_value(state, &context, &text, span);
             }
@@ -220,7 +220,7 @@ impl Walker<'_> {
             return;
         }
         if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
-            let detail = format!("{} code that is fetched or decoded in this line is run", source.language);
+            let detail = format!("the command runs {} code that it downloads or decodes", source.language);
             self.opaque(context.fetched_code(), detail, span);
         }
         self.embedded_code(state, context, Some(act), &source.language, &text, span);
@@ -238,11 +238,11 @@ impl Walker<'_> {
             Piece::Text(_) | Piece::Glob(_) => false,
         };
         if !file.value.pieces().is_empty() && file.value.pieces().iter().all(is_unsaid) {
-            self.unread_code(language, "which file it is in is only known when it runs", span);
+            self.unread_code(language, "its file is only known when it runs", span);
         }
         if let Some(path) = &path {
             if self.is_fetched(path) {
-                let detail = format!("{language} code that is fetched in this line is run");
+                let detail = format!("the command runs {language} code that it downloads");
                 self.opaque(context.fetched_code(), detail, span);
                 return;
             }
@@ -261,7 +261,7 @@ impl Walker<'_> {
     /// Code that cannot be read. Of statements for a database that lie in a file nothing is said.
     fn unread_code(&mut self, language: &str, why: &str, span: Span) {
         if !matches!(language, "sql" | "redis" | "mongo") {
-            let detail = format!("the {language} code that is run cannot be read: {why}");
+            let detail = format!("the {language} code that runs cannot be read: {why}");
             self.opaque(OpaqueReason::Script, detail, span);
         }
     }

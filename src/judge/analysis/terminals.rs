@@ -27,7 +27,7 @@ pub const OWN: &str = "--own-terminal";
 
 /// What is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Key {
+enum TypedText {
     Text(String),
     Enter,
     /// It takes back what stands in the line.
@@ -37,7 +37,7 @@ enum Key {
     Edit,
 }
 
-impl Key {
+impl TypedText {
     /// As a program reads it that takes commands by the line.
     fn text(&self) -> &str {
         match self {
@@ -110,13 +110,13 @@ impl Walker<'_> {
         let mut screen = Screen::default();
         let start = opened.operands.join(" ");
         if !start.is_empty() {
-            self.was_typed(&mut state, &inside, &mut screen, &[Key::Text(start), Key::Enter]);
+            self.was_typed(&mut state, &inside, &mut screen, &[TypedText::Text(start), TypedText::Enter]);
         }
         for typed in rest {
             let Some(keys) = self::keys(typed) else { return };
             self.was_typed(&mut state, &inside, &mut screen, &keys);
         }
-        if screen.inside.len() > MAX_INSIDE || screen.is_shell() && (screen.edited || keys.contains(&Key::Edit)) {
+        if screen.inside.len() > MAX_INSIDE || screen.is_shell() && (screen.edited || keys.contains(&TypedText::Edit)) {
             return;
         }
         // The same act may stand there once more, as it would be in another directory.
@@ -127,20 +127,20 @@ impl Walker<'_> {
     }
 
     /// Follows what was typed before.
-    fn was_typed(&mut self, state: &mut State, context: &Context, screen: &mut Screen, keys: &[Key]) {
+    fn was_typed(&mut self, state: &mut State, context: &Context, screen: &mut Screen, keys: &[TypedText]) {
         for key in keys {
             let is_shell = screen.is_shell();
             for inside in &mut screen.inside {
                 inside.given.push_str(key.text());
-                inside.left |= *key == Key::Enter && inside.given.lines().last().is_some_and(leaves);
+                inside.left |= *key == TypedText::Enter && inside.given.lines().last().is_some_and(leaves);
             }
             match key {
                 _ if !is_shell => {}
-                Key::Text(text) => screen.pending.push_str(text),
-                Key::Clear => (screen.pending, screen.edited) = (String::new(), false),
-                Key::Escape => {}
-                Key::Edit => screen.edited = true,
-                Key::Enter => {
+                TypedText::Text(text) => screen.pending.push_str(text),
+                TypedText::Clear => (screen.pending, screen.edited) = (String::new(), false),
+                TypedText::Escape => {}
+                TypedText::Edit => screen.edited = true,
+                TypedText::Enter => {
                     let line = std::mem::take(&mut screen.pending);
                     let acts = self.ran_there(state, context, &line);
                     if std::mem::take(&mut screen.edited) {
@@ -167,20 +167,20 @@ impl Walker<'_> {
     }
 
     /// Reads what is typed now: by the shell, which may stand there whatever was started, and by what else reads it.
-    fn is_typed(&mut self, state: &mut State, context: &Context, screen: Screen, keys: &[Key], span: Span) {
+    fn is_typed(&mut self, state: &mut State, context: &Context, screen: Screen, keys: &[TypedText], span: Span) {
         let opaque = self.facts.opaque.len();
         let is_shell = screen.is_shell();
         let mut lines = screen.pending;
         let mut whole = 0;
         for key in keys {
             match key {
-                Key::Text(text) => lines.push_str(text),
-                Key::Enter => {
+                TypedText::Text(text) => lines.push_str(text),
+                TypedText::Enter => {
                     lines.push('\n');
                     whole = lines.len();
                 }
-                Key::Clear => lines.truncate(whole),
-                Key::Escape | Key::Edit => {}
+                TypedText::Clear => lines.truncate(whole),
+                TypedText::Escape | TypedText::Edit => {}
             }
         }
         lines.truncate(whole);
@@ -250,13 +250,13 @@ pub fn named(act: &Act, program: &str) -> Option<Named> {
 
 /// Which terminal is meant: options of the program itself, the session and the part of it.
 #[derive(Debug, PartialEq, Eq)]
-struct Place<'n> {
+struct TerminalTarget<'n> {
     server: Vec<(&'n str, Option<&'n str>)>,
     session: &'n str,
     part: Vec<&'n str>,
 }
 
-fn place<'n>(described: &Program, named: &'n Named) -> Option<Place<'n>> {
+fn place<'n>(described: &Program, named: &'n Named) -> Option<TerminalTarget<'n>> {
     let (Terminal::Types(option) | Terminal::Opens(option) | Terminal::Closes(option)) =
         terminal(described, &named.sub)?;
     let is_it = |flag: &&(String, Option<String>)| same_flag(option, &flag.0);
@@ -267,7 +267,7 @@ fn place<'n>(described: &Program, named: &'n Named) -> Option<Place<'n>> {
     let global = named.flags.iter().filter(|(name, value)| value.is_some() && !is_own(name));
     let (session, part) = target.split_once([':', '.']).unwrap_or((target, ""));
     let session = session.strip_prefix('=').unwrap_or(session);
-    (!session.is_empty() && !session.contains(['%', '@', '$', '*', '?', '[', '{'])).then(|| Place {
+    (!session.is_empty() && !session.contains(['%', '@', '$', '*', '?', '[', '{'])).then(|| TerminalTarget {
         server: global.map(|(name, value)| (name.as_str(), value.as_deref())).collect(),
         session,
         part: part.split('.').filter(|part| !part.is_empty()).collect(),
@@ -275,7 +275,11 @@ fn place<'n>(described: &Program, named: &'n Named) -> Option<Place<'n>> {
 }
 
 /// How the session opened that terminal, and what it typed into it since; `None` where it did not, or closed it again.
-fn opened<'n>(described: &Program, past: &'n [Named], place: &Place<'_>) -> Option<(&'n Named, Vec<&'n Named>)> {
+fn opened<'n>(
+    described: &Program,
+    past: &'n [Named],
+    place: &TerminalTarget<'_>,
+) -> Option<(&'n Named, Vec<&'n Named>)> {
     let mut found = None;
     for named in past {
         let Some(other) = self::place(described, named) else { continue };
@@ -304,7 +308,7 @@ fn may_be_same(one: &[&str], other: &[&str]) -> bool {
 }
 
 /// The keys that an act types; `None` where it types otherwise than by name and text.
-fn keys(named: &Named) -> Option<Vec<Key>> {
+fn keys(named: &Named) -> Option<Vec<TypedText>> {
     let given = |name: &str| named.flags.iter().any(|flag| flag.0 == name);
     if ["-H", "-X", "-N", "-K", "-M", "-R", "-F", "-c"].into_iter().any(given) {
         return None;
@@ -312,12 +316,12 @@ fn keys(named: &Named) -> Option<Vec<Key>> {
     let literal = given("-l");
     let mut keys = Vec::new();
     for word in &named.operands {
-        match if literal { Key::Text(word.clone()) } else { key(word) } {
+        match if literal { TypedText::Text(word.clone()) } else { key(word) } {
             // A line break in a text is the key.
-            Key::Text(text) => {
+            TypedText::Text(text) => {
                 for (index, part) in text.split(['\r', '\n']).enumerate() {
-                    keys.extend((index > 0).then_some(Key::Enter));
-                    keys.extend((!part.is_empty()).then(|| Key::Text(part.to_owned())));
+                    keys.extend((index > 0).then_some(TypedText::Enter));
+                    keys.extend((!part.is_empty()).then(|| TypedText::Text(part.to_owned())));
                 }
             }
             key => keys.push(key),
@@ -326,24 +330,24 @@ fn keys(named: &Named) -> Option<Vec<Key>> {
     Some(keys)
 }
 
-fn key(word: &str) -> Key {
+fn key(word: &str) -> TypedText {
     const EDITING: [&str; 19] = [
         "Up", "Down", "Left", "Right", "BSpace", "BTab", "DC", "Delete", "Home", "End", "IC", "Insert", "NPage",
         "PageDown", "PgDn", "PPage", "PageUp", "PgUp", "Tab",
     ];
     let folded = |known: &&str| known.eq_ignore_ascii_case(word);
     match word {
-        _ if ["Enter", "C-m", "C-j", "^M", "^J", "KPEnter"].iter().any(folded) => Key::Enter,
-        _ if ["C-c", "C-u", "^C", "^U", "C-d", "^D"].iter().any(folded) => Key::Clear,
-        _ if ["Escape", "C-[", "^["].iter().any(folded) => Key::Escape,
-        _ if folded(&"Space") => Key::Text(" ".to_owned()),
-        _ if EDITING.iter().any(folded) => Key::Edit,
+        _ if ["Enter", "C-m", "C-j", "^M", "^J", "KPEnter"].iter().any(folded) => TypedText::Enter,
+        _ if ["C-c", "C-u", "^C", "^U", "C-d", "^D"].iter().any(folded) => TypedText::Clear,
+        _ if ["Escape", "C-[", "^["].iter().any(folded) => TypedText::Escape,
+        _ if folded(&"Space") => TypedText::Text(" ".to_owned()),
+        _ if EDITING.iter().any(folded) => TypedText::Edit,
         _ => {
             let front = word.get(..2).unwrap_or_default();
             let modified = ["C-", "M-", "S-", "KP"].contains(&front) && word.len() < 12 && !word.contains(' ');
             let function = word.strip_prefix('F').is_some_and(|number| number.parse::<u8>().is_ok());
             let control = word.len() == 2 && word.starts_with('^');
-            if modified || function || control { Key::Edit } else { Key::Text(word.to_owned()) }
+            if modified || function || control { TypedText::Edit } else { TypedText::Text(word.to_owned()) }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::act::{Act, Facts, Input, Verb};
 use super::inquiry::{Answers, Inquiry};
-use super::question::{Answer, FileFacts, PathFacts, PathKind, ProgramFacts, Question};
+use super::question::{FileFacts, PathFacts, PathKind, ProgramFacts, Question, WorldAnswer};
 use super::work_out;
 use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use crate::judge::rules::catalog::{Catalog, Layer, PatternFile};
@@ -183,11 +183,11 @@ pub(super) fn line_in(text: &str, dialect: Dialect, env: &[(&str, &str)]) -> Inv
 pub(super) fn facts_with(invocation: &Invocation, files: &[(&str, &str)]) -> Facts {
     let catalog = catalog();
     let source = |question: &Question| match question {
-        Question::File(path) => Answer::File(match files.iter().find(|(name, _)| name == path) {
+        Question::File(path) => WorldAnswer::File(match files.iter().find(|(name, _)| name == path) {
             Some((_, text)) => FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] },
             None => FileFacts::Missing,
         }),
-        Question::Path(path) => Answer::Path(PathFacts {
+        Question::Path(path) => WorldAnswer::Path(PathFacts {
             kind: if files.iter().any(|(name, _)| name == path) { PathKind::Directory } else { PathKind::Missing },
             canonical: path.clone(),
             symlink: false,
@@ -196,7 +196,7 @@ pub(super) fn facts_with(invocation: &Invocation, files: &[(&str, &str)]) -> Fac
         Question::Resolve { name, dirs } => {
             let paths = dirs.iter().map(|dir| format!("{dir}/{name}"));
             let found = paths.into_iter().find(|path| files.iter().any(|(name, _)| name == path));
-            Answer::Resolve(found.map(|path| ProgramFacts {
+            WorldAnswer::Resolve(found.map(|path| ProgramFacts {
                 canonical: path.clone(),
                 path,
                 device: 0,
@@ -207,7 +207,7 @@ pub(super) fn facts_with(invocation: &Invocation, files: &[(&str, &str)]) -> Fac
                 since_session: false,
             }))
         }
-        _ => Answer::Unavailable,
+        _ => WorldAnswer::Unavailable,
     };
     let answers = Answers::of(&source);
     work_out(invocation, &catalog, &Inquiry::new(&answers))

@@ -70,17 +70,17 @@ fn a_yes_in_advance_says_whose_it_was() {
 }
 
 #[test]
-fn a_folder_holds_itself_and_what_lies_below_but_no_neighbour() {
-    let folder = |path: &str| Place::Folder { path: path.to_owned() };
+fn a_directory_holds_itself_and_what_lies_below_but_no_neighbour() {
+    let directory = |path: &str| Place::Directory { path: path.to_owned() };
     for (place, cwd, holds) in [
         (Place::Anywhere, "/x", true),
-        (folder("/home/ada/project"), "/home/ada/project", true),
-        (folder("/home/ada/project/"), "/home/ada/project", true),
-        (folder("/home/ada/project"), "/home/ada/project/src", true),
-        (folder("/home/ada/project"), "/home/ada/project-2", false),
-        (folder("/home/ada/project"), "/home/ada", false),
-        (folder("/home/ada/project"), "/other/home/ada/project", false),
-        (folder("/"), "/etc", true),
+        (directory("/home/ada/project"), "/home/ada/project", true),
+        (directory("/home/ada/project/"), "/home/ada/project", true),
+        (directory("/home/ada/project"), "/home/ada/project/src", true),
+        (directory("/home/ada/project"), "/home/ada/project-2", false),
+        (directory("/home/ada/project"), "/home/ada", false),
+        (directory("/home/ada/project"), "/other/home/ada/project", false),
+        (directory("/"), "/etc", true),
     ] {
         assert_eq!(place.holds(cwd), holds, "{place:?} {cwd}");
     }

@@ -54,35 +54,35 @@ pub struct Passkey {
 /// Why an assertion or a registration does not hold, in words that may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BadPasskey {
-    #[error("it is longer than any that a browser makes")]
+    #[error("it is too long")]
     Long,
-    #[error("it is not written as a browser writes it")]
+    #[error("it is not in the format of a browser")]
     Form,
-    #[error("it is by another passkey")]
+    #[error("it was made by another passkey")]
     Credential,
-    #[error("it is for something else (clientDataJSON.type)")]
+    #[error("it is for another operation (clientDataJSON.type)")]
     Type,
-    #[error("it answers another challenge: another request, or another asking")]
+    #[error("it answers another challenge, of another or a renewed request")]
     Challenge,
-    #[error("it was made on a page that is not among those enrolled (origin)")]
+    #[error("it was made on a page that is not enrolled (origin)")]
     Origin,
     #[error("it was made in a frame of another site")]
     Frame,
     #[error("it is for another site (rpIdHash)")]
     Site,
-    #[error("nobody touched the key")]
+    #[error("the key was not touched")]
     Presence,
-    #[error("the key did not make sure who touched it (user verification)")]
+    #[error("the key did not verify the user (user verification)")]
     Verification,
-    #[error("its flags are none that this key can have")]
+    #[error("its flags are invalid for this key")]
     Flags,
-    #[error("the signature does not hold")]
+    #[error("the signature is invalid")]
     Signature,
-    #[error("the key is for RS256: guard takes ES256 and EdDSA")]
+    #[error("the key is for RS256; guard accepts ES256 and EdDSA")]
     Rs256,
-    #[error("the key is none of ES256 or EdDSA")]
+    #[error("the key is not for ES256 or EdDSA")]
     Key,
-    #[error("what made the key attests itself, which was not asked for")]
+    #[error("the key contains an attestation, which was not requested")]
     Attested,
 }
 

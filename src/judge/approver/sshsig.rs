@@ -20,9 +20,11 @@ const PRESENT: u8 = 1;
 /// Why a line is no public key that guard takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum UnreadableKey {
-    #[error("it is no public key of OpenSSH: give the .pub file")]
+    #[error("not an OpenSSH public key; give the .pub file")]
     Form,
-    #[error("only ssh-ed25519 and sk-ssh-ed25519@openssh.com keys are taken: ssh-keygen -t ed25519")]
+    #[error(
+        "only ssh-ed25519 and sk-ssh-ed25519@openssh.com keys are supported; create one with ssh-keygen -t ed25519"
+    )]
     Kind,
 }
 

@@ -6,36 +6,40 @@ use super::*;
 
 const NOON: i64 = 1_800_000_000_000;
 
-fn at(seconds: i64, done: Vec<(&str, Done)>) -> Entry {
-    let done = done.into_iter().map(|(path, done)| Deed { path: path.to_owned(), done }).collect();
-    Entry { at: NOON + seconds * 1000, until: None, deeds: Deeds { done, ..Deeds::default() } }
+fn at(seconds: i64, done: Vec<(&str, Done)>) -> LedgerEntry {
+    let done = done.into_iter().map(|(path, done)| PathChange { path: path.to_owned(), done }).collect();
+    LedgerEntry {
+        at: NOON + seconds * 1000,
+        until: None,
+        changes: CommandChanges { done, ..CommandChanges::default() },
+    }
 }
 
-fn ran(seconds: i64) -> Entry {
-    Entry { deeds: Deeds { ran: true, ..Deeds::default() }, ..at(seconds, Vec::new()) }
+fn ran(seconds: i64) -> LedgerEntry {
+    LedgerEntry { changes: CommandChanges { ran: true, ..CommandChanges::default() }, ..at(seconds, Vec::new()) }
 }
 
 const MADE: Done = Done::Made(Before::Nothing);
 
 /// A file that was born and last changed so many seconds after noon.
 fn stat(born: i64, changed: i64) -> Stat {
-    Stat { kind: Kind::File, born: Some(NOON + born * 1000), changed: NOON + changed * 1000 }
+    Stat { kind: FileKind::File, born: Some(NOON + born * 1000), changed: NOON + changed * 1000 }
 }
 
 fn kept(born: i64, changed: i64) -> Done {
     Done::Made(Before::Kept(stat(born, changed)))
 }
 
-fn folder(born: i64) -> Stat {
-    Stat { kind: Kind::Directory, ..stat(born, 500) }
+fn directory(born: i64) -> Stat {
+    Stat { kind: FileKind::Directory, ..stat(born, 500) }
 }
 
-fn ledger(entries: Vec<Entry>) -> Ledger {
+fn ledger(entries: Vec<LedgerEntry>) -> Ledger {
     Ledger { entries, ..Ledger::default() }
 }
 
-fn owns(entries: Vec<Entry>, path: &str, stat: Stat) -> Option<Own> {
-    ledger(entries).owns(path, &Look { stat, below: Some(Vec::new()) })
+fn owns(entries: Vec<LedgerEntry>, path: &str, stat: Stat) -> Option<Own> {
+    ledger(entries).owns(path, &FileSnapshot { stat, below: Some(Vec::new()) })
 }
 
 #[test]
@@ -51,7 +55,7 @@ fn what_it_made_is_its_own_until_somebody_changes_it() {
 
 #[test]
 fn a_command_whose_end_is_known_may_take_longer_but_not_for_ever() {
-    let until = |seconds: i64| Entry { until: Some(NOON + seconds * 1000), ..at(0, vec![("/p/a", MADE)]) };
+    let until = |seconds: i64| LedgerEntry { until: Some(NOON + seconds * 1000), ..at(0, vec![("/p/a", MADE)]) };
     assert_eq!(owns(vec![until(60)], "/p/a", stat(0, 50)), Some(Own::Made));
     assert_eq!(owns(vec![until(60)], "/p/a", stat(0, 61)), None);
     assert_eq!(owns(vec![until(1)], "/p/a", stat(0, 2)), None);
@@ -133,24 +137,24 @@ fn what_is_moved_is_whose_it_was() {
 #[test]
 fn a_directory_is_its_own_with_all_that_it_holds_or_not_at_all() {
     let entries = || vec![at(0, vec![("/p/d/e/a", MADE)]), ran(50)];
-    let look = |below: Vec<(&str, Stat)>| Look {
-        stat: folder(0),
+    let look = |below: Vec<(&str, Stat)>| FileSnapshot {
+        stat: directory(0),
         below: Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect()),
     };
     let own = |below| ledger(entries()).owns("/p/d", &look(below));
-    let base = || vec![("/p/d/e", folder(0)), ("/p/d/e/a", stat(0, 0))];
+    let base = || vec![("/p/d/e", directory(0)), ("/p/d/e/a", stat(0, 0))];
     assert_eq!(own(base()), Some(Own::Made));
     let with = |path: &'static str, stat| base().into_iter().chain([(path, stat)]).collect::<Vec<_>>();
     assert_eq!(own(with("/p/d/built", stat(50, 51))), Some(Own::Made));
     assert_eq!(own(with("/p/d/notes", stat(20, 20))), None);
     assert_eq!(own(with("/p/d/old", stat(-90, 51))), None);
-    assert_eq!(own(with("/p/d/folder", folder(20))), None);
-    assert_eq!(own(with("/p/d/link", Stat { kind: Kind::Link, ..stat(50, 50) })), Some(Own::Made));
-    assert_eq!(own(with("/p/d/socket", Stat { kind: Kind::Other, ..stat(50, 50) })), None);
-    assert_eq!(ledger(entries()).owns("/p/d", &Look { stat: folder(-90), below: Some(Vec::new()) }), None);
-    assert_eq!(ledger(entries()).owns("/p/d", &Look { stat: folder(0), below: None }), None);
+    assert_eq!(own(with("/p/d/folder", directory(20))), None);
+    assert_eq!(own(with("/p/d/link", Stat { kind: FileKind::Link, ..stat(50, 50) })), Some(Own::Made));
+    assert_eq!(own(with("/p/d/socket", Stat { kind: FileKind::Other, ..stat(50, 50) })), None);
+    assert_eq!(ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(-90), below: Some(Vec::new()) }), None);
+    assert_eq!(ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(0), below: None }), None);
     // A directory beside it was made by nobody here.
-    assert_eq!(ledger(entries()).owns("/p/other", &Look { stat: folder(0), below: Some(Vec::new()) }), None);
+    assert_eq!(ledger(entries()).owns("/p/other", &FileSnapshot { stat: directory(0), below: Some(Vec::new()) }), None);
 }
 
 #[test]
@@ -159,15 +163,15 @@ fn what_was_born_below_what_it_made_anew_came_with_it() {
     let entries = || vec![at(0, vec![("/p/d", MADE)])];
     let own = |below: Vec<(&str, Stat)>| {
         let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
-        ledger(entries()).owns("/p/d", &Look { stat: folder(0), below })
+        ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(0), below })
     };
-    assert_eq!(own(vec![("/p/d/e", folder(1)), ("/p/d/e/a", stat(1, 1))]), Some(Own::Made));
+    assert_eq!(own(vec![("/p/d/e", directory(1)), ("/p/d/e/a", stat(1, 1))]), Some(Own::Made));
     assert_eq!(owns(entries(), "/p/d/e/a", stat(1, 2)), Some(Own::Made));
     // What came later, what is older, and what was changed since.
     assert_eq!(own(vec![("/p/d/a", stat(5, 5))]), None);
     assert_eq!(own(vec![("/p/d/a", stat(-5, 1))]), None);
     assert_eq!(own(vec![("/p/d/a", stat(1, 5))]), None);
-    assert_eq!(own(vec![("/p/d/e", folder(5))]), None);
+    assert_eq!(own(vec![("/p/d/e", directory(5))]), None);
     assert_eq!(owns(entries(), "/p/dd/a", stat(1, 1)), None);
     // It may be edited later on.
     let edited = |born| vec![at(0, vec![("/p/d", MADE)]), at(30, vec![("/p/d/a", kept(born, 1))])];
@@ -181,7 +185,7 @@ fn what_was_born_below_what_it_made_anew_came_with_it() {
 #[test]
 fn a_directory_of_its_own_is_its_own_where_it_is_moved_to() {
     let moved = |was| Done::Moved { from: "/p/d".to_owned(), was };
-    let was = |changed: i64| Stat { kind: Kind::Directory, ..stat(0, changed) };
+    let was = |changed: i64| Stat { kind: FileKind::Directory, ..stat(0, changed) };
     let entries = |changed: i64| {
         vec![
             at(0, vec![("/p/d", MADE), ("/p/d/a", MADE)]),
@@ -190,7 +194,7 @@ fn a_directory_of_its_own_is_its_own_where_it_is_moved_to() {
     };
     let own = |changed: i64, below: Vec<(&str, Stat)>| {
         let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
-        ledger(entries(changed)).owns("/p/e", &Look { stat: folder(0), below })
+        ledger(entries(changed)).owns("/p/e", &FileSnapshot { stat: directory(0), below })
     };
     assert_eq!(own(1, vec![("/p/e/a", stat(0, 1))]), Some(Own::Made));
     assert_eq!(own(1, vec![("/p/e/notes", stat(5, 5))]), None);
@@ -202,7 +206,7 @@ fn a_directory_of_its_own_is_its_own_where_it_is_moved_to() {
 #[test]
 fn edits_of_what_git_has_are_no_reason_to_delete_the_directory() {
     let entries = vec![at(0, vec![("/p/d", MADE), ("/p/d/a", Done::Made(Before::Clean))])];
-    let look = Look { stat: folder(0), below: Some(vec![("/p/d/a".to_owned(), stat(0, 0))]) };
+    let look = FileSnapshot { stat: directory(0), below: Some(vec![("/p/d/a".to_owned(), stat(0, 0))]) };
     assert_eq!(ledger(entries).owns("/p/d", &look), None);
 }
 
@@ -228,13 +232,13 @@ fn what_was_brought_counts_where_it_lies_above_and_below() {
 
 #[test]
 fn what_is_kept_reads_back_as_it_was() {
-    let deeds = Deeds {
+    let changes = CommandChanges {
         done: vec![
-            Deed { path: "/a".into(), done: MADE },
-            Deed { path: "/b".into(), done: Done::Made(Before::Clean) },
-            Deed { path: "/c".into(), done: kept(1, 2) },
-            Deed { path: "/d".into(), done: Done::Gone },
-            Deed { path: "/e".into(), done: Done::Moved { from: "/a".into(), was: folder(3) } },
+            PathChange { path: "/a".into(), done: MADE },
+            PathChange { path: "/b".into(), done: Done::Made(Before::Clean) },
+            PathChange { path: "/c".into(), done: kept(1, 2) },
+            PathChange { path: "/d".into(), done: Done::Gone },
+            PathChange { path: "/e".into(), done: Done::Moved { from: "/a".into(), was: directory(3) } },
         ],
         ran: true,
         brought: vec![Brought { to: "/x".into(), from: "/y".into(), moved: false }],
@@ -246,10 +250,10 @@ fn what_is_kept_reads_back_as_it_was() {
             cwd: Some("/p".into()),
         }],
     };
-    let text = serde_json::to_string(&deeds).unwrap();
-    assert_eq!(serde_json::from_str::<Deeds>(&text).unwrap(), deeds);
-    assert_eq!(serde_json::to_string(&Deeds::default()).unwrap(), "{}");
-    assert!(Deeds::default().is_empty() && !deeds.is_empty());
+    let text = serde_json::to_string(&changes).unwrap();
+    assert_eq!(serde_json::from_str::<CommandChanges>(&text).unwrap(), changes);
+    assert_eq!(serde_json::to_string(&CommandChanges::default()).unwrap(), "{}");
+    assert!(CommandChanges::default().is_empty() && !changes.is_empty());
 }
 
 proptest! {
@@ -261,7 +265,7 @@ proptest! {
         born in -1000_i64..0,
         changed in -1000_i64..2000,
     ) {
-        let mut entries: Vec<Entry> = times.iter().map(|(time, kind)| match kind {
+        let mut entries: Vec<LedgerEntry> = times.iter().map(|(time, kind)| match kind {
             0 => ran(*time),
             1 => at(*time, vec![("/p/mine", MADE)]),
             2 => at(*time, vec![("/p/theirs", Done::Gone)]),

@@ -147,12 +147,12 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
     let to_grant = judgment.shape_to_grant();
     let shape = |grant: &&Grant| match &grant.what {
         What::Shape { shape: known } => {
-            let folder = match &grant.place {
-                Place::Folder { path } => Some(path.as_str()),
+            let directory = match &grant.place {
+                Place::Directory { path } => Some(path.as_str()),
                 Place::Anywhere => None,
             };
             let same = to_grant.as_ref() == Some(known) || names_no_rules(grant, known, judgment);
-            same && judgment.reach.is_within(folder, &cwd)
+            same && judgment.reach.is_within(directory, &cwd)
         }
         _ => false,
     };

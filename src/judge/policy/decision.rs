@@ -205,7 +205,7 @@ impl fmt::Display for Refusal {
                 write!(f, "timed out: nobody answered request {request} within {seconds} s")
             }
             Self::Crowded { waiting } => {
-                write!(f, "rate limited: {waiting} commands of this session are waiting already; nobody was asked")
+                write!(f, "rate limited: {waiting} requests of this session are already waiting; nobody was asked")
             }
             Self::RateLimited { per_hour } => {
                 write!(f, "rate limited: {per_hour} prompts in the last hour; nobody was asked")
@@ -215,14 +215,14 @@ impl fmt::Display for Refusal {
             }
             Self::Edited { row } => write!(
                 f,
-                "refused without asking: row {row} of the record is not as it was written, so that denials cannot be \
-                 counted; a person must look (guard verify) and resume this session"
+                "refused without asking: row {row} of the record was changed after it was written, so denials cannot \
+                 be counted; a person must check it (guard verify) and resume this session"
             ),
             Self::NoOne { why } => write!(f, "no one to ask: {why}"),
             Self::Unrecorded { why } => write!(f, "could not be recorded: {why}"),
             Self::Changed { what } => write!(f, "changed after it was approved: {what}"),
             Self::Unsigned { why } => write!(f, "not signed by an approver: {why}"),
-            Self::Attempt { why } => write!(f, "no answer is taken from here: {why}"),
+            Self::Attempt { why } => write!(f, "an answer from here is not accepted: {why}"),
             Self::Unjudged { why } => write!(f, "not judged: {why}"),
         }
     }

@@ -26,7 +26,7 @@ fn asks(decision: &Decision) -> bool {
 }
 
 fn grant(id: i64, what: What) -> Grant {
-    let place = Place::Folder { path: "/home/ada/project".to_owned() };
+    let place = Place::Directory { path: "/home/ada/project".to_owned() };
     Grant { id: GrantId::Stored(id), what, place, until: Until::Revoked, given: 0, words: String::new() }
 }
 
@@ -219,7 +219,7 @@ fn no_grant_covers_what_none_may_cover_or_another_place() {
                 decide(&argv(Origin::Agent, &WORDS), judged, &Policy::default(), &SessionState::default(), &grants);
             assert!(asks(&decision), "{:?}", grants[0].what);
         }
-        let elsewhere = [Grant { place: Place::Folder { path: "/home/ada/other".to_owned() }, ..one }];
+        let elsewhere = [Grant { place: Place::Directory { path: "/home/ada/other".to_owned() }, ..one }];
         let judged = judgment(Tier::Medium);
         let decision =
             decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &SessionState::default(), &elsewhere);
@@ -543,7 +543,7 @@ fn each_refusal_has_its_kind_and_says_what_happened() {
         (
             Refusal::Crowded { waiting: 9 },
             "rate-limit",
-            "rate limited: 9 commands of this session are waiting already; nobody was asked",
+            "rate limited: 9 requests of this session are already waiting; nobody was asked",
         ),
         (
             Refusal::RateLimited { per_hour: 10 },
@@ -559,7 +559,7 @@ fn each_refusal_has_its_kind_and_says_what_happened() {
         (Refusal::Unrecorded { why: why() }, "unrecorded", "could not be recorded: x y"),
         (Refusal::Changed { what: why() }, "changed", "changed after it was approved: x y"),
         (Refusal::Unsigned { why: why() }, "unsigned", "not signed by an approver: x y"),
-        (Refusal::Attempt { why: why() }, "attempt", "no answer is taken from here: x y"),
+        (Refusal::Attempt { why: why() }, "attempt", "an answer from here is not accepted: x y"),
         (Refusal::Unjudged { why: why() }, "unjudged", "not judged: x y"),
     ] {
         assert_eq!((refusal.kind(), refusal.to_string().as_str()), (kind, says));

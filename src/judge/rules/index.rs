@@ -26,7 +26,7 @@ impl Index {
     /// Looks through the text of a file. `None` when only reading it tells what it speaks of.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
-        let mut look = Look { rest: text.as_bytes(), names: HashSet::new() };
+        let mut look = IndexReader { rest: text.as_bytes(), names: HashSet::new() };
         look.file()?;
         Some(Self { names: look.names })
     }
@@ -65,12 +65,12 @@ static TURNS: [bool; 256] = set(b"\"'[]{}#\n");
 static BARE: [bool; 256] = set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
 
 /// What is still to be looked through. Each step answers `None` where it does not understand.
-struct Look<'a> {
+struct IndexReader<'a> {
     rest: &'a [u8],
     names: HashSet<Box<str>>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> IndexReader<'a> {
     fn file(&mut self) -> Option<()> {
         let mut table = Table::Top;
         loop {
@@ -354,9 +354,9 @@ mod tests {
 
     #[test]
     fn the_built_in_files_lose_no_name() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../patterns");
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../patterns");
         let (mut indexed, mut all) = (0, 0);
-        for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        for file in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
             let Some("toml") = file.extension().and_then(|end| end.to_str()) else { continue };
             let text = std::fs::read_to_string(&file).unwrap();
             all += 1;

@@ -4,10 +4,10 @@
 //! asks for them and kept for the act. What may not enter: what any one program does (that is data), I/O.
 
 mod conditions;
-mod deeds;
 mod history;
 mod lowering;
 mod match_context;
+mod planned;
 mod seen;
 mod sent;
 mod shown;
@@ -28,8 +28,8 @@ use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Policy;
 use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
 use crate::judge::syntax::tree::Span;
-pub use deeds::{Aim, Aims, aims};
 use match_context::{MatchContext, View};
+pub use planned::{PlannedChange, PlannedChanges, planned_changes};
 use seen::Seen;
 pub use seen::shown;
 
@@ -206,7 +206,7 @@ fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&Seen<'_>]) -> Option<Str
         let left = view.context.compared.get().checked_sub(1)?;
         view.context.compared.set(left);
         let like = packages.like(index, &name)?;
-        Some(format!(" {} looks like {like}, which is another package.", shown(seen.value)))
+        Some(format!(" {} looks like {like}, another package.", shown(seen.value)))
     };
     let said: String = touched.iter().take(MOST).filter_map(looks).collect();
     (!said.is_empty()).then_some(said)
@@ -243,7 +243,7 @@ fn of_opaque(opaque: &Opaque, catalog: &Catalog) -> Finding {
     let id = format!("opaque.{}", opaque.why.name());
     let mut finding = match catalog.rule(&id) {
         Some(rule) => from_rule(rule, opaque.span),
-        None => built_in(&id, Tier::High, "What this part would do cannot be worked out.", opaque.span),
+        None => built_in(&id, Tier::High, "Guard cannot work out what this part would do.", opaque.span),
     };
     if !opaque.detail.is_empty() {
         finding.touches.push(opaque.detail.clone());
@@ -265,7 +265,7 @@ fn unknown_target(view: &View<'_>) -> Option<Finding> {
     }
     let mut finding = match view.context.catalog.rule(ID) {
         Some(rule) => from_rule(rule, view.act.span),
-        None => built_in(ID, Tier::Medium, "What is deleted is not known before it happens.", view.act.span),
+        None => built_in(ID, Tier::Medium, "The files to delete are not known before the command runs.", view.act.span),
     };
     finding.touches = unknown.iter().map(|seen| shown(seen.value)).collect();
     finding.act = Some(view.id);

@@ -11,8 +11,8 @@ mod sources;
 mod tool;
 
 pub use self::program::{
-    Added, EffectSpec, Files, Follow, Inner, OperandList, OptionSpec, OutputTaint, Place, Printed, Prints, Program,
-    RemoteName, Runs, Style, Sub, Target, Terminal, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
+    Added, ArgumentPlace, EffectSpec, Files, Follow, Inner, OperandList, OptionSpec, OutputTaint, Printed, Prints,
+    Program, RemoteName, Runs, Style, Sub, Target, Terminal, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
 };
 pub use self::sources::{Build, Console, Fetch, FetchInto, Load, Module, Packed, SettingLine, Tasks, Unpack};
 pub use self::tool::{Held, Holding, NO_SERVER, Tool, ToolEffect, ValueTest};

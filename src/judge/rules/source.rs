@@ -87,7 +87,7 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
     let mut problems = Vec::new();
     let mut shapes = Vec::new();
     for (path, text) in files {
-        let place = Place { file: path, text };
+        let place = SourceFile { file: path, text };
         let table = match DeTable::parse(text) {
             Ok(table) => table,
             Err(error) => {
@@ -231,12 +231,12 @@ impl Vocabulary<'_> {
 
 /// A file while it is read.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct SourceFile<'a> {
     file: &'a str,
     text: &'a str,
 }
 
-impl Place<'_> {
+impl SourceFile<'_> {
     fn line(&self, offset: usize) -> usize {
         self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
     }
@@ -282,7 +282,7 @@ impl Place<'_> {
     }
 }
 
-fn support(place: Place<'_>, entry: &At<shape::SupportShape>, known: &dyn Known) -> Result<Support, Problem> {
+fn support(place: SourceFile<'_>, entry: &At<shape::SupportShape>, known: &dyn Known) -> Result<Support, Problem> {
     let shape = entry.get_ref();
     let problem = |what: &str, remedy: &str| place.problem(&entry.span(), "support", what, remedy);
     if !known.may_support() {
@@ -295,7 +295,7 @@ fn support(place: Place<'_>, entry: &At<shape::SupportShape>, known: &dyn Known)
     Ok(Support { argv, why: shape.why.get_ref().clone() })
 }
 
-fn paths(place: Place<'_>, list: &shape::PathsShape, known: &dyn Known) -> Result<PathList, Vec<Problem>> {
+fn paths(place: SourceFile<'_>, list: &shape::PathsShape, known: &dyn Known) -> Result<PathList, Vec<Problem>> {
     const LISTED: [PathClass; 13] = [
         PathClass::System,
         PathClass::SystemTop,
@@ -353,7 +353,7 @@ fn paths(place: Place<'_>, list: &shape::PathsShape, known: &dyn Known) -> Resul
     }
 }
 
-fn hosts(place: Place<'_>, list: &shape::HostsShape, known: &dyn Known) -> Result<HostList, Vec<Problem>> {
+fn hosts(place: SourceFile<'_>, list: &shape::HostsShape, known: &dyn Known) -> Result<HostList, Vec<Problem>> {
     let class = *list.class.get_ref();
     let mut problems = Vec::new();
     if matches!(class, HostClass::Local | HostClass::Known | HostClass::Near) && !known.may_loosen() {
@@ -386,7 +386,7 @@ fn hosts(place: Place<'_>, list: &shape::HostsShape, known: &dyn Known) -> Resul
     if problems.is_empty() { Ok(HostList { class, names: list.names.get_ref().clone() }) } else { Err(problems) }
 }
 
-fn packages(place: Place<'_>, list: &shape::PackagesShape, known: &dyn Known) -> Result<PackageList, Problem> {
+fn packages(place: SourceFile<'_>, list: &shape::PackagesShape, known: &dyn Known) -> Result<PackageList, Problem> {
     let (index, span) = (list.index.get_ref(), list.index.span());
     if !known.may_loosen() {
         return Err(place.problem(

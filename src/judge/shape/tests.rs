@@ -1,6 +1,6 @@
 use crate::judge::analysis::act::Source;
 use crate::judge::analysis::inquiry::Answers;
-use crate::judge::analysis::question::{Answer, FileFacts, ProgramFacts, Question};
+use crate::judge::analysis::question::{FileFacts, ProgramFacts, Question, WorldAnswer};
 use crate::judge::invocation::Origin;
 use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
@@ -51,7 +51,7 @@ fn judged_with(text: &str, script: &str) -> Judgment {
     let mut digest = [0; 32];
     script.bytes().zip(0..).for_each(|(byte, at): (u8, usize)| digest[at % 32] ^= byte);
     let source = |question: &Question| match question {
-        Question::Resolve { name, .. } if name == "git" => Answer::Resolve(Some(ProgramFacts {
+        Question::Resolve { name, .. } if name == "git" => WorldAnswer::Resolve(Some(ProgramFacts {
             path: PLANTED.to_owned(),
             canonical: PLANTED.to_owned(),
             device: 1,
@@ -61,9 +61,9 @@ fn judged_with(text: &str, script: &str) -> Judgment {
             digest: Some(digest),
             since_session: true,
         })),
-        Question::File(path) if path == PLANTED => Answer::File(FileFacts::Text { bytes: script.into(), digest }),
-        Question::File(_) => Answer::File(FileFacts::Missing),
-        _ => Answer::Unavailable,
+        Question::File(path) if path == PLANTED => WorldAnswer::File(FileFacts::Text { bytes: script.into(), digest }),
+        Question::File(_) => WorldAnswer::File(FileFacts::Missing),
+        _ => WorldAnswer::Unavailable,
     };
     judge(&invocation, &catalog, &Policy::default(), &Answers::of(&source))
 }

@@ -426,7 +426,7 @@ impl fmt::Display for ParseError {
         match &self.kind {
             ParseErrorKind::Unexpected(what) => write!(f, "unexpected {what} at byte {}", self.at),
             ParseErrorKind::Unterminated { what, began } => {
-                write!(f, "{what} that begins at byte {began} does not end")
+                write!(f, "unterminated {what} that begins at byte {began}")
             }
             ParseErrorKind::Nul => write!(f, "a NUL byte at byte {}", self.at),
             ParseErrorKind::TooLarge => f.write_str("too large to analyse"),

@@ -108,8 +108,8 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
 
 /// The place of the verb among the words of a name: the first that is one wherever it stands, else the first word of the
 /// name, unless the server's own stood in front of it.
-fn head(words: &[words::Word], is_behind: bool, known: &Known) -> Option<usize> {
-    let is_verb = |word: &words::Word| !word.plural && known.verb(&word.text).is_some();
+fn head(words: &[words::NameWord], is_behind: bool, known: &Known) -> Option<usize> {
+    let is_verb = |word: &words::NameWord| !word.plural && known.verb(&word.text).is_some();
     let anywhere = words.iter().position(|word| is_verb(word) && !known.lexicon.only_first.contains(&word.text));
     anywhere.or_else(|| (!is_behind && words.first().is_some_and(is_verb)).then_some(0))
 }

@@ -39,7 +39,7 @@ fn of_text(text: &str, known: &Known) -> Option<String> {
     let end = (0..=MOST_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     let text = text.get(..end).unwrap_or_default();
     if let Some(letter) = text.chars().find(|letter| is_unseen(*letter)) {
-        return Some(format!("a letter that nobody sees (U+{:04X})", u32::from(letter)));
+        return Some(format!("an invisible character (U+{:04X})", u32::from(letter)));
     }
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     let found = known.lexicon.instructions.iter().find(|phrase| plain.contains(phrase.as_str()))?;

@@ -184,7 +184,7 @@ fn runs(guess: &Guess, catalog: &Catalog) -> bool {
 
 /// What is said of an input that holds more than is looked at.
 fn of_depth(span: Span) -> Finding {
-    let reason = "Its input holds more, one part within the other, than is looked at.".to_owned();
+    let reason = "The input is nested too deeply to analyse.".to_owned();
     Finding { reason, ..Finding::plain(DEPTH, Tier::Medium, Reversibility::Hard, "", span) }
 }
 
@@ -193,7 +193,7 @@ fn of_entry(one: &Match<'_>, call: &ToolCall, span: Span) -> Finding {
     let tool = one.tool;
     let shown = tool.show.iter().flat_map(|at| pointer::find(&call.input, at)).map(entries::text).collect();
     let reason = if one.foreign {
-        format!("Another server's tool of this name does this: {}", tool.reason)
+        format!("A tool with the same name on another server: {}", tool.reason)
     } else {
         tool.reason.clone()
     };
@@ -211,18 +211,18 @@ fn of_entry(one: &Match<'_>, call: &ToolCall, span: Span) -> Finding {
 
 fn of_guess(guess: &Guess, call: &ToolCall, span: Span) -> Finding {
     let says = guess.says.as_ref().map_or_else(
-        || "its name has no verb that guard knows".to_owned(),
-        |(word, says)| format!("by \"{word}\" in its name it {says}"),
+        || "its name contains no known verb".to_owned(),
+        |(word, says)| format!("\"{word}\" in its name means that it {says}"),
     );
     let by = match guess.by {
         By::Name | By::Unknown => says,
-        By::Whole => format!("{says}, and what it says of itself and its input is no plain read"),
-        By::Hint => "it says of itself that it destroys".to_owned(),
-        By::Cut => "its name was cut, and what is left out is not known".to_owned(),
+        By::Whole => format!("{says}, but its description and input do not match a plain read"),
+        By::Hint => "its server marks it as destructive".to_owned(),
+        By::Cut => "its name was truncated".to_owned(),
     };
     let reversibility = if guess.tier >= Tier::High { Reversibility::Irreversible } else { Reversibility::Hard };
     Finding {
-        reason: format!("A guess, since no rule describes this tool: {by}."),
+        reason: format!("No rule describes this tool, so guard guesses: {by}."),
         touches: vec![call.title()],
         ..Finding::plain(GUESS, guess.tier, reversibility, "", span)
     }
@@ -234,19 +234,22 @@ fn of_mark(mark: &Mark, call: &ToolCall, span: Span) -> Finding {
         Mark::Changed => (
             "mcp.changed",
             Tier::High,
-            "What the server says of this tool is no longer what it said when it was looked at first.".to_owned(),
-            Some("read what changed with guard mcp pins, and accept it there if it is right"),
+            "The server changed the description of this tool since it was pinned.".to_owned(),
+            Some("review the change with guard mcp pins, and accept it there if it is right"),
         ),
         Mark::Instructs(what) => (
             "mcp.instructions",
             Tier::High,
-            format!("The description of this tool holds {what}: it speaks to the model, and not of the tool."),
-            Some("remove the server, or read it with guard mcp pins"),
+            format!(
+                "The description of this tool contains {what}: it gives instructions to the model instead of \
+                 describing the tool."
+            ),
+            Some("remove the server, or review the description with guard mcp pins"),
         ),
         Mark::Shadows(server) => (
             "mcp.shadow",
             Tier::Low,
-            format!("The server {server} has a tool of this name too: which of the two is meant cannot be seen."),
+            format!("The server {server} has a tool with the same name, so the intended one is not known."),
             None,
         ),
     };
@@ -260,7 +263,7 @@ fn of_mark(mark: &Mark, call: &ToolCall, span: Span) -> Finding {
 }
 
 fn of_warning(span: Span) -> Finding {
-    let reason = "The tool says of itself that it destroys or wants to be confirmed.".to_owned();
+    let reason = "The server marks this tool as destructive or as needing confirmation.".to_owned();
     Finding { reason, ..Finding::plain(WARNING, Tier::Medium, Reversibility::Hard, "", span) }
 }
 

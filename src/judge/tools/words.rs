@@ -8,7 +8,7 @@ pub fn of_name(name: &str) -> Vec<String> {
 
 /// A word of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct NameWord {
     /// In lower case and in the singular.
     pub text: String,
     /// It was not in the singular: a name does not say what it does in such words.
@@ -18,15 +18,15 @@ pub struct Word {
 /// The words of a tool's name, without those at its front that only repeat the name of its server. `keep` says which
 /// stay all the same. Whether any were left out comes with them.
 #[must_use]
-pub fn of_tool(name: &str, server: Option<&str>, keep: &dyn Fn(&str) -> bool) -> (Vec<Word>, bool) {
+pub fn of_tool(name: &str, server: Option<&str>, keep: &dyn Fn(&str) -> bool) -> (Vec<NameWord>, bool) {
     let word = |part: &String| {
         let lower = part.to_ascii_lowercase();
         let text = stem(&lower);
-        Word { plural: text != lower, text }
+        NameWord { plural: text != lower, text }
     };
-    let mut all: Vec<Word> = parts(name).iter().map(word).collect();
+    let mut all: Vec<NameWord> = parts(name).iter().map(word).collect();
     let served = server.map(of_name).unwrap_or_default();
-    let repeats = |word: &&Word| served.contains(&word.text) && !keep(&word.text);
+    let repeats = |word: &&NameWord| served.contains(&word.text) && !keep(&word.text);
     let most = all.len().saturating_sub(1);
     let repeated = all.iter().take(most).take_while(repeats).count();
     all.drain(..repeated);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::PromptLoop;
 use crate::prompt::signal_watch::now;
 use crate::prompt::terminal::{Closed, failed, hung_up};
-use crate::ui::card::{self, CardState, Entry, Size};
+use crate::ui::card::{self, CardInput, CardState, Size};
 use crate::ui::explain::explain;
 use crate::ui::style::{Line, Style};
 use crate::ui::{foot, wrap};
@@ -91,7 +91,7 @@ impl PromptLoop<'_> {
         if self.dialog.close_page() {
             lines = explain(self.explained, size.columns, &self.look);
         } else if self.dialog.hint.is_none()
-            && matches!(self.dialog.entry(), Entry::Key | Entry::Overrule(_) | Entry::Word { .. })
+            && matches!(self.dialog.entry(), CardInput::Key | CardInput::Overrule(_) | CardInput::Word { .. })
         {
             lines = card::plain(&self.view, self.prompt.may_grant, size.columns, &self.look);
         }
@@ -101,22 +101,22 @@ impl PromptLoop<'_> {
         if let Some(hint) = self.dialog.hint {
             lines.push(Line::of(Style::Plain, hint));
         }
-        if let (Entry::Confirm, Some(words)) = (self.dialog.entry(), &self.view.standing_grant) {
+        if let (CardInput::Confirm, Some(words)) = (self.dialog.entry(), &self.view.standing_grant) {
             lines.push(Line::of(Style::Plain, format!("always: {words}")));
         }
         let question = match self.dialog.entry() {
-            Entry::Key => {
+            CardInput::Key => {
                 let session = if self.view.session_grant.is_some() { ", s this session" } else { "" };
                 let standing = if self.view.standing_grant.is_some() { ", a always" } else { "" };
                 let grants = if self.prompt.may_grant { format!("{session}{standing}") } else { String::new() };
                 format!("y {}{grants}, n no, ? explain; then Enter ({} s):", self.view.yes(), self.left())
             }
-            Entry::Confirm => format!("y allow always, n no; then Enter ({} s):", self.left()),
-            Entry::Overrule(_) => {
-                format!("The reviewer says no. To run it all the same, say why, then Enter ({} s):", self.left())
+            CardInput::Confirm => format!("y allow always, n no; then Enter ({} s):", self.left()),
+            CardInput::Overrule(_) => {
+                format!("The reviewer denied it. To run it anyway, type a reason, then Enter ({} s):", self.left())
             }
-            Entry::Words(_) => format!("Why not? ({} s):", self.left()),
-            Entry::Word { word, .. } => format!("To run it, type {word} and press Enter ({} s):", self.left()),
+            CardInput::Words(_) => format!("Why not? ({} s):", self.left()),
+            CardInput::Word { word, .. } => format!("To run it, type {word} and press Enter ({} s):", self.left()),
         };
         let mut out = String::from("\r\n");
         for line in &lines {

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::Pruned;
 use crate::store::chain::Link;
-use crate::store::key::Key;
+use crate::store::key::DigestKey;
 
 /// What the key seals here.
 pub(super) const PURPOSE: &str = "pruned";
@@ -23,7 +23,7 @@ pub(in crate::store) struct Seal {
 
 impl Seal {
     /// Whether it was sealed with this key, and says the same in both places.
-    pub(in crate::store) fn holds(&self, key: Option<&Key>) -> bool {
+    pub(in crate::store) fn holds(&self, key: Option<&DigestKey>) -> bool {
         let sealed = key.is_some_and(|key| self.mac == Some(key.seal(PURPOSE, self.what.as_bytes())));
         sealed && self.pruned.as_ref().is_some_and(|pruned| Some(pruned.last) == self.last)
     }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use rusqlite::params;
 
 use super::Queue;
-use super::request::{Answer, Found, Outcome, Pending, State};
+use super::request::{Answer, Outcome, Pending, RequestState, WaitState};
 use super::rows::{counts_on, find, sweep};
 use crate::judge::approver::{Signed, passkey};
 use crate::judge::bindings::Bindings;
@@ -19,23 +19,25 @@ impl Queue {
     ///
     /// # Errors
     /// It cannot be told: the command must not run.
-    pub fn take(&self, store: &Store, id: &str, digest: &Digest, bindings: &Bindings) -> Result<Found, StoreError> {
+    pub fn take(&self, store: &Store, id: &str, digest: &Digest, bindings: &Bindings) -> Result<WaitState, StoreError> {
         let Some(now) = self.find(id)? else {
-            return Ok(Found::Void { what: "the request is gone from the queue".to_owned() });
+            return Ok(WaitState::Void { what: "the request is no longer in the queue".to_owned() });
         };
         match now.state {
-            State::Waiting => Ok(Found::Waiting),
-            State::Late => Ok(Found::Late),
-            State::Denied => Ok(Found::No { by: now.decided_by.unwrap_or_default(), words: now.words }),
-            State::Used | State::Lapsed => Ok(Found::Void { what: format!("the answer to {id} is used up") }),
-            State::Void => Ok(Found::Void { what: now.words.unwrap_or_default() }),
-            State::Approved => {
+            RequestState::Waiting => Ok(WaitState::Waiting),
+            RequestState::Late => Ok(WaitState::Late),
+            RequestState::Denied => Ok(WaitState::No { by: now.decided_by.unwrap_or_default(), words: now.words }),
+            RequestState::Used | RequestState::Lapsed => {
+                Ok(WaitState::Void { what: format!("the answer to {id} was already used") })
+            }
+            RequestState::Void => Ok(WaitState::Void { what: now.words.unwrap_or_default() }),
+            RequestState::Approved => {
                 let last = now.answer.unwrap_or(0);
                 let rows = if now.given.is_empty() { vec![last] } else { now.given };
                 let Some(answered) = answered(store, &rows, id, digest, bindings)? else {
-                    let what = "the answer was not written by guard, or was given for another command";
+                    let what = "the answer was not written by guard, or is for another command";
                     self.void(id, what)?;
-                    return Ok(Found::Void { what: what.to_owned() });
+                    return Ok(WaitState::Void { what: what.to_owned() });
                 };
                 let taken = self.change(|connection| {
                     connection
@@ -45,8 +47,8 @@ impl Queue {
                 // Of the queue's rows the last word is with whoever can write them; of the record's, with the chain.
                 let first = taken == 1 && store.use_answers(&rows, Timestamp::now())?;
                 Ok(match first {
-                    true => Found::Yes(answered),
-                    false => Found::Void { what: format!("the answer to {id} is used up") },
+                    true => WaitState::Yes(answered),
+                    false => WaitState::Void { what: format!("the answer to {id} was already used") },
                 })
             }
         }
@@ -75,7 +77,7 @@ impl Queue {
             if pending.filed != shown.filed || pending.digest != shown.digest {
                 return Ok(Outcome::AskedAnew);
             }
-            let late = pending.state == State::Late || !answer.waited_for;
+            let late = pending.state == RequestState::Late || !answer.waited_for;
             let wanted = answer.approvals.max(pending.approvals);
             let never_late = pending.is_never_late() || wanted > 1;
             if late && answer.yes.is_some() && never_late {

@@ -31,11 +31,13 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 pub use self::grounds::{Ground, GroundContext, Grounds};
-pub use self::request::{Answer, Filed, Found, NewRequest, Outcome, Pending, Plea, State, Told, Whole, blank, pack};
+pub use self::request::{
+    Answer, Filed, NewRequest, Outcome, Pending, Plea, RequestState, Told, WaitState, Whole, blank, pack,
+};
 use self::rows::{COLUMNS, KNOWN, erase_never_late, find, free_name, pending, same, sweep};
 use super::Paths;
 use super::error::StoreError;
-use super::key::Key;
+use super::key::DigestKey;
 use super::redact::{redact, redact_shown};
 use crate::judge::invocation::Digest;
 use crate::judge::risk::Tier;
@@ -96,10 +98,10 @@ impl Queue {
     /// # Errors
     /// The directory cannot be made.
     pub fn wakeup_path(&self, id: &str) -> Result<PathBuf, StoreError> {
-        let folder = self.paths.folder().join("queue");
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|error| StoreError::from_io(&folder, error))?;
-        Ok(folder.join(id))
+        let directory = self.paths.directory().join("queue");
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+        made.map_err(|error| StoreError::from_io(&directory, error))?;
+        Ok(directory.join(id))
     }
 
     /// Files a command, or takes up one that was filed before and that nobody waits for (`alive` says who lives), or
@@ -113,7 +115,7 @@ impl Queue {
         alive: &dyn Fn(&str) -> bool,
         now: Timestamp,
     ) -> Result<Filed, StoreError> {
-        let key = Key::read_or_make(&self.paths.key())?;
+        let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("request", &new.digest.0);
         let exact = pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above);
         let (command, redacted) = redact_shown(new.invocation);
@@ -133,21 +135,21 @@ impl Queue {
             for known in same(connection, &digest)? {
                 let waited_for = known.waiter.as_deref().is_some_and(alive);
                 let filed_here = known.waiter.is_none() && known.expires > now;
-                let waits = known.state == State::Waiting && (waited_for || filed_here);
+                let waits = known.state == RequestState::Waiting && (waited_for || filed_here);
                 twins |= waits && known.root == session.root;
                 match known.state {
                     _ if waited_for || known.user != new.invocation.user => {}
-                    State::Approved if known.tier.max(new.risk.tier) < Tier::Critical => {
+                    RequestState::Approved if known.tier.max(new.risk.tier) < Tier::Critical => {
                         return Ok(Filed::Answered { id: known.id });
                     }
-                    State::Waiting if known.approvals > 1 && known.waiter.is_none() && known.expires > now => {
+                    RequestState::Waiting if known.approvals > 1 && known.waiter.is_none() && known.expires > now => {
                         return take_up(connection, new, &known);
                     }
                     // What was signed for one asking is not for another, which therefore bears another name.
-                    State::Waiting | State::Late if known.approvals.max(new.approvals) > 1 => {
-                        settle(connection, &known.id, "it was asked anew")?;
+                    RequestState::Waiting | RequestState::Late if known.approvals.max(new.approvals) > 1 => {
+                        settle(connection, &known.id, "it was requested again")?;
                     }
-                    State::Waiting | State::Late => again = Some(known.id),
+                    RequestState::Waiting | RequestState::Late => again = Some(known.id),
                     _ => {}
                 }
             }
@@ -202,7 +204,7 @@ impl Queue {
 
     /// Removes what those left who were killed while they waited.
     fn remove_wakeups(&self) {
-        let Ok(wakeups) = std::fs::read_dir(self.paths.folder().join("queue")) else { return };
+        let Ok(wakeups) = std::fs::read_dir(self.paths.directory().join("queue")) else { return };
         for wakeup in wakeups.flatten() {
             let id = wakeup.file_name();
             let open =
@@ -218,9 +220,9 @@ impl Queue {
     /// # Errors
     /// The queue cannot be read.
     pub fn is_answered(&self, digest: &Digest, user: &str) -> Result<bool, StoreError> {
-        let Ok(key) = Key::read(&self.paths.key()) else { return Ok(false) };
+        let Ok(key) = DigestKey::read(&self.paths.key()) else { return Ok(false) };
         let digest = key.seal("request", &digest.0);
-        let approved = |one: &Pending| one.state == State::Approved && one.user == user;
+        let approved = |one: &Pending| one.state == RequestState::Approved && one.user == user;
         self.read(|connection| same(connection, &digest)).map(|found| found.iter().any(approved))
     }
 

@@ -18,7 +18,7 @@ use crate::store::Answered;
 /// Where a request stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum RequestState {
     /// It waits for an answer.
     Waiting,
     /// Nobody answered in time, or the caller went away. It may be approved late, but for tier 4.
@@ -35,7 +35,7 @@ pub enum State {
     Lapsed,
 }
 
-impl State {
+impl RequestState {
     pub(super) const ALL: [Self; 7] =
         [Self::Waiting, Self::Late, Self::Approved, Self::Denied, Self::Used, Self::Void, Self::Lapsed];
 
@@ -64,7 +64,7 @@ impl State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     pub id: String,
-    pub state: State,
+    pub state: RequestState,
     pub filed: Timestamp,
     /// Until when it is waited for.
     pub expires: Timestamp,
@@ -148,7 +148,7 @@ impl Pending {
     #[must_use]
     pub fn offers_grant(&self, waited_for: bool) -> bool {
         let refused = self.review.as_ref().is_some_and(|opinion| opinion.says == Says::Deny);
-        let waits = self.state == State::Waiting && waited_for;
+        let waits = self.state == RequestState::Waiting && waited_for;
         self.may_grant && waits && !self.is_never_late() && !self.decision && !refused
     }
 
@@ -238,7 +238,7 @@ pub enum Filed {
 
 /// What the one who waits finds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Found {
+pub enum WaitState {
     /// Nothing yet.
     Waiting,
     /// A yes, which is now used up.
@@ -341,7 +341,7 @@ impl Whole {
 pub fn blank() -> Pending {
     Pending {
         id: String::new(),
-        state: State::Waiting,
+        state: RequestState::Waiting,
         filed: Timestamp::UNIX_EPOCH,
         expires: Timestamp::UNIX_EPOCH,
         waiter: None,

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::request::{Pending, State};
+use super::request::{Pending, RequestState};
 use crate::judge::risk::{Tier, Weight};
 
 /// A command that nobody answered in time may be approved late for so long.
@@ -100,7 +100,7 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
     Ok(Pending {
         id: row.get(0)?,
         // An unknown word is somebody else's hand: nothing can be done with it.
-        state: State::ALL.into_iter().find(|known| known.name() == state).unwrap_or(State::Lapsed),
+        state: RequestState::ALL.into_iter().find(|known| known.name() == state).unwrap_or(RequestState::Lapsed),
         filed: time(row.get(2)?),
         expires: time(row.get(3)?),
         waiter: row.get(4)?,

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::words::{self, Gap, Word};
+use super::words::{self, FlatWord, Gap};
 use super::{Secrets, is_expansion, is_random, is_reference};
 use crate::judge::rules::catalog::secret_arguments;
 
@@ -19,7 +19,7 @@ enum Strength {
 }
 
 /// Finds values by their names.
-pub(super) fn find(words: &[Word], secrets: &mut Secrets<'_>) {
+pub(super) fn find(words: &[FlatWord], secrets: &mut Secrets<'_>) {
     let text = secrets.text;
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -153,7 +153,7 @@ const NEAR: usize = 256;
 struct Name<'t> {
     text: &'t str,
     bytes: &'t [u8],
-    words: &'t [Word],
+    words: &'t [FlatWord],
     start: usize,
     end: usize,
     name: &'t str,

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::words::{self, Gap, Word};
+use super::words::{self, FlatWord, Gap};
 use super::{Secrets, is_expansion, is_reference};
 use crate::judge::rules::catalog::secret_arguments;
 use crate::judge::rules::secrets::{SecretForm as Form, SecretOption, WhichOperand};
 
 /// Finds secrets by the program that takes them.
-pub(super) fn find(words: &[Word], secrets: &mut Secrets<'_>) {
+pub(super) fn find(words: &[FlatWord], secrets: &mut Secrets<'_>) {
     let mut fed_by: Option<Command<'_>> = None;
     let mut begin = 0;
     while begin < words.len() {
-        let ends = |word: &Word| matches!(word.gap, Gap::Command | Gap::Pipe);
+        let ends = |word: &FlatWord| matches!(word.gap, Gap::Command | Gap::Pipe);
         let length = 1 + words.iter().skip(begin + 1).take_while(|word| !ends(word)).count();
         let Some(words) = words.get(begin..begin + length) else { return };
         let piped = words.first().is_some_and(|word| word.gap == Gap::Pipe);
@@ -36,11 +36,11 @@ pub(super) fn find(words: &[Word], secrets: &mut Secrets<'_>) {
 
 /// The flat words between two operators. Wrappers and inner commands are in it too, so that every word may be a program.
 struct Command<'w> {
-    words: &'w [Word],
+    words: &'w [FlatWord],
 }
 
 impl<'w> Command<'w> {
-    fn texts<'t>(&self, text: &'t str) -> impl Iterator<Item = (&'w Word, &'t str)> {
+    fn texts<'t>(&self, text: &'t str) -> impl Iterator<Item = (&'w FlatWord, &'t str)> {
         self.words.iter().map(|word| (word, text.get(word.span.clone()).unwrap_or_default()))
     }
 
@@ -104,8 +104,8 @@ impl<'w> Command<'w> {
         /// How many words behind a program are looked at.
         const NEAR: usize = 32;
         let text = secrets.text;
-        let words: Vec<(&Word, &str)> = self.texts(text).collect();
-        let whole = |word: &Word| words::value(text, word.span.start, quote_before(text, word));
+        let words: Vec<(&FlatWord, &str)> = self.texts(text).collect();
+        let whole = |word: &FlatWord| words::value(text, word.span.start, quote_before(text, word));
         for (at, (_, written)) in words.iter().enumerate() {
             let base = written.rsplit('/').next().unwrap_or(written);
             for operand in secret_arguments().operand.iter().filter(|operand| has(&operand.programs, base)) {
@@ -251,13 +251,13 @@ fn has(names: &[String], name: &str) -> bool {
 }
 
 /// Whether the quote behind a word closes one that was opened in front of it.
-fn closes(text: &str, word: &Word) -> bool {
+fn closes(text: &str, word: &FlatWord) -> bool {
     let bytes = text.as_bytes();
     word.span.start > 0 && bytes.get(word.span.start - 1) == bytes.get(word.span.end)
 }
 
 /// The quote that opens directly in front of a word.
-fn quote_before(text: &str, word: &Word) -> Option<u8> {
+fn quote_before(text: &str, word: &FlatWord) -> Option<u8> {
     let before = text.as_bytes().get(word.span.start.checked_sub(1)?).copied();
     before.filter(|byte| matches!(byte, b'\'' | b'"'))
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A flat word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct FlatWord {
     pub span: Range<usize>,
     /// What stands between the word before and this one.
     pub gap: Gap,
@@ -32,7 +32,7 @@ const fn is_separator(byte: u8) -> bool {
 }
 
 /// Cuts a text into flat words. Everything between two words is separators, so that no byte is lost.
-pub(super) fn split(text: &str) -> Vec<Word> {
+pub(super) fn split(text: &str) -> Vec<FlatWord> {
     let bytes = text.as_bytes();
     let mut words = Vec::new();
     let mut at = 0;
@@ -41,7 +41,7 @@ pub(super) fn split(text: &str) -> Vec<Word> {
         let end = start + bytes.iter().skip(start).take_while(|&&byte| !is_separator(byte)).count();
         if start < end {
             let gap = gap(text.get(at..start).unwrap_or_default(), words.is_empty());
-            words.push(Word { span: start..end, gap });
+            words.push(FlatWord { span: start..end, gap });
         }
         at = end.max(start);
     }

@@ -4,14 +4,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{Look, has, texts, words};
+use super::{EvidenceWalk, has, texts, words};
 use crate::judge::analysis::act::Act;
 use crate::judge::sort;
-use crate::world::git::status::{State, Status};
+use crate::world::git::status::{FileState, Status};
 use crate::world::{Known, Unanswered, paths};
 
 /// Names the tracked files that differ from HEAD, or those of them that the paths cover.
-pub(super) fn lost(look: &mut Look<'_>, status: &Status, dir: &Path, paths: &[String]) -> Known<()> {
+pub(super) fn lost(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, paths: &[String]) -> Known<()> {
     let Some(within) = within(status, dir, paths) else { return Ok(()) };
     let index = status.repository.index()?;
     let mut changed: Vec<PathBuf> = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn lost(look: &mut Look<'_>, status: &Status, dir: &Path, paths: &[St
             break;
         }
         let known = changed.last().is_some_and(|last| last == relative);
-        if !known && status.of(relative) == Ok(State::Changed) {
+        if !known && status.of(relative) == Ok(FileState::Changed) {
             changed.push(relative.to_owned());
         }
     }
@@ -43,7 +43,7 @@ pub(super) fn lost(look: &mut Look<'_>, status: &Status, dir: &Path, paths: &[St
 }
 
 /// `git checkout` with paths: after `--`, or what is no branch but a file.
-pub(super) fn checkout(look: &mut Look<'_>, status: &Status, dir: &Path, act: &Act) -> Known<()> {
+pub(super) fn checkout(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, act: &Act) -> Known<()> {
     let operands = texts(act);
     let after = act.args.iter().position(|value| value.known().as_deref() == Some("--"));
     let named: Vec<String> = match after {
@@ -57,7 +57,7 @@ pub(super) fn checkout(look: &mut Look<'_>, status: &Status, dir: &Path, act: &A
 }
 
 /// `git clean`: the untracked files that it would delete.
-pub(super) fn clean(look: &mut Look<'_>, status: &Status, dir: &Path, act: &Act) -> Known<()> {
+pub(super) fn clean(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, act: &Act) -> Known<()> {
     let (all, only_ignored) = (has(act, &["-x"]), has(act, &["-X"]));
     let directories = has(act, &["-d"]);
     let root = status.repository.root.clone().ok_or(Unanswered)?;
@@ -82,9 +82,9 @@ pub(super) fn clean(look: &mut Look<'_>, status: &Status, dir: &Path, act: &Act)
             todo.extend(path.read_dir()?.flatten().map(|entry| entry.path()));
         } else {
             let goes = match status.of(relative)? {
-                State::Untracked => !only_ignored,
-                State::Ignored => all || only_ignored,
-                State::Committed | State::Changed => false,
+                FileState::Untracked => !only_ignored,
+                FileState::Ignored => all || only_ignored,
+                FileState::Committed | FileState::Changed => false,
             };
             if goes {
                 bytes += metadata.len();

@@ -4,18 +4,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::{Look, Tally, words};
+use super::{EvidenceWalk, Tally, words};
 use crate::judge::analysis::act::{Act, Piece, Value};
 use crate::judge::rules::glob;
 use crate::judge::sort;
-use crate::world::git::status::{State, Status};
+use crate::world::git::status::{FileState, Status};
 use crate::world::{Known, paths};
 
 /// How many operands are described one by one.
 const MAX_OPERANDS: usize = 4;
 
 /// Says of each operand what is there. `does` is the verb.
-pub(super) fn lost(look: &mut Look<'_>, act: &Act, does: &str) -> Known<()> {
+pub(super) fn lost(look: &mut EvidenceWalk<'_>, act: &Act, does: &str) -> Known<()> {
     let Some(cwd) = act.cwd.as_deref().map(Path::new) else { return Ok(()) };
     let mut targets: Vec<PathBuf> = Vec::new();
     for operand in &act.operands {
@@ -32,7 +32,7 @@ pub(super) fn lost(look: &mut Look<'_>, act: &Act, does: &str) -> Known<()> {
 }
 
 /// Describes one target.
-fn one(look: &mut Look<'_>, cwd: &Path, target: &Path, does: &str) -> Known<()> {
+fn one(look: &mut EvidenceWalk<'_>, cwd: &Path, target: &Path, does: &str) -> Known<()> {
     let metadata = match target.symlink_metadata() {
         Ok(metadata) => metadata,
         // Nothing is there, so nothing is lost.
@@ -64,8 +64,8 @@ fn one(look: &mut Look<'_>, cwd: &Path, target: &Path, does: &str) -> Known<()> 
 }
 
 /// Describes many targets together.
-fn many(look: &mut Look<'_>, targets: &[PathBuf], does: &str) -> Known<()> {
-    let mut all = Found::default();
+fn many(look: &mut EvidenceWalk<'_>, targets: &[PathBuf], does: &str) -> Known<()> {
+    let mut all = WalkTotals::default();
     for target in targets {
         let metadata = match target.symlink_metadata() {
             Ok(metadata) => metadata,
@@ -101,7 +101,7 @@ fn many(look: &mut Look<'_>, targets: &[PathBuf], does: &str) -> Known<()> {
 }
 
 /// What git says of what was found.
-fn parts(found: &Found) -> Vec<String> {
+fn parts(found: &WalkTotals) -> Vec<String> {
     let Tally { committed, changed, untracked, ignored } = found.tally;
     let mut parts = Vec::new();
     if found.in_repository && found.files == 1 && found.repositories == 0 {
@@ -135,7 +135,7 @@ fn parts(found: &Found) -> Vec<String> {
 
 /// What a walk found.
 #[derive(Debug, Default)]
-struct Found {
+struct WalkTotals {
     files: usize,
     bytes: u64,
     repositories: usize,
@@ -146,8 +146,8 @@ struct Found {
 }
 
 /// Counts what is at `path` and below, without following links.
-fn walk(look: &mut Look<'_>, path: &Path) -> Known<Found> {
-    let mut found = Found::default();
+fn walk(look: &mut EvidenceWalk<'_>, path: &Path) -> Known<WalkTotals> {
+    let mut found = WalkTotals::default();
     let holder = look.status(path.parent().unwrap_or(path)).unwrap_or_default();
     found.in_repository = holder.is_some();
     let mut todo: Vec<(PathBuf, Option<Rc<Status>>)> = vec![(path.to_owned(), holder)];
@@ -188,7 +188,7 @@ fn walk(look: &mut Look<'_>, path: &Path) -> Known<Found> {
     Ok(found)
 }
 
-fn state(status: &Status, path: &Path) -> Option<State> {
+fn state(status: &Status, path: &Path) -> Option<FileState> {
     let root = status.repository.root.as_deref()?;
     let relative = path.strip_prefix(root).ok()?;
     let data = path.starts_with(&status.repository.git_dir) || path.starts_with(&status.repository.common_dir);
@@ -201,7 +201,7 @@ fn is_temporary(path: &Path) -> bool {
 
 /// The paths that an operand stands for now. A live glob in the last component is matched against what is there; one
 /// further up, or a part that is unknown, gives nothing.
-fn expand(look: &mut Look<'_>, cwd: &Path, value: &Value) -> Known<Vec<PathBuf>> {
+fn expand(look: &mut EvidenceWalk<'_>, cwd: &Path, value: &Value) -> Known<Vec<PathBuf>> {
     if let Some(text) = value.known() {
         return Ok(if text.is_empty() { Vec::new() } else { vec![cwd.join(text.as_ref())] });
     }

@@ -1,6 +1,6 @@
 //! Commits that would be dropped.
 
-use super::{Look, has, texts, words};
+use super::{EvidenceWalk, has, texts, words};
 use crate::judge::analysis::act::Act;
 use crate::world::Known;
 use crate::world::git::config::Config;
@@ -15,7 +15,7 @@ const MAX_COMMITS: usize = 2_000;
 const MAX_STASHES: usize = 1024 * 1024;
 
 /// `git push` with force: what the remote branch has that would no longer be on it, as far as the last fetch tells.
-pub(super) fn push(look: &mut Look<'_>, repository: &Repository, act: &Act) -> Known<()> {
+pub(super) fn push(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> Known<()> {
     let config = look.world.git.config(repository)?;
     let operands = texts(act);
     let force = has(act, &["-f", "--force", "--force-with-lease", "--mirror"]);
@@ -45,7 +45,7 @@ pub(super) fn push(look: &mut Look<'_>, repository: &Repository, act: &Act) -> K
 }
 
 /// `git reset`: what the branch has that the target has not.
-pub(super) fn reset(look: &mut Look<'_>, repository: &Repository, act: &Act) -> Known<()> {
+pub(super) fn reset(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> Known<()> {
     let config = look.world.git.config(repository)?;
     let operands = texts(act);
     let Some(target) = operands.first().filter(|target| *target != "HEAD") else { return Ok(()) };
@@ -53,7 +53,7 @@ pub(super) fn reset(look: &mut Look<'_>, repository: &Repository, act: &Act) -> 
 }
 
 /// `git branch -D`: what each branch has that HEAD has not.
-pub(super) fn branches(look: &mut Look<'_>, repository: &Repository, act: &Act) -> Known<()> {
+pub(super) fn branches(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> Known<()> {
     let config = look.world.git.config(repository)?;
     let remote = if has(act, &["-r", "--remotes"]) { "refs/remotes/" } else { "refs/heads/" };
     for branch in texts(act) {
@@ -74,7 +74,7 @@ pub(super) fn branches(look: &mut Look<'_>, repository: &Repository, act: &Act) 
 }
 
 /// `git stash drop` and `clear`: how many stashes there are.
-pub(super) fn stashes(look: &mut Look<'_>, repository: &Repository, all: bool) -> Known<()> {
+pub(super) fn stashes(look: &mut EvidenceWalk<'_>, repository: &Repository, all: bool) -> Known<()> {
     let Content::Bytes(log) = paths::read(&repository.common_dir.join("logs/refs/stash"), MAX_STASHES) else {
         return Ok(());
     };
@@ -88,7 +88,7 @@ pub(super) fn stashes(look: &mut Look<'_>, repository: &Repository, all: bool) -
 
 /// Says how many commits `from` reaches that `to` does not.
 fn dropped(
-    look: &mut Look<'_>,
+    look: &mut EvidenceWalk<'_>,
     repository: &Repository,
     config: &Config,
     from: &str,

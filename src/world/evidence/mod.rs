@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::git::open::Repository;
-use super::git::status::{State, Status};
+use super::git::status::{FileState, Status};
 use super::{Known, World, paths};
 use crate::judge::analysis::act::{Act, ActId, Flag, Verb};
 use crate::judge::analysis::effect::Effect;
@@ -41,7 +41,7 @@ pub struct Evidence {
 /// Gathers evidence on the acts that findings fall on, for as long as `time` allows ([`MAX_TIME`] for a card).
 #[must_use]
 pub fn gather(world: &World, acts: &[Act], findings: &[Finding], time: Duration) -> Evidence {
-    let mut look = Look::new(world, time);
+    let mut look = EvidenceWalk::new(world, time);
     for (id, act) in acts.iter().enumerate() {
         let flagged = findings.iter().any(|finding| falls_on(finding, id, act, acts));
         if !flagged || act.remote.is_some() || act.dry_run || look.is_over() {
@@ -68,7 +68,7 @@ fn falls_on(finding: &Finding, id: ActId, act: &Act, acts: &[Act]) -> bool {
     }
 }
 
-fn on_git(look: &mut Look<'_>, act: &Act) -> Known<()> {
+fn on_git(look: &mut EvidenceWalk<'_>, act: &Act) -> Known<()> {
     let Some(dir) = git_dir(act) else { return Ok(()) };
     let Some(status) = look.status(&paths::resolve(&dir)?.canonical)? else { return Ok(()) };
     let sub: Vec<&str> = act.sub.iter().map(String::as_str).collect();
@@ -112,7 +112,7 @@ fn texts(act: &Act) -> Vec<String> {
 }
 
 /// One look at the world, with what is left of its bounds.
-struct Look<'a> {
+struct EvidenceWalk<'a> {
     world: &'a World,
     entries: usize,
     until: Instant,
@@ -121,7 +121,7 @@ struct Look<'a> {
     statuses: HashMap<PathBuf, Rc<Status>>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> EvidenceWalk<'a> {
     fn new(world: &'a World, time: Duration) -> Self {
         Self {
             world,
@@ -186,12 +186,12 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, state: State) {
+    fn add(&mut self, state: FileState) {
         let count = match state {
-            State::Committed => &mut self.committed,
-            State::Changed => &mut self.changed,
-            State::Untracked => &mut self.untracked,
-            State::Ignored => &mut self.ignored,
+            FileState::Committed => &mut self.committed,
+            FileState::Changed => &mut self.changed,
+            FileState::Untracked => &mut self.untracked,
+            FileState::Ignored => &mut self.ignored,
         };
         *count += 1;
     }

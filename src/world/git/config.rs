@@ -60,11 +60,11 @@ impl Config {
     /// A file does not parse, cannot be read, or there are too many of them.
     pub fn add_file(&mut self, file: &Path, situation: &Situation) -> Known<()> {
         // `hasconfig:` asks for URLs that may be set anywhere, so the URLs are collected first.
-        let mut urls = Reader { situation, urls: None, files: 0, conditions: 0, settings: Vec::new() };
+        let mut urls = ConfigReader { situation, urls: None, files: 0, conditions: 0, settings: Vec::new() };
         urls.file(file, 0)?;
         let known = self.settings.iter().chain(&urls.settings).filter(|setting| setting.is("remote", "url"));
         let urls = known.filter_map(|setting| setting.value.clone()).collect();
-        let mut reader = Reader { situation, urls: Some(urls), files: 0, conditions: 0, settings: Vec::new() };
+        let mut reader = ConfigReader { situation, urls: Some(urls), files: 0, conditions: 0, settings: Vec::new() };
         reader.file(file, 0)?;
         self.settings.append(&mut reader.settings);
         Ok(())
@@ -122,7 +122,7 @@ impl Setting {
 }
 
 /// Reads one file with its includes.
-struct Reader<'a> {
+struct ConfigReader<'a> {
     situation: &'a Situation,
     /// The URLs of all remotes, once they are known.
     urls: Option<Vec<String>>,
@@ -131,7 +131,7 @@ struct Reader<'a> {
     settings: Vec<Setting>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn file(&mut self, path: &Path, depth: usize) -> Known<()> {
         self.files += 1;
         if self.files > MAX_FILES || depth > MAX_DEPTH {

@@ -22,14 +22,14 @@ use super::paths;
 use super::{Known, Unanswered};
 use crate::judge::analysis::question::{GitFacts, RepositoryFacts};
 use crate::judge::invocation::Environment;
-use open::{Place, Repository};
+use open::{Repository, RepositoryPaths};
 
 /// Answers questions about git for one environment, and keeps the repositories that it read.
 #[derive(Debug)]
 pub struct Git {
     env: Environment,
     cwd: PathBuf,
-    opened: RefCell<HashMap<Place, Known<Rc<Repository>>>>,
+    opened: RefCell<HashMap<RepositoryPaths, Known<Rc<Repository>>>>,
 }
 
 impl Git {

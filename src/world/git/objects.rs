@@ -29,12 +29,12 @@ const MAX_PACK_FILES: usize = 10_000;
 pub struct Objects {
     handle: gix::odb::Handle,
     /// The directories that loose objects are looked for in.
-    folders: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
 }
 
 impl std::fmt::Debug for Objects {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Objects").field("folders", &self.folders).finish_non_exhaustive()
+        f.debug_struct("Objects").field("directories", &self.directories).finish_non_exhaustive()
     }
 }
 
@@ -51,19 +51,20 @@ pub struct Commit {
 pub type Entries = HashMap<OsString, (EntryMode, ObjectId)>;
 
 impl Objects {
-    /// Opens the database in `folder`.
+    /// Opens the database in `directory`.
     ///
     /// # Errors
     ///
     /// It cannot be read, or something that is no regular file lies where a pack belongs.
-    pub fn open(folder: &Path) -> Known<Self> {
-        let mut folders = vec![folder.to_owned()];
+    pub fn open(directory: &Path) -> Known<Self> {
+        let mut directories = vec![directory.to_owned()];
         let mut next = 0;
-        while let Some(folder) = folders.get(next) {
-            let borrowed = alternates(folder)?;
-            only_regular_files(&folder.join("pack"))?;
-            folders.extend(borrowed.into_iter().filter(|folder| !folders.contains(folder)).collect::<Vec<_>>());
-            if folders.len() > MAX_ALTERNATES {
+        while let Some(directory) = directories.get(next) {
+            let borrowed = alternates(directory)?;
+            only_regular_files(&directory.join("pack"))?;
+            directories
+                .extend(borrowed.into_iter().filter(|directory| !directories.contains(directory)).collect::<Vec<_>>());
+            if directories.len() > MAX_ALTERNATES {
                 return Err(Unanswered);
             }
             next += 1;
@@ -73,8 +74,8 @@ impl Objects {
             current_dir: Some(PathBuf::from("/")),
             ..Default::default()
         };
-        let handle = gix::odb::at_opts(folder, Kind::Sha1, None, options)?;
-        Ok(Self { handle, folders })
+        let handle = gix::odb::at_opts(directory, Kind::Sha1, None, options)?;
+        Ok(Self { handle, directories })
     }
 
     /// Whether an object is in the database.
@@ -162,8 +163,8 @@ impl Objects {
     fn only_regular(&self, id: ObjectId) -> Known<()> {
         let hex = id.to_string();
         let (first, rest) = hex.split_at(2);
-        for folder in &self.folders {
-            match folder.join(first).join(rest).metadata() {
+        for directory in &self.directories {
+            match directory.join(first).join(rest).metadata() {
                 Ok(metadata) if !metadata.is_file() => return Err(Unanswered),
                 Ok(_) => return Ok(()),
                 Err(error) if paths::is_absent(&error) => {}
@@ -184,21 +185,21 @@ fn entry(tree: &[u8], name: &OsStr) -> Known<Option<(EntryMode, ObjectId)>> {
     Ok(None)
 }
 
-/// The databases that the one in `folder` borrows from.
-fn alternates(folder: &Path) -> Known<Vec<PathBuf>> {
-    let bytes = match paths::read(&folder.join("info/alternates"), 64 * 1024) {
+/// The databases that the one in `directory` borrows from.
+fn alternates(directory: &Path) -> Known<Vec<PathBuf>> {
+    let bytes = match paths::read(&directory.join("info/alternates"), 64 * 1024) {
         Content::Missing => return Ok(Vec::new()),
         Content::Bytes(bytes) => bytes,
         Content::TooLarge | Content::Unreadable => return Err(Unanswered),
     };
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
     lines
-        .map(|line| if line.starts_with(b"\"") { Err(Unanswered) } else { Ok(folder.join(OsStr::from_bytes(line))) })
+        .map(|line| if line.starts_with(b"\"") { Err(Unanswered) } else { Ok(directory.join(OsStr::from_bytes(line))) })
         .collect()
 }
 
-fn only_regular_files(folder: &Path) -> Known<()> {
-    let entries = match folder.read_dir() {
+fn only_regular_files(directory: &Path) -> Known<()> {
+    let entries = match directory.read_dir() {
         Ok(entries) => entries,
         Err(error) if paths::is_absent(&error) => return Ok(()),
         Err(error) => return Err(error.into()),

@@ -23,7 +23,7 @@ const MAX_INDEX: u64 = 256 * 1024 * 1024;
 
 /// Where a repository is: its work tree and its data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct RepositoryPaths {
     /// The directory that has `.git` in it; `None` inside the data of a repository.
     pub top: Option<PathBuf>,
     pub git_dir: PathBuf,
@@ -51,7 +51,7 @@ pub struct Repository {
 /// # Errors
 ///
 /// A `.git` on the way cannot be read.
-pub fn find(dir: &Path) -> Known<Option<Place>> {
+pub fn find(dir: &Path) -> Known<Option<RepositoryPaths>> {
     for (steps, dir) in dir.ancestors().enumerate() {
         if steps > MAX_ANCESTORS {
             return Err(Unanswered);
@@ -60,18 +60,18 @@ pub fn find(dir: &Path) -> Known<Option<Place>> {
         match dot_git.metadata() {
             Ok(metadata) if metadata.is_dir() => {
                 if is_git_dir(&dot_git)? {
-                    return Ok(Some(Place { top: Some(dir.to_owned()), git_dir: dot_git }));
+                    return Ok(Some(RepositoryPaths { top: Some(dir.to_owned()), git_dir: dot_git }));
                 }
             }
             Ok(_) => {
                 let git_dir = pointer(&dot_git, b"gitdir:")?.ok_or(Unanswered)?;
-                return Ok(Some(Place { top: Some(dir.to_owned()), git_dir }));
+                return Ok(Some(RepositoryPaths { top: Some(dir.to_owned()), git_dir }));
             }
             Err(error) if paths::is_absent(&error) => {}
             Err(error) => return Err(error.into()),
         }
         if is_git_dir(dir)? {
-            return Ok(Some(Place { top: None, git_dir: dir.to_owned() }));
+            return Ok(Some(RepositoryPaths { top: None, git_dir: dir.to_owned() }));
         }
     }
     Ok(None)
@@ -105,7 +105,7 @@ impl Repository {
     /// # Errors
     ///
     /// A part of it cannot be read, or it is of a format that is not known here.
-    pub fn open(place: &Place, home: Option<PathBuf>) -> Known<Self> {
+    pub fn open(place: &RepositoryPaths, home: Option<PathBuf>) -> Known<Self> {
         let git_dir = paths::resolve(&place.git_dir)?.canonical;
         let common_dir = pointer(&git_dir.join("commondir"), b"")?.unwrap_or_else(|| git_dir.clone());
         let refs = Refs::new(git_dir.clone(), common_dir.clone());
@@ -215,7 +215,7 @@ fn is_known_format(config: &Config) -> Known<()> {
 
 /// The top of the work tree, as git decides it: a linked one is where its `.git` file is, else what the configuration
 /// says, else where `.git` is.
-fn root(place: &Place, git_dir: &Path, linked: bool, config: &Config) -> Known<Option<PathBuf>> {
+fn root(place: &RepositoryPaths, git_dir: &Path, linked: bool, config: &Config) -> Known<Option<PathBuf>> {
     if linked {
         return Ok(place.top.clone());
     }

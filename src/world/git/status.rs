@@ -22,7 +22,7 @@ const MAX_HASHED: u64 = 4 * 1024 * 1024;
 
 /// How a file stands to its repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum FileState {
     /// As in HEAD.
     Committed,
     /// Tracked, with something that is in no commit: edited, staged, in conflict.
@@ -52,19 +52,19 @@ impl Status {
     /// # Errors
     ///
     /// A part of the repository cannot be read.
-    pub fn of(&self, relative: &Path) -> Known<State> {
+    pub fn of(&self, relative: &Path) -> Known<FileState> {
         let index = self.repository.index()?;
         let name = relative.as_os_str().as_bytes().as_bstr();
         if let Some(entry) = index.entry_by_path_and_stage(name, Stage::Unconflicted) {
             let staged = self.head(relative)? != Some((entry.mode.bits(), entry.id));
             let changed = staged || self.is_edited(index, entry, relative)?;
-            return Ok(if changed { State::Changed } else { State::Committed });
+            return Ok(if changed { FileState::Changed } else { FileState::Committed });
         }
         if index.entry_range(name).is_some() {
-            return Ok(State::Changed);
+            return Ok(FileState::Changed);
         }
         let ignored = ignore::is_ignored(&self.repository, relative, false)?;
-        Ok(if ignored { State::Ignored } else { State::Untracked })
+        Ok(if ignored { FileState::Ignored } else { FileState::Untracked })
     }
 
     /// Whether the file on disk is another than the one in the index: by its times and size, and where these differ

@@ -4,11 +4,11 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::folder;
+use super::directory;
 use crate::harness::home::Home;
 use crate::harness::pty::{Terminal, ended};
 use crate::queue::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, person, request, shell, state};
@@ -37,9 +37,9 @@ fn enrol(home: &Home, name: &str) {
 }
 
 fn write(home: &Home, name: &str, public: &str) {
-    fs::create_dir_all(folder(home)).unwrap();
+    fs::create_dir_all(directory(home)).unwrap();
     let text = format!("name = \"{name}\"\nkind = \"ssh\"\npublic = \"{}\"\n", public.trim());
-    fs::write(folder(home).join(format!("{name}.toml")), text).unwrap();
+    fs::write(directory(home).join(format!("{name}.toml")), text).unwrap();
 }
 
 /// Says yes on the card of a request; where several could sign, this one does.
@@ -55,7 +55,7 @@ fn approve(home: &Home, id: &str, who: Option<&str>) -> String {
 
 fn sign(terminal: &mut Terminal, who: Option<&str>) {
     if let Some(who) = who {
-        terminal.wait_for("Who signs");
+        terminal.wait_for("which approver signs");
         terminal.settle(Duration::from_millis(100));
         terminal.send(&format!("{who}\r"));
     }
@@ -77,17 +77,17 @@ fn two_sign_and_the_record_names_both() {
     let home = home_with(TWO, &["ada", "bob"]);
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
-    says(&home.prints(&["pending"], 0), "2 approvers wanted; in");
+    says(&home.prints(&["pending"], 0), "2 approvers needed; in");
     let screen = approve(&home, &id, Some("ada"));
-    says(&screen, "2 different approvers sign a yes to this.");
-    says(&screen, "1 of 2 approvals, by ada; one more wanted: git push");
-    assert_eq!((home.ran(), state(&home, &id)), (0, State::Waiting));
-    says(&home.prints(&["pending"], 0), "1 of 2 approvals, by ada; one more wanted; in");
+    says(&screen, "2 different approvers must sign.");
+    says(&screen, "1 of 2 approvals, by ada; one more needed: git push");
+    assert_eq!((home.ran(), state(&home, &id)), (0, RequestState::Waiting));
+    says(&home.prints(&["pending"], 0), "1 of 2 approvals, by ada; one more needed; in");
     let json: serde_json::Value = serde_json::from_str(&home.prints(&["pending", "--json"], 0)).unwrap();
     assert_eq!((&json["approvals"], &json["approved_by"]), (&2.into(), &serde_json::json!(["ada"])));
     // One is left who can sign, and is not asked who.
     let screen = approve(&home, &id, None);
-    says(&screen, "1 of 2 approvals, by ada; one more wanted.");
+    says(&screen, "1 of 2 approvals, by ada; one more needed.");
     says(&screen, "approved: git push");
     asker.ran();
     says(&home.prints(&["log", "show"], 0), "signed by ada and bob");
@@ -112,9 +112,9 @@ fn nobody_counts_twice_under_one_name_or_two() {
     approve(&home, &asker.id, Some("ada"));
     for name in ["ada", "eve"] {
         let screen = approve(&home, &asker.id, Some(name));
-        says(&screen, "Who signs (bob, cyd)?");
-        says(&screen, &format!("{name} has signed it already, and counts once"));
-        assert_eq!((home.ran(), state(&home, &asker.id)), (0, State::Waiting));
+        says(&screen, "which approver signs (bob, cyd)?");
+        says(&screen, &format!("{name} has already signed; another approver must sign"));
+        assert_eq!((home.ran(), state(&home, &asker.id)), (0, RequestState::Waiting));
     }
     assert_eq!(request(&home, &asker.id).approved_by, ["ada"]);
     approve(&home, &asker.id, Some("cyd"));
@@ -157,8 +157,8 @@ fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
     sql(&home, &format!("UPDATE request SET given = '[[1,\"bob\"]]' WHERE id = '{id}'"));
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
-    says(&terminal.screen(), "void: one of its approvals is not from an enrolled approver");
-    asker.refused("not from an enrolled approver");
+    says(&terminal.screen(), "void: one of its approvals was not signed by an enrolled approver");
+    asker.refused("not signed by an enrolled approver");
     // Two yeses that were used once are not used again.
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
@@ -177,7 +177,7 @@ fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
     rows.execute(put_back, (&exact, given[1].0, serde_json::to_string(&given).unwrap(), &id)).unwrap();
     let output = shell(&home, &[&["--"], &FLAGGED[..]].concat()).env("GUARD_WAIT", "2").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(126) && said.contains("is used up"), "{said}");
+    assert!(output.status.code() == Some(126) && said.contains("was already used"), "{said}");
     assert_eq!(home.ran(), 1);
 }
 
@@ -193,10 +193,10 @@ fn one_no_ends_it_and_so_does_the_time() {
     let asker = Asker::start(command);
     let id = asker.id.clone();
     approve(&home, &id, Some("bob"));
-    asker.refused(&format!("timed out: request {id} had 1 of 2 approvals, by bob; one more wanted within 8 s"));
+    asker.refused(&format!("timed out: request {id} had 1 of 2 approvals, by bob; one more needed within 8 s"));
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
-    says(&terminal.screen(), "nothing that wants several approvers is approved late");
+    says(&terminal.screen(), "a request that needs several approvers cannot be approved late");
     // Asked again it bears another name, for which Bob has not signed.
     let asker = Asker::new(&home, &FLAGGED);
     assert_ne!(asker.id, id);
@@ -232,30 +232,33 @@ fn one_signs_on_the_card_and_the_other_from_elsewhere() {
     asking.wait_for("waits for another approver");
     asking.send("\x03");
     assert_eq!(ended(asking.wait_exit()), "signal SIGINT");
-    let id = crate::queue::stage::all(&home).into_iter().find(|one| one.state == State::Late).unwrap().id;
+    let id = crate::queue::stage::all(&home).into_iter().find(|one| one.state == RequestState::Late).unwrap().id;
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
-    says(&terminal.screen(), "is approved late");
+    says(&terminal.screen(), "cannot be approved late");
     // Not signed, nothing waits.
     let mut asking = at_home(&[&["--"], &FLAGGED[..]].concat());
     answer_card(&mut asking, "y");
     sign(&mut asking, Some("eve"));
     assert_eq!(ended(asking.wait_exit()), "exit 126");
     says(&asking.screen(), "not signed by an approver: nobody called eve is enrolled");
-    assert!(crate::queue::stage::all(&home).iter().all(|one| one.state != State::Waiting));
+    assert!(crate::queue::stage::all(&home).iter().all(|one| one.state != RequestState::Waiting));
     // Where nothing may wait, the card is not shown.
     let mut command = home.guard(&[&["--"], &FLAGGED[..]].concat());
     command.env("TERM", "xterm-256color").env("GUARD_WAIT", "0");
     let mut terminal = Terminal::spawn(command);
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
-    says(&terminal.screen(), "no one to ask: several approvers are wanted, and nothing may wait here for another");
+    says(
+        &terminal.screen(),
+        "no one to ask: several approvers are needed, and requests cannot wait here for another one",
+    );
     assert_eq!(home.ran(), 1);
 }
 
 #[test]
 fn where_too_few_are_enrolled_nobody_is_asked_and_all_say_why() {
     let home = home_with(TWO, &["ada"]);
-    let why = "2 different approvers are wanted, and 1 is enrolled";
+    let why = "2 different approvers are needed, but only 1 is enrolled";
     let output = shell(&home, &[&["--"], &FLAGGED[..]].concat()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(126) && said.contains(&format!("no one to ask: {why}")), "{said}");
@@ -271,7 +274,7 @@ fn where_too_few_are_enrolled_nobody_is_asked_and_all_say_why() {
     // One key under two names is one person.
     write(&home, "eve", &fs::read_to_string(home.path("home/.ssh/ada.pub")).unwrap());
     let checked = home.prints(&["config", "check"], 0);
-    assert!(checked.contains("1 is enrolled (two names for one key are one)"), "{checked}");
+    assert!(checked.contains("1 is enrolled (two names with the same key count once)"), "{checked}");
     enrol(&home, "bob");
     assert!(!home.prints(&["config", "check"], 0).contains("warning"));
     assert_eq!(home.ran(), 0);
@@ -281,7 +284,7 @@ fn where_too_few_are_enrolled_nobody_is_asked_and_all_say_why() {
 fn no_grant_no_mode_no_trust_and_no_prompt_of_an_agent_lets_it_run() {
     let home = home_with("", &[]);
     let mut terminal = person(&home, &["allow", "add", "git push --force origin main", "--always"]);
-    terminal.wait_for("Give this grant? [y/N]");
+    terminal.wait_for("Add this grant? [y/N]");
     terminal.send("y\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
     assert!(home.run(&FLAGGED).status.success());
@@ -300,7 +303,7 @@ fn no_grant_no_mode_no_trust_and_no_prompt_of_an_agent_lets_it_run() {
     for add in [["allow", "add", "git push --force origin main"], ["allow", "add", "git push --force"]] {
         let mut terminal = person(&home, &add);
         assert_eq!(ended(terminal.wait_exit()), "exit 126");
-        says(&terminal.screen(), "wants several approvers, and no grant covers that");
+        says(&terminal.screen(), "needs several approvers, which no grant can replace");
     }
     fs::write(&config, format!("mode = \"off\"\n{TWO}")).unwrap();
     refused("the mode");
@@ -313,12 +316,12 @@ fn no_grant_no_mode_no_trust_and_no_prompt_of_an_agent_lets_it_run() {
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
     };
     let said = hook();
-    assert!(said.contains("an agent's own prompt asks one person"), "{said}");
+    assert!(said.contains("an agent's own prompt asks only one person"), "{said}");
     fs::write(&config, "").unwrap();
     for name in ["ada", "bob"] {
-        fs::remove_file(folder(&home).join(format!("{name}.toml"))).unwrap();
+        fs::remove_file(directory(&home).join(format!("{name}.toml"))).unwrap();
     }
-    assert!(!hook().contains("asks one person"));
+    assert!(!hook().contains("asks only one person"));
     assert_eq!(home.ran(), 1);
 }
 
@@ -338,14 +341,16 @@ fn a_rule_wants_two_where_its_tier_wants_one() {
     assert!(home.prints(&["explain", "npm install some-pkg"], 1).contains("2 different approvers"));
     // In no batch, and switched off by nothing.
     fs::write(home.path("home/.config/guard/config.toml"), "disabled_rules = ['own.install']\n").unwrap();
-    assert!(home.prints(&["config", "check"], 0).contains("own.install wants several approvers and stays"));
+    assert!(
+        home.prints(&["config", "check"], 0).contains("own.install needs several approvers and cannot be disabled")
+    );
     // Nor run as support, or covered by a grant.
     let support = "[[support]]\nargv = ['npm', 'install', 'some-pkg']\nwhy = 'x'\n";
     fs::write(home.path("home/.config/guard/config.toml"), support).unwrap();
     assert!(home.prints(&["config", "check"], 1).contains("support: own.install wants several approvers"));
     let mut terminal = person(&home, &["allow", "add", "--rule", "own.install"]);
     terminal.wait_exit();
-    says(&terminal.screen(), "own.install wants several approvers, and no grant covers that");
+    says(&terminal.screen(), "own.install needs several approvers, which no grant can replace");
     let first = Asker::new(&home, &MEDIUM);
     approve(&home, &first.id, Some("bob"));
     let mut terminal = person(&home, &["approve", "--all"]);
@@ -367,7 +372,7 @@ fn a_rule_wants_two_where_its_tier_wants_one() {
 fn who_may_enrol_alone_could_be_both_so_two_vouch() {
     let home = home_with(TWO, &["ada", "bob"]);
     enrol(&home, "cyd");
-    let file = folder(&home).join("cyd.toml");
+    let file = directory(&home).join("cyd.toml");
     fs::remove_file(&file).unwrap();
     let public = home.path("home/.ssh/cyd.pub");
     let add = || person(&home, &["approver", "add", "cyd", "--ssh", public.to_str().unwrap()]);
@@ -385,7 +390,7 @@ fn who_may_enrol_alone_could_be_both_so_two_vouch() {
     // The same key is not enrolled under another name.
     let mut terminal = person(&home, &["approver", "add", "eve", "--ssh", public.to_str().unwrap()]);
     terminal.wait_exit();
-    says(&terminal.screen(), "cyd is enrolled with this key already");
+    says(&terminal.screen(), "this key is already enrolled for cyd");
 }
 
 #[test]
@@ -397,7 +402,7 @@ fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
         let mut both = [person(&home, &["approve", &asker.id]), person(&home, &["approve", &asker.id])];
         for (terminal, name) in both.iter_mut().zip(["ada", "bob"]) {
             answer_card(terminal, "y");
-            terminal.wait_for("Who signs");
+            terminal.wait_for("which approver signs");
             terminal.settle(Duration::from_millis(100));
             terminal.send(name);
         }
@@ -419,7 +424,7 @@ fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
     let mut both = [person(&home, &["approve", &asker.id]), person(&home, &["approve", &asker.id])];
     for terminal in &mut both {
         answer_card(terminal, "y");
-        terminal.wait_for("Who signs");
+        terminal.wait_for("which approver signs");
         terminal.settle(Duration::from_millis(100));
         terminal.send("ada");
     }
@@ -430,7 +435,7 @@ fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
         terminal.wait_exit();
     }
     let screens = both.iter_mut().map(Terminal::screen).collect::<Vec<_>>().join("\n");
-    says(&screens, "ada has signed it already, and counts once");
+    says(&screens, "ada has already signed; another approver must sign");
     assert_eq!((request(&home, &asker.id).approved_by, home.ran()), (vec!["ada".to_owned()], 3));
     // A no that comes while the second reads the card.
     let mut second = person(&home, &["approve", &asker.id]);
@@ -438,7 +443,7 @@ fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
     person(&home, &["deny", &asker.id]).wait_exit();
     answer_card(&mut second, "y");
     second.wait_exit();
-    says(&second.screen(), "denied already");
+    says(&second.screen(), "already denied");
     asker.refused("denied by a person");
     assert_eq!(home.ran(), 3);
 }
@@ -451,7 +456,7 @@ fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_non
         let asker = Asker::new(&home, &FLAGGED);
         let mut terminal = person(&home, &["approve", &asker.id]);
         answer_card(&mut terminal, "y");
-        terminal.wait_for("Who signs");
+        terminal.wait_for("which approver signs");
         terminal.settle(Duration::from_millis(100));
         terminal.send("ada\r");
         std::thread::sleep(Duration::from_millis(delay));
@@ -459,7 +464,7 @@ fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_non
         terminal.wait_exit();
         let by = request(&home, &asker.id).approved_by;
         assert!(by.is_empty() || by == ["ada"], "{by:?}");
-        assert_eq!(state(&home, &asker.id), State::Waiting);
+        assert_eq!(state(&home, &asker.id), RequestState::Waiting);
         // It goes on from there, whichever it was.
         if by.is_empty() {
             approve(&home, &asker.id, Some("ada"));
@@ -477,10 +482,10 @@ fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_non
     asker.end();
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
-    says(&terminal.screen(), "is approved late");
+    says(&terminal.screen(), "cannot be approved late");
     let asker = Asker::new(&home, &FLAGGED);
     assert_ne!(asker.id, id);
-    assert_eq!((state(&home, &id), request(&home, &asker.id).approved_by.len()), (State::Void, 0));
+    assert_eq!((state(&home, &id), request(&home, &asker.id).approved_by.len()), (RequestState::Void, 0));
     person(&home, &["deny", "--all"]).wait_exit();
     asker.refused("denied by a person");
     assert_eq!(home.ran(), 4);
@@ -498,14 +503,14 @@ fn filed_without_waiting_it_keeps_the_first_approval_until_the_second() {
     let id = crate::queue::stage::all(&home).remove(0).id;
     approve(&home, &id, Some("bob"));
     let waited = home.guard(&["wait", &id, "--timeout", "0"]).output().unwrap();
-    says(&String::from_utf8_lossy(&waited.stderr), "1 of 2 approvals, by bob; one more wanted");
+    says(&String::from_utf8_lossy(&waited.stderr), "1 of 2 approvals, by bob; one more needed");
     // Asking again changes nothing.
     file();
     assert_eq!((crate::queue::stage::all(&home).len(), request(&home, &id).approved_by), (1, vec!["bob".to_owned()]));
     approve(&home, &id, None);
     assert_eq!(home.ran(), 0);
     assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
-    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
 }
 
 #[test]
@@ -538,11 +543,11 @@ fn the_review_shows_who_signed_and_takes_the_second() {
     let mut command = home.guard(&["review"]);
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
     let mut terminal = Terminal::spawn_with(command, 110, 40, crate::harness::pty::OnTerminal::ALL);
-    terminal.wait_for("[2 approvers wanted] git push");
+    terminal.wait_for("[2 approvers needed] git push");
     approve(&home, &asker.id, Some("ada"));
-    terminal.wait_for("[1 of 2 approvals, by ada; one more wanted] git push");
+    terminal.wait_for("[1 of 2 approvals, by ada; one more needed] git push");
     terminal.send("\r");
-    terminal.wait_for("1 of 2 approvals, by ada; one more wanted.");
+    terminal.wait_for("1 of 2 approvals, by ada; one more needed.");
     answer_card(&mut terminal, "y");
     asker.ran();
     terminal.wait_for("approved: git push");

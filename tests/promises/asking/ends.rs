@@ -46,8 +46,8 @@ fn a_closed_terminal_is_a_no() {
 
 #[test]
 fn a_panic_restores_the_terminal() {
-    let folder = tempfile::tempdir().unwrap();
-    let trigger = folder.path().join("panic");
+    let directory = tempfile::tempdir().unwrap();
+    let trigger = directory.path().join("panic");
     let mut asked = Asked::new(&[(PANIC, trigger.to_str().unwrap())]);
     assert!(!same(&asked.terminal.before, &asked.terminal.modes()));
     std::fs::write(&trigger, "").unwrap();
@@ -79,8 +79,8 @@ fn a_card_that_is_sent_to_the_background_is_a_no() {
 
 #[test]
 fn a_card_whose_terminal_is_given_to_another_is_a_no() {
-    let folder = tempfile::tempdir().unwrap();
-    let trigger = folder.path().join("away");
+    let directory = tempfile::tempdir().unwrap();
+    let trigger = directory.path().join("away");
     let mut asked = Asked::new(&[(AWAY, trigger.to_str().unwrap())]);
     std::fs::write(&trigger, "").unwrap();
     assert_eq!(asked.written("answer"), "Closed(Background)");

@@ -74,7 +74,7 @@ fn other_keys_answer_nothing() {
     let mut asked = Asked::new(&[]);
     for key in ["x", "\x1b[A", "\x1by", "\x1bOP", "\t", "1", "é", "\x1b[1;5C", "\x13", "\x16"] {
         asked.terminal.send(key);
-        asked.terminal.wait_for("that key means nothing here");
+        asked.terminal.wait_for("unknown key; n denies");
         asked.terminal.settle(Duration::from_millis(100));
         assert!(asked.terminal.try_exit().is_none(), "{key:?}");
     }
@@ -97,11 +97,11 @@ fn what_is_pasted_is_no_answer() {
     let mut asked = Asked::new(&[]);
     for paste in ["yes\n", "y\r", "\x1b[200~y\x1b[201~", "yy"] {
         asked.terminal.send(paste);
-        asked.terminal.wait_for("pasted text is not an answer");
+        asked.terminal.wait_for("pasted text is ignored");
         asked.pause();
         assert!(asked.terminal.try_exit().is_none(), "{paste:?}");
         asked.terminal.send("x");
-        asked.terminal.wait_for("that key means nothing here");
+        asked.terminal.wait_for("unknown key; n denies");
     }
     asked.terminal.send("y");
     assert_eq!(asked.answer(), "Once");
@@ -142,7 +142,7 @@ fn a_critical_command_runs_when_its_word_is_typed() {
     let word = asked.word();
     asked.terminal.wait_for("60 s to begin");
     asked.terminal.type_slowly(&word);
-    asked.terminal.wait_for(&format!("Esc is no: {word}_"));
+    asked.terminal.wait_for(&format!("Esc denies: {word}_"));
     asked.terminal.send("\r");
     assert_eq!(asked.answer(), "Once");
 }
@@ -151,8 +151,7 @@ fn a_critical_command_runs_when_its_word_is_typed() {
 fn a_critical_command_does_not_run_for_another_word() {
     for typed in ["wrong", "y", "yes", ""] {
         let mut asked = Asked::new(&[(TIER, "4")]);
-        asked.terminal.type_slowly(typed);
-        asked.terminal.send("\r");
+        asked.terminal.type_slowly(&format!("{typed}\r"));
         assert_eq!(asked.answer(), NO, "{typed:?}");
     }
 }
@@ -173,7 +172,7 @@ fn the_word_cannot_be_pasted() {
     let mut asked = Asked::new(&[(TIER, "4")]);
     let word = asked.word();
     asked.terminal.send(&format!("{word}\r"));
-    asked.terminal.wait_for("pasted text is not an answer");
+    asked.terminal.wait_for("pasted text is ignored");
     asked.pause();
     asked.terminal.send("\r");
     assert_eq!(asked.answer(), NO);

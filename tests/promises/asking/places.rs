@@ -26,8 +26,8 @@ fn nobody_is_asked_where_nobody_sits() {
 
 #[test]
 fn nobody_is_asked_without_a_terminal() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = asker(folder.path(), &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = asker(directory.path(), &[]);
     // SAFETY: between fork and exec only a system call is made.
     unsafe {
         command.pre_exec(|| {
@@ -36,7 +36,7 @@ fn nobody_is_asked_without_a_terminal() {
         });
     }
     assert!(command.output().unwrap().status.success());
-    let answer = std::fs::read_to_string(folder.path().join("answer")).unwrap();
+    let answer = std::fs::read_to_string(directory.path().join("answer")).unwrap();
     assert!(answer.starts_with("Closed(NoTerminal("), "{answer}");
 }
 
@@ -142,7 +142,7 @@ fn a_terminal_without_a_cursor_confirms_a_standing_grant() {
 fn a_terminal_without_a_cursor_explains_and_asks_again() {
     let mut asked = dumb(&[]);
     asked.turn("?\n", "Sentence 59 of the explanation.");
-    asked.turn("what\n", "that is no answer");
+    asked.turn("what\n", "unknown answer");
     asked.terminal.send("y\n");
     assert_eq!(asked.answer(), "Once");
 }

@@ -86,7 +86,7 @@ fn in_a_window_that_is_too_small_no_yes_is_taken() {
     // The clock goes on, in one place.
     asked.terminal.wait_until("another second", |screen| clock(screen) != first);
     let screen = asked.terminal.screen();
-    assert_eq!(flat(&screen).matches("No yes is taken").count(), 1, "{screen}");
+    assert_eq!(flat(&screen).matches("you cannot approve here").count(), 1, "{screen}");
     assert!(asked.terminal.try_exit().is_none(), "{screen}");
     // With room again it is read again, and answered.
     asked.terminal.resize(80, 24);

@@ -9,7 +9,7 @@ use guard::judge::invocation::Origin;
 use guard::judge::policy::Prompt;
 use guard::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
 use guard::judge::syntax::tree::Span;
-use guard::prompt::terminal::{self, Answer, Closed};
+use guard::prompt::terminal::{self, Closed, PromptAnswer};
 use guard::ui::card::CardView;
 use guard::ui::explain::{ExplainView, PartView};
 use guard::ui::style::Look;
@@ -127,7 +127,7 @@ fn process_that_asks() {
     assert_eq!(left.is_some(), variable(ALARM).is_some(), "the alarm that was running is not: {left:?}");
     std::fs::write(format!("{file}.new"), format!("{answer:?}")).unwrap();
     std::fs::rename(format!("{file}.new"), &file).unwrap();
-    if let Answer::Closed(Closed::Signal(signal) | Closed::Interrupted(signal)) = answer {
+    if let PromptAnswer::Closed(Closed::Signal(signal) | Closed::Interrupted(signal)) = answer {
         raise(signal).unwrap();
     }
 }
@@ -189,14 +189,14 @@ impl Signals {
 /// One question on one terminal.
 pub struct Asked {
     pub terminal: Terminal,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 /// The program that asks, writing its answer to `answer` in `folder`.
-pub fn asker(folder: &Path, variables: &[(&str, &str)]) -> Command {
+pub fn asker(directory: &Path, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(ARGUMENTS);
-    environment(&mut command, folder, variables);
+    environment(&mut command, directory, variables);
     command
 }
 
@@ -205,43 +205,43 @@ const ARGUMENTS: [&str; 6] =
     ["--ignored", "--exact", "asking::stage::process_that_asks", "--test-threads=1", "--nocapture", "--quiet"];
 
 /// The environment of the process that asks.
-fn environment(command: &mut Command, folder: &Path, variables: &[(&str, &str)]) {
+fn environment(command: &mut Command, directory: &Path, variables: &[(&str, &str)]) {
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
         .env("TERM", "xterm-256color")
         .env("LANG", "C.UTF-8")
         .env("PS1", "$ ")
-        .env("XDG_RUNTIME_DIR", folder)
+        .env("XDG_RUNTIME_DIR", directory)
         .env(COMMAND, "rm -rf build")
         .env(TIER, "3")
-        .env(ANSWER, folder.join("answer"))
+        .env(ANSWER, directory.join("answer"))
         .envs(variables.iter().copied());
 }
 
 impl Asked {
     /// Starts asking, without waiting for the card.
     pub fn start(variables: &[(&str, &str)], columns: u16, rows: u16, on: OnTerminal) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let command = asker(folder.path(), variables);
-        Self::on(Terminal::spawn_with(command, columns, rows, on), folder)
+        let directory = tempfile::tempdir().unwrap();
+        let command = asker(directory.path(), variables);
+        Self::on(Terminal::spawn_with(command, columns, rows, on), directory)
     }
 
     /// Starts a script in a shell; `ask` in it is the program that asks.
     pub fn script(shell: &[&str], variables: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let ask = folder.path().join("ask");
+        let directory = tempfile::tempdir().unwrap();
+        let ask = directory.path().join("ask");
         let exe = std::env::current_exe().unwrap();
         let text = format!("#!/bin/sh\nexec '{}' {} \"$@\"\n", exe.display(), ARGUMENTS.join(" "));
         crate::harness::program::write(&ask, &text);
         let mut command = Command::new(shell[0]);
-        command.args(&shell[1..]).current_dir(folder.path());
-        environment(&mut command, folder.path(), variables);
-        Self::on(Terminal::spawn(command), folder)
+        command.args(&shell[1..]).current_dir(directory.path());
+        environment(&mut command, directory.path(), variables);
+        Self::on(Terminal::spawn(command), directory)
     }
 
-    fn on(terminal: Terminal, folder: tempfile::TempDir) -> Self {
-        Self { terminal, folder }
+    fn on(terminal: Terminal, directory: tempfile::TempDir) -> Self {
+        Self { terminal, directory }
     }
 
     /// Asks, and waits until the card is there and can be answered.
@@ -298,7 +298,7 @@ impl Asked {
     /// An answer as it was written down, waited for.
     #[track_caller]
     pub fn written(&mut self, name: &str) -> String {
-        let path = self.folder.path().join(name);
+        let path = self.directory.path().join(name);
         self.terminal.wait_until(&format!("the file {name}"), |_| path.exists());
         std::fs::read_to_string(path).unwrap()
     }

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 
 use clap::{Arg, Command, CommandFactory};
-use guard::cli::{self, Call, Cli};
-use guard::config::keys::{KEYS, Kind};
+use guard::cli::{self, Cli, CommandLine};
+use guard::config::keys::{ConfigType, KEYS};
 
 /// What stands in a document.
 #[derive(Debug, Default)]
@@ -167,10 +167,10 @@ pub fn is_key(name: &str) -> bool {
     KEYS.iter().any(|row| {
         let field = name.strip_prefix(row.name).and_then(|rest| rest.strip_prefix('.'));
         let known = |field: &str| match row.kind {
-            Kind::Tables(fields) | Kind::Table(fields) => fields.iter().any(|known| known.name == field),
+            ConfigType::Tables(fields) | ConfigType::Table(fields) => fields.iter().any(|known| known.name == field),
             _ => false,
         };
-        row.kind != Kind::LockOnly && row.name == name || field.is_some_and(known)
+        row.kind != ConfigType::LockOnly && row.name == name || field.is_some_and(known)
     })
 }
 
@@ -196,7 +196,7 @@ pub fn fault(words: &[String]) -> Option<String> {
         if word == "help" && command.get_name() == "guard" {
             let topic = words.next()?;
             let asked = [OsString::from("help"), topic.into()];
-            let told = matches!(cli::read("guard".as_ref(), &asked, None, None), Call::Help(_));
+            let told = matches!(cli::read("guard".as_ref(), &asked, None, None), CommandLine::Help(_));
             return (!told && whole.find_subcommand(topic).is_none()).then(|| format!("there is no topic {topic}"));
         }
         // What the gateway reads is held by the gateway's own tests.

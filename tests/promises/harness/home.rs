@@ -26,14 +26,14 @@ pub fn invocation(words: &[&str]) -> Invocation {
 
 /// A home, a directory to work in, and stand-ins for programs.
 pub struct Home {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Home {
     pub fn new() -> Self {
-        let home = Self { folder: tempfile::tempdir().unwrap() };
-        for folder in ["home", "work", "bin"] {
-            std::fs::create_dir(home.path(folder)).unwrap();
+        let home = Self { directory: tempfile::tempdir().unwrap() };
+        for directory in ["home", "work", "bin"] {
+            std::fs::create_dir(home.path(directory)).unwrap();
         }
         // It is there from the beginning: what the stand-ins write to is part of what a yes is bound to.
         let mark = home.path("ran");
@@ -51,7 +51,7 @@ impl Home {
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     pub fn stand_in(&self, name: &str, script: &str) {

@@ -115,12 +115,27 @@ impl Terminal {
         self.master.as_mut().expect("not hung up").write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Types like a person: one key, then the next.
+    /// Types like a person: one key, then the next, once the program has read it.
     pub fn type_slowly(&mut self, keys: &str) {
         for key in keys.chars() {
             self.send(key.encode_utf8(&mut [0; 4]));
             self.settle(Duration::from_millis(30));
+            for _ in 0..200 {
+                if self.unread() == 0 {
+                    break;
+                }
+                self.settle(Duration::from_millis(30));
+            }
         }
+    }
+
+    /// How many bytes that were typed the program has not read yet.
+    fn unread(&self) -> i32 {
+        let Some(slave) = &self.slave else { return 0 };
+        let mut count: libc::c_int = 0;
+        // SAFETY: FIONREAD writes one `int` through the pointer, which is valid for the call.
+        let done = unsafe { libc::ioctl(slave.as_raw_fd(), libc::FIONREAD, &raw mut count) };
+        if done == -1 { 0 } else { count }
     }
 
     /// Closes the terminal.

@@ -62,11 +62,11 @@ fn play(agent: &str) {
     for exchange in &asked {
         // Each has a record of its own: denials in a row change the answer.
         let home = Home::new();
-        let folder = home.path("").to_string_lossy().trim_end_matches('/').to_owned();
-        let output = hook(&home, agent, &exchange.input.replace("$HERE", &folder));
+        let directory = home.path("").to_string_lossy().trim_end_matches('/').to_owned();
+        let output = hook(&home, agent, &exchange.input.replace("$HERE", &directory));
         let (out, err) = said(&output);
         assert!(out.lines().count() <= 1 && err.lines().count() <= 1, "{agent}, {}: {out}{err}", exchange.what);
-        let said = |text: &str| text.trim_end().replace(&folder, "$HERE");
+        let said = |text: &str| text.trim_end().replace(&directory, "$HERE");
         let answer = Exchange {
             what: exchange.what.clone(),
             input: exchange.input.clone(),

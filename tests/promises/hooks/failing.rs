@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use guard::app::hook::hosts;
-use guard::store::{Filter, Kind};
+use guard::store::{Filter, RowKind};
 
 use super::stage::{bash, fed, hook, said};
 use crate::harness::home::Home;
@@ -46,10 +46,10 @@ fn denied(agent: &str, output: &std::process::Output, reason: &str) {
 fn an_input_that_is_none_is_denied_in_every_dialect() {
     let home = Home::new();
     for host in hosts::all() {
-        denied(host.name(), &hook(&home, host.name(), ""), "there is no input");
-        denied(host.name(), &hook(&home, host.name(), " \n"), "there is no input");
-        denied(host.name(), &hook(&home, host.name(), "{\"tool_name\": \"Bash\""), "not the JSON");
-        denied(host.name(), &hook(&home, host.name(), &"[".repeat(100_000)), "not the JSON");
+        denied(host.name(), &hook(&home, host.name(), ""), "no input");
+        denied(host.name(), &hook(&home, host.name(), " \n"), "no input");
+        denied(host.name(), &hook(&home, host.name(), "{\"tool_name\": \"Bash\""), "not the expected JSON");
+        denied(host.name(), &hook(&home, host.name(), &"[".repeat(100_000)), "not the expected JSON");
         for odd in ["null", "7", "[]", "{}", "\"Bash\"", "{\"hook_event_name\":7,\"tool_name\":[]}"] {
             denied(host.name(), &hook(&home, host.name(), odd), "refused");
         }
@@ -60,21 +60,25 @@ fn an_input_that_is_none_is_denied_in_every_dialect() {
 fn what_was_denied_unjudged_is_in_the_record_and_the_input_is_not() {
     let home = Home::new();
     let secret = "{\"tool_name\": \"s3cr3t-and-broken";
-    denied("claude", &hook(&home, "claude", secret), "not the JSON");
+    denied("claude", &hook(&home, "claude", secret), "not the expected JSON");
     denied("codex", &hook(&home, "codex", "{}"), "refused");
     denied("claude", &hook(&home, "claude", &bash(&home, &"x".repeat(600 << 10))), "too large to analyse");
     let store = home.store();
     let rows: Vec<_> = store.find(&Filter::default()).unwrap().into_iter().map(|id| store.entry(id).unwrap()).collect();
     let told: Vec<_> = rows.iter().map(|row| (row.kind, row.settled_by.as_deref(), row.agent.as_deref())).collect();
-    let unjudged = |agent| (Kind::Advised, Some("unjudged"), Some(agent));
+    let unjudged = |agent| (RowKind::Advised, Some("unjudged"), Some(agent));
     assert_eq!(told, [unjudged("claude"), unjudged("codex"), unjudged("claude")]);
-    assert!(rows[0].words.as_deref().unwrap().starts_with("the input is not the JSON that was expected"), "{rows:?}");
+    assert!(rows[0].words.as_deref().unwrap().starts_with("the input is not the expected JSON"), "{rows:?}");
     assert!(!home.prints(&["log", "--json"], 0).contains("s3cr3t"));
     assert!(
-        home.prints(&["log", "day"], 0).contains("What an agent wanted was refused unjudged: the command is longer")
+        home.prints(&["log", "day"], 0)
+            .contains("A call of an agent was refused without judging it: the command is too large")
     );
     let stats = home.prints(&["stats"], 0);
-    assert!(stats.contains(": 0 commands.") && stats.contains("3 calls of agents were refused unjudged"), "{stats}");
+    assert!(
+        stats.contains(": 0 commands.") && stats.contains("3 calls of agents were refused without judging them"),
+        "{stats}"
+    );
     // It counts neither for nor against the session.
     assert_eq!(store.standing(rows[0].root.as_deref().unwrap(), jiff::Timestamp::now()).unwrap().denials_in_a_row, 0);
 }
@@ -138,10 +142,10 @@ fn an_input_that_never_ends_is_denied_before_the_agent_gives_up() {
     for (agent, child, stdin) in begun {
         let output = child.wait_with_output().unwrap();
         drop(stdin);
-        denied(agent, &output, "ran out of time");
+        denied(agent, &output, "could not answer in time");
     }
     // Those that found a moment for it wrote it down.
-    let rows = home.prints(&["log", "--json", "--search", "ran out of time"], 0);
+    let rows = home.prints(&["log", "--json", "--search", "could not answer in time"], 0);
     assert!(rows.lines().count() > 0 && rows.lines().all(|row| row.contains(r#""settled_by":"unjudged""#)), "{rows}");
     assert_eq!(home.store().verify().unwrap().faults, []);
 }
@@ -156,11 +160,11 @@ fn a_judgment_that_hangs_is_denied_too() {
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let mut command = home.guard(&["hook", "--agent", "claude", "--timeout", "4"]);
     let output = fed(&mut command, bash(&home, "ls").as_bytes());
-    denied("claude", &output, "ran out of time");
+    denied("claude", &output, "could not answer in time");
     let permission = bash(&home, "ls").replace("PreToolUse", "PermissionRequest");
     let mut command = home.guard(&["hook", "--agent", "claude", "--timeout", "4"]);
     let (out, _) = said(&fed(&mut command, permission.as_bytes()));
-    assert!(out.contains("\"behavior\":\"deny\"") && out.contains("ran out of time"), "{out}");
+    assert!(out.contains("\"behavior\":\"deny\"") && out.contains("could not answer in time"), "{out}");
 }
 
 #[test]
@@ -187,7 +191,7 @@ fn the_strings_that_hosts_run_reach_guard() {
         command.args(["-c", &string]).env("GUARD_WAIT", "0");
         denied(agent, &fed(&mut command, input.as_bytes()), "effects.delete-home");
     }
-    // Without a shell, from a folder of its own, with next to no environment.
+    // Without a shell, from a directory of its own, with next to no environment.
     let mut command = home.program(guard);
     command
         .args(["hook", "--agent", "codex"])
@@ -214,7 +218,7 @@ fn a_command_is_judged_where_it_would_run_and_by_that_projects_policy() {
 }
 
 #[test]
-fn a_folder_that_is_gone_does_not_let_a_flagged_command_through() {
+fn a_directory_that_is_gone_does_not_let_a_flagged_command_through() {
     let home = Home::new();
     let gone = bash(&home, "git push --force origin main").replace("/work\"", "/gone\"");
     denied("codex", &hook(&home, "codex", &gone), "git.push-force");
@@ -259,7 +263,7 @@ fn each_answer_is_in_the_record_before_it_is_given() {
         told,
         [("ls", "allow", session), ("git push --force origin main", "deny", session), ("rm -rf ~", "deny", session)]
     );
-    assert!(rows.iter().all(|row| row.kind == Kind::Advised && row.origin.as_deref() == Some("agent")));
+    assert!(rows.iter().all(|row| row.kind == RowKind::Advised && row.origin.as_deref() == Some("agent")));
     assert!(
         rows.iter().all(|row| row.agent.as_deref() == Some("claude") && row.cwd.as_deref().unwrap().ends_with("/work"))
     );
@@ -295,7 +299,7 @@ fn the_configuration_can_only_bring_the_deadline_forward() {
     std::fs::create_dir_all(home.data()).unwrap();
     nix::unistd::mkfifo(&home.data().join("guard.key"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let begun = std::time::Instant::now();
-    denied("claude", &hook(&home, "claude", &bash(&home, "ls")), "ran out of time");
+    denied("claude", &hook(&home, "claude", &bash(&home, "ls")), "could not answer in time");
     assert!(begun.elapsed() < std::time::Duration::from_secs(60), "it waited for what Claude Code would wait");
 }
 

@@ -6,7 +6,7 @@ use crate::harness::pty::Terminal;
 
 /// Lets an agent at a person's terminal run a script of its own, and says what that printed: it calls hooks and shells as its
 /// children. `$H` asks the hook about the command
-/// in `$1` from the folder in `$2`, `$S` runs one with guard as its shell.
+/// in `$1` from the directory in `$2`, `$S` runs one with guard as its shell.
 fn agent(home: &Home, script: &str) -> String {
     let input = bash(home, "@COMMAND@").replace(home.path("work").to_str().unwrap(), "@FOLDER@");
     std::fs::write(home.path("input"), input).unwrap();
@@ -67,7 +67,7 @@ fn a_hook_that_the_agent_calls_through_a_shell_hands_over_too() {
 }
 
 #[test]
-fn another_command_another_folder_and_tier_4_are_not_what_was_handed_over() {
+fn another_command_another_directory_and_tier_4_are_not_what_was_handed_over() {
     let home = Home::new();
     let push = FLAGGED.join(" ");
     let other = format!("H '{push}'; S '{push} '; cd ../home; S '{push}'; cd ../work; S '{push}' name; S '{push}'");

@@ -15,8 +15,9 @@ fn source((agent, major): (&str, usize), guard: &str) -> String {
 
 /// Runs JavaScript with the plugin beside it as `./plugin.mjs`; what it prints. `None` where there is no node.
 fn play(home: &Home, plugin: (&str, usize), guard: &str, script: &str) -> Option<String> {
-    let node = std::env::var_os("PATH")
-        .and_then(|path| std::env::split_paths(&path).map(|folder| folder.join("node")).find(|node| node.is_file()));
+    let node = std::env::var_os("PATH").and_then(|path| {
+        std::env::split_paths(&path).map(|directory| directory.join("node")).find(|node| node.is_file())
+    });
     let Some(node) = node else {
         crate::harness::tools::skip("node is not installed");
         return None;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use guard::store::queue::{Queue, State};
+use guard::store::queue::{Queue, RequestState};
 
 use super::stage::{bash, hook, said};
 use crate::harness::home::{FLAGGED, Home};
@@ -106,7 +106,10 @@ fn what_nobody_answers_is_denied_before_the_agent_gives_up_and_names_its_request
     let input = bash(&home, &FLAGGED.join(" "));
     let output = super::stage::fed(&mut apart(&home, "codex", "5"), input.as_bytes());
     let (out, _) = said(&output);
-    assert!(out.contains("\"deny\"") && out.contains("nobody answered") && !out.contains("ran out of time"), "{out}");
+    assert!(
+        out.contains("\"deny\"") && out.contains("nobody answered") && !out.contains("could not answer in time"),
+        "{out}"
+    );
     // A late yes holds for the same call, once.
     let pending = home.prints(&["pending", "--json"], 0);
     let id = pending.split("\"id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
@@ -114,7 +117,7 @@ fn what_nobody_answers_is_denied_before_the_agent_gives_up_and_names_its_request
     approve(&home, &id);
     let late = super::stage::fed(&mut apart(&home, "codex", "5"), input.as_bytes());
     assert_eq!(said(&late), (String::new(), String::new()), "{pending}");
-    assert_eq!(Queue::open(&home.paths()).unwrap().find(&id).unwrap().unwrap().state, State::Used);
+    assert_eq!(Queue::open(&home.paths()).unwrap().find(&id).unwrap().unwrap().state, RequestState::Used);
 }
 
 #[test]
@@ -138,7 +141,7 @@ fn an_agent_that_ends_the_hook_while_it_waits_gets_a_denial() {
         nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGTERM).unwrap();
         let (_, out, err) = ended(child);
         let said = format!("{out}{err}");
-        assert!(said.contains(&format!("guard was ended by SIGTERM while request {id} waited")), "{agent}: {said}");
+        assert!(said.contains(&format!("guard was killed by SIGTERM while request {id} waited")), "{agent}: {said}");
         assert!(agent == "kimi" || out.contains("\"deny\""), "{agent}: {said}");
     }
 }
@@ -151,7 +154,7 @@ fn a_hook_whose_agent_is_gone_is_recorded_as_that() {
     drop((child.stdout.take(), child.stderr.take()));
     child.wait().unwrap();
     let log = home.prints(&["log", "--json"], 0);
-    assert!(log.contains("ended while it waited for the answer") && !log.contains("SIGTERM"), "{log}");
+    assert!(log.contains("ended while waiting for the answer") && !log.contains("SIGTERM"), "{log}");
 }
 
 #[test]
@@ -171,10 +174,10 @@ fn a_time_that_was_made_shorter_in_the_agents_configuration_is_kept() {
         assert!(text.contains(long), "{agent}: {text}");
         std::fs::write(&path, text.replace(long, short)).unwrap();
         let call = super::exchanges::kept(agent).into_iter().find(|call| call.input.contains("push --force")).unwrap();
-        let folder = home.path("").to_string_lossy().trim_end_matches('/').to_owned();
+        let directory = home.path("").to_string_lossy().trim_end_matches('/').to_owned();
         let begun = Instant::now();
         let mut command = apart(&home, agent, "120");
-        let output = super::fed(&mut command, call.input.replace("$HERE", &folder).as_bytes());
+        let output = super::fed(&mut command, call.input.replace("$HERE", &directory).as_bytes());
         assert!(begun.elapsed() < Duration::from_secs(30), "{agent}: {:?}", begun.elapsed());
         let (out, err) = said(&output);
         assert!(format!("{out}{err}").contains("refused"), "{agent}: {out}{err}");

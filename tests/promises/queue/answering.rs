@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 
 use super::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, in_session, person, state};
 use crate::harness::home::Home;
@@ -13,7 +13,7 @@ fn a_batch_is_shown_in_full_and_asked_about_once_with_a_result_for_each() {
     let first = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let second = Asker::new(&home, &["npm", "install", "right-pad"]);
     let mut terminal = person(&home, &["approve", "--all"]);
-    terminal.wait_for("2 commands waiting. Approve all? [y/N]");
+    terminal.wait_for("Approve all 2 commands? [y/N]");
     // The first has scrolled away by the end.
     let written = String::from_utf8_lossy(&terminal.raw).into_owned();
     assert!(written.contains("some-pkg") && written.contains("right-pad"), "{written}");
@@ -38,7 +38,7 @@ fn enter_approves_no_batch() {
     terminal.wait_for("Approve all? [y/N]");
     terminal.send("\r");
     terminal.wait_exit();
-    assert_eq!((state(&home, &first.id), state(&home, &second.id)), (State::Waiting, State::Waiting));
+    assert_eq!((state(&home, &first.id), state(&home, &second.id)), (RequestState::Waiting, RequestState::Waiting));
     let mut terminal = person(&home, &["deny", "--all", "--reason", "no"]);
     terminal.wait_exit();
     first.refused("denied by a person: no");
@@ -62,8 +62,8 @@ fn of_a_batch_tier_3_is_asked_about_by_itself_and_tier_4_not_at_all() {
     terminal.wait_exit();
     let screen = terminal.screen();
     assert!(screen.contains(&format!("{}  of tier 4", critical.id)), "{screen}");
-    assert_eq!(state(&home, &critical.id), State::Waiting);
-    assert_eq!(state(&home, &medium.id), State::Waiting);
+    assert_eq!(state(&home, &critical.id), RequestState::Waiting);
+    assert_eq!(state(&home, &medium.id), RequestState::Waiting);
     assert_eq!(home.ran(), 1);
     person(&home, &["deny", "--all"]).wait_exit();
     medium.refused("denied by a person");
@@ -83,10 +83,10 @@ fn who_comes_second_hears_what_was_decided_and_by_whom() {
     answer_card(&mut slow, "y");
     assert_eq!(crate::harness::pty::ended(slow.wait_exit()), "exit 126");
     let screen = slow.screen();
-    assert!(screen.contains("denied already by ") && screen.contains("not now"), "{screen}");
+    assert!(screen.contains("already denied by ") && screen.contains("not now"), "{screen}");
     let mut late = person(&home, &["approve", &id]);
     late.wait_exit();
-    assert!(late.screen().contains("denied already by "), "{}", late.screen());
+    assert!(late.screen().contains("already denied by "), "{}", late.screen());
     assert_eq!(home.ran(), 0);
 }
 
@@ -102,20 +102,20 @@ fn a_request_that_was_asked_anew_is_looked_at_again() {
     assert_eq!(super::stage::all(&home).len(), 1);
     answer_card(&mut slow, "y");
     assert_eq!(crate::harness::pty::ended(slow.wait_exit()), "exit 126");
-    assert!(slow.screen().contains("asked again in the meantime"), "{}", slow.screen());
-    assert_eq!((home.ran(), state(&home, &first.id)), (0, State::Waiting));
+    assert!(slow.screen().contains("renewed in the meantime"), "{}", slow.screen());
+    assert_eq!((home.ran(), state(&home, &first.id)), (0, RequestState::Waiting));
 }
 
 #[test]
 fn what_waits_is_watched_as_it_changes() {
     let home = home();
     let mut watcher = person(&home, &["pending", "--watch"]);
-    watcher.wait_for("Nothing waits.");
+    watcher.wait_for("No requests are waiting.");
     let asker = Asker::new(&home, &FLAGGED);
     watcher.wait_for(&asker.id);
-    assert!(!watcher.screen().contains("Nothing waits."));
+    assert!(!watcher.screen().contains("No requests are waiting."));
     person(&home, &["deny", &asker.id]).wait_exit();
-    watcher.wait_for("Nothing waits.");
+    watcher.wait_for("No requests are waiting.");
     asker.refused("denied by a person");
     let id = super::stage::all(&home).remove(0).id;
     let settled = home.prints(&["pending", "--all"], 0);
@@ -145,26 +145,26 @@ fn a_grant_may_be_given_with_the_answer_and_is_the_askers() {
 fn a_yes_that_lasts_lets_the_same_command_run_again_and_no_other() {
     let home = home();
     let asker = Asker::new(&home, &MEDIUM);
-    for (option, why) in [("--until=30d", "holds for 14 days at most"), ("--until=yesterday", "--until: ")] {
+    for (option, why) in [("--until=30d", "can last at most 14 days"), ("--until=yesterday", "--until: ")] {
         let mut terminal = person(&home, &["approve", &asker.id, option]);
         terminal.wait_exit();
         assert!(terminal.screen().contains(why), "{option}: {}", terminal.screen());
     }
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     let mut terminal = person(&home, &["approve", &asker.id, "--always"]);
-    terminal.wait_for("A yes here lets run without asking exactly this command");
+    terminal.wait_for("If you approve, guard also runs without asking: exactly this command");
     terminal.wait_for("y yes   n no");
     answer_card(&mut terminal, "y");
     terminal.wait_exit();
     let screen = terminal.screen();
     assert!(screen.contains("allowed by you: npm install"), "{screen}");
-    assert!(screen.contains("approved, until it is revoked: npm install"), "{screen}");
+    assert!(screen.contains("approved, until revoked: npm install"), "{screen}");
     asker.ran();
     let again = super::stage::shell(&home, &[&["--"], &MEDIUM[..]].concat()).output().unwrap();
     assert!(again.status.success(), "{again:?}");
     assert_eq!(home.ran(), 2);
     let other = Asker::new(&home, &["npm", "install", "some-other-pkg"]);
-    assert_eq!(state(&home, &other.id), State::Waiting);
+    assert_eq!(state(&home, &other.id), RequestState::Waiting);
     let mut terminal = person(&home, &["deny", &other.id]);
     terminal.wait_exit();
     other.refused("denied by a person");
@@ -182,7 +182,7 @@ fn a_yes_for_the_session_ends_with_it() {
     asker.ran();
     assert_eq!(home.ran(), 2);
     let later = Asker::new(&home, &MEDIUM);
-    assert_eq!(state(&home, &later.id), State::Waiting, "of another session");
+    assert_eq!(state(&home, &later.id), RequestState::Waiting, "of another session");
     person(&home, &["deny", &later.id]).wait_exit();
     later.refused("denied by a person");
     assert_eq!(home.ran(), 2);

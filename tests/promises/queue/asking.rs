@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -15,17 +15,17 @@ fn a_command_waits_until_a_person_elsewhere_says_yes_and_runs_once() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
-    assert_eq!((home.ran(), state(&home, &id)), (0, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &id)), (0, RequestState::Waiting));
     let pending = home.prints(&["pending"], 0);
     assert!(pending.contains(&id) && pending.contains("git push --force origin main"), "{pending}");
     let screen = approve(&home, &id);
     assert!(screen.contains(&format!("{id}  approved: git push")), "{screen}");
     asker.ran();
-    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
     let log = home.prints(&["log", "--json"], 0);
     assert!(log.contains(r#""kind":"answered""#) && log.contains(&format!("request {id}, approved by ")), "{log}");
     assert_eq!(home.store().verify().unwrap().faults, []);
-    assert_eq!(home.prints(&["pending"], 0), "Nothing waits.\n");
+    assert_eq!(home.prints(&["pending"], 0), "No requests are waiting.\n");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_no_reaches_the_one_who_asked_with_its_words() {
     terminal.wait_exit();
     let id = asker.id.clone();
     asker.refused("denied by a person: use a branch of your own");
-    assert_eq!((home.ran(), state(&home, &id)), (0, State::Denied));
+    assert_eq!((home.ran(), state(&home, &id)), (0, RequestState::Denied));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn words_on_the_card_refuse_it_and_a_plain_no_leaves_it_waiting() {
     answer_card(&mut terminal, "\x1b");
     terminal.wait_exit();
     assert!(terminal.screen().contains("not approved"), "{}", terminal.screen());
-    assert_eq!(state(&home, &asker.id), State::Waiting);
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
     let mut terminal = person(&home, &["approve", &asker.id]);
     answer_card(&mut terminal, "n");
     terminal.wait_for("Why not?");
@@ -66,10 +66,10 @@ fn silence_is_a_no_that_names_the_request_and_a_late_yes_lets_the_same_command_r
     let asker = Asker::start(command);
     let id = asker.id.clone();
     asker.refused(&format!("timed out: nobody answered request {id} within 1 s"));
-    assert_eq!((home.ran(), state(&home, &id)), (0, State::Late));
+    assert_eq!((home.ran(), state(&home, &id)), (0, RequestState::Late));
     assert!(home.prints(&["pending"], 0).contains("timed out"));
     let screen = approve(&home, &id);
-    assert!(screen.contains("approved, to run once"), "{screen}");
+    assert!(screen.contains("approved, can run once"), "{screen}");
     // Another command, and the same one elsewhere, do not use it.
     let other = Asker::new(&home, &["git", "push", "--force", "origin", "other"]);
     let mut elsewhere = shell(&home, &[&["--"], &FLAGGED[..]].concat());
@@ -79,7 +79,7 @@ fn silence_is_a_no_that_names_the_request_and_a_late_yes_lets_the_same_command_r
     assert_ne!(elsewhere.id, id);
     // The same one does, without waiting, and only once.
     assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
-    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
     let again = Asker::new(&home, &FLAGGED);
     assert_ne!(again.id, id);
     assert_eq!(home.ran(), 1);
@@ -105,7 +105,7 @@ fn filing_without_waiting_says_so_and_the_answer_is_used_by_the_next_run() {
     assert!(waiter.wait_with_output().unwrap().status.success());
     assert_eq!(home.ran(), 0);
     assert!(shell(&home, &[&["--"], &MEDIUM[..]].concat()).status().unwrap().success());
-    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
     assert!(home.guard(&["wait", &id]).output().unwrap().status.success());
     assert_eq!(home.guard(&["wait", "zzzz"]).output().unwrap().status.code(), Some(125));
     let critical = shell(&home, &["--no-wait", "--", "mkfs.ext4", "/dev/sda"]).output().unwrap();
@@ -121,7 +121,7 @@ fn a_session_may_have_only_so_many_waiting() {
     let output = in_session(&home, script).output().unwrap();
     assert_eq!(std::fs::read_to_string(home.path("work/codes")).unwrap(), "75\n75\n126\n");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("rate limited: 2 commands of this session are waiting already"), "{said}");
+    assert!(said.contains("rate limited: 2 requests of this session are already waiting"), "{said}");
     assert_eq!(all(&home).len(), 2);
 }
 
@@ -141,7 +141,7 @@ fn what_is_asked_twice_at_once_is_shown_as_one_and_answered_one_by_one() {
     while home.ran() < 1 {
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert_eq!(state(&home, &ids[1]), State::Waiting);
+    assert_eq!(state(&home, &ids[1]), RequestState::Waiting);
     approve(&home, &ids[1]);
     child.wait().unwrap();
     assert_eq!(home.ran(), 2);
@@ -162,26 +162,26 @@ fn a_script_that_changed_while_it_waited_voids_the_request_and_says_what_changed
 }
 
 #[test]
-fn a_folder_that_was_replaced_voids_a_late_yes() {
+fn a_directory_that_was_replaced_voids_a_late_yes() {
     let home = home();
-    let folder = home.path("work/inner");
-    std::fs::create_dir(&folder).unwrap();
+    let directory = home.path("work/inner");
+    std::fs::create_dir(&directory).unwrap();
     let inside = || {
         let mut command = shell(&home, &[&["--"], &FLAGGED[..]].concat());
-        command.env("GUARD_WAIT", "1").current_dir(&folder);
+        command.env("GUARD_WAIT", "1").current_dir(&directory);
         command
     };
     let asker = Asker::start(inside());
     let id = asker.id.clone();
     asker.refused("timed out");
     approve(&home, &id);
-    assert_eq!(state(&home, &id), State::Approved);
-    std::fs::rename(&folder, home.path("work/moved")).unwrap();
-    std::fs::create_dir(&folder).unwrap();
+    assert_eq!(state(&home, &id), RequestState::Approved);
+    std::fs::rename(&directory, home.path("work/moved")).unwrap();
+    std::fs::create_dir(&directory).unwrap();
     let output = inside().output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("changed after it was approved: the working directory"), "{said}");
-    assert_eq!((home.ran(), state(&home, &id)), (0, State::Void));
+    assert_eq!((home.ran(), state(&home, &id)), (0, RequestState::Void));
 }
 
 #[test]
@@ -194,8 +194,8 @@ fn of_tier_4_nothing_is_approved_late_and_a_word_is_typed_for_it() {
     asker.refused("timed out");
     let mut terminal = person(&home, &["approve", &id]);
     assert_eq!(crate::harness::pty::ended(terminal.wait_exit()), "exit 126");
-    assert!(terminal.screen().contains("of tier 4 nothing is approved late"), "{}", terminal.screen());
-    assert_eq!(state(&home, &id), State::Late);
+    assert!(terminal.screen().contains("a tier 4 request cannot be approved late"), "{}", terminal.screen());
+    assert_eq!(state(&home, &id), RequestState::Late);
 
     let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
     let mut terminal = person(&home, &["approve", &asker.id]);
@@ -295,6 +295,6 @@ fn the_demonstration_waits_for_nobody_where_nobody_sits() {
     command.env_remove("GUARD_WAIT").env("PATH", "/usr/bin:/bin");
     let output = command.output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && told.contains("The demonstration is over."), "{told}");
+    assert!(output.status.success() && told.contains("End of the demo."), "{told}");
     assert_eq!(all(&home), []);
 }

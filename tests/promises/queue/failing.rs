@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::Duration;
 
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 use nix::libc;
 use rusqlite::Connection;
 
@@ -20,15 +20,15 @@ type Spoil = fn(&Home);
 #[test]
 fn a_queue_that_is_no_queue_refuses_and_names_the_file() {
     let spoils: [(&str, Spoil); 4] = [
-        ("is not a record of guard's", |home| {
+        ("is not a record of guard", |home| {
             std::fs::write(home.data().join("queue.db"), vec![b'x'; 8192]).unwrap();
         }),
-        ("is not a plain file", |home| std::fs::create_dir(home.data().join("queue.db")).unwrap()),
+        ("is not a regular file", |home| std::fs::create_dir(home.data().join("queue.db")).unwrap()),
         ("written by a newer guard", |home| {
             let connection = Connection::open(home.data().join("queue.db")).unwrap();
             connection.execute_batch("PRAGMA user_version=9").unwrap();
         }),
-        ("is not a key of guard's", |home| std::fs::write(home.data().join("guard.key"), "short").unwrap()),
+        ("is not a key of guard", |home| std::fs::write(home.data().join("guard.key"), "short").unwrap()),
     ];
     for (words, spoil) in spoils {
         let home = home();
@@ -57,7 +57,7 @@ fn a_queue_that_is_spoiled_while_it_waits_lets_nothing_run() {
     let home = super::stage::home();
     let asker = Asker::new(&home, &FLAGGED);
     Connection::open(home.data().join("queue.db")).unwrap().execute_batch("DELETE FROM request").unwrap();
-    asker.refused("the request is gone from the queue");
+    asker.refused("the request is no longer in the queue");
     assert_eq!(home.ran(), 0);
 }
 
@@ -68,7 +68,7 @@ fn an_answer_counts_only_under_the_key_that_it_was_sealed_with() {
     assert_eq!(output.status.code(), Some(75));
     let id = all(&home)[0].id.clone();
     approve(&home, &id);
-    assert_eq!(state(&home, &id), State::Approved);
+    assert_eq!(state(&home, &id), RequestState::Approved);
     // With another key nobody can tell what the answer was to: it is asked about anew.
     let key = home.data().join("guard.key");
     let kept = std::fs::read(&key).unwrap();
@@ -118,7 +118,7 @@ fn a_bell_that_rings_without_end_says_nothing() {
         let _ = pipe.write(&[1; 512]);
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!((home.ran(), state(&home, &asker.id)), (0, State::Waiting));
+    assert_eq!((home.ran(), state(&home, &asker.id)), (0, RequestState::Waiting));
     approve(&home, &asker.id);
     asker.ran();
     assert_eq!(home.ran(), 1);
@@ -138,7 +138,7 @@ fn many_who_ask_at_once_are_all_answered_and_each_runs_once() {
     ids.dedup();
     assert_eq!(ids.len(), 16);
     let mut terminal = person(&home, &["approve", "--all"]);
-    terminal.wait_for("16 commands waiting. Approve all? [y/N]");
+    terminal.wait_for("Approve all 16 commands? [y/N]");
     terminal.settle(Duration::from_millis(100));
     terminal.send("y\r");
     terminal.wait_exit();
@@ -146,7 +146,7 @@ fn many_who_ask_at_once_are_all_answered_and_each_runs_once() {
         asker.ran();
     }
     assert_eq!(home.ran(), 16);
-    assert!(queue(&home).list(jiff::Timestamp::now()).unwrap().iter().all(|one| one.state == State::Used));
+    assert!(queue(&home).list(jiff::Timestamp::now()).unwrap().iter().all(|one| one.state == RequestState::Used));
     assert_eq!(home.store().verify().unwrap().faults, []);
     assert_eq!(std::fs::read_dir(home.data().join("queue")).unwrap().count(), 0);
 }

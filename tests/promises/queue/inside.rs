@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 
 use super::stage::{Asker, FLAGGED, apart, home, in_session, person, request, state};
 use crate::harness::home::Home;
@@ -12,7 +12,7 @@ use crate::harness::pty::{OnTerminal, Terminal, ended};
 /// That an attempt to answer was refused and recorded, for this reason, and that the request still waits.
 #[track_caller]
 fn is_refused(home: &Home, id: &str, why: &str, attempts: usize) {
-    assert_eq!(state(home, id), State::Waiting);
+    assert_eq!(state(home, id), RequestState::Waiting);
     assert_eq!(home.ran(), 0);
     let log = home.prints(&["log", "--json", "--tier", "4", "--decision", "deny"], 0);
     let rows: Vec<&str> = log.lines().filter(|row| row.contains(r#""settled_by":"attempt""#)).collect();
@@ -34,7 +34,7 @@ fn through_a_pipe_and_without_a_terminal_nothing_is_answered() {
     let output = apart(home.guard(&["approve", id])).output().unwrap();
     assert_eq!(output.status.code(), Some(126));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("no answer is taken from here: there is no terminal"), "{said}");
+    assert!(said.contains("an answer from here is not accepted: there is no terminal"), "{said}");
     is_refused(&home, id, "there is no terminal", 1);
     // yes | guard approve, without a terminal and on one.
     let piped = |home: &Home| {
@@ -78,7 +78,7 @@ fn a_terminal_below_the_session_that_asked_is_no_person() {
     let mut command = in_session(&home, script);
     command.env("TERM", "xterm");
     let asker = Asker::start(command);
-    stands_above(&home, asker, |said| said.contains("answer is taken"));
+    stands_above(&home, asker, |said| said.contains("is not accepted"));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_terminal_that_an_agent_started_is_no_person_whatever_its_environment_says_n
         .env("TERM", "xterm");
     let mut apart = terminal(apart);
     apart.wait_exit();
-    assert_eq!((state(&home, id), home.ran()), (State::Waiting, 0));
+    assert_eq!((state(&home, id), home.ran()), (RequestState::Waiting, 0));
     person(&home, &["deny", id]).wait_exit();
     asker.refused("denied by a person");
 }
@@ -142,7 +142,7 @@ fn below_a_guard_that_waits_for_its_command_nothing_is_answered() {
     super::stage::answer_card(&mut outer, "y");
     outer.wait_exit();
     let said = std::fs::read_to_string(home.path("work/said")).unwrap();
-    assert!(said.contains("a guard that waits for its command stands above this terminal"), "{said}");
+    assert!(said.contains("a parent process of this terminal is a guard that waits for its command"), "{said}");
     is_refused(&home, &asker.id, "a guard that waits", 1);
     person(&home, &["deny", &asker.id]).wait_exit();
     asker.refused("denied by a person");
@@ -194,13 +194,13 @@ fn a_used_answer_that_is_put_back_by_hand_serves_no_second_time() {
     let exact: Vec<u8> = open().query_row("SELECT exact FROM request WHERE id = ?1", [&id], |row| row.get(0)).unwrap();
     super::stage::approve(&home, &id);
     asker.ran();
-    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
     open().execute("UPDATE request SET state = 'approved', exact = ?1 WHERE id = ?2", (&exact, &id)).unwrap();
     let mut again = super::stage::shell(&home, &[&["--"], &FLAGGED[..]].concat());
     let output = again.env("GUARD_WAIT", "2").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(126), "{said}");
-    assert!(said.contains("is used up"), "{said}");
+    assert!(said.contains("was already used"), "{said}");
     assert_eq!(home.ran(), 1);
     assert_eq!(home.store().verify().unwrap().faults, []);
 }
@@ -225,7 +225,7 @@ fn of_tier_4_no_late_yes_is_had_by_filing_it_as_less() {
         terminal.wait_exit();
         assert!(!terminal.screen().contains("approved:"), "{}", terminal.screen());
     }
-    assert_eq!((home.ran(), state(&home, &id)), (0, State::Late));
+    assert_eq!((home.ran(), state(&home, &id)), (0, RequestState::Late));
 }
 
 #[test]
@@ -243,8 +243,8 @@ fn a_yes_to_what_was_put_in_the_place_of_a_command_lets_neither_run() {
         .unwrap();
     let screen = super::stage::approve(&home, &asker.id);
     assert!(screen.contains("approved"), "{screen}");
-    asker.refused("given for another command");
-    assert_eq!((home.ran(), request(&home, &harmless.id).state), (0, State::Waiting));
+    asker.refused("is for another command");
+    assert_eq!((home.ran(), request(&home, &harmless.id).state), (0, RequestState::Waiting));
     person(&home, &["deny", "--all"]).wait_exit();
     harmless.refused("denied by a person");
 }

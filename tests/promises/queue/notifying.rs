@@ -156,7 +156,7 @@ fn what_is_not_filed_is_not_told_and_no_project_names_the_program() {
     let checked = home.guard(&["config", "check"]).output().unwrap();
     let said = String::from_utf8_lossy(&checked.stdout).into_owned();
     assert!(
-        checked.status.code() == Some(1) && said.contains("queue.notify: a project file may only tighten"),
+        checked.status.code() == Some(1) && said.contains("queue.notify: a project file can only tighten the policy"),
         "{said}"
     );
     assert!(!home.path("told").exists());

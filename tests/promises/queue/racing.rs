@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 use jiff::Timestamp;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -32,10 +32,10 @@ fn of_two_who_answer_at_once_one_wins_and_the_command_runs_once_or_not_at_all() 
         let codes = [yes.wait_exit().code(), other.wait_exit().code()];
         assert!(codes.contains(&Some(0)) && codes.contains(&Some(126)), "{codes:?}");
         let screens = yes.screen() + &other.screen();
-        assert!(screens.contains("approved already"), "{screens}");
+        assert!(screens.contains("already approved"), "{screens}");
         asker.ran();
         runs += 1;
-        assert_eq!((home.ran(), state(&home, &id)), (runs, State::Used));
+        assert_eq!((home.ran(), state(&home, &id)), (runs, RequestState::Used));
     }
     assert_eq!(home.store().verify().unwrap().faults, []);
 }
@@ -61,18 +61,18 @@ fn an_answer_against_the_end_of_the_time_is_counted_whole_or_late() {
         let ran = home.ran() - before;
         let state = state(&home, &id);
         match status.code() {
-            Some(0) => assert_eq!((ran, state), (1, State::Used), "{said}"),
+            Some(0) => assert_eq!((ran, state), (1, RequestState::Used), "{said}"),
             Some(126) => {
                 assert_eq!(ran, 0, "{said}");
-                assert!(matches!(state, State::Late | State::Approved), "{state:?} {said}");
+                assert!(matches!(state, RequestState::Late | RequestState::Approved), "{state:?} {said}");
             }
             other => panic!("{other:?}: {said}"),
         }
-        if state == State::Approved {
+        if state == RequestState::Approved {
             // The late yes is used once.
             assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
             assert_eq!(home.ran(), before + 1);
-        } else if state == State::Late {
+        } else if state == RequestState::Late {
             queue(&home).void(&id, "over").unwrap();
         }
     }
@@ -89,20 +89,17 @@ fn a_guard_that_is_ended_while_it_waits_leaves_a_request_that_may_be_answered_la
         let (status, _) = asker.end();
         assert_eq!(status.code(), Some(128 + signal as i32), "{signal}");
         if signal != Signal::SIGKILL {
-            assert_eq!(state(&home, &id), State::Late, "{signal}");
-            assert!(home.prints(&["log"], 0).contains(&format!("guard was ended by {signal}")));
+            assert_eq!(state(&home, &id), RequestState::Late, "{signal}");
+            assert!(home.prints(&["log"], 0).contains(&format!("guard was killed by {signal}")));
         }
         let pending = home.prints(&["pending"], 0);
-        assert!(
-            pending.contains("  gone  ") && pending.contains("whoever asked does not wait any longer"),
-            "{pending}"
-        );
+        assert!(pending.contains("  gone  ") && pending.contains("the requester no longer waits"), "{pending}");
         assert!(!pending.contains("timed out"), "{pending}");
         let screen = approve(&home, &id);
-        assert!(screen.contains("approved, to run once"), "{signal}: {screen}");
+        assert!(screen.contains("approved, can run once"), "{signal}: {screen}");
         assert_eq!(home.ran(), 0);
         assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
-        assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+        assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
     }
 }
 
@@ -126,7 +123,7 @@ fn an_answer_against_the_end_of_the_one_who_asked_runs_it_once_or_not_at_all() {
         let ran = home.ran() - before;
         let now = state(&home, &id);
         assert!(ran <= 1, "it ran {ran} times");
-        assert!(ran == 0 || now == State::Used, "it ran, and is {now:?}");
+        assert!(ran == 0 || now == RequestState::Used, "it ran, and is {now:?}");
         queue(&home).void(&id, "over").unwrap();
     }
     assert_eq!(home.store().verify().unwrap().faults, []);
@@ -152,8 +149,8 @@ fn one_who_answers_and_is_killed_on_the_way_has_answered_or_not() {
         let (status, said) = asker.end();
         let ran = home.ran() - before;
         match status.code() {
-            Some(0) => assert_eq!((ran, state(&home, &id)), (1, State::Used), "{said}"),
-            Some(126) => assert_eq!((ran, state(&home, &id)), (0, State::Late), "{said}"),
+            Some(0) => assert_eq!((ran, state(&home, &id)), (1, RequestState::Used), "{said}"),
+            Some(126) => assert_eq!((ran, state(&home, &id)), (0, RequestState::Late), "{said}"),
             other => panic!("{other:?}: {said}"),
         }
         queue(&home).void(&id, "over").unwrap();
@@ -191,6 +188,6 @@ fn one_card_that_is_left_alone_lets_nothing_run() {
     terminal.wait_for("no answer means no");
     asker.refused("timed out");
     terminal.wait_exit();
-    assert!(terminal.screen().contains("not approved: the time was over"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("not approved: the request timed out"), "{}", terminal.screen());
     assert_eq!(home.ran(), 0);
 }

@@ -5,7 +5,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use guard::store::queue::{Pending, Queue, State};
+use guard::store::queue::{Pending, Queue, RequestState};
 use jiff::Timestamp;
 use nix::libc;
 
@@ -134,7 +134,7 @@ pub fn request(home: &Home, id: &str) -> Pending {
     queue(home).find(id).unwrap().unwrap()
 }
 
-pub fn state(home: &Home, id: &str) -> State {
+pub fn state(home: &Home, id: &str) -> RequestState {
     request(home, id).state
 }
 

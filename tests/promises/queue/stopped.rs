@@ -33,7 +33,7 @@ fn three_denials_in_a_row_stop_a_session_until_a_person_resumes_it() {
     for _ in 0..3 {
         deny_next(&home);
     }
-    // The fourth is refused unasked.
+    // The fourth is were refused without asking.
     while codes(&home) != "126 126 126 126 " {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
@@ -45,7 +45,7 @@ fn three_denials_in_a_row_stop_a_session_until_a_person_resumes_it() {
     assert!(home.prints(&["session"], 0).contains("stopped"));
     let mut terminal = person(&home, &["session", "resume", "--reason", "we talked"]);
     terminal.wait_exit();
-    assert!(terminal.screen().contains("is asked about again"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("Resumed session"), "{}", terminal.screen());
     assert!(!home.prints(&["session"], 0).contains("stopped"));
     let log = home.prints(&["log", "--json"], 0);
     assert!(log.contains(r#""kind":"resumed""#) && log.contains("we talked"), "{log}");
@@ -98,7 +98,7 @@ fn who_takes_denials_out_of_the_record_is_not_asked_about_until_a_person_looked(
         assert!(last.contains(r#""settled_by":"edited""#), "{by_hand}: {last}");
         assert!(!home.store().verify().unwrap().faults.is_empty(), "{by_hand}");
         let session = home.prints(&["session"], 0);
-        assert!(session.contains("of the record is not as it was written; stopped"), "{by_hand}: {session}");
+        assert!(session.contains("of the record was changed after it was written; stopped"), "{by_hand}: {session}");
         assert_eq!(home.ran(), 0);
     }
 }
@@ -117,7 +117,7 @@ fn a_person_who_looked_lets_a_session_go_on_from_there() {
     answered(&home, "126 126 ");
     let mut terminal = person(&home, &["session", "resume", "--reason", "it was me"]);
     terminal.wait_exit();
-    assert!(terminal.screen().contains("is asked about again"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("Resumed session"), "{}", terminal.screen());
     assert!(!home.prints(&["session"], 0).contains("stopped"));
     go(3);
     deny_next(&home);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use guard::judge::approver::{Approver, Cost};
 use guard::prompt::terminal::READING;
-use guard::store::Kind;
-use guard::store::queue::State;
+use guard::store::RowKind;
+use guard::store::queue::RequestState;
 
 use super::machine::{FLAGGED, Machine};
 use crate::harness::pty::Terminal;
@@ -23,7 +23,7 @@ fn what_an_agent_asks_for_runs_once_a_named_person_says_yes() {
     let screen = ada.screen();
     assert!(screen.contains("approved: git push --force"), "{screen}");
     asker.ran();
-    assert_eq!((machine.ran(), machine.state(&id)), (1, State::Used));
+    assert_eq!((machine.ran(), machine.state(&id)), (1, RequestState::Used));
     let rows = machine.rows();
     let users: Vec<_> = rows.iter().map(|row| row.user.as_deref().unwrap_or("-")).collect();
     assert_eq!(users, ["ada", "agent"], "{rows:?}");
@@ -57,7 +57,7 @@ fn what_is_filed_without_waiting_is_used_once_by_the_account_that_asked() {
     assert_eq!(command("bob").output().unwrap().status.code(), Some(75));
     assert_eq!(machine.ran(), 0);
     assert_eq!(command("agent").output().unwrap().status.code(), Some(0));
-    assert_eq!((machine.ran(), machine.state(&id)), (1, State::Used));
+    assert_eq!((machine.ran(), machine.state(&id)), (1, RequestState::Used));
     assert_eq!(command("agent").output().unwrap().status.code(), Some(75));
 }
 
@@ -69,10 +69,10 @@ fn a_no_of_the_reviewer_is_overruled_once_by_a_named_person() {
     let opinion = r#"{"v":1,"opinion":{"says":"DENY","reason":"a name like another","by":"mill","about":"'$digest'"}}"#;
     let helper = format!("#!/bin/sh\n{digest}\necho '{opinion}'\n");
     crate::harness::program::write(&machine.path("bin/guard-gateway"), &helper);
-    let folder = machine.path("home/agent/.config/guard");
-    std::fs::create_dir_all(&folder).unwrap();
+    let directory = machine.path("home/agent/.config/guard");
+    std::fs::create_dir_all(&directory).unwrap();
     let config = "mode = \"smart\"\n[thresholds]\ncli = 2.0\n[reviewer]\nprovider = \"ollama\"\nmodel = \"mill\"\n";
-    std::fs::write(folder.join("config.toml"), config).unwrap();
+    std::fs::write(directory.join("config.toml"), config).unwrap();
     let mut owner = std::process::Command::new("chown");
     owner.arg("-R").arg(super::machine::uid("agent").to_string()).arg(machine.path("home/agent/.config"));
     assert!(owner.status().unwrap().success());
@@ -87,7 +87,7 @@ fn a_no_of_the_reviewer_is_overruled_once_by_a_named_person() {
     assert!(said.contains("denied by the reviewer (mill): a name like another"), "{said}");
     let id = said.split("guard approve ").nth(1).unwrap_or_else(|| panic!("{said}")).split(')').next().unwrap();
     let mut ada = machine.person("ada", &["approve", id]);
-    ada.wait_for("The reviewer says no");
+    ada.wait_for("The reviewer denied it");
     ada.settle(READING + Duration::from_millis(200));
     ada.type_slowly("it is ours");
     ada.send("\r");
@@ -114,7 +114,7 @@ fn a_grant_that_is_given_with_the_answer_holds_for_the_account_that_asked() {
     assert_eq!(output.status.code(), Some(126), "{output:?}");
     let rows = machine.rows();
     assert!(rows.iter().any(|row| row.settled_by.as_deref() == Some("grant") && row.user.as_deref() == Some("agent")));
-    let given = rows.iter().find(|row| row.kind == Kind::Grant).unwrap();
+    let given = rows.iter().find(|row| row.kind == RowKind::Grant).unwrap();
     assert!(given.words.as_deref().unwrap().ends_with("(given by ada)"), "{given:?}");
 }
 
@@ -141,9 +141,9 @@ fn no_terminal_prompt_or_word_of_the_one_who_asks_counts() {
 fn a_yes_that_an_approver_has_to_sign_is_checked_by_the_service_too() {
     let Some(machine) = Machine::new() else { return };
     let ada = Approver::with_passphrase("ada", "correct horse", [1; 16], Cost { memory: 64, passes: 1 }).unwrap();
-    let folder = machine.path("etc/guard/approvers");
-    std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("ada.toml"), toml::to_string(&ada).unwrap()).unwrap();
+    let directory = machine.path("etc/guard/approvers");
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("ada.toml"), toml::to_string(&ada).unwrap()).unwrap();
     let asker = machine.asker("agent", &FLAGGED);
     // Past guard, on a terminal of her own.
     let script = "import socket,sys,json\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\nf=s.makefile('r')\n\
@@ -156,10 +156,10 @@ fn a_yes_that_an_approver_has_to_sign_is_checked_by_the_service_too() {
     let mut forged = Terminal::spawn(command);
     forged.wait_exit();
     assert!(forged.screen().contains("not signed by an approver"), "{}", forged.screen());
-    assert_eq!(machine.state(&asker.id), State::Waiting);
+    assert_eq!(machine.state(&asker.id), RequestState::Waiting);
     let mut terminal = machine.person("ada", &["approve", &asker.id]);
     answer_card(&mut terminal, "y");
-    terminal.wait_for("Passphrase of ada");
+    terminal.wait_for("passphrase of ada");
     terminal.send("correct horse\r");
     terminal.wait_exit();
     asker.ran();

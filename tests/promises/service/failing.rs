@@ -79,7 +79,7 @@ fn a_configuration_that_does_not_say_which_service_lets_nothing_flagged_through(
         machine.holds_back("which service keeps the record cannot be told");
     }
     let Some(machine) = Machine::with("approvers = [\"guard\"]\n") else { return };
-    machine.holds_back("the account of the service approves nothing");
+    machine.holds_back("the service's own account cannot be an approver");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn no_other_layer_names_the_service() {
     }
     let said = machine.run("agent", &["config", "check"]);
     let said = format!("{}{}", String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
-    assert!(said.contains("only the machine's file can name the service"), "{said}");
+    assert!(said.contains("only the machine's file can configure the service"), "{said}");
     let asker = machine.asker("agent", &FLAGGED);
     assert_eq!(machine.request(&asker.id).user, "agent");
     machine.kill_waiter(&asker.id);

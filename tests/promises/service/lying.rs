@@ -8,7 +8,7 @@ use base64ct::{Base64, Encoding as _};
 use guard::judge::Judgment;
 use guard::judge::approver::Fresh;
 use guard::judge::bindings::Bindings;
-use guard::store::queue::{State, pack};
+use guard::store::queue::{RequestState, pack};
 use serde_json::{Value, json};
 
 use super::machine::{FLAGGED, Machine, Running, uid, until};
@@ -79,7 +79,7 @@ fn an_account_that_is_not_named_answers_nothing() {
     for account in ["bob", "agent", "guard", "root"] {
         let mut terminal = machine.person(account, &["approve", &asker.id]);
         assert_eq!(terminal.wait_exit().code(), Some(126), "{account}: {}", terminal.screen());
-        assert!(terminal.screen().contains("not one of the machine's approvers"), "{account}: {}", terminal.screen());
+        assert!(terminal.screen().contains("not an approver of this machine"), "{account}: {}", terminal.screen());
     }
     let told = json!({ "pending": Value::Null, "waiter": null, "root": "", "digest": [] });
     let mut mouth = Mouth::new(&machine, "ada");
@@ -94,7 +94,7 @@ fn an_account_that_is_not_named_answers_nothing() {
             assert!(heard.contains(why), "{account}: {heard}");
         }
     }
-    assert_eq!((machine.state(&asker.id), machine.ran()), (State::Waiting, 0));
+    assert_eq!((machine.state(&asker.id), machine.ran()), (RequestState::Waiting, 0));
     let attempts = machine.rows().into_iter().filter(|row| row.settled_by.as_deref() == Some("attempt")).count();
     assert!(attempts >= 7, "{attempts}");
     let mut ada = machine.person("ada", &["deny", &asker.id, "--reason", "no"]);
@@ -109,8 +109,8 @@ fn an_approver_does_not_answer_what_their_own_account_asked_for_unless_root_says
     let mut ada = machine.person("ada", &["approve", &asker.id]);
     answer_card(&mut ada, "y");
     ada.wait_exit();
-    assert!(ada.screen().contains("the account that asked may not answer"), "{}", ada.screen());
-    assert_eq!(machine.state(&asker.id), State::Waiting);
+    assert!(ada.screen().contains("an account cannot answer its own request"), "{}", ada.screen());
+    assert_eq!(machine.state(&asker.id), RequestState::Waiting);
     let mut terminal = machine.person("ada", &[&["--"], &FLAGGED[..]].concat());
     assert_eq!(terminal.wait_exit().code(), Some(126), "{}", terminal.screen());
     drop((asker, machine));
@@ -133,7 +133,7 @@ fn nobody_reads_uses_or_ends_the_requests_of_another_account() {
     let Some(machine) = Machine::new() else { return };
     let asker = machine.asker("agent", &FLAGGED);
     let id = &asker.id;
-    assert_eq!(machine.prints("bob", &["pending", "--all"], 0), "Nothing waits.\n");
+    assert_eq!(machine.prints("bob", &["pending", "--all"], 0), "No requests are waiting.\n");
     assert!(machine.prints("agent", &["pending"], 0).contains(id));
     let mut mouth = Mouth::new(&machine, "bob");
     let nothing = json!({ "ok": null });
@@ -157,8 +157,8 @@ fn nobody_reads_uses_or_ends_the_requests_of_another_account() {
     // Another process of the same account does not give up what the first one waits for.
     let mut mouth = Mouth::new(&machine, "agent");
     let error = mouth.ask(json!({ "give_up": { "id": id } }))["error"].to_string();
-    assert!(error.contains("another process waits"), "{error}");
-    assert_eq!(machine.state(id), State::Waiting);
+    assert!(error.contains("another process already waits"), "{error}");
+    assert_eq!(machine.state(id), RequestState::Waiting);
     for verb in ["log", "stats", "verify", "export"] {
         for account in ["bob", "agent"] {
             let output = machine.run(account, &[verb]);
@@ -209,7 +209,7 @@ fn no_row_says_that_a_person_said_yes_where_none_did() {
     ];
     for settled in lies {
         let heard = mouth.ask(row(|row| row["settled"] = settled.clone()));
-        assert!(heard["error"].to_string().contains("does not confirm"), "{settled}: {heard}");
+        assert!(heard["error"].to_string().contains("does not contain"), "{settled}: {heard}");
         let heard = mouth.ask(row(|row| (row["settled"], row["advised"]) = (settled.clone(), true.into())));
         assert!(heard["error"].is_string(), "{settled}: {heard}");
     }
@@ -239,7 +239,7 @@ fn an_account_and_a_process_in_a_message_count_for_nothing() {
     for name in ["user", "uid", "pid", "process"] {
         let mut mouth = Mouth::new(&machine, "agent");
         let heard = mouth.ask(row(|row| row[name] = "ada".into()));
-        assert!(heard["error"].to_string().contains("not a request"), "{name}: {heard}");
+        assert!(heard["error"].to_string().contains("invalid request"), "{name}: {heard}");
         assert_eq!(mouth.raw("{}"), "closed\n");
     }
     assert_eq!(machine.rows().len(), 1);
@@ -280,20 +280,20 @@ fn an_account_that_holds_all_its_connections_stalls_nobody_else() {
 }
 
 #[test]
-fn the_folder_is_closed_to_everybody_else() {
+fn the_directory_is_closed_to_everybody_else() {
     let Some(machine) = Machine::new() else { return };
     let asker = machine.asker("agent", &FLAGGED);
-    let folder = machine.path("var/guard");
+    let directory = machine.path("var/guard");
     for account in ["agent", "ada", "bob"] {
         for file in ["guard.db", "queue.db", "guard.key"] {
             for words in [vec!["cat"], vec!["touch"], vec!["rm", "-f"]] {
                 let mut command = machine.program(account, words[0]);
-                let status = command.args(&words[1..]).arg(folder.join(file)).output().unwrap().status;
+                let status = command.args(&words[1..]).arg(directory.join(file)).output().unwrap().status;
                 assert!(!status.success(), "{account}: {words:?} {file}");
             }
         }
     }
-    assert_eq!(machine.state(&asker.id), State::Waiting);
+    assert_eq!(machine.state(&asker.id), RequestState::Waiting);
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn whoever_is_killed_while_waiting_has_given_up() {
     let asker = machine.asker("agent", &FLAGGED);
     let id = asker.id.clone();
     machine.kill_waiter(&id);
-    until("the request to be given up", || machine.state(&id) == State::Late);
+    until("the request to be given up", || machine.state(&id) == RequestState::Late);
     asker.end();
     assert_eq!(machine.ran(), 0);
 }
@@ -319,7 +319,7 @@ fn as_many_of_an_account_wait_as_root_lets_wait_whatever_their_sessions() {
     assert!(said.contains("rate limited: 2 commands"), "{said}");
     let other = machine.asker("bob", &FLAGGED);
     for asker in [first, second, other] {
-        assert_eq!(machine.state(&asker.id), State::Waiting);
+        assert_eq!(machine.state(&asker.id), RequestState::Waiting);
     }
 }
 
@@ -378,7 +378,7 @@ fn a_session_that_was_stopped_is_let_go_on_by_an_approver_alone() {
     command.stderr(std::fs::File::create(machine.path("marks/said")).unwrap());
     let _agent = Running::start(&mut apart(command));
     let said = || std::fs::read_to_string(machine.path("marks/said")).unwrap();
-    let waiting = || machine.all().into_iter().find(|one| one.state == State::Waiting);
+    let waiting = || machine.all().into_iter().find(|one| one.state == RequestState::Waiting);
     for _ in 0..3 {
         until("a request", || waiting().is_some());
         let id = waiting().unwrap().id;

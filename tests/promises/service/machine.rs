@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use guard::store::queue::{Pending, Queue, State};
+use guard::store::queue::{Pending, Queue, RequestState};
 use guard::store::{Entry, Filter, Paths, Store};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -30,7 +30,7 @@ pub fn uid(account: &str) -> u32 {
 }
 
 pub struct Machine {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     /// Keeps the namespace.
     holder: Child,
     service: Option<Child>,
@@ -51,9 +51,9 @@ impl Machine {
             crate::harness::tools::skip("only root can become several accounts, and here it may not");
             return None;
         }
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         for (name, owner, mode) in [
             ("bin", 0, 0o755),
             ("marks", 0, 0o777),
@@ -94,15 +94,15 @@ impl Machine {
             && mount --bind \"$1/lib\" /var/lib && mount --bind \"$1/runtime\" /run \
             && mount --bind \"$1/etc\" /etc && mount --bind \"$2\" \"$1/bin/guard\"; echo $? > \"$1/ready\"; exec sleep 3600";
         let mut command = Command::new("unshare");
-        command.args(["-m", "sh", "-c", script, "sh"]).arg(folder.path()).arg(env!("CARGO_BIN_EXE_guard"));
+        command.args(["-m", "sh", "-c", script, "sh"]).arg(directory.path()).arg(env!("CARGO_BIN_EXE_guard"));
         let holder = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let machine = Self { folder, holder, service: None };
+        let machine = Self { directory, holder, service: None };
         until("the machine", || std::fs::read_to_string(machine.path("ready")).is_ok_and(|text| text == "0\n"));
         Some(machine)
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// A program as an account of this machine, in the agent's directory, without a terminal.
@@ -231,7 +231,7 @@ impl Machine {
         Queue::open(&self.paths()).unwrap().find(id).unwrap().unwrap()
     }
 
-    pub fn state(&self, id: &str) -> State {
+    pub fn state(&self, id: &str) -> RequestState {
         self.request(id).state
     }
 

@@ -22,36 +22,36 @@ fn it_does_not_begin_where_somebody_else_could_take_its_place() {
     let mode = |name: &str, mode: u32| {
         std::fs::set_permissions(machine.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
     };
-    fails(&machine, "agent", &[], "this runs as agent, and /etc/guard/config.toml names guard");
-    fails(&machine, "root", &[], "this runs as root, and");
-    fails(&machine, "guard", &["--socket", "relative"], "the whole path");
+    fails(&machine, "agent", &[], "running as agent, and /etc/guard/config.toml names guard");
+    fails(&machine, "root", &[], "running as root, and");
+    fails(&machine, "guard", &["--socket", "relative"], "absolute path");
     mode("run", 0o777);
-    fails(&machine, "guard", &[], "can be written by others (mode 777): chmod go-w");
+    fails(&machine, "guard", &[], "is writable by others (mode 777): chmod go-w");
     mode("run", 0o755);
     chown(machine.path("run"), Some(uid("bob")), None).unwrap();
-    fails(&machine, "guard", &[], "belongs to bob, who could put another socket there");
+    fails(&machine, "guard", &[], "belongs to bob, who could replace the socket");
     chown(machine.path("run"), Some(uid("guard")), None).unwrap();
     chown(machine.path("var/guard"), Some(0), None).unwrap();
     fails(&machine, "guard", &[], "belongs to root: chown -R guard");
     chown(machine.path("var/guard"), Some(uid("guard")), None).unwrap();
     mode("var/guard", 0o750);
-    fails(&machine, "guard", &[], "can be used by others (mode 750): chmod 700");
+    fails(&machine, "guard", &[], "is accessible to others (mode 750): chmod 700");
     mode("var/guard", 0o700);
     std::fs::write(machine.path("run/guard.sock"), "").unwrap();
-    fails(&machine, "guard", &[], "something else than a socket is there");
+    fails(&machine, "guard", &[], "it is not a socket");
 }
 
 #[test]
 fn it_does_not_begin_without_people_who_exist() {
     for (lines, why) in [
-        ("", "names no approvers"),
-        ("approvers = [\"nobody-there\"]\n", "there is no account nobody-there"),
-        ("approvers = [\"guard\"]\n", "the account of the service approves nothing"),
+        ("", "has no approvers"),
+        ("approvers = [\"nobody-there\"]\n", "account nobody-there"),
+        ("approvers = [\"guard\"]\n", "the service's own account cannot be an approver"),
         ("approvers = [\"ada\"]\nfolder = \"/x\"\n", "no such key"),
-        ("approvers = [\"ada\"]\ngateway = \"nobody-there\"\n", "there is no account nobody-there"),
-        ("approvers = [\"ada\"]\ngateway = \"ada\"\n", "the gateway runs as neither root, nor"),
-        ("approvers = [\"ada\"]\ngateway = \"guard\"\n", "the gateway runs as neither root, nor"),
-        ("approvers = [\"ada\"]\ngateway = \"root\"\n", "the gateway runs as neither root, nor"),
+        ("approvers = [\"ada\"]\ngateway = \"nobody-there\"\n", "account nobody-there"),
+        ("approvers = [\"ada\"]\ngateway = \"ada\"\n", "the gateway must not run as root"),
+        ("approvers = [\"ada\"]\ngateway = \"guard\"\n", "the gateway must not run as root"),
+        ("approvers = [\"ada\"]\ngateway = \"root\"\n", "the gateway must not run as root"),
         ("approvers = [\"ada\"]\ngateway_unsigned_tier = 4\n", "a tier from 0 to 3"),
     ] {
         let Some(machine) = Machine::with(lines) else { return };
@@ -63,7 +63,7 @@ fn it_does_not_begin_without_people_who_exist() {
 fn it_ends_when_it_is_told_to_and_leaves_no_socket() {
     let Some(mut machine) = Machine::new() else { return };
     let second = machine.serve("guard", &[]).output().unwrap();
-    assert!(String::from_utf8_lossy(&second.stderr).contains("somebody listens there already"), "{second:?}");
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another process already listens there"), "{second:?}");
     let pid = Pid::from_raw(machine.service().id().cast_signed());
     kill(pid, Signal::SIGTERM).unwrap();
     assert_eq!(machine.service().wait().unwrap().code(), Some(0));
@@ -89,11 +89,11 @@ fn approvers_read_the_record_and_the_service_prints_to_them() {
     machine.prints("ada", &["verify"], 0);
     assert_eq!(machine.prints("ada", &["export"], 0).lines().count(), 1);
     let pruned = machine.run("ada", &["log", "prune"]);
-    assert!(String::from_utf8_lossy(&pruned.stderr).contains("nothing is pruned"), "{pruned:?}");
+    assert!(String::from_utf8_lossy(&pruned.stderr).contains("without pruning"), "{pruned:?}");
     let sent = machine.run("ada", &["export", "--deliver"]);
-    assert!(String::from_utf8_lossy(&sent.stderr).contains("pruned or sent"), "{sent:?}");
-    let folder = machine.path("var/guard");
-    let own = machine.prints("guard", &["serve", "--folder", folder.to_str().unwrap(), "--", "verify"], 0);
+    assert!(String::from_utf8_lossy(&sent.stderr).contains("pruning or sending"), "{sent:?}");
+    let directory = machine.path("var/guard");
+    let own = machine.prints("guard", &["serve", "--folder", directory.to_str().unwrap(), "--", "verify"], 0);
     assert!(own.contains("1 row"), "{own}");
     // Whoever goes on reading is heard to end.
     let mut follows = machine.person("ada", &["log", "-f"]);
@@ -139,5 +139,5 @@ fn what_the_unit_starts_serves_where_the_configuration_says_nothing_else() {
     assert!(machine.path("lib/guard/guard.db").exists());
     let doctor = machine.run("agent", &["doctor", "record"]);
     let said = String::from_utf8_lossy(&doctor.stdout);
-    assert!(said.contains("it is kept by guard, who answers at /run/guard/guard.sock"), "{said}");
+    assert!(said.contains("the record service runs as guard and answers at /run/guard/guard.sock"), "{said}");
 }

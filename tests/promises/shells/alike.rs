@@ -54,7 +54,7 @@ impl Shims {
 fn real(name: &str) -> PathBuf {
     let name = name.trim_start_matches('-');
     let name = if name == "guard-sh" { "bash" } else { name };
-    ["/bin", "/usr/bin"].iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists()).unwrap()
+    ["/bin", "/usr/bin"].iter().map(|directory| Path::new(directory).join(name)).find(|path| path.exists()).unwrap()
 }
 
 /// Runs it with this on standard input, and ends it when it does not end.

@@ -89,7 +89,7 @@ fn a_command_that_would_change_where_commands_come_from_is_refused() {
     {
         let output = fed(shims.guard("bash"), script.as_bytes());
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(126), &b""[..]), "{script}");
-        assert!(said(&output).contains("exec would put another file"), "{}", said(&output));
+        assert!(said(&output).contains("exec would replace standard input"), "{}", said(&output));
     }
     for script in ["echo x >&97\n", "exec 97<other\n", "cat <&97-\n"] {
         let output = fed(shims.guard("bash"), script.as_bytes());
@@ -168,11 +168,11 @@ fn a_command_in_an_agents_envelope_is_judged_and_the_whole_of_it_runs() {
         run(shell)
     };
     let number = std::process::id() % 0x10000;
-    let folder = format!("/tmp/claude-{number:04x}guard-cwd");
+    let directory = format!("/tmp/claude-{number:04x}guard-cwd");
     let output = run_it(number, "hello 'it'; cd /usr");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"hello it\n"[..]), "{}", said(&output));
-    assert_eq!(std::fs::read_to_string(&folder).unwrap(), "/usr\n");
-    std::fs::remove_file(folder).unwrap();
+    assert_eq!(std::fs::read_to_string(&directory).unwrap(), "/usr\n");
+    std::fs::remove_file(directory).unwrap();
     assert!(shims.home.prints(&["log"], 0).contains("hello 'it'; cd /usr"));
     let output = run_it(number, "git push --force origin main");
     assert_eq!(output.status.code(), Some(126));

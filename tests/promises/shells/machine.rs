@@ -10,8 +10,8 @@ use crate::harness::home::Home;
 /// The scripts for sh and bash among the machine's programs.
 fn scripts() -> Vec<(&'static str, PathBuf)> {
     let mut found = BTreeMap::new();
-    for folder in ["/usr/bin", "/usr/sbin", "/etc/init.d"] {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+    for directory in ["/usr/bin", "/usr/sbin", "/etc/init.d"] {
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
             let Ok(path) = entry.path().canonicalize() else { continue };
             // Beyond it guard says that it is too large, and asks.
             if !path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() < 200_000) {
@@ -103,7 +103,7 @@ fn the_machines_own_tools_say_the_same_of_themselves() {
 }
 
 /// A project with many targets, whose recipes use what recipes use.
-fn project(folder: &Path) {
+fn project(directory: &Path) {
     let mut make = String::from(
         "names := $(shell for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo part$$i; done)\n\
          all: report $(names:%=out/%.o)\n\nout:\n\tmkdir -p $@\n\n\
@@ -113,18 +113,18 @@ fn project(folder: &Path) {
          fails:\n\t@echo trying; exit 3\n\nsub:\n\t$(MAKE) -C . out/part1.o\n\n.PHONY: all fails sub\n",
     );
     make.push_str("include extra.mk\n");
-    std::fs::create_dir_all(folder).unwrap();
+    std::fs::create_dir_all(directory).unwrap();
     std::fs::write(
-        folder.join("extra.mk"),
+        directory.join("extra.mk"),
         "version := $(shell printf '%s' 1.2 | sed 's/\\./-/')\nshow:\n\t@echo $(version) $(words $(names))\n",
     )
     .unwrap();
-    std::fs::write(folder.join("Makefile"), make).unwrap();
+    std::fs::write(directory.join("Makefile"), make).unwrap();
 }
 
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+    for entry in std::fs::read_dir(directory).unwrap().flatten() {
         if entry.path().is_dir() {
             all.extend(
                 files(&entry.path()).into_iter().map(|(path, bytes)| (Path::new(&entry.file_name()).join(path), bytes)),
@@ -139,14 +139,14 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[test]
 fn a_project_is_built_by_make_as_without_guard() {
     let shims = Shims::new(Home::that_asks_nobody());
-    let make = |shell: &Path, folder: &str, arguments: &[&str]| {
-        let folder = shims.home.path("work").join(folder);
-        project(&folder);
+    let make = |shell: &Path, directory: &str, arguments: &[&str]| {
+        let directory = shims.home.path("work").join(directory);
+        project(&directory);
         let mut command: Command = shims.home.program("make");
-        command.current_dir(&folder).args(arguments).arg(format!("SHELL={}", shell.display()));
+        command.current_dir(&directory).args(arguments).arg(format!("SHELL={}", shell.display()));
         let output = run(command);
         let sorted = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes).replace(&folder.display().to_string(), "FOLDER");
+            let text = String::from_utf8_lossy(bytes).replace(&directory.display().to_string(), "FOLDER");
             let text = text.replace(&shell.display().to_string(), "SHELL");
             // Under -j make is not sure of the line that it stands on.
             let plain = |line: &str| {
@@ -158,7 +158,7 @@ fn a_project_is_built_by_make_as_without_guard() {
             lines.sort();
             lines
         };
-        (output.status.code(), sorted(&output.stdout), sorted(&output.stderr), files(&folder))
+        (output.status.code(), sorted(&output.stdout), sorted(&output.stderr), files(&directory))
     };
     let guard = shims.home.path("shims/sh");
     for arguments in

@@ -270,18 +270,18 @@ fn shows(script: &Script) -> bool {
 
 /// Runs `text` and says whether the stand-in was called.
 fn runs_rm(shell: &[&str], text: &str, root: &Path) -> bool {
-    let folder = root.join("work");
+    let directory = root.join("work");
     let mark = root.join("mark");
-    let _ = fs::remove_dir_all(&folder);
+    let _ = fs::remove_dir_all(&directory);
     let _ = fs::remove_file(&mark);
-    fs::create_dir(&folder).expect("a folder");
+    fs::create_dir(&directory).expect("a folder");
     let _ = Command::new("/usr/bin/timeout")
         .args(["-s", "KILL", "2"])
         .args(shell)
         .args(["-c", text])
         .env_clear()
         .env("PATH", root.join("bin"))
-        .current_dir(&folder)
+        .current_dir(&directory)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

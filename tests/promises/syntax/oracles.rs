@@ -31,8 +31,8 @@ fn scripts() -> Vec<PathBuf> {
     found
 }
 
-fn collect(folder: &Path, limit: usize, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+fn collect(directory: &Path, limit: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {

@@ -28,7 +28,7 @@ pub struct Model {
 
 /// What it tells.
 #[derive(Debug)]
-pub enum Word {
+pub enum ModelEvent {
     /// The agent asks for the next step.
     Wants {
         /// What it told of each of the steps before.
@@ -60,11 +60,11 @@ impl Model {
         }
         let mut model = Self { child, lines, url: String::new() };
         let first =
-            model.lines.recv_timeout(BEGIN).map_err(|_| io::Error::other("the stand-in for a model does not start"))?;
+            model.lines.recv_timeout(BEGIN).map_err(|_| io::Error::other("cannot start the stand-in for a model"))?;
         let first: Value = serde_json::from_str(&first).unwrap_or_default();
         model.url = first["url"]
             .as_str()
-            .ok_or_else(|| io::Error::other("the stand-in for a model is of another version"))?
+            .ok_or_else(|| io::Error::other("the stand-in for a model has another version"))?
             .to_owned();
         Ok(model)
     }
@@ -73,19 +73,21 @@ impl Model {
     ///
     /// # Errors
     /// It is gone.
-    pub fn next(&self) -> io::Result<Option<Word>> {
+    pub fn next(&self) -> io::Result<Option<ModelEvent>> {
         let line = match self.lines.recv_timeout(BEAT) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
-            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the stand-in for a model is gone")),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other("the stand-in for a model has stopped"));
+            }
         };
         let word: Value = serde_json::from_str(&line).unwrap_or_default();
         Ok(match () {
-            () if word.get("wants").is_some() => Some(Word::Wants {
+            () if word.get("wants").is_some() => Some(ModelEvent::Wants {
                 told: texts(&word["told"]),
                 heard: word["heard"].as_str().unwrap_or_default().to_owned(),
             }),
-            () if word.get("lacks").is_some() => Some(Word::Lacks),
+            () if word.get("lacks").is_some() => Some(ModelEvent::Lacks),
             () => None,
         })
     }

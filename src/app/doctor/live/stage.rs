@@ -56,8 +56,8 @@ impl Stage {
     pub fn new(ward: &Ward, agent: &'static Agent, version: Option<&str>) -> io::Result<Self> {
         let scratch = Scratch::new("live")?;
         let at = |name: &str| scratch.path().join(name);
-        for folder in ["home/.config/guard", "project", "tmp", "run", "bin"] {
-            fs::create_dir_all(at(folder))?;
+        for directory in ["home/.config/guard", "project", "tmp", "run", "bin"] {
+            fs::create_dir_all(at(directory))?;
         }
         fs::write(at("home/.config/guard/config.toml"), CONFIG)?;
         let guard = at("bin/guard");
@@ -65,7 +65,8 @@ impl Stage {
         let own = &ward.engine.caller;
         let searched = std::env::split_paths(own.env.get("PATH").unwrap_or("/usr/bin:/bin"));
         // What stands in for shells here would be asked in place of what is tried.
-        let others = searched.filter(|folder| !["bash", "sh"].iter().any(|name| ward.is_guard(&folder.join(name))));
+        let others =
+            searched.filter(|directory| !["bash", "sh"].iter().any(|name| ward.is_guard(&directory.join(name))));
         let path = std::env::join_paths([at("bin")].into_iter().chain(others)).map_err(io::Error::other)?;
         let shells = ["/bin/bash", "/usr/bin/bash", "/bin/zsh"];
         let shell = shells.into_iter().find(|shell| Path::new(shell).exists() && !ward.is_guard(Path::new(shell)));
@@ -140,8 +141,8 @@ impl Stage {
             let planned = wirer.planned(host, version).map_err(io::Error::other)?;
             return wirer.carry_out(&planned).map_err(io::Error::other);
         }
-        let folder = data.join("shims");
-        let shims = Shims { caller: &self.caller, folder: &folder, guard: &self.guard };
+        let directory = data.join("shims");
+        let shims = Shims { caller: &self.caller, directory: &directory, guard: &self.guard };
         shims.make(false).map_err(io::Error::other)?;
         if let Some((name, value)) = shims.variable(self.agent) {
             self.caller.env.variables.insert(name.into(), value.into());
@@ -166,6 +167,6 @@ impl Stage {
     /// What helps where its own tools are not asked about.
     pub fn remedy_for_files(&self) -> Option<String> {
         let from = hosts::by_name(&self.agent.name)?.by_shell_before(self.version.as_deref())?;
-        Some(format!("update {} to {from} or later, then: guard install {}", self.agent.title, self.agent.name))
+        Some(format!("update {} to {from} or later, then run guard install {}", self.agent.title, self.agent.name))
     }
 }

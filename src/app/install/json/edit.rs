@@ -1,6 +1,6 @@
 //! Changing a text of JSON: an element is added, replaced or taken out, and everything else stays as a person wrote it.
 
-use super::{Kind, Member, Node, Reader, Trouble, parse};
+use super::{JsonKind, JsonReader, Member, Node, Trouble, parse};
 
 /// How a text is laid out, found out once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,16 +29,16 @@ impl Layout {
             format!("{open}{newline}{deeper}{parts}{newline}{indent}{close}")
         };
         match &node.kind {
-            Kind::Object(members) if !members.is_empty() => {
+            JsonKind::Object(members) if !members.is_empty() => {
                 let part =
                     |member: &Member| format!("{}: {}", quoted(&member.key), self.pretty(text, &member.value, &deeper));
                 many('{', members.iter().map(part).collect(), '}')
             }
             // A list of words stays on its line.
-            Kind::Array(items) if items.iter().any(|item| !item.members().is_empty()) => {
+            JsonKind::Array(items) if items.iter().any(|item| !item.members().is_empty()) => {
                 many('[', items.iter().map(|item| self.pretty(text, item, &deeper)).collect(), ']')
             }
-            Kind::Array(items) => {
+            JsonKind::Array(items) => {
                 let items: Vec<String> = items.iter().map(|item| self.pretty(text, item, &deeper)).collect();
                 format!("[{}]", items.join(", "))
             }
@@ -120,7 +120,7 @@ pub fn added(text: &str, container: &Node, key: Option<&str>, value: &str) -> Re
 
 /// Whether a comma comes in this text before anything else but blanks and comments.
 fn after_comma(text: &str) -> bool {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = JsonReader { text, at: 0 };
     reader.skip().is_ok() && reader.peek() == Some(b',')
 }
 
@@ -144,7 +144,7 @@ pub fn removed(text: &str, container: &Node, index: usize) -> String {
     let Some(child) = children.get(index) else { return text.to_owned() };
     let close = container.span.end - 1;
     let behind = text.get(child.end..close).unwrap_or_default();
-    let mut reader = Reader { text: behind, at: 0 };
+    let mut reader = JsonReader { text: behind, at: 0 };
     let comma = reader.skip().is_ok() && reader.peek() == Some(b',');
     let blank_before = |at: usize| text.get(..at).unwrap_or_default().trim_end().len();
     let (start, end) = if comma {
@@ -152,7 +152,7 @@ pub fn removed(text: &str, container: &Node, index: usize) -> String {
     } else if let Some(previous) = index.checked_sub(1).and_then(|index| children.get(index)) {
         // The last one takes the comma before it along; comments between stay.
         let between = text.get(previous.end..child.start).unwrap_or_default();
-        let mut reader = Reader { text: between, at: 0 };
+        let mut reader = JsonReader { text: between, at: 0 };
         let comma = if reader.skip().is_ok() { previous.end + reader.at } else { previous.end };
         let kept = text.get(comma + 1..child.start).unwrap_or_default();
         let rest = text.get(child.end..).unwrap_or_default();

@@ -5,16 +5,15 @@
 
 use serde::Deserialize;
 
-use crate::app::install::json::{Kind, Node, quoted};
+use crate::app::install::json::{JsonKind, Node, quoted};
 
 /// Why a server is left alone.
-pub(super) const NO_KEY: &str = "it is reached over HTTP and no header of it stands here: its client may log in there, which \
-                                 guard mcp --http cannot do in its place";
-const OTHER: &str = "it is reached over a transport that guard mcp --http does not speak";
-const NAMED: &str =
-    "its entry says by a key of its own how it is reached or with which key, which guard does not know to change";
-const VARIABLE: &str = "its address holds a variable: guard mcp --http wants it as it is";
-const COMMENT: &str = "there is a comment in its entry that would be lost";
+pub(super) const NO_KEY: &str = "it uses HTTP without a header: its client may log in there, which guard mcp --http \
+                                 cannot do";
+const OTHER: &str = "it uses a transport that guard mcp --http does not support";
+const NAMED: &str = "its entry has a key for its connection or credentials that guard does not know";
+const VARIABLE: &str = "its address contains a variable, which guard mcp --http does not expand";
+const COMMENT: &str = "its entry contains a comment that would be lost";
 
 /// The variables that hold the values of its headers, with their number behind.
 const HEADER: &str = "GUARD_MCP_HEADER_";
@@ -141,7 +140,7 @@ fn is_here(address: &str) -> bool {
 
 /// An object of these members and of those of the old one that are not named, as the old one was laid out.
 fn written(text: &str, node: &Node, members: Vec<(String, String)>, gone: &[&str]) -> Result<String, &'static str> {
-    let Kind::Object(_) = node.kind else { return Err(OTHER) };
+    let JsonKind::Object(_) = node.kind else { return Err(OTHER) };
     let old = node.members();
     let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
     let (mut at, mut all) = (node.span.start + 1, members);

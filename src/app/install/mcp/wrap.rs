@@ -8,7 +8,7 @@ use toml_edit::{DocumentMut, Item, TableLike};
 use super::Form;
 use super::remote::{self, Shape};
 use crate::app::install::file::line_of;
-use crate::app::install::json::{self, Kind, Node, quoted};
+use crate::app::install::json::{self, JsonKind, Node, quoted};
 
 /// A text with its servers behind guard, or before it again.
 #[derive(Debug, Default, PartialEq)]
@@ -21,8 +21,8 @@ pub struct Wrapped {
 }
 
 /// Why a server is left alone.
-const REMOTE: &str = "it is reached over HTTP, and in TOML such a server is left to its client: guard mcp --http";
-const UNCLEAR: &str = "how it is started is not known";
+const REMOTE: &str = "it uses HTTP, which guard does not configure in TOML; see guard mcp --http";
+const UNCLEAR: &str = "its start command is not known";
 
 /// How a client writes its servers.
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +124,7 @@ impl Change<'_> {
             Form::Split => self.node.get("args"),
             Form::Array => Some(command),
         };
-        if args.is_some_and(|args| !matches!(args.kind, Kind::Array(_))) {
+        if args.is_some_and(|args| !matches!(args.kind, JsonKind::Array(_))) {
             return Err(UNCLEAR);
         }
         let items = args.map(Node::items).unwrap_or_default();

@@ -70,7 +70,7 @@ impl Connection<'_> {
         };
         if !holds {
             let how = basis.map_or("asked", ApprovalReason::name);
-            return Err(format!("the record does not confirm that answer ({how})"));
+            return Err(format!("the record does not contain that answer ({how})"));
         }
         let root = self.peer.root(&row.root);
         let line = Line {
@@ -103,7 +103,7 @@ impl Connection<'_> {
             process: process.as_deref().filter(|_| row.waits),
             shape: row.shape.as_deref(),
             opinion: row.opinion.as_ref(),
-            deeds: &row.deeds,
+            changes: &row.changes,
             tool: row.tool.as_ref().map(|(title, _)| title.as_str()),
             hides: row.tool.as_ref().is_some_and(|(_, hides)| *hides),
         };
@@ -129,7 +129,7 @@ impl Connection<'_> {
     }
 
     pub(super) fn deliver(&self, store: &Store, row: Option<i64>) {
-        deliver::from(store, self.server.paths.folder(), &self.server.policy.export_to, row);
+        deliver::from(store, self.server.paths.directory(), &self.server.policy.export_to, row);
     }
 
     pub(super) fn keep_to_policy(&self, store: &Store) {
@@ -147,7 +147,7 @@ impl Connection<'_> {
         let store = self.store()?;
         let waits = self.peer.name().map_or(Ok(None), |process| told(store.waited_for(&process)))?;
         if waits != Some(row) {
-            return Err(format!("row {row} is not what this process waits for"));
+            return Err(format!("row {row} does not belong to this process"));
         }
         let end = signal.map_or(End::Exit(exit.unwrap_or(0)), End::Signal);
         told(store.result(&Receipt::Recorded(row), &crate::store::Outcome { end, duration_ms }, Timestamp::now()))?;
@@ -168,7 +168,7 @@ impl Connection<'_> {
             None => {
                 self.person("give grants")?;
                 if own && !self.server.service.own_requests {
-                    return Err("an account gives itself no grants".to_owned());
+                    return Err("an account cannot add grants for itself".to_owned());
                 }
                 self.user().to_owned()
             }
@@ -178,10 +178,10 @@ impl Connection<'_> {
     }
 
     pub(super) fn resume(&self, root: &str, session: &str, why: &str) -> Or<i64> {
-        self.person("let a session go on")?;
+        self.person("resume a session")?;
         let own = root.split_once('@').is_some_and(|(uid, _)| uid == self.uid().to_string());
         if root == self.peer.caller.session.root || (own && !self.server.service.own_requests) {
-            return Err("an account does not resume its own sessions".to_owned());
+            return Err("an account cannot resume its own sessions".to_owned());
         }
         told(self.store()?.resume(root, session, self.user(), why, Timestamp::now()))
     }

@@ -18,27 +18,27 @@ use crate::judge::policy::Refusal;
 use crate::judge::risk::{Risk, Tier};
 use crate::service::line::Lines;
 use crate::service::message::{Given, New, Text};
-use crate::store::queue::{self, Answer, Filed, Found, NewRequest, Outcome, Pending, State, Told, Whole};
+use crate::store::queue::{self, Answer, Filed, NewRequest, Outcome, Pending, RequestState, Told, WaitState, Whole};
 use crate::world::identity::Caller;
 
 impl Connection<'_> {
     pub(super) fn file(&mut self, new: New) -> Or<Filed> {
         let queue = self.queue()?;
-        let bytes = new.exact.bytes().ok_or("the command is not as it is to be written")?;
+        let bytes = new.exact.bytes().ok_or("invalid command in the request")?;
         let blank = queue::blank();
-        let whole = Whole::unpack(blank, &bytes).ok_or("the command is not as this version writes it")?;
+        let whole = Whole::unpack(blank, &bytes).ok_or("the command is not in the format of this version")?;
         let now = Timestamp::now();
         let mine: Vec<Pending> = told(queue.list(now))?.into_iter().filter(|one| one.user == self.user()).collect();
         let alive = |one: &&Pending| one.waiter.as_deref().is_none_or(Caller::lives);
-        let waiting = mine.iter().filter(|one| one.state == State::Waiting).filter(alive).count();
+        let waiting = mine.iter().filter(|one| one.state == RequestState::Waiting).filter(alive).count();
         let most = self.server.policy.queue_pending;
         if waiting >= usize::try_from(most).unwrap_or(usize::MAX) {
             return Ok(Filed::Crowded { waiting: u32::try_from(waiting).unwrap_or(u32::MAX) });
         }
         // The oldest first.
-        let late: Vec<_> = mine.iter().filter(|one| one.state == State::Late).collect();
+        let late: Vec<_> = mine.iter().filter(|one| one.state == RequestState::Late).collect();
         for one in late.iter().take(late.len().saturating_sub(MAX_LATE)) {
-            told(queue.void(&one.id, "this account has left too many requests unfinished"))?;
+            told(queue.void(&one.id, "this account has too many unfinished requests"))?;
         }
         let peer = &self.peer.caller;
         let mut invocation = Invocation { uid: self.uid(), user: self.user().to_owned(), ..whole.invocation };
@@ -47,7 +47,7 @@ impl Connection<'_> {
         if let Some(agent) = &peer.session.agent {
             invocation.session.agent = Some(agent.clone());
         }
-        let name = self.peer.name().ok_or("this process cannot be identified")?;
+        let name = self.peer.name().ok_or("cannot identify the process")?;
         let last = now.saturating_add(SignedDuration::from_secs(MAX_WAIT)).unwrap_or(now);
         let risk = Risk::from(new.risk);
         let request = NewRequest {
@@ -81,12 +81,12 @@ impl Connection<'_> {
         found.ok_or_else(|| format!("this account has no request {id}"))
     }
 
-    pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<Found> {
+    pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<WaitState> {
         self.own(id)?;
         // It is erased once the yes is used.
         let whole = told(self.queue()?.whole(id))?;
         let found = told(self.queue()?.take(self.store()?, id, digest, bindings))?;
-        if let Found::Yes(answered) = &found {
+        if let WaitState::Yes(answered) = &found {
             if let Some(whole) = whole
                 && let Some(until) = answered.scope.until(&whole.pending.session)
             {
@@ -96,7 +96,7 @@ impl Connection<'_> {
             self.taken.insert(*digest, by);
         }
         // Whoever waits asks again at every byte, and is not told of its own question.
-        if !matches!(found, Found::Waiting | Found::Late) {
+        if !matches!(found, WaitState::Waiting | WaitState::Late) {
             self.server.ring(ALL);
         }
         Ok(found)
@@ -105,7 +105,7 @@ impl Connection<'_> {
     pub(super) fn give_up(&self, id: &str) -> Or<bool> {
         let own = self.own(id)?;
         if own.waiter.is_some() && own.waiter != self.peer.name() {
-            return Err(format!("another process waits for {id}"));
+            return Err(format!("another process already waits for {id}"));
         }
         let given_up = told(self.queue()?.give_up(id))?;
         self.server.ring(id);
@@ -145,7 +145,7 @@ impl Connection<'_> {
 
     /// Tells of what happens to a request, for as long as the other end listens. Who waited and is gone has given up.
     pub(super) fn listen(self, id: &str, mut lines: Lines) {
-        let found = self.visible(id).and_then(|found| found.ok_or_else(|| format!("there is no request {id}")));
+        let found = self.visible(id).and_then(|found| found.ok_or_else(|| format!("no request {id}")));
         match found {
             Ok(_) => {
                 self.tell_of(id, lines);
@@ -173,8 +173,9 @@ impl Connection<'_> {
 
     /// The process at the other end is gone, and what it waited for is waited for no more.
     pub(super) fn gone(&self, id: &str) {
-        let waits =
-            |one: &Pending| one.state == State::Waiting && one.waiter.is_some() && one.waiter == self.peer.name();
+        let waits = |one: &Pending| {
+            one.state == RequestState::Waiting && one.waiter.is_some() && one.waiter == self.peer.name()
+        };
         if self.own(id).is_ok_and(|one| waits(&one))
             && let Ok(queue) = self.queue()
         {
@@ -188,7 +189,7 @@ impl Connection<'_> {
         if self.server.service.approves(self.user()) {
             return Ok(());
         }
-        Err(format!("{} may not {what}: /etc/guard/config.toml names who may, as approvers", self.user()))
+        Err(format!("{} may not {what}; only the approvers in /etc/guard/config.toml may", self.user()))
     }
 
     /// Why no answer to this request is taken from the speaker.
@@ -198,19 +199,19 @@ impl Connection<'_> {
             return Err(why);
         }
         if pending.user == self.user() && !self.server.service.own_requests {
-            return Err("the account that asked may not answer: another one does".to_owned());
+            return Err("an account cannot answer its own request; another approver must answer".to_owned());
         }
         if pending.root == self.peer.caller.session.root {
-            return Err("the session that asked may not answer: use another terminal".to_owned());
+            return Err("a session cannot answer its own request; answer from another terminal".to_owned());
         }
         let queue = self.queue()?;
         let above = told(queue.whole(&pending.id))?.map_or_else(Vec::new, |whole| whole.above);
         if above.iter().any(|name| self.peer.is_below(name)) {
-            return Err("a process that stands above the command that asked stands above this one too".to_owned());
+            return Err("this process and the requesting command have the same parent process".to_owned());
         }
         let waiters = told(queue.list(Timestamp::now()))?.into_iter().filter_map(|one| one.waiter);
         if waiters.into_iter().any(|name| self.peer.is_below(&name)) {
-            return Err("a guard that waits stands above this process".to_owned());
+            return Err("a parent process of this one is a guard that waits for its command".to_owned());
         }
         Ok(())
     }

@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_device_is_forgotten_by_its_owner_and_has_an_end_in_number() {
-        let folder = tempfile::tempdir().unwrap();
-        let base = Base::open(&folder.path().join("gateway.db")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let base = Base::open(&directory.path().join("gateway.db")).unwrap();
         let now = Timestamp::UNIX_EPOCH;
         let device = |at: u32| Subscription {
             endpoint: format!("https://push/{at}"),

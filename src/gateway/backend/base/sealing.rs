@@ -40,7 +40,7 @@ impl Sealing {
         }
         let bytes = read_or_make(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
         let key = UnboundKey::new(&CHACHA20_POLY1305, &bytes);
-        let key = key.map_err(|_| format!("{}: this is no key of 32 bytes", self.path.display()))?;
+        let key = key.map_err(|_| format!("{}: not a key of 32 bytes", self.path.display()))?;
         Ok(self.key.get_or_init(|| LessSafeKey::new(key)))
     }
 
@@ -57,7 +57,7 @@ impl Sealing {
             Aad::from(name.as_bytes()),
             &mut bytes,
         );
-        sealed.map_err(|_| "it is too long to be sealed".to_owned())?;
+        sealed.map_err(|_| "too long to encrypt".to_owned())?;
         Ok(format!("{MARK}{}", Base64Unpadded::encode_string(&[&nonce[..], &bytes].concat())))
     }
 
@@ -67,7 +67,7 @@ impl Sealing {
     /// It is damaged, of another name, or of another key.
     pub(super) fn open(&self, name: &str, kept: &str) -> Result<String, String> {
         let Some(sealed) = kept.strip_prefix(MARK) else { return Ok(kept.to_owned()) };
-        let wrong = || "what was handed in cannot be opened any more".to_owned();
+        let wrong = || "the submission can no longer be decrypted".to_owned();
         let bytes = Base64Unpadded::decode_vec(sealed).map_err(|_| wrong())?;
         let (nonce, rest) = bytes.split_at_checked(NONCE_LEN).ok_or_else(wrong)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| wrong())?;
@@ -111,15 +111,15 @@ mod tests {
 
     #[test]
     fn what_is_sealed_opens_under_its_name_and_key_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("gateway.key");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gateway.key");
         let of = |path: &Path| Sealing::new(path.to_owned());
         let sealed = of(&path).seal("a", "{\"input\":\"hush\"}").unwrap();
         assert!(!sealed.contains("hush"));
         assert_ne!(sealed, of(&path).seal("a", "{\"input\":\"hush\"}").unwrap());
         assert_eq!(of(&path).open("a", &sealed).as_deref(), Ok("{\"input\":\"hush\"}"));
         assert!(of(&path).open("b", &sealed).is_err());
-        assert!(of(&folder.path().join("other.key")).open("a", &sealed).is_err());
+        assert!(of(&directory.path().join("other.key")).open("a", &sealed).is_err());
         for at in [MARK.len(), sealed.len() / 2, sealed.len() - 2] {
             let mut other = sealed.clone().into_bytes();
             other[at] = if other[at] == b'A' { b'B' } else { b'A' };
@@ -130,8 +130,8 @@ mod tests {
         std::fs::write(&path, "short").unwrap();
         assert!(of(&path).seal("a", "x").unwrap_err().contains("no key of 32 bytes"));
         use std::os::unix::fs::PermissionsExt as _;
-        let mode = std::fs::metadata(folder.path().join("other.key")).unwrap().permissions().mode();
+        let mode = std::fs::metadata(directory.path().join("other.key")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left of making it");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left of making it");
     }
 }

@@ -15,11 +15,11 @@ use super::TAP;
 use crate::channel::program::Program;
 use crate::channel::telegram::Telegram;
 use crate::config::Secret;
-use crate::name::secret;
+use crate::secrets::secret;
 
 /// What can be set up by asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
+pub enum SetupKind {
     Telegram,
     Discord,
     Slack,
@@ -32,7 +32,7 @@ pub enum Kind {
     Program,
 }
 
-impl Kind {
+impl SetupKind {
     /// The word for it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -53,10 +53,10 @@ impl Kind {
 
 /// A channel that is to be.
 pub struct New<'a> {
-    pub kind: Kind,
+    pub kind: SetupKind,
     pub name: &'a str,
     /// Where what is typed in is kept.
-    pub folder: &'a Path,
+    pub directory: &'a Path,
     /// The account that reads it, where that is not this one.
     pub reader: Option<Uid>,
 }
@@ -80,61 +80,61 @@ impl New<'_> {
         let mut table = toml::Table::new();
         table.insert("name".to_owned(), name.into());
         table.insert("kind".to_owned(), kind.name().into());
-        if kind != Kind::Program && !from.command.is_empty() {
+        if kind != SetupKind::Program && !from.command.is_empty() {
             return Err(format!(
-                "{} takes no program: guard channel add program -- {}",
+                "{} does not take a program; use guard channel add program -- {}",
                 kind.name(),
                 from.command.join(" ")
             ));
         }
         match kind {
-            Kind::Email => return self.ask_email(table, from),
-            Kind::Program => return ask_program(table, from),
+            SetupKind::Email => return self.ask_email(table, from),
+            SetupKind::Program => return ask_program(table, from),
             _ => {}
         }
-        if matches!(kind, Kind::Ntfy | Kind::Webhook) {
-            let what = "Its address (for ntfy with the topic, as in https://ntfy.sh/guard-x7c2)";
+        if matches!(kind, SetupKind::Ntfy | SetupKind::Webhook) {
+            let what = "URL (for ntfy with the topic, as in https://ntfy.sh/guard-x7c2)";
             table.insert("url".to_owned(), given(&from.url, what)?.into());
         } else if let Some(url) = &from.url {
             table.insert("url".to_owned(), url.clone().into());
         }
         match kind {
-            Kind::Desktop => {}
-            Kind::Ntfy if from.secret.is_none() => {}
-            Kind::Webhook => self.secret(&mut table, "secret", &from.secret, "Its secret")?,
-            _ => self.secret(&mut table, "token", &from.secret, "Its token")?,
+            SetupKind::Desktop => {}
+            SetupKind::Ntfy if from.secret.is_none() => {}
+            SetupKind::Webhook => self.secret(&mut table, "secret", &from.secret, "Secret")?,
+            _ => self.secret(&mut table, "token", &from.secret, "Token")?,
         }
         match kind {
-            Kind::Ntfy | Kind::Webhook => return section(table),
-            Kind::Pushover => {
-                self.secret(&mut table, "user", &None, "The key of the user or group")?;
+            SetupKind::Ntfy | SetupKind::Webhook => return section(table),
+            SetupKind::Pushover => {
+                self.secret(&mut table, "user", &None, "User key or group key")?;
                 return section(table);
             }
-            Kind::Twilio => {
-                let account = typed("The id of the account (AC...)")?;
+            SetupKind::Twilio => {
+                let account = typed("Account ID (AC...)")?;
                 table.insert("account".to_owned(), account.into());
-                table.insert("from".to_owned(), given(&from.chat, "The number that it comes from (+15550100)")?.into());
-                let to = given(&from.user, "The number of the approver")?;
+                table.insert("from".to_owned(), given(&from.chat, "Sender's number (+15550100)")?.into());
+                let to = given(&from.user, "Approver's number")?;
                 table.insert("to".to_owned(), toml::Value::Array(vec![to.into()]));
                 return section(table);
             }
-            Kind::Slack => self.secret(&mut table, "app_token", &None, "The app-level token (xapp-...)")?,
-            Kind::Telegram | Kind::Discord | Kind::Desktop | Kind::Email | Kind::Program => {}
+            SetupKind::Slack => self.secret(&mut table, "app_token", &None, "App-level token (xapp-...)")?,
+            SetupKind::Telegram | SetupKind::Discord | SetupKind::Desktop | SetupKind::Email | SetupKind::Program => {}
         }
-        let approver = given(&from.approver, "The name of the approver who answers there")?;
-        if kind == Kind::Desktop {
+        let approver = given(&from.approver, "Name of the approver who answers there")?;
+        if kind == SetupKind::Desktop {
             table.insert("approver".to_owned(), approver.into());
             return section(table);
         }
         let mut people = toml::Table::new();
         match (kind, &from.chat, &from.user) {
-            (Kind::Telegram, Some(chat), Some(user)) => {
-                let number = |text: &str| text.parse::<i64>().map_err(|_| format!("{text} is no id of Telegram's"));
+            (SetupKind::Telegram, Some(chat), Some(user)) => {
+                let number = |text: &str| text.parse::<i64>().map_err(|_| format!("{text} is not a Telegram ID"));
                 table.insert("chat".to_owned(), number(chat)?.into());
                 people.insert(approver, number(user)?.into());
             }
-            (Kind::Telegram, ..) => {
-                let place = table.get("token").cloned().ok_or("there is no token")?;
+            (SetupKind::Telegram, ..) => {
+                let place = table.get("token").cloned().ok_or("no token entered")?;
                 let place: Secret = place.try_into().map_err(|error: toml::de::Error| error.to_string())?;
                 let token = place.read()?;
                 let url = from.url.clone().unwrap_or_else(|| "https://api.telegram.org".to_owned());
@@ -143,12 +143,15 @@ impl New<'_> {
                 people.insert(approver, user.into());
             }
             _ => {
-                let what = if kind == Kind::Slack {
-                    ("The id of the channel (its details, at the end)", "Your member ID (your profile, Copy member ID)")
+                let what = if kind == SetupKind::Slack {
+                    (
+                        "Channel ID (at the end of the channel details)",
+                        "Your member ID (in your profile, Copy member ID)",
+                    )
                 } else {
                     (
-                        "The id of the channel (developer mode, right click, Copy Channel ID)",
-                        "Your user id (right click on your name, Copy User ID)",
+                        "Channel ID (in developer mode, right click, Copy Channel ID)",
+                        "Your user ID (right click on your name, Copy User ID)",
                     )
                 };
                 table.insert("chat".to_owned(), given(&from.chat, what.0)?.into());
@@ -162,19 +165,19 @@ impl New<'_> {
     /// A mailbox: its server, who logs in there, from whom and to whom.
     fn ask_email(&self, mut table: toml::Table, from: &Given) -> Result<String, String> {
         let url =
-            given(&from.url, "Its server (smtps://mail.example.org, or smtp://mail.example.org:587?tls=required)")?;
+            given(&from.url, "Mail server (smtps://mail.example.org, or smtp://mail.example.org:587?tls=required)")?;
         crate::channel::email::check_url(&url)?;
         table.insert("url".to_owned(), url.into());
-        let sender = given(&from.chat, "The address that it comes from (guard@example.org)")?;
-        let to = given(&from.user, "The address of the approver")?;
+        let sender = given(&from.chat, "Sender's address (guard@example.org)")?;
+        let to = given(&from.user, "Approver's address")?;
         // A server of this machine may take mail from anybody.
         if from.secret.is_some() || std::io::stdin().is_terminal() {
             table.insert("user".to_owned(), sender.clone().into());
-            self.secret(&mut table, "password", &from.secret, &format!("The password of {sender} there"))?;
+            self.secret(&mut table, "password", &from.secret, &format!("Password of {sender} on the server"))?;
         }
         table.insert("from".to_owned(), sender.into());
         table.insert("to".to_owned(), to.into());
-        table.insert("approver".to_owned(), given(&from.approver, "The name of the approver who reads it")?.into());
+        table.insert("approver".to_owned(), given(&from.approver, "Name of the approver who reads the mail")?.into());
         section(table)
     }
 
@@ -195,11 +198,11 @@ impl New<'_> {
     /// Asks for a secret and keeps it in a file of its own.
     fn keep(&self, key: &str, what: &str) -> Result<PathBuf, String> {
         let text = typed_hidden(what)?;
-        let path = self.folder.join(match key {
+        let path = self.directory.join(match key {
             "token" | "secret" => format!("{}.secret", self.name),
             _ => format!("{}-{key}.secret", self.name),
         });
-        std::fs::create_dir_all(self.folder).map_err(|error| format!("{}: {error}", self.folder.display()))?;
+        std::fs::create_dir_all(self.directory).map_err(|error| format!("{}: {error}", self.directory.display()))?;
         let mut options = std::fs::OpenOptions::new();
         let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
         let given = |file: &std::fs::File| match self.reader {
@@ -216,13 +219,13 @@ impl New<'_> {
 fn ask_program(mut table: toml::Table, from: &Given) -> Result<String, String> {
     let mut command = from.command.clone();
     if command.is_empty() {
-        command.push(typed("The program, by its whole path")?);
+        command.push(typed("Absolute path of the program")?);
     }
     Program::new(command.clone())?;
     let program = command.first().map(String::as_str).unwrap_or_default();
     let found = std::fs::metadata(program).map_err(|error| format!("{program}: {error}"))?;
     if !found.is_file() || found.permissions().mode() & 0o111 == 0 {
-        return Err(format!("{program} is no file that may be run: chmod +x it, or name another"));
+        return Err(format!("{program} is not executable; run chmod +x on it, or give another"));
     }
     table.insert("command".to_owned(), command.into());
     section(table)
@@ -243,20 +246,21 @@ fn given(value: &Option<String>, what: &str) -> Result<String, String> {
 
 fn typed(what: &str) -> Result<String, String> {
     if !std::io::stdin().is_terminal() {
-        return Err(format!("{what}: nobody is here to ask; see guard channel add --help for the option"));
+        return Err(format!("{what}: cannot ask without a terminal; see guard channel add --help for the option"));
     }
     eprint!("{what}: ");
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
     let line = line.trim();
-    if line.is_empty() { Err(format!("{what}: nothing was typed")) } else { Ok(line.to_owned()) }
+    if line.is_empty() { Err(format!("{what}: nothing entered")) } else { Ok(line.to_owned()) }
 }
 
 /// The same without an echo.
 fn typed_hidden(what: &str) -> Result<String, String> {
     use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
     let stdin = std::io::stdin();
-    let before = tcgetattr(&stdin).map_err(|_| format!("{what}: nobody is here to ask: --secret-file or --keyring"))?;
+    let before = tcgetattr(&stdin)
+        .map_err(|_| format!("{what}: cannot ask without a terminal; use --secret-file or --keyring"))?;
     let mut quiet = before.clone();
     quiet.local_flags.remove(LocalFlags::ECHO);
     tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).map_err(|error| error.to_string())?;
@@ -272,7 +276,7 @@ async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> 
     let me = bot.call("getMe", &json!({})).await.map_err(|failed| failed.to_string())?;
     let code = secret::<4>("")?;
     let who = me["username"].as_str().unwrap_or("the bot");
-    println!("Write to @{who} in Telegram, from the chat where you want to be asked:  {code}");
+    println!("In Telegram, send this code to @{who} from the chat where you want to be asked:  {code}");
     let until = tokio::time::Instant::now() + TAP;
     let mut offset = 0;
     while tokio::time::Instant::now() < until {
@@ -291,7 +295,7 @@ async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> 
             }
         }
     }
-    Err(format!("nobody wrote the code within {} s", TAP.as_secs()))
+    Err(format!("the code was not received within {} s", TAP.as_secs()))
 }
 
 #[cfg(test)]
@@ -300,8 +304,8 @@ mod tests {
 
     #[tokio::test]
     async fn where_a_secret_lies_is_written_and_never_what_it_is() {
-        let folder = tempfile::tempdir().unwrap();
-        let new = New { kind: Kind::Ntfy, name: "phone", folder: folder.path(), reader: None };
+        let directory = tempfile::tempdir().unwrap();
+        let new = New { kind: SetupKind::Ntfy, name: "phone", directory: directory.path(), reader: None };
         let url = Some("https://ntfy.test/guard-x7".to_owned());
         let mut given = Given { url, ..Given::default() };
         assert!(!new.ask(&given).await.unwrap().contains("token"), "a topic without one");
@@ -314,18 +318,18 @@ mod tests {
             assert!(section.contains(wanted), "{section}");
             assert_eq!(crate::config::Config::parse(&section).unwrap().channel.len(), 1);
         }
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[tokio::test]
     async fn a_program_is_one_that_may_be_run_and_only_a_program_takes_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let new = |kind: Kind| New { kind, name: "mine", folder: folder.path(), reader: None };
-        let script = folder.path().join("tell");
+        let directory = tempfile::tempdir().unwrap();
+        let new = |kind: SetupKind| New { kind, name: "mine", directory: directory.path(), reader: None };
+        let script = directory.path().join("tell");
         std::fs::write(&script, "#!/bin/sh\n").unwrap();
         let with =
             |words: &[&str]| Given { command: words.iter().map(ToString::to_string).collect(), ..Given::default() };
-        let told = |given: Given| async move { new(Kind::Program).ask(&given).await };
+        let told = |given: Given| async move { new(SetupKind::Program).ask(&given).await };
         let path = script.to_str().unwrap();
         assert!(told(with(&[path])).await.unwrap_err().contains("chmod +x"));
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
@@ -333,10 +337,10 @@ mod tests {
         let crate::config::ChannelKind::Program { command } = &config.channel[0].kind else { panic!("no program") };
         assert_eq!(command, &[path, "two words"]);
         assert!(told(with(&["tell"])).await.unwrap_err().contains("whole path"));
-        assert!(told(with(&[folder.path().to_str().unwrap()])).await.unwrap_err().contains("no file"));
+        assert!(told(with(&[directory.path().to_str().unwrap()])).await.unwrap_err().contains("no file"));
         assert!(told(with(&["/nowhere/tell"])).await.unwrap_err().contains("/nowhere/tell"));
         let url = Some("https://ntfy.test/x".to_owned());
         let both = Given { url, ..with(&[path]) };
-        assert!(new(Kind::Ntfy).ask(&both).await.unwrap_err().contains("takes no program"));
+        assert!(new(SetupKind::Ntfy).ask(&both).await.unwrap_err().contains("takes no program"));
     }
 }

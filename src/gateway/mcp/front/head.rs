@@ -13,7 +13,7 @@ pub(super) fn agrees(head: &HeaderMap, repeats: &Repeats) -> Result<(), String> 
     for (header, wanted) in [(VERSION, Some(&repeats.version)), (METHOD, Some(&repeats.method)), (NAME, name.as_ref())]
     {
         if wanted.is_some_and(|wanted| text(head, header) != Some(wanted)) {
-            return Err(format!("the header {header} is missing, or does not say what the message says"));
+            return Err(format!("the header {header} is missing or does not match the message"));
         }
     }
     Ok(())

@@ -32,7 +32,7 @@ use self::session::{Refusal, Session};
 use self::stream::{Hanger, streamed};
 use super::message::{self, Asks};
 use crate::connections::{self, About, Manners, Places};
-use crate::name::{hash, same, secret};
+use crate::secrets::{hash, same, secret};
 use crate::submission;
 
 /// The variable with the token that clients bring; without it, one is made for this run.
@@ -73,12 +73,12 @@ const MISMATCH: i32 = -32001;
 /// The arguments of `guard-gateway mcp-listen`.
 #[derive(Debug, Args)]
 pub struct ListenArgs {
-    /// Where to listen
+    /// The address to listen on
     address: SocketAddr,
-    /// For how many seconds a session lives that nobody uses
+    /// End a session that is unused for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=604_800))]
     idle: u64,
-    /// What guard is started with for each session
+    /// The arguments of guard for each session
     #[arg(last = true, required = true)]
     words: Vec<OsString>,
 }
@@ -122,13 +122,12 @@ async fn serve(args: ListenArgs) -> Result<u8, String> {
     let idle = Duration::from_secs(idle);
     if !address.ip().is_loopback() {
         return Err(format!(
-            "{address} can be reached from elsewhere, and nothing is said there in plain: listen at 127.0.0.1, with a \
-             proxy that speaks TLS before it"
+            "{address} is reachable from other machines, which requires TLS; listen on 127.0.0.1 behind a TLS proxy"
         ));
     }
     let given = std::env::var(TOKEN).ok();
     if given.as_ref().is_some_and(|token| token.len() < SHORTEST_TOKEN) {
-        return Err(format!("the token in {TOKEN} is shorter than {SHORTEST_TOKEN} letters"));
+        return Err(format!("the token in {TOKEN} is shorter than {SHORTEST_TOKEN} characters"));
     }
     let token = given.clone().map_or_else(|| secret::<20>(""), Ok)?;
     let told = |error: std::io::Error| format!("{address}: {error}");
@@ -147,8 +146,10 @@ async fn serve(args: ListenArgs) -> Result<u8, String> {
     let router = Router::new().route("/mcp", post(said).get(listens).delete(leaves)).with_state(Arc::clone(&front));
     println!("guard-gateway: http://{bound}/mcp");
     match given {
-        Some(_) => println!("guard-gateway: clients send the header Authorization: Bearer, with the token in {TOKEN}"),
-        None => println!("guard-gateway: clients send the header Authorization: Bearer {token}"),
+        Some(_) => {
+            println!("guard-gateway: clients must send the header Authorization: Bearer with the token in {TOKEN}")
+        }
+        None => println!("guard-gateway: clients must send the header Authorization: Bearer {token}"),
     }
     let (_end, ended) = watch::channel(false);
     let manners = Manners { places: Places::new(MOST, MOST), patience: front.patience(), ended };
@@ -203,7 +204,7 @@ impl Front {
         }
         let idle = sessions.iter().filter_map(|(name, session)| Some((session.idle()?, name.clone())));
         let Some((_, oldest)) = idle.max() else {
-            let why = format!("{MOST_SESSIONS} sessions are in use: end one");
+            let why = format!("all {MOST_SESSIONS} sessions are in use; end one");
             return Err(fault(StatusCode::SERVICE_UNAVAILABLE, message::FAILED, why));
         };
         if let Some(session) = sessions.remove(&oldest) {
@@ -220,17 +221,17 @@ impl Front {
     /// The session that a request names, with the version that it agreed to.
     fn session(&self, head: &HeaderMap) -> Result<(String, Arc<Session>), Fault> {
         let Some(name) = text(head, SESSION) else {
-            let why = format!("the header {SESSION} is missing: begin with initialize");
+            let why = format!("the header {SESSION} is missing; start with initialize");
             return Err(fault(StatusCode::BAD_REQUEST, WRONG, why));
         };
         let found = locked(&self.sessions).get(name).filter(|session| !session.has_ended()).cloned();
-        let why = "there is no such session, or no more: begin anew with initialize";
+        let why = "no such session; start again with initialize";
         let session = found.ok_or_else(|| fault(StatusCode::NOT_FOUND, message::FAILED, why))?;
         let agreed = session.version();
         if let (Some(said), Some(agreed)) = (text(head, VERSION), agreed)
             && said != agreed
         {
-            let why = format!("the header {VERSION} names another version than the {agreed} that was agreed to");
+            let why = format!("the header {VERSION} does not match the agreed version {agreed}");
             return Err(fault(StatusCode::BAD_REQUEST, WRONG, why));
         }
         Ok((name.to_owned(), session))
@@ -256,12 +257,12 @@ impl Front {
     fn admits(&self, head: &HeaderMap) -> Result<(), Fault> {
         let host = text(head, "host").unwrap_or_default();
         if !is_here(host) {
-            return Err(fault(StatusCode::FORBIDDEN, WRONG, "this is reached as localhost alone"));
+            return Err(fault(StatusCode::FORBIDDEN, WRONG, "the Host header must be localhost"));
         }
         if let Some(origin) = head.get(header::ORIGIN) {
             let site = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
             if !site.is_some_and(|(_, host)| is_here(host)) {
-                return Err(fault(StatusCode::FORBIDDEN, WRONG, "pages of other sites have no business here"));
+                return Err(fault(StatusCode::FORBIDDEN, WRONG, "requests from pages of other sites are refused"));
             }
         }
         let brought = text(head, "authorization").and_then(|value| {
@@ -282,22 +283,22 @@ impl Front {
         self.admits(&head)?;
         let form = text(&head, "content-type").unwrap_or_default().to_ascii_lowercase();
         if form.split(';').next().map(str::trim) != Some("application/json") {
-            let why = "a message is sent as application/json";
+            let why = "the content type must be application/json";
             return Err(fault(StatusCode::UNSUPPORTED_MEDIA_TYPE, WRONG, why));
         }
-        let why = "an answer is application/json or text/event-stream: accept both";
+        let why = "the Accept header must allow application/json and text/event-stream";
         let unaccepted = || fault(StatusCode::NOT_ACCEPTABLE, WRONG, why);
         accepts(&head, "application/json").then_some(()).ok_or_else(unaccepted)?;
         accepts(&head, "text/event-stream").then_some(()).ok_or_else(unaccepted)?;
         let long = || {
-            let why = format!("the message is longer than {} MiB, or was cut", LONGEST >> 20);
+            let why = format!("the message is longer than {} MiB or incomplete", LONGEST >> 20);
             fault(StatusCode::PAYLOAD_TOO_LARGE, WRONG, why)
         };
-        let late = |_| fault(StatusCode::REQUEST_TIMEOUT, WRONG, "the message does not come whole in time");
+        let late = |_| fault(StatusCode::REQUEST_TIMEOUT, WRONG, "the message was not received in time");
         let body =
             tokio::time::timeout(self.patience(), axum::body::to_bytes(body, LONGEST - 1)).await.map_err(late)?;
         let body = body.map_err(|_| long())?;
-        let unreadable = || fault(StatusCode::BAD_REQUEST, UNREADABLE, "this is no message, or it says a thing twice");
+        let unreadable = || fault(StatusCode::BAD_REQUEST, UNREADABLE, "invalid message, or duplicate keys");
         let asks = Asks::read(&body).ok_or_else(unreadable)?;
         let line = message::line(body.to_vec());
         let named = |mut fault: Fault| {
@@ -340,12 +341,13 @@ impl Front {
                 Ok(streamed(answers, hanger))
             }
             Err(Refusal::Twice) => {
-                let why = "another request with this id or this progress token waits already";
+                let why = "another request with this id or progress token is already waiting";
                 Err(fault(StatusCode::BAD_REQUEST, WRONG, why))
             }
-            Err(Refusal::Ended) => {
-                Err(Fault { id, ..fault(StatusCode::NOT_FOUND, message::FAILED, "the server has ended: connect anew") })
-            }
+            Err(Refusal::Ended) => Err(Fault {
+                id,
+                ..fault(StatusCode::NOT_FOUND, message::FAILED, "the server has ended; connect again")
+            }),
         }
     }
 }
@@ -359,10 +361,10 @@ async fn listens(State(front): State<Arc<Front>>, head: HeaderMap) -> Response {
     let listening = || {
         front.admits(&head)?;
         if !accepts(&head, "text/event-stream") {
-            return Err(fault(StatusCode::NOT_ACCEPTABLE, WRONG, "this is a text/event-stream: accept it"));
+            return Err(fault(StatusCode::NOT_ACCEPTABLE, WRONG, "the Accept header must allow text/event-stream"));
         }
         let (_, session) = front.session(&head)?;
-        let why = "somebody listens to this session already";
+        let why = "another client already listens to this session";
         session.listen().ok_or_else(|| fault(StatusCode::CONFLICT, WRONG, why))
     };
     listening().map_or_else(told, |(_, heard)| streamed(heard, None))

@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::super::message::{self, Asks};
-use super::state::{MOST_KEPT, Open, State};
+use super::state::{FrontState, MOST_KEPT, Open};
 use super::{TOKEN, locked};
 
 /// How many messages wait to be taken by either side.
@@ -29,7 +29,7 @@ const FAREWELL: Duration = Duration::from_secs(7);
 #[derive(Debug)]
 pub struct Session {
     to: Mutex<Option<Sender<Vec<u8>>>>,
-    state: Mutex<State>,
+    state: Mutex<FrontState>,
 }
 
 /// Why a message is not taken.
@@ -49,13 +49,13 @@ impl Session {
         let mut command = Command::new(guard);
         // The server behind it has no business with what lets clients in.
         command.args(words).env_remove(TOKEN).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let told = |why: String| format!("{} cannot be started: {why}", guard.display());
+        let told = |why: String| format!("cannot start {}: {why}", guard.display());
         let mut child = command.spawn().map_err(|error| told(error.to_string()))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(told("it has no pipes".to_owned()));
+            return Err(told("cannot open its pipes".to_owned()));
         };
         let (to, lines) = mpsc::channel(MOST);
-        let session = Arc::new(Self { to: Mutex::new(Some(to)), state: Mutex::new(State::new()) });
+        let session = Arc::new(Self { to: Mutex::new(Some(to)), state: Mutex::new(FrontState::new()) });
         tokio::spawn(write(stdin, lines));
         tokio::spawn(Arc::clone(&session).read(child, stdout));
         Ok(session)
@@ -154,7 +154,7 @@ impl Session {
         locked(&self.to).take();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FrontState> {
         locked(&self.state)
     }
 
@@ -183,7 +183,7 @@ impl Session {
         self.end();
         for Open { asks, out, .. } in left {
             for id in &asks.ids {
-                let _ = out.try_send(message::error(id, message::FAILED, "the server has ended: connect anew"));
+                let _ = out.try_send(message::error(id, message::FAILED, "the server has ended; connect again"));
             }
         }
         if tokio::time::timeout(FAREWELL, child.wait()).await.is_err() {

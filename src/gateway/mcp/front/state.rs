@@ -14,7 +14,7 @@ use super::super::message::{self, Asks};
 pub(super) const MOST_KEPT: usize = 256;
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct FrontState {
     /// Requests that are not answered, in the order in which they came.
     pub(super) open: Vec<Open>,
     pub(super) next: u64,
@@ -35,7 +35,7 @@ pub(super) struct Open {
     pub(super) out: Sender<Vec<u8>>,
 }
 
-impl State {
+impl FrontState {
     pub(super) fn new() -> Self {
         Self {
             open: Vec::new(),
@@ -120,13 +120,13 @@ mod tests {
 
     const MOST: usize = 64;
 
-    fn asks(state: &mut State, text: &str) -> Receiver<Vec<u8>> {
+    fn asks(state: &mut FrontState, text: &str) -> Receiver<Vec<u8>> {
         let (out, answers) = mpsc::channel(MOST);
         state.open.push(Open { number: 0, asks: Asks::of(text.as_bytes()), out });
         answers
     }
 
-    fn place(state: &mut State, text: &str) -> Option<String> {
+    fn place(state: &mut FrontState, text: &str) -> Option<String> {
         let (out, line) = state.place(text.as_bytes())?;
         out.try_send(line.clone()).unwrap();
         Some(String::from_utf8(line).unwrap())
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn each_message_goes_to_whom_it_belongs() {
-        let mut state = State::new();
+        let mut state = FrontState::new();
         let (mut one, mut two) =
             (asks(&mut state, ONE), asks(&mut state, r#"[{"id":2,"method":"b"},{"id":3,"method":"b"}]"#));
         let progress = r#"{"method":"notifications/progress","params":{"progressToken":"p"}}"#;
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_nobody_asked_for_goes_to_who_listens_or_waits_or_is_kept() {
-        let mut state = State::new();
+        let mut state = FrontState::new();
         let text = r#"{"id":1,"method":"roots/list"}"#;
         assert_eq!(place(&mut state, text), None);
         assert_eq!(state.kept.len(), 1);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_error_that_names_no_request_is_that_of_the_last() {
-        let mut state = State::new();
+        let mut state = FrontState::new();
         let (mut one, mut two) = (asks(&mut state, ONE), asks(&mut state, r#"{"id":"x","method":"b"}"#));
         let told = place(&mut state, r#"{"id":null,"error":{"code":-32600}}"#).unwrap();
         assert_eq!(told, r#"{"error":{"code":-32600},"id":"x"}"#);
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn requests_that_could_not_be_told_apart_are_not_taken() {
-        let mut state = State::new();
+        let mut state = FrontState::new();
         let _one = asks(&mut state, ONE);
         for (text, wanted) in [
             (r#"{"id":1,"method":"b"}"#, false),
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_version_is_the_one_that_the_server_agreed_to() {
-        let mut state = State::new();
+        let mut state = FrontState::new();
         let _one = asks(&mut state, r#"{"id":1,"method":"initialize"}"#);
         place(&mut state, r#"{"id":1,"result":{"protocolVersion":"2025-06-18"}}"#).unwrap();
         assert_eq!(state.version.as_deref(), Some("2025-06-18"));

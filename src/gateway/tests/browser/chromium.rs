@@ -17,14 +17,14 @@ pub struct Browser {
     last: u64,
     complaints: Vec<String>,
     events: Vec<Value>,
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
 }
 
 impl Browser {
     /// A page as a phone shows it.
     pub fn open(url: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (to, from) = (folder.path().join("to"), folder.path().join("from"));
+        let directory = tempfile::tempdir().unwrap();
+        let (to, from) = (directory.path().join("to"), directory.path().join("from"));
         assert!(Command::new("mkfifo").args([&to, &from]).status().unwrap().success());
         // Both ends open at once, so that neither waits for the other.
         let open = |path| OpenOptions::new().read(true).write(true).open(path).unwrap();
@@ -33,9 +33,9 @@ impl Browser {
                       --remote-debugging-pipe --user-data-dir=\"$0\" about:blank 3<\"$1\" 4>\"$2\"";
         let child = Command::new("sh")
             .args(["-c", script])
-            .arg(folder.path().join("profile"))
+            .arg(directory.path().join("profile"))
             .args([&to, &from])
-            .env("HOME", folder.path())
+            .env("HOME", directory.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -66,7 +66,7 @@ impl Browser {
             last: 0,
             complaints: Vec::new(),
             events: Vec::new(),
-            _folder: folder,
+            _directory: directory,
         };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
         let attached = browser.call("Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
@@ -212,11 +212,11 @@ impl Browser {
 
     /// Keeps a picture in the directory that `GUARD_PICTURES` names.
     pub fn picture(&mut self, name: &str) {
-        let Some(folder) = std::env::var_os("GUARD_PICTURES") else { return };
+        let Some(directory) = std::env::var_os("GUARD_PICTURES") else { return };
         self.wait_quiet();
         let data = self.call("Page.captureScreenshot", json!({ "format": "png" }))["data"].clone();
         let bytes = <base64ct::Base64 as base64ct::Encoding>::decode_vec(data.as_str().unwrap()).unwrap();
-        std::fs::write(std::path::Path::new(&folder).join(format!("{name}.png")), bytes).unwrap();
+        std::fs::write(std::path::Path::new(&directory).join(format!("{name}.png")), bytes).unwrap();
     }
 }
 

@@ -12,8 +12,8 @@ use crate::test_gateway::until;
 
 /// The message that a messenger was given for a card, as text and as the texts and addresses of its buttons.
 fn sent(kind: &str, card: &Card) -> (String, Vec<(String, Option<String>)>) {
-    let folder = tempfile::tempdir().unwrap();
-    let secret = folder.path().join("secret");
+    let directory = tempfile::tempdir().unwrap();
+    let secret = directory.path().join("secret");
     std::fs::write(&secret, "123:abc\n").unwrap();
     std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
     let answer = json!({ "ok": true, "result": { "message_id": 1 }, "id": "1", "ts": "1.1" }).to_string();
@@ -77,12 +77,12 @@ fn a_card_that_is_cut_or_signed_offers_the_page_and_a_yes_only_beside_it() {
         let (text, approves, opens) = of(&long, &None, None);
         assert_eq!((approves, opens), (false, None), "{kind}: cut, and all of it nowhere");
         assert!(text.contains("curl -H x") && text.contains("evil.example"), "{kind}: head and tail: {text}");
-        assert!(text.contains("are left out here") && text.contains("guard review"), "{kind}: {text}");
+        assert!(text.contains("omitted") && text.contains("guard review"), "{kind}: {text}");
         let (_, approves, opens) = of(&long, &page, None);
         assert_eq!((approves, opens), (true, page.clone()), "{kind}: cut, and all of it a tap away");
-        let (_, approves, opens) = of("ls", &page, Some("an approver's key has to sign this"));
+        let (_, approves, opens) = of("ls", &page, Some("an approver must sign this"));
         assert_eq!((approves, opens), (false, page.clone()), "{kind}: signed on the page");
-        let (_, approves, opens) = of("ls", &None, Some("an approver's key has to sign this"));
+        let (_, approves, opens) = of("ls", &None, Some("an approver must sign this"));
         assert_eq!((approves, opens), (false, None), "{kind}: signed at a terminal");
     }
 }
@@ -97,7 +97,7 @@ fn the_end_of_a_long_command_is_on_its_card_with_the_digest_that_lists_show() {
     let waiting = gateway.waiting();
     assert!(text.contains("npm install left-pad") && text.contains("package-of-the-end"), "{text}");
     assert!(text.contains(&format!("digest {}", waiting["short_digest"].as_str().unwrap())), "{text}");
-    assert!(text.contains("All of it: guard review."), "{text}");
+    assert!(text.contains("To see all of it: guard review."), "{text}");
     assert!(!bot.cards()[0].text.contains("Approve"), "{}", bot.cards()[0].text);
     assert!(text.chars().count() < 4096);
     agent.kill().unwrap();

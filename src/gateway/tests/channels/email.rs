@@ -181,8 +181,8 @@ fn a_server_that_fails_is_named_and_the_next_channel_is_asked() {
 fn a_password_is_given_to_the_server_and_to_nobody_else() {
     use std::os::unix::fs::PermissionsExt as _;
     let mail = Mail::new();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("password");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("password");
     std::fs::write(&file, "swordfish\n").unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     let login = format!("user = \"guard\"\npassword = {{ file = \"{}\" }}\n", file.display());

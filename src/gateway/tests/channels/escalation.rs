@@ -61,7 +61,9 @@ fn what_nobody_answered_is_refused_and_told_to_whom_its_tier_wants() {
     unanswered(&gateway, "xdg-open tel:988");
     for name in ["first", "second"] {
         until(|| {
-            got(&gateway, name, "notice").iter().any(|line| line.contains("A decision for a person waits no more"))
+            got(&gateway, name, "notice")
+                .iter()
+                .any(|line| line.contains("A request that needs a person's decision timed out"))
         });
         assert!(got(&gateway, name, "request.filed").iter().any(|line| line.contains("tel:988")), "{name}");
     }

@@ -18,10 +18,10 @@ fn gateway(server: &Server, programs: &[(&str, &[&str])]) -> TestGateway {
         std::fs::write(&path, format!("{text}\n")).unwrap();
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/channels");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/channels");
     let mut text = "page = \"https://guard.test\"\naccept_secs = 30\n".to_owned();
     for (name, arguments) in programs {
-        let program = folder.join(format!("to_{name}.py")).display().to_string();
+        let program = directory.join(format!("to_{name}.py")).display().to_string();
         // -B leaves nothing beside the program.
         let mut command = vec!["/usr/bin/env".to_owned(), "python3".to_owned(), "-B".to_owned(), program];
         let given = |word: &&str| match word.strip_prefix('@') {

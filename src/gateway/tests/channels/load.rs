@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use guard_gateway::store::Paths;
-use guard_gateway::store::queue::{Filed, Queue, State};
+use guard_gateway::store::queue::{Filed, Queue, RequestState};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -268,7 +268,8 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
             });
             scope.spawn(move || answer_all(gateway, token, person == 1, done));
         }
-        let waits = |queue: &Queue| queue.list(Timestamp::now()).unwrap().iter().any(|one| one.state == State::Waiting);
+        let waits =
+            |queue: &Queue| queue.list(Timestamp::now()).unwrap().iter().any(|one| one.state == RequestState::Waiting);
         let begun = Instant::now();
         while waits(&queue) && begun.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(100));
@@ -285,7 +286,7 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
     let all = queue.list(Timestamp::now()).unwrap();
     assert_eq!(all.len(), REQUESTS, "none is lost");
     for one in all {
-        assert!(matches!(one.state, State::Approved | State::Denied), "{one:?}");
+        assert!(matches!(one.state, RequestState::Approved | RequestState::Denied), "{one:?}");
         let by = one.decided_by.unwrap();
         *deciders.entry(by.split(' ').next().unwrap().to_owned()).or_default() += 1;
     }

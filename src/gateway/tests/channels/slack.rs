@@ -52,15 +52,15 @@ impl Bot {
 
     pub fn gateway(&self) -> TestGateway {
         use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap().keep();
+        let directory = tempfile::tempdir().unwrap().keep();
         for (name, text) in [("bot", "xoxb-1\n"), ("app", "xapp-1\n")] {
-            std::fs::write(folder.join(name), text).unwrap();
-            std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(0o600)).unwrap();
+            std::fs::write(directory.join(name), text).unwrap();
+            std::fs::set_permissions(directory.join(name), std::fs::Permissions::from_mode(0o600)).unwrap();
         }
-        let (url, folder) = (self.server.url(), folder.display());
+        let (url, directory) = (self.server.url(), directory.display());
         TestGateway::new(&format!(
             "[[channel]]\nname = \"sl\"\nkind = \"slack\"\nurl = \"{url}\"\nchat = \"{CHAT}\"\n\
-             token = {{ file = \"{folder}/bot\" }}\napp_token = {{ file = \"{folder}/app\" }}\n\
+             token = {{ file = \"{directory}/bot\" }}\napp_token = {{ file = \"{directory}/app\" }}\n\
              approvers = {{ ada = \"{ADA}\" }}\n"
         ))
     }
@@ -137,7 +137,7 @@ fn strangers_and_made_up_buttons_answer_nothing_and_a_lost_connection_is_opened_
     let gateway = bot.gateway();
     let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
-    assert!(bot.press("e1", "UEVE", &yes).contains("not one of the approvers"));
+    assert!(bot.press("e1", "UEVE", &yes).contains("not an approver"));
     assert!(bot.press("e2", ADA, "a:made-up").contains("none of guard"));
     assert!(bot.press("e3", ADA, "nonsense").contains("none of guard"));
     assert_eq!(gateway.ran(), 0);

@@ -59,8 +59,8 @@ impl Bot {
     }
 
     fn gateway_with(&self, more: &str) -> TestGateway {
-        let folder = tempfile::tempdir().unwrap().keep();
-        let secret = folder.join("token");
+        let directory = tempfile::tempdir().unwrap().keep();
+        let secret = directory.join("token");
         std::fs::write(&secret, "123:abc\n").unwrap();
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -151,10 +151,10 @@ fn a_stranger_is_refused_told_and_in_the_record() {
     let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     for (from, chat) in [(8, CHAT), (ADA, CHAT + 1)] {
-        assert!(bot.press(from, chat, &yes).contains("not one of the approvers"));
+        assert!(bot.press(from, chat, &yes).contains("not an approver"));
     }
-    assert_eq!(bot.press(ADA, CHAT, "a:aaaaaaaaaaaaaaaaaaaaaaaaaa"), "this button is none of guard's");
-    assert_eq!(bot.press(ADA, CHAT, "nonsense"), "this button is none of guard's");
+    assert_eq!(bot.press(ADA, CHAT, "a:aaaaaaaaaaaaaaaaaaaaaaaaaa"), "this is not a button of guard");
+    assert_eq!(bot.press(ADA, CHAT, "nonsense"), "this is not a button of guard");
     assert!(agent.try_wait().unwrap().is_none(), "it still waits");
     let log = gateway.program(crate::test_gateway::guard()).args(["log", "--json"]).output().unwrap();
     let log = String::from_utf8_lossy(&log.stdout).into_owned();
@@ -232,7 +232,7 @@ fn a_channel_that_hears_nothing_is_down_though_its_messages_arrive() {
     bot.button("a");
     taken(&gateway);
     std::thread::sleep(Duration::from_millis(200));
-    assert_eq!(how(), json!({ "state": "down", "why": "too many messages: again in 60 s" }));
+    assert_eq!(how(), json!({ "state": "down", "why": "too many messages; try again in 60 s" }));
     end(&gateway);
     agent.wait().unwrap();
 }
@@ -248,7 +248,7 @@ fn a_channel_that_takes_no_message_is_down_though_it_hears_until_it_takes_one() 
     until(|| how()["state"] == "down");
     let polls = bot.server.asked("/getUpdates").len();
     until(|| bot.server.asked("/getUpdates").len() > polls + 1);
-    assert_eq!(how()["why"], "the last message was not taken: sendMessage: 403: bot was blocked");
+    assert_eq!(how()["why"], "the last message was rejected: sendMessage: 403: bot was blocked");
     end(&gateway);
     agent.wait().unwrap();
     let mut agent = gateway.agent(MEDIUM);
@@ -283,7 +283,7 @@ fn a_token_may_lie_in_the_keyring_of_the_account() {
     assert!(gateway.end("-TERM").success());
     gateway.start();
     let how = gateway.get("/v1/status", &gateway.person).body["channels"]["tg"].clone();
-    assert!(how["why"].as_str().unwrap().contains("no keyring here holds bot"), "{how}");
+    assert!(how["why"].as_str().unwrap().contains("no keyring has the secret bot"), "{how}");
     gateway.stand_in("secret-tool", "[ \"$*\" = 'lookup service guard account bot' ] && echo 123:abc");
     assert!(gateway.end("-TERM").success());
     gateway.start();

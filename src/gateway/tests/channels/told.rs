@@ -215,7 +215,7 @@ fn a_button_on_the_desktop_says_no_and_never_yes() {
     let script = gateway.path("notify");
     std::fs::write(
         &script,
-        "#!/bin/sh\necho \"$*\" >> \"$0.said\"\nsleep 0.6\ncat \"$0.answer\"; echo >> \"$0.printed\"\nsleep 30\n",
+        "#!/bin/sh\necho \"$*\" >> \"$0.said\"\nsleep 0.6\necho $$ > \"$0.pid\"\ncat \"$0.answer\"\nsleep 30\n",
     )
     .unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -237,6 +237,22 @@ fn a_button_on_the_desktop_says_no_and_never_yes() {
     let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
     gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
+    // What is not an answer at all is none, and ends its notification: the program that showed it is gone then.
+    for text in ["{ this is not JSON", "d d"] {
+        let pid = gateway.path("notify.pid");
+        std::fs::remove_file(&pid).unwrap();
+        std::fs::write(&answer, format!("{text}\n")).unwrap();
+        let mut agent = gateway.agent(MEDIUM);
+        until(|| {
+            let shown = std::fs::read_to_string(&pid).ok().and_then(|text| text.trim().parse::<u32>().ok());
+            // One that was ended and not waited for yet has no arguments any more.
+            shown.is_some_and(|shown| std::fs::read(format!("/proc/{shown}/cmdline")).unwrap_or_default().is_empty())
+        });
+        let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+        let yes = gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({}));
+        assert_eq!(yes.status, 200, "it waits still, after {text:?}: {}", yes.text);
+        assert!(agent.wait().unwrap().success());
+    }
     std::fs::write(&answer, "d\n").unwrap();
     let agent = gateway.agent(MEDIUM);
     let output = agent.wait_with_output().unwrap();

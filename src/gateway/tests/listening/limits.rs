@@ -135,7 +135,7 @@ fn a_server_or_a_guard_that_is_killed_ends_the_call_with_an_error_and_nothing_ru
     until("the slow call is heard", || front.heard().contains("read_slow"));
     signal(&front.servers()[0]);
     let told = waits.event().unwrap();
-    assert!(told.contains("\"error\"") && told.contains("connect anew") && told.contains(r#""id":1"#), "{told}");
+    assert!(told.contains("\"error\"") && told.contains("connect again") && told.contains(r#""id":1"#), "{told}");
     assert_eq!(waits.event(), None);
 
     let two = front.begins("2025-11-25");

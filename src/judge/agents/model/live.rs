@@ -14,7 +14,7 @@ pub struct Live {
     pub env: Vec<(String, String)>,
     /// Files that it must find in its home.
     #[serde(default)]
-    pub file: Vec<Found>,
+    pub file: Vec<FileText>,
     /// A command that sets it up, before guard is wired into it.
     #[serde(default)]
     pub first: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Live {
 /// A file and what stands in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Found {
+pub struct FileText {
     /// Below its home.
     pub path: String,
     pub text: String,

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Transcript {
     /// Directories below the agent's own, or `.` for that itself; they are searched with all that is below them.
-    pub folders: Vec<String>,
+    #[serde(rename = "folders")]
+    pub directories: Vec<String>,
     /// What is below them is not searched.
     #[serde(default)]
     pub shallow: bool,
@@ -37,7 +38,7 @@ pub struct Transcript {
     /// Fields of the input that name the directory of a command, seen from the session's; without them the hook's.
     #[serde(default)]
     pub inner: Vec<String>,
-    pub call: Vec<Call>,
+    pub call: Vec<CallForm>,
 }
 
 /// What a file is.
@@ -57,7 +58,7 @@ pub enum Form {
 /// One form of a call. What lacks the tool or the input is none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub struct CallForm {
     /// Where calls stand. An empty one is the line, the file or the row itself.
     pub at: Vec<String>,
     /// A place in the call, and the words of which it must hold one.
@@ -82,15 +83,18 @@ impl Transcript {
     /// # Errors
     /// What is wrong with it.
     pub fn check(&self) -> Result<(), String> {
-        let empty =
-            [("folders", self.folders.is_empty()), ("names", self.names.is_empty()), ("call", self.call.is_empty())];
+        let empty = [
+            ("folders", self.directories.is_empty()),
+            ("names", self.names.is_empty()),
+            ("call", self.call.is_empty()),
+        ];
         if let Some((key, _)) = empty.iter().find(|(_, empty)| *empty) {
             return Err(format!("{key}: at least one is needed"));
         }
         let plain =
             |path: &String| !path.starts_with('/') && path.split('/').all(|step| !matches!(step, "" | "." | ".."));
-        if let Some(folder) = self.folders.iter().find(|folder| *folder != "." && !plain(folder)) {
-            return Err(format!("folders: {folder:?} must lead down from the agent's directory"));
+        if let Some(directory) = self.directories.iter().find(|directory| *directory != "." && !plain(directory)) {
+            return Err(format!("folders: {directory:?} must lead down from the agent's directory"));
         }
         let of_calls = self.call.iter().flat_map(|call| {
             let when = call.when.iter().map(|(place, _)| place);
@@ -120,9 +124,9 @@ mod tests {
 
     fn with(change: impl FnOnce(&mut Transcript)) -> Result<(), String> {
         let at = |text: &str| vec![text.to_owned()];
-        let call = Call { at: at("/a/*/**"), tool: "/name".to_owned(), input: at("/input"), ..Call::default() };
+        let call = CallForm { at: at("/a/*/**"), tool: "/name".to_owned(), input: at("/input"), ..CallForm::default() };
         let mut good =
-            Transcript { folders: at("a/b"), names: at(".jsonl"), call: vec![call], ..Transcript::default() };
+            Transcript { directories: at("a/b"), names: at(".jsonl"), call: vec![call], ..Transcript::default() };
         change(&mut good);
         good.check()
     }
@@ -130,13 +134,13 @@ mod tests {
     #[test]
     fn what_is_no_description_is_told_with_its_place() {
         assert_eq!(with(|_| ()), Ok(()));
-        assert!(with(|it| it.folders.clear()).is_err_and(|why| why.starts_with("folders")));
+        assert!(with(|it| it.directories.clear()).is_err_and(|why| why.starts_with("folders")));
         assert!(with(|it| it.names.clear()).is_err_and(|why| why.starts_with("names")));
         assert!(with(|it| it.call.clear()).is_err_and(|why| why.starts_with("call")));
-        for folder in ["/etc", "../x", "a/../b", "", "a//b", "./a"] {
-            assert!(with(|it| it.folders[0] = folder.to_owned()).is_err(), "{folder}");
+        for directory in ["/etc", "../x", "a/../b", "", "a//b", "./a"] {
+            assert!(with(|it| it.directories[0] = directory.to_owned()).is_err(), "{directory}");
         }
-        assert_eq!(with(|it| it.folders[0] = ".".to_owned()), Ok(()));
+        assert_eq!(with(|it| it.directories[0] = ".".to_owned()), Ok(()));
         assert!(with(|it| it.time = vec!["at".to_owned()]).is_err_and(|why| why.contains("\"at\"")));
         assert!(with(|it| it.cwd = vec!["cwd".to_owned()]).is_err());
         assert!(with(|it| it.call[0].id = vec!["id".to_owned()]).is_err());

@@ -151,7 +151,7 @@ fn keys_with_values_are_flags() {
     assert_eq!(shape(&read_line(&dd, "if=/dev/zero of=/dev/sda bs=1M")), "if==/dev/zero of==/dev/sda bs==1M |");
     let spec = EffectSpec {
         does: Effect::Write,
-        to: Place::Flag(vec!["of".into()]),
+        to: ArgumentPlace::Flag(vec!["of".into()]),
         when: vec![],
         unless: vec![],
         recursive: vec![],
@@ -321,9 +321,9 @@ fn effects_fall_on_their_places() {
     };
     let mut cp = program(Style::Gnu, &["-r", "-t|--target-directory=", "-n"]);
     cp.effects = vec![
-        spec(Effect::Show, Place::Init, &[], &["-t"]),
-        spec(Effect::Write, Place::Last, &[], &["-t", "-n"]),
-        spec(Effect::Write, Place::Flag(vec!["-t".into()]), &["-t"], &[]),
+        spec(Effect::Show, ArgumentPlace::Init, &[], &["-t"]),
+        spec(Effect::Write, ArgumentPlace::Last, &[], &["-t", "-n"]),
+        spec(Effect::Write, ArgumentPlace::Flag(vec!["-t".into()]), &["-t"], &[]),
     ];
     let reading = read_line(&cp, "-r a b c");
     let shown = |reading: &Reading| {

@@ -1,6 +1,6 @@
 //! Calls in scripting languages: their arguments, with brackets and without, and what a call stands for.
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
 use super::{Call, HOLE, database, globs};
@@ -9,7 +9,7 @@ use crate::judge::analysis::act::Value;
 /// The most arguments that a chain of calls is followed with.
 const MAX_CARRIED: usize = 32;
 
-impl Reader<'_> {
+impl CallReader<'_> {
     /// Ruby, Perl and Lua call without brackets.
     pub fn takes_bare_arguments(&self, of: &Expression) -> bool {
         const BARE: [&str; 24] = [

@@ -11,7 +11,7 @@ use crate::judge::analysis::act::Value;
 /// Reads all calls of `text`.
 pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
     let tokens = tokens(language, text);
-    let mut reader = Reader {
+    let mut reader = CallReader {
         language,
         world,
         asks: super::names::asks(&tokens),
@@ -62,7 +62,7 @@ pub(super) fn bound_by(
     nesting: usize,
 ) -> HashMap<String, Expression> {
     let tokens = tokens(language, text);
-    let mut reader = Reader {
+    let mut reader = CallReader {
         language,
         world,
         asks: false,
@@ -86,7 +86,7 @@ pub(super) fn bound_by(
 /// Words with which names come to stand for something after they are used.
 const LOOPS: [&str; 5] = ["for", "find", "finddepth", "map", "grep"];
 
-pub(super) struct Reader<'a> {
+pub(super) struct CallReader<'a> {
     pub language: &'a str,
     pub world: World<'a>,
     pub tokens: Vec<Token>,
@@ -114,7 +114,7 @@ pub(super) struct Reader<'a> {
     pub roots: Vec<String>,
 }
 
-impl Reader<'_> {
+impl CallReader<'_> {
     pub fn peek(&self, ahead: usize) -> Option<&Token> {
         self.tokens.get(self.at + ahead)
     }

@@ -5,7 +5,7 @@ use crate::judge::analysis::act::{Piece, Value};
 
 /// A word of the command that a call stands for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct CallWord {
     pub value: Value,
     /// The library hands it over so that it is an operand whatever it looks like.
     pub operand: bool,
@@ -15,11 +15,11 @@ pub struct Word {
 /// all arguments that are not named so, and `{...}` the same where the program reads its options among them. What is
 /// given by name stands in front of these as options.
 #[must_use]
-pub fn words_of(template: &[String], call: &Call) -> Vec<Word> {
+pub fn words_of(template: &[String], call: &Call) -> Vec<CallWord> {
     let place = |word: &str| word.strip_prefix('{')?.strip_suffix('}')?.parse::<usize>().ok();
     let (settings, plain): (Vec<&Value>, Vec<&Value>) = call.args.iter().partition(|value| value.is_option());
-    let read = |value| Word { value, operand: false };
-    let kept = |value: &&Value| Word { value: without_radix(value), operand: true };
+    let read = |value| CallWord { value, operand: false };
+    let kept = |value: &&Value| CallWord { value: without_radix(value), operand: true };
     let named: Vec<usize> = template.iter().filter_map(|word| place(word)).collect();
     let mut words = Vec::new();
     for word in template {
@@ -32,7 +32,7 @@ pub fn words_of(template: &[String], call: &Call) -> Vec<Word> {
                 words.extend(settings.iter().filter_map(|setting| option(setting)).map(read));
                 let rest = plain.iter().enumerate().filter(|(at, _)| !named.contains(at));
                 let operand = word == "{}";
-                words.extend(rest.map(|(_, value)| Word { operand, ..kept(value) }));
+                words.extend(rest.map(|(_, value)| CallWord { operand, ..kept(value) }));
             }
             (_, Some(at)) => words.extend(plain.get(at).map(kept)),
             (word, None) => words.push(read(Value::text(word))),
@@ -92,7 +92,7 @@ mod tests {
             None => Value::text(*arg),
         });
         let call = Call::new(callee.to_owned(), args.collect());
-        let shown = |word: &Word| {
+        let shown = |word: &CallWord| {
             let text = word.value.known()?.into_owned();
             Some(if word.operand { format!("'{text}'") } else { text })
         };

@@ -1,6 +1,6 @@
 //! Calls whose result can be told from their arguments, and calls that stand for another.
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::expression::{Expression, MAX_TEXT};
 use super::scan::Token;
 use super::{Call, EACH, FETCHED, FOUND, HOLE, NAME, TEMPORARY, globs, value};
@@ -8,7 +8,7 @@ use crate::judge::analysis::act::Value;
 use crate::judge::analysis::decode;
 use crate::judge::reserved;
 
-impl Reader<'_> {
+impl CallReader<'_> {
     /// What a call gives, where that can be told.
     pub fn known_result(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
         let (subject, carried) = (of.subject.as_deref(), &of.carried);

@@ -1,6 +1,6 @@
 //! The databases of code: files that a client of it opens, and tables that it made itself.
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::expression::Expression;
 use super::sql;
 use crate::judge::analysis::act::Value;
@@ -74,7 +74,7 @@ pub(super) fn of_client(of: &Expression) -> Option<Value> {
     Some(if in_memory { Value::text(":memory:") } else { file })
 }
 
-impl Reader<'_> {
+impl CallReader<'_> {
     /// The tables that the code made before this statement, where making one that is there stops it; those that this
     /// one makes are noted.
     pub(super) fn tables_made(&mut self, statement: Option<&str>) -> Option<Value> {

@@ -35,12 +35,9 @@ pub fn ex(text: &str, home: &str) -> Vec<Call> {
     calls
 }
 
-/// Whether a command deletes every line: `,d`, `%d`, `1,$d`, `g/^/d`.
+/// Whether a command of ed's deletes every line. What vi's commands do to a file is told by the arguments that hold them.
 fn deletes_all(line: &str) -> bool {
-    let command = line.trim_start_matches(':');
-    let all = [",", "%", "1,$", "0,$", "g/^/", "g/.*/", "g/$/"];
-    let rest = all.iter().find_map(|range| command.strip_prefix(range));
-    rest.is_some_and(|rest| matches!(rest.trim(), "d" | "delete" | "d_" | "d _"))
+    matches!(line, ",d" | "1,$d")
 }
 
 fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {

@@ -1,7 +1,7 @@
 //! Expressions of scripting languages: their calls are noted, their text is kept as far as literals and their
 //! concatenation say it.
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::scan::Token;
 use super::{Call, HOLE, constants, globs, names, unknown, value};
 use crate::judge::analysis::act::Value;
@@ -100,7 +100,7 @@ pub(super) fn option(name: &str, given: &str) -> Value {
     Value::text(format!("--{name}={given}")).into_option()
 }
 
-impl Reader<'_> {
+impl CallReader<'_> {
     /// An expression up to what ends it: its calls are noted, its text is kept as far as it is known.
     pub fn expression(&mut self, depth: usize) -> Expression {
         if self.calls.len() > super::MAX_CALLS {
@@ -260,6 +260,19 @@ impl Reader<'_> {
             // `name := value`
             Token::Name(name) if self.language == "python" && self.mark(1, ':') && self.mark(2, '=') => {
                 self.at += 3;
+                let value = self.expression(depth + 1);
+                value.name.iter().for_each(|name| self.taken(name));
+                self.bind(&name, value.clone());
+                return value;
+            }
+            // `(f = "name")(…)`
+            Token::Name(name)
+                if matches!(self.language, "js" | "php" | "perl")
+                    && self.nesting > 0
+                    && self.mark(1, '=')
+                    && !matches!(self.peek(2), Some(Token::Mark('=' | '>' | '~'))) =>
+            {
+                self.at += 2;
                 let value = self.expression(depth + 1);
                 value.name.iter().for_each(|name| self.taken(name));
                 self.bind(&name, value.clone());

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
 
@@ -110,7 +110,7 @@ impl Functions {
     }
 }
 
-impl Reader<'_> {
+impl CallReader<'_> {
     /// At the name of a function that is defined: what its parameters stand for.
     pub fn take_parameters(&mut self) {
         self.hidden();

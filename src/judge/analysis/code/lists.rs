@@ -1,11 +1,11 @@
 //! Lists and objects in code.
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::expression::{Expression, MAX_DEPTH, MAX_LIST, option, raw};
 use super::scan::Token;
 use crate::judge::analysis::act::Value;
 
-impl Reader<'_> {
+impl CallReader<'_> {
     pub fn list(&mut self, depth: usize) -> Expression {
         self.at += 1;
         let elements = self.arguments(depth + 1, ']');

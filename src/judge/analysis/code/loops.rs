@@ -1,11 +1,11 @@
 //! Loops and blocks of scripting languages: what a name stands for that goes through something.
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
 use super::{EACH, FOUND, HOLE, NAME, unknown};
 
-impl Reader<'_> {
+impl CallReader<'_> {
     /// `for my $x (…)`, `… for …` of Perl, `foreach (… as $x)` of PHP.
     pub fn each(&mut self) {
         self.at += 1;

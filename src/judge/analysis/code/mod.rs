@@ -33,7 +33,7 @@ mod tcl;
 mod values;
 pub(super) mod windows;
 
-pub use command::{Word, words_of};
+pub use command::{CallWord, words_of};
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
 

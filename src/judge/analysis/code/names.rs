@@ -3,7 +3,7 @@
 //!
 //! What may not enter: what a call of a name does.
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
 use super::{Call, EACH, FOUND, HOLE, NAME, TEMPORARY, globs};
@@ -201,7 +201,7 @@ pub(super) fn asks(tokens: &[Token]) -> bool {
     tokens.iter().any(|token| matches!(token, Token::Name(name) if ASKS.contains(&name.as_str())))
 }
 
-impl Reader<'_> {
+impl CallReader<'_> {
     /// Notes that something secret is printed, where what stands behind it only ends it.
     pub fn printed(&mut self, printed: &[Expression]) {
         if printed.iter().any(|printed| printed.secret) {

@@ -9,22 +9,22 @@ mod words;
 use super::windows::{MAX_DEPTH, argument, run};
 use super::{Call, HOLE, value};
 use crate::judge::analysis::act::Value;
-use words::{Item, Word};
+use words::{Item, PowerShellWord};
 
 /// The calls in a script or command.
 pub fn read(text: &str, home: &str) -> Vec<Call> {
-    let mut reader = Reader { home, calls: Vec::new(), depth: 0 };
+    let mut reader = PowerShellReader { home, calls: Vec::new(), depth: 0 };
     reader.script(text);
     reader.calls
 }
 
-struct Reader<'a> {
+struct PowerShellReader<'a> {
     home: &'a str,
     calls: Vec<Call>,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl PowerShellReader<'_> {
     fn script(&mut self, text: &str) {
         if self.depth >= MAX_DEPTH || self.calls.len() > super::MAX_CALLS {
             self.calls.push(Call::new("unknown".to_owned(), Vec::new()));
@@ -71,7 +71,7 @@ impl Reader<'_> {
         self.calls.push(Call::new(callee, args));
     }
 
-    fn command(&mut self, words: &[Word], called: bool, piped: Option<&str>) {
+    fn command(&mut self, words: &[PowerShellWord], called: bool, piped: Option<&str>) {
         let (words, called) = without_keywords(words, called);
         let Some((first, rest)) = words.split_first() else { return };
         let lower = first.text.to_ascii_lowercase();
@@ -113,7 +113,7 @@ impl Reader<'_> {
     }
 
     /// A parameter as an option, any other word as an operand.
-    fn parameter(&self, word: &Word) -> Value {
+    fn parameter(&self, word: &PowerShellWord) -> Value {
         if !word.is_parameter() {
             return argument(&word.text, self.home);
         }
@@ -126,7 +126,7 @@ impl Reader<'_> {
     }
 
     /// The program that `Start-Process` starts.
-    fn started(&mut self, words: &[Word]) {
+    fn started(&mut self, words: &[PowerShellWord]) {
         let mut given: Vec<&str> = Vec::new();
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
@@ -155,7 +155,7 @@ impl Reader<'_> {
 }
 
 /// The command behind keywords (`if`, `else`) and behind the dot that runs a script here; whether it is called by value.
-fn without_keywords(mut words: &[Word], mut called: bool) -> (&[Word], bool) {
+fn without_keywords(mut words: &[PowerShellWord], mut called: bool) -> (&[PowerShellWord], bool) {
     while let Some((first, rest)) = words.split_first() {
         let lower = first.text.to_ascii_lowercase();
         if first.quoted || called {

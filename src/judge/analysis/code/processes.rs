@@ -1,6 +1,6 @@
 //! Signals that code sends to processes which it finds by itself.
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
 use super::{Call, EACH};
@@ -29,7 +29,7 @@ fn is_counted(value: &Value) -> bool {
         .any(|piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Other(COUNTED)))
 }
 
-impl Reader<'_> {
+impl CallReader<'_> {
     /// A signal to processes that are found by going through all of them: it is told by the names that they are chosen
     /// by, where the code says some.
     pub(super) fn signals(&self, callee: &str, arguments: &[Expression]) -> Vec<Call> {

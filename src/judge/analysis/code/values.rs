@@ -3,7 +3,7 @@
 //!
 //! What may not enter: what a function does, which its description says.
 
-use super::calls::Reader;
+use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
 use super::{Call, World};
@@ -20,7 +20,7 @@ const LOADERS: [&str; 8] = ["CDLL", "cdll", "LoadLibrary", "FFI", "ffi.C", "ffi.
 /// Names by which code gets at what no import gives it.
 const INSIDES: [&str; 2] = ["__globals__", "__subclasses__"];
 
-impl Reader<'_> {
+impl CallReader<'_> {
     /// Whether an expression is a function that runs programs or deletes, and is not called.
     pub fn is_loose(&self, of: &Expression) -> bool {
         !of.called

@@ -268,7 +268,7 @@ impl Walker<'_> {
             copies.extend(copied.filter_map(|origin| Some((language(name)?, origin.clone()))));
         }
         if fetched {
-            let detail = "what is run is fetched from the network in this line";
+            let detail = "the command runs code that it downloads";
             // What a manager of packages installs is checked by it, for what that is worth.
             self.opaque(
                 if build.installs && own == 1 { OpaqueReason::FetchedCode } else { context.fetched_code() },
@@ -276,7 +276,7 @@ impl Walker<'_> {
                 span,
             );
         } else if places.iter().skip(own).any(|place| self.is_unpacked(place)) {
-            self.opaque(OpaqueReason::Script, "what is run comes out of an archive of this line", span);
+            self.opaque(OpaqueReason::Script, "the command runs code from an archive that it unpacks", span);
         }
         for (language, call, text) in written.into_iter().filter(|(language, ..)| *language != "shell") {
             // What it runs may be code of the project in turn.

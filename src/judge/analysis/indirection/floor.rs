@@ -17,7 +17,7 @@ use crate::judge::analysis::paths::is_remote;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::streams::Stream;
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::{Files, Place, Program};
+use crate::judge::rules::model::{ArgumentPlace, Files, Program};
 use crate::judge::syntax::tree::Span;
 
 /// What runs when something starts, and what is guard's own.
@@ -87,6 +87,9 @@ const WRITES: [&str; 23] = [
     "pid",
 ];
 
+/// Those of them whose file is replaced by whatever program takes such an option.
+const REPLACES: [&str; 6] = ["o", "out", "output", "outfile", "dump", "dumpfile"];
+
 /// An argument, or a part of one, that may name a file.
 struct Named {
     value: Value,
@@ -147,7 +150,8 @@ impl Walker<'_> {
             let operand = Operand { value: named.value, span: named.span };
             let has = |word: &str| named.option.split(['-', '_']).any(|part| part == word);
             let writes = !named.option.is_empty() && WRITES.into_iter().any(has);
-            if writes && classes.has_any(&OWNED) && !is_own_work(classes) {
+            let replaces = described.is_none() && !named.option.is_empty() && REPLACES.into_iter().any(has);
+            if writes && classes.has_any(&OWNED) && !is_own_work(classes) || replaces {
                 written.push(operand);
                 continue;
             }
@@ -292,11 +296,19 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
 
 /// Whether some effect of the program falls on its operands: then its description says what becomes of them.
 fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
-    fn on_operands(place: &Place) -> bool {
+    fn on_operands(place: &ArgumentPlace) -> bool {
         match place {
-            Place::Operands | Place::First | Place::Last | Place::Init | Place::Rest => true,
-            Place::All(places) => places.iter().any(on_operands),
-            Place::Flag(_) | Place::Data(_) | Place::Names | Place::Here | Place::Stdin => false,
+            ArgumentPlace::Operands
+            | ArgumentPlace::First
+            | ArgumentPlace::Last
+            | ArgumentPlace::Init
+            | ArgumentPlace::Rest => true,
+            ArgumentPlace::All(places) => places.iter().any(on_operands),
+            ArgumentPlace::Flag(_)
+            | ArgumentPlace::Data(_)
+            | ArgumentPlace::Names
+            | ArgumentPlace::Here
+            | ArgumentPlace::Stdin => false,
         }
     }
     let of_sub = program.subs.exact(&reading.sub).map(|sub| sub.effects.as_slice()).unwrap_or_default();

@@ -64,7 +64,7 @@ impl Walker<'_> {
                 named.extend(option_values(&more.iter().collect::<Vec<_>>(), &load.options));
             }
             if named.iter().any(|file| self.comes_in(state, file)) {
-                let detail = format!("{} loads what comes out of a pipe", ran.name);
+                let detail = format!("{} loads code from a pipe", ran.name);
                 self.opaque(OpaqueReason::Script, detail, ran.span);
             }
             let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();

@@ -101,7 +101,7 @@ impl Walker<'_> {
     fn code_text(&mut self, state: &State, context: &Context, language: &str, text: &Value, span: Span) {
         let taint = text.taint();
         if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
-            let detail = format!("{language} code that is fetched or decoded in this line is run");
+            let detail = format!("the command runs {language} code that it downloads or decodes");
             self.opaque(context.fetched_code(), detail, span);
             return;
         }

@@ -5,7 +5,7 @@ use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::marked::Marked;
-use crate::judge::analysis::recipes::{Kind, Recipes};
+use crate::judge::analysis::recipes::{RecipeKind, Recipes};
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::syntax::tree::Span;
@@ -20,7 +20,7 @@ impl Walker<'_> {
         state: &State,
         context: &Context,
         name: &str,
-        kind: Kind,
+        kind: RecipeKind,
         reading: &Reading,
         span: Span,
     ) {
@@ -32,10 +32,10 @@ impl Walker<'_> {
         let named: Vec<Value> =
             named.map(|file| if file.is("-") { Value::text("/dev/stdin") } else { file.clone() }).collect();
         // Of the names that are looked for the first that is there counts; of those that are given all do.
-        let all = kind == Kind::Make && !named.is_empty();
+        let all = kind == RecipeKind::Make && !named.is_empty();
         let files = match named.is_empty() {
             false => named,
-            true if kind == Kind::Make => ["GNUmakefile", "makefile", "Makefile"].map(Value::text).to_vec(),
+            true if kind == RecipeKind::Make => ["GNUmakefile", "makefile", "Makefile"].map(Value::text).to_vec(),
             true => ["justfile", "Justfile", ".justfile"].map(Value::text).to_vec(),
         };
         let mut text: Option<Value> = None;
@@ -54,13 +54,15 @@ impl Walker<'_> {
                 self.read_value(&mut there.child(&[]), &inner, &put_in, span);
             }
         }
-        for more in
-            reading.flags.iter().filter(|flag| kind == Kind::Make && ["--eval", "-E"].contains(&flag.name.as_str()))
+        for more in reading
+            .flags
+            .iter()
+            .filter(|flag| kind == RecipeKind::Make && ["--eval", "-E"].contains(&flag.name.as_str()))
         {
             let more = more.value.clone().unwrap_or_default();
             text = Some(Value::join([&more, &text.unwrap_or_default()], "\n"));
         }
-        let read = text.as_ref().filter(|_| kind == Kind::Make).map(Marked::new);
+        let read = text.as_ref().filter(|_| kind == RecipeKind::Make).map(Marked::new);
         for file in read.iter().flat_map(|read| Recipes::included(read.text())) {
             let more = self.told(&there, &read.as_ref().map(|read| read.value(&file)).unwrap_or_default(), span);
             text = text.map(|text| Value::join([&text, &more.unwrap_or_default()], "\n"));
@@ -72,7 +74,7 @@ impl Walker<'_> {
                 None => targets.push(word),
             }
         }
-        if let Some((_, shell)) = given.iter().find(|(name, _)| kind == Kind::Make && name == "SHELL") {
+        if let Some((_, shell)) = given.iter().find(|(name, _)| kind == RecipeKind::Make && name == "SHELL") {
             let program = shell.rsplit('/').next().unwrap_or_default();
             if !self.is_shell_name(program) {
                 let inner = within(context, name).elsewhere(span);
@@ -85,13 +87,13 @@ impl Walker<'_> {
         }
         let others: Vec<&str> = given.iter().map(|(_, value)| value.as_str()).collect();
         let text = Marked::beside(&text, &others);
-        if kind == Kind::Just {
+        if kind == RecipeKind::Just {
             // What follows the first recipe may be its arguments.
             targets.truncate(1);
         }
         let called = format!("{name} {} in {}", targets.join(" "), dir.as_deref().unwrap_or("?"));
         let Some(inner) = self.definition(context, name, called, span) else { return };
-        if kind == Kind::Make {
+        if kind == RecipeKind::Make {
             for command in shell_functions(text.text()) {
                 self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
             }

@@ -292,10 +292,13 @@ fn what_an_option_of_any_program_names_as_output_is_written() {
         "mypy --junit-xml /etc/cron.d/x a.py",
         "frob -o/etc/hosts",
         "frob --log-file=/etc/x",
+        "frob --output out.txt",
+        "frob -o /tmp/x",
     ] {
         assert!(writes(line), "{line}");
     }
-    for line in ["frob --output out.txt", "frob --input /etc/hosts", "frob -o /tmp/x"] {
+    for line in ["frob --log-file out.txt", "frob --input /etc/hosts", "mypy --junit-xml out.xml a.py", "frob out.txt"]
+    {
         assert!(!writes(line), "{line}");
     }
 }

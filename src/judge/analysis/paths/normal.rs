@@ -2,7 +2,7 @@
 //!
 //! No link is followed: `a/../b` is `b` whatever `a` is, as the shell's own `cd` has it.
 
-use super::reader::Reader;
+use super::reader::PathReader;
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::value::{HOLE, is_hole};
 use crate::judge::rules::glob;
@@ -122,7 +122,7 @@ impl NormalPath {
 
     /// Of a value, relative to `cwd` when that is known. `None` for what names no path (nothing at all).
     pub fn of(value: &Value, cwd: Option<&str>, home: Option<&str>) -> Option<Self> {
-        let mut reader = Reader::new(cwd, home);
+        let mut reader = PathReader::new(cwd, home);
         for (index, piece) in value.pieces().iter().enumerate() {
             reader.piece(piece, index == 0);
         }

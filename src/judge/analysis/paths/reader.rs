@@ -4,7 +4,7 @@ use super::normal::{Component, NormalPath, Start, names};
 use crate::judge::analysis::act::{Piece, UnknownReason};
 use crate::judge::analysis::value::{HOLE, is_hole};
 
-pub(super) struct Reader<'a> {
+pub(super) struct PathReader<'a> {
     cwd: Option<&'a str>,
     home: Option<&'a str>,
     start: Option<Start>,
@@ -18,7 +18,7 @@ pub(super) struct Reader<'a> {
     numbered: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PathReader<'a> {
     pub(super) const fn new(cwd: Option<&'a str>, home: Option<&'a str>) -> Self {
         Self {
             cwd,

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::super::inquiry::Answers;
 
-use super::super::question::{Answer, Question, RepositoryFacts};
+use super::super::question::{Question, RepositoryFacts, WorldAnswer};
 use super::*;
 use crate::judge::analysis::act::{Taint, Unknown, UnknownReason};
 use crate::judge::invocation::{Environment, Origin, Request, Session};
@@ -46,7 +46,7 @@ fn live(text: &str) -> Value {
 fn in_repository(root: &str) -> Answers<'static> {
     let answers = Answers::none();
     let facts = RepositoryFacts { root: root.into(), ..RepositoryFacts::default() };
-    answers.insert(Question::Repository("/home/me/project/src".into()), Answer::Repository(Some(facts)));
+    answers.insert(Question::Repository("/home/me/project/src".into()), WorldAnswer::Repository(Some(facts)));
     answers
 }
 
@@ -134,7 +134,7 @@ fn a_home_or_the_root_is_never_the_project() {
     }
     let answers = Answers::none();
     let facts = RepositoryFacts { root: "/home/me".into(), ..RepositoryFacts::default() };
-    answers.insert(Question::Repository("/home/me/x".into()), Answer::Repository(Some(facts)));
+    answers.insert(Question::Repository("/home/me/x".into()), WorldAnswer::Repository(Some(facts)));
     let inquiry = Inquiry::new(&answers);
     assert_eq!(Placer::new(&invocation("/home/me/x")).project(&inquiry).as_deref(), Some("/home/me/x"));
 }
@@ -176,7 +176,7 @@ fn temp_directories_do_not_swallow_a_project_or_a_home_in_them() {
 fn the_whole_repository_is_the_work_also_in_a_temp_directory() {
     let answers = Answers::none();
     let facts = RepositoryFacts { root: "/tmp/clone".into(), ..RepositoryFacts::default() };
-    answers.insert(Question::Repository("/tmp/clone/src".into()), Answer::Repository(Some(facts)));
+    answers.insert(Question::Repository("/tmp/clone/src".into()), WorldAnswer::Repository(Some(facts)));
     let inquiry = Inquiry::new(&answers);
     let placer = Placer::new(&invocation("/tmp/clone/src"));
     let classes = placer.classes(&live("../docs"), Some("/tmp/clone/src"), &Catalog::builtin(), &inquiry);

@@ -10,19 +10,19 @@ fn typed(flags: &[(&str, Option<&str>)], words: &[&str]) -> Named {
     }
 }
 
-fn text(text: &str) -> Key {
-    Key::Text(text.to_owned())
+fn text(text: &str) -> TypedText {
+    TypedText::Text(text.to_owned())
 }
 
 #[test]
 fn keys_are_known_by_name_and_everything_else_is_text() {
     let keys = |words: &[&str]| keys(&typed(&[], words)).unwrap();
-    assert_eq!(keys(&["ls", "Space", "-l", "enter"]), [text("ls"), text(" "), text("-l"), Key::Enter]);
-    assert_eq!(keys(&["C-m", "C-c", "Escape"]), [Key::Enter, Key::Clear, Key::Escape]);
-    assert_eq!(keys(&["Up", "C-r", "M-x", "F5", "BSpace", "^A"]), vec![Key::Edit; 6]);
+    assert_eq!(keys(&["ls", "Space", "-l", "enter"]), [text("ls"), text(" "), text("-l"), TypedText::Enter]);
+    assert_eq!(keys(&["C-m", "C-c", "Escape"]), [TypedText::Enter, TypedText::Clear, TypedText::Escape]);
+    assert_eq!(keys(&["Up", "C-r", "M-x", "F5", "BSpace", "^A"]), vec![TypedText::Edit; 6]);
     assert_eq!(keys(&["Fine", "C- x", "Upper"]), [text("Fine"), text("C- x"), text("Upper")]);
     // A line break in a text is Enter.
-    assert_eq!(keys(&["a\nb\r"]), [text("a"), Key::Enter, text("b"), Key::Enter]);
+    assert_eq!(keys(&["a\nb\r"]), [text("a"), TypedText::Enter, text("b"), TypedText::Enter]);
 }
 
 #[test]

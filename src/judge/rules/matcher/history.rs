@@ -33,7 +33,7 @@ struct Node {
 }
 
 /// How an act is entered.
-pub(super) struct Entry {
+pub(super) struct ActHistory {
     /// It makes or changes what its operands name.
     pub makes: bool,
     /// It may bring something to a place that it does not name.
@@ -48,7 +48,7 @@ impl History {
     /// Of these acts, each entered as `entry` says, with its operands at the places that `path` gives.
     pub fn new(
         facts: &Facts,
-        entry: impl Fn(ActId, &Act) -> Entry,
+        entry: impl Fn(ActId, &Act) -> ActHistory,
         path: impl Fn(&Act, usize) -> Option<NormalPath>,
     ) -> Self {
         let mut history = Self {

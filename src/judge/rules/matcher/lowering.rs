@@ -22,7 +22,7 @@ use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::paths::{NormalPath, Relation, Start};
 use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind};
-use crate::judge::ledger::{Kind, Look, Own, Stat};
+use crate::judge::ledger::{FileKind, FileSnapshot, Own, Stat};
 use crate::judge::rules::model::Lowering;
 use crate::judge::rules::text::same_flag;
 
@@ -32,7 +32,7 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
     if let Some(remote) = &view.act.remote {
         let fresh = remote.kind == RemoteKind::Container && facts.contains(&Lowering::Temp) && !mounts(view.context);
         let below = fresh && seen.path(view).is_some_and(is_temp_by_name);
-        return below.then_some("it lies in the temp directory of a container");
+        return below.then_some("it is in the temporary directory of a container");
     }
     // Without fuel the stricter reading stands.
     if !view.context.spend(8) {
@@ -42,17 +42,15 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
     let trapped = || view.act.wrappers.iter().any(|wrapper| &**wrapper == "trap");
     let deletes = view.act.verb == Verb::Effect(Effect::Delete);
     if deletes && facts.contains(&Lowering::Missing) && seen.value.is("") && trapped() {
-        return Some("it names nothing");
+        return Some("it matches nothing");
     }
     let path = seen.path(view)?;
     let reason = facts.iter().find_map(|fact| match fact {
-        Lowering::Temp => is_temp(view, path).then_some("it lies in the temp directory"),
-        Lowering::Generated => {
-            is_generated(view, seen, path).then_some("it can be made again, and the repository ignores it")
-        }
-        Lowering::Missing => is_missing(view, path).then_some("there is nothing there"),
-        Lowering::Created => is_created(view, path).then_some("this command itself makes it"),
-        Lowering::Tracked => is_tracked(view, path).then_some("it is in the last commit as it is"),
+        Lowering::Temp => is_temp(view, path).then_some("it is in the temporary directory"),
+        Lowering::Generated => is_generated(view, seen, path).then_some("it can be created again and git ignores it"),
+        Lowering::Missing => is_missing(view, path).then_some("it does not exist"),
+        Lowering::Created => is_created(view, path).then_some("this command itself creates it"),
+        Lowering::Tracked => is_tracked(view, path).then_some("it is unchanged since the last commit"),
         Lowering::Session => own_work(view, seen, path),
         Lowering::Notes => is_own_note(view, path).then_some(OWN_NOTE),
         Lowering::Scratch => None,
@@ -96,7 +94,7 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     };
     let all = (!place.here || here.is_some_and(|here| is_temp(view, &here)))
         && named.all(|flag| in_temp(flag).unwrap_or_default());
-    (all && view.context.spend(0)).then_some("the place worked in lies in the temp directory")
+    (all && view.context.spend(0)).then_some("the working directory is in the temporary directory")
 }
 
 /// Below the temp directory of a machine that cannot be asked. A glob may stand at the end: nobody else makes links there.
@@ -247,7 +245,7 @@ pub(super) fn files_matched<'v>(view: &'v View<'_>, path: &NormalPath) -> impl I
     } else {
         matched(view, &plain)
     };
-    let files = found.unwrap_or_default().into_iter().filter(|(_, stat)| stat.kind == Kind::File);
+    let files = found.unwrap_or_default().into_iter().filter(|(_, stat)| stat.kind == FileKind::File);
     files.take(MAX_MATCHED).map(|(path, _)| path.as_str())
 }
 
@@ -295,9 +293,11 @@ fn matches_nothing(view: &View<'_>, path: &NormalPath) -> bool {
 fn own_matches(view: &View<'_>, path: &NormalPath) -> Option<&'static str> {
     let (found, ledger) = (matched(view, path), view.context.inquiry.ledger());
     let (found, ledger) = (found.filter(|_| !view.act.recursive)?, ledger?);
-    let own = |(path, stat): &&(String, Stat)| ledger.owns(path, &Look { stat: *stat, below: None }) == Some(Own::Made);
+    let own = |(path, stat): &&(String, Stat)| {
+        ledger.owns(path, &FileSnapshot { stat: *stat, below: None }) == Some(Own::Made)
+    };
     let all = found.len() <= MAX_MATCHED && found.iter().all(own);
-    (all && !moved_into(view, path) && !linked(view, path)).then_some("this session made all of it")
+    (all && !moved_into(view, path) && !linked(view, path)).then_some("this session created all of it")
 }
 
 /// The most files behind one pattern whose makers are looked up.
@@ -333,7 +333,7 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
 }
 
 /// Why an agent's notes do not count.
-pub(super) const OWN_NOTE: &str = "it is a note that the agent keeps for itself";
+pub(super) const OWN_NOTE: &str = "it is the agent's own note";
 
 /// Whether the path is one of the notes of the agent whose session this is, and no link leads elsewhere.
 fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {
@@ -385,9 +385,9 @@ fn own_work(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> Option<&'sta
         return None;
     }
     match own {
-        Own::Made => Some("this session made it"),
-        Own::Edited if recursive && look.stat.kind != Kind::File => None,
-        Own::Edited => Some("this session alone changed it since the last commit"),
+        Own::Made => Some("this session created it"),
+        Own::Edited if recursive && look.stat.kind != FileKind::File => None,
+        Own::Edited => Some("only this session changed it since the last commit"),
     }
 }
 

@@ -5,7 +5,7 @@
 use super::match_context::View;
 use super::seen::Seen;
 use crate::judge::analysis::act::{Effect, Flag, Verb};
-use crate::judge::rules::model::Place;
+use crate::judge::rules::model::ArgumentPlace;
 use crate::judge::rules::text::same_flag;
 
 impl View<'_> {
@@ -29,10 +29,10 @@ impl View<'_> {
 }
 
 /// The options whose values are data.
-fn data(place: &Place) -> Vec<&String> {
+fn data(place: &ArgumentPlace) -> Vec<&String> {
     match place {
-        Place::Data(names) => names.iter().collect(),
-        Place::All(places) => places.iter().flat_map(data).collect(),
+        ArgumentPlace::Data(names) => names.iter().collect(),
+        ArgumentPlace::All(places) => places.iter().flat_map(data).collect(),
         _ => Vec::new(),
     }
 }

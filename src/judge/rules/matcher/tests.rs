@@ -6,9 +6,11 @@ use crate::judge::analysis::act::{
     Value,
 };
 use crate::judge::analysis::inquiry::Answers;
-use crate::judge::analysis::question::{Answer, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
+use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
-use crate::judge::ledger::{Before, Brought, Deed, Deeds, Done, Entry, Kind, Ledger, Look, Stat};
+use crate::judge::ledger::{
+    Before, Brought, CommandChanges, Done, FileKind, FileSnapshot, Ledger, LedgerEntry, PathChange, Stat,
+};
 use crate::judge::rules::catalog::{Layer, PatternFile};
 
 mod lowering;
@@ -138,7 +140,7 @@ fn line(acts: Vec<Act>) -> Facts {
 
 fn found_with(catalog: &Catalog, facts: &Facts, answers: &Answers<'_>) -> Vec<Finding> {
     // A session that has done nothing, unless something else is said of it.
-    answers.insert(Question::Ledger, Answer::Ledger(Ledger::default()));
+    answers.insert(Question::Ledger, WorldAnswer::Ledger(Ledger::default()));
     let inquiry = Inquiry::new(answers);
     let mut findings = find(&invocation("zap a b"), facts, catalog, &Policy::default(), &inquiry);
     findings.retain(|finding| finding.rule.starts_with("t.") || finding.rule.starts_with("opaque."));
@@ -268,7 +270,7 @@ fn packages_are_known_by_name_and_nearly_known_ones_are_named() {
     }
     assert!(!matches(&with("operand = { package = [\"npm:type\"] }"), vec![zap(&["script"])]));
     let reason = |names: &[&str]| found(&catalog(&[("one", rule.as_str())]), &line(vec![zap(names)]))[0].reason.clone();
-    assert_eq!(reason(&["lodahs"]), "Because. lodahs looks like lodash, which is another package.");
+    assert_eq!(reason(&["lodahs"]), "Because. lodahs looks like lodash, another package.");
     assert_eq!(reason(&["unheard-of"]), "Because.");
 }
 

@@ -271,7 +271,7 @@ pub enum ValueKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EffectSpec {
     pub does: Effect,
-    pub to: Place,
+    pub to: ArgumentPlace,
     /// Flags that must be given for it.
     pub when: Vec<FlagTest>,
     /// Flags with which it does not happen.
@@ -284,7 +284,7 @@ pub struct EffectSpec {
 
 /// Which arguments an effect falls on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Place {
+pub enum ArgumentPlace {
     Operands,
     First,
     Last,
@@ -303,7 +303,7 @@ pub enum Place {
     /// What comes in on standard input.
     Stdin,
     /// All of these together, as one effect.
-    All(Vec<Place>),
+    All(Vec<ArgumentPlace>),
 }
 
 /// A program that runs another command.

@@ -5,16 +5,16 @@ use std::ops::Range;
 use super::programs::spellings;
 use super::shape::{EffectShape, PrintsShape, RunsShape, SubShape, WrapShape};
 use super::spelling::{all_spellings, flag_test, key_option, option};
-use super::{Place, values};
+use super::{SourceFile, values};
 use crate::judge::document::At;
 use crate::judge::rules::model::{
-    EffectSpec, FlagTest, OptionSpec, Place as Where, Prints, Runs, Style, Sub, Wrap, WrapFrom,
+    ArgumentPlace as Where, EffectSpec, FlagTest, OptionSpec, Prints, Runs, Style, Sub, Wrap, WrapFrom,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 
 /// The parts that programs and subcommands have in common.
 pub struct Body<'a> {
-    pub place: Place<'a>,
+    pub place: SourceFile<'a>,
     pub owner: String,
     pub style: Style,
     pub problems: Vec<Problem>,

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{Known, Place};
+use super::{Known, SourceFile};
 use crate::judge::document::At;
 use crate::judge::rules::model::MAX_APPROVALS;
 use crate::judge::rules::problem::Problem;
@@ -29,14 +29,14 @@ pub struct Words {
 
 /// The faults of one entry, as they are found.
 pub struct Check<'a> {
-    pub place: Place<'a>,
+    pub place: SourceFile<'a>,
     words: Words,
     pub owner: String,
     pub problems: Vec<Problem>,
 }
 
 impl<'a> Check<'a> {
-    pub fn new(place: Place<'a>, words: Words, id: &str) -> Self {
+    pub fn new(place: SourceFile<'a>, words: Words, id: &str) -> Self {
         let owner = format!("{} {id}", words.kind);
         Self { place, words, owner, problems: Vec::new() }
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::body::Body;
 use super::shape::{BuildShape, FetchShape, LoadShape, ProgramShape, ReadsShape, TreeShape, UnpackShape, WorksInShape};
 use super::spelling::{all_spellings, expand_braces};
-use super::{Place, Vocabulary, values};
+use super::{SourceFile, Vocabulary, values};
 use crate::judge::document::At;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{
@@ -17,7 +17,7 @@ use crate::judge::tier::Tier;
 /// Turns a `[[program]]` into its checked form: one description for all programs that it names, and one more for each
 /// that is described below this file already, which it extends.
 pub fn describe(
-    place: Place<'_>,
+    place: SourceFile<'_>,
     given: &At<ProgramShape>,
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Vec<Program>, Vec<Problem>> {
@@ -88,7 +88,7 @@ pub fn describe(
     if problems.is_empty() { Ok(programs) } else { Err(problems) }
 }
 
-fn check_names(place: Place<'_>, owner: &str, shape: &ProgramShape, vocabulary: &Vocabulary<'_>) -> Vec<Problem> {
+fn check_names(place: SourceFile<'_>, owner: &str, shape: &ProgramShape, vocabulary: &Vocabulary<'_>) -> Vec<Problem> {
     let span = shape.name.span();
     let mut problems = Vec::new();
     let mut fault = |what: &str, remedy: &str| {
@@ -251,7 +251,7 @@ pub fn add_unpacks(given: &At<UnpackShape>, vocabulary: &mut Vocabulary<'_>, pro
 
 /// Adds to the descriptions of programs when they run the code of a project.
 pub fn add_builds(
-    place: Place<'_>,
+    place: SourceFile<'_>,
     given: &At<BuildShape>,
     vocabulary: &mut Vocabulary<'_>,
     programs: &mut Vec<Program>,
@@ -281,7 +281,7 @@ pub fn add_consoles(given: &At<Console>, vocabulary: &mut Vocabulary<'_>, progra
 
 /// Adds to the descriptions of programs that they run nothing of the code that they are given.
 pub fn add_reads(
-    place: Place<'_>,
+    place: SourceFile<'_>,
     given: &At<ReadsShape>,
     vocabulary: &mut Vocabulary<'_>,
     programs: &mut Vec<Program>,
@@ -300,7 +300,7 @@ pub fn add_reads(
 
 /// Adds what programs load to their descriptions; one that nothing describes gets one that says no more.
 pub fn add_loads(
-    place: Place<'_>,
+    place: SourceFile<'_>,
     given: &At<LoadShape>,
     vocabulary: &mut Vocabulary<'_>,
     programs: &mut Vec<Program>,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::check::{Check, Head, Words};
 use super::shape::{OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
-use super::{Place, Vocabulary, values};
+use super::{SourceFile, Vocabulary, values};
 use crate::judge::analysis::effect::Effect;
 use crate::judge::document::At;
 use crate::judge::rules::model::{
@@ -44,7 +44,7 @@ const EFFECTS: [&str; 13] = [
 
 /// Turns a `[[rule]]` into its checked form.
 pub fn rule(
-    place: Place<'_>,
+    place: SourceFile<'_>,
     family: &str,
     shape: &RuleShape,
     own: &[Program],

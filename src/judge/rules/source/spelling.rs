@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Place;
+use super::SourceFile;
 use crate::judge::document::At;
 use crate::judge::rules::expression;
 use crate::judge::rules::model::{FlagTest, HostClass, OptionSpec, TextTest, ValueKind};
@@ -10,7 +10,7 @@ use crate::judge::rules::problem::{Problem, nearest};
 
 /// Reads an option: spellings with `|` between them, then `=` when it takes a value and `[=]` when only an attached
 /// one.
-pub fn option(place: Place<'_>, owner: &str, given: &At<String>) -> Result<OptionSpec, Problem> {
+pub fn option(place: SourceFile<'_>, owner: &str, given: &At<String>) -> Result<OptionSpec, Problem> {
     let text = given.get_ref().as_str();
     let (names, value) = if let Some(names) = text.strip_suffix("[=]") {
         (names, ValueKind::Optional)
@@ -55,7 +55,7 @@ pub fn all_spellings<'a>(names: impl Iterator<Item = &'a str>, options: &[&Optio
 /// Reads a flag test: spellings with `|` between them, then perhaps `=` and a glob or `=~` and a regular expression
 /// that its value must pass.
 pub fn flag_test(
-    place: Place<'_>,
+    place: SourceFile<'_>,
     owner: &str,
     text: &str,
     span: &Range<usize>,
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_flag_test_holds_for_every_spelling_of_its_option() {
-        let place = Place { file: "x", text: "" };
+        let place = SourceFile { file: "x", text: "" };
         let force = OptionSpec { names: vec!["-f".into(), "--force".into()], value: ValueKind::None };
         let test = flag_test(place, "flags", "--force", &(0..0), &[&force]).unwrap();
         assert_eq!(test.names, ["-f", "--force"]);
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_value_of_a_flag_is_tested_by_glob_or_by_regular_expression() {
-        let place = Place { file: "x", text: "" };
+        let place = SourceFile { file: "x", text: "" };
         let mode = OptionSpec { names: vec!["-m".into(), "--mode".into()], value: ValueKind::Required };
         let test = flag_test(place, "flags", "-m=~^a|b$", &(0..0), &[&mode]).unwrap();
         assert_eq!(test.value.unwrap().regex.as_deref(), Some("^a|b$"));

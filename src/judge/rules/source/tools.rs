@@ -1,6 +1,6 @@
 //! Tools that are no commands: what an entry says, checked.
 
-use super::Place;
+use super::SourceFile;
 use super::check::{Check, Head, Words};
 use super::shape::{HoldingShape, ToolShape, ValueTestShape};
 use super::spelling::expand_braces;
@@ -13,7 +13,7 @@ use crate::judge::tools::words;
 
 /// Turns a `[[tool]]` into its checked form.
 pub fn tool(
-    place: Place<'_>,
+    place: SourceFile<'_>,
     family: &str,
     shape: &ToolShape,
     known: &dyn Known,

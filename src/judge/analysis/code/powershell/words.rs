@@ -5,14 +5,14 @@ use crate::judge::analysis::code::windows::{MAX_DEPTH, variable};
 
 /// A word of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Word {
+pub struct PowerShellWord {
     /// With [`HOLE`] for what is not known.
     pub text: String,
     /// It began as a string.
     pub quoted: bool,
 }
 
-impl Word {
+impl PowerShellWord {
     /// `-Name`, `-Name:value`.
     pub fn is_parameter(&self) -> bool {
         let mut chars = self.text.chars();
@@ -24,13 +24,13 @@ impl Word {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// `called`: behind `&`. `piped`: it reads what the command in front prints.
-    Command { words: Vec<Word>, called: bool, piped: bool },
+    Command { words: Vec<PowerShellWord>, called: bool, piped: bool },
     /// The script inside of brackets or of a string.
     Inside(String),
     /// `[Type]::Method(args)`, `.Method(args)`.
     Method { name: String, args: String },
     /// Where output goes.
-    Output { file: Word, append: bool },
+    Output { file: PowerShellWord, append: bool },
 }
 
 /// The items of a script.
@@ -45,7 +45,7 @@ fn items_at(text: &str, depth: usize) -> Vec<Item> {
 }
 
 /// The words of a list of arguments.
-pub fn list(text: &str) -> Vec<Word> {
+pub fn list(text: &str) -> Vec<PowerShellWord> {
     let all = items(text).into_iter().filter_map(|item| match item {
         Item::Command { words, .. } => Some(words),
         _ => None,
@@ -58,8 +58,8 @@ struct Scan {
     chars: Vec<char>,
     at: usize,
     items: Vec<Item>,
-    words: Vec<Word>,
-    word: Option<Word>,
+    words: Vec<PowerShellWord>,
+    word: Option<PowerShellWord>,
     called: bool,
     piped: bool,
     /// The next word is a file that output goes to.
@@ -185,7 +185,7 @@ impl Scan {
 
     /// Whether what stands in front of `=` is a variable.
     fn assigns(&self) -> bool {
-        let is = |word: &Word| word.text.starts_with(HOLE) || word.text.starts_with('[');
+        let is = |word: &PowerShellWord| word.text.starts_with(HOLE) || word.text.starts_with('[');
         match (self.words.as_slice(), &self.word) {
             ([], Some(word)) | ([word], None) => !word.quoted && is(word),
             ([_, word], None) => word.text.starts_with(HOLE),
@@ -195,7 +195,7 @@ impl Scan {
 
     fn quoted(&mut self) {
         if self.word.is_none() {
-            self.word = Some(Word { text: String::new(), quoted: true });
+            self.word = Some(PowerShellWord { text: String::new(), quoted: true });
         }
     }
 

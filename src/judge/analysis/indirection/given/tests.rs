@@ -2,7 +2,7 @@
 
 use crate::judge::analysis::inquiry::{Answers, Inquiry};
 
-use crate::judge::analysis::question::{Answer, FileFacts, GitFacts, Question};
+use crate::judge::analysis::question::{FileFacts, GitFacts, Question, WorldAnswer};
 use crate::judge::analysis::testing::{line, programs};
 use crate::judge::analysis::work_out;
 use crate::judge::rules::catalog::Catalog;
@@ -21,13 +21,13 @@ fn run(command: &str, files: &[(&str, &str)]) -> Vec<String> {
     let source = |question: &Question| match question {
         Question::File(path) => {
             let found = files.iter().find(|(name, _)| format!("/home/dev/project/{name}") == *path);
-            Answer::File(found.map_or(FileFacts::Missing, |(_, text)| FileFacts::Text {
+            WorldAnswer::File(found.map_or(FileFacts::Missing, |(_, text)| FileFacts::Text {
                 bytes: text.as_bytes().to_vec(),
                 digest: [0; 32],
             }))
         }
-        Question::Git(path) => Answer::Git(GitFacts { clean: path.contains("/kept"), ..GitFacts::default() }),
-        _ => Answer::Unavailable,
+        Question::Git(path) => WorldAnswer::Git(GitFacts { clean: path.contains("/kept"), ..GitFacts::default() }),
+        _ => WorldAnswer::Unavailable,
     };
     programs(&work_out(&line(command), &catalog, &Inquiry::new(&Answers::of(&source))))
 }

@@ -7,7 +7,7 @@ use crate::judge::analysis::paths::{Component, NormalPath, Relation, Start};
 use crate::judge::analysis::question::PathKind;
 use crate::judge::analysis::value::TEMPORARY;
 use crate::judge::risk::Tier;
-use crate::judge::rules::matcher::history::{Entry, History, is_entered};
+use crate::judge::rules::matcher::history::{ActHistory, History, is_entered};
 use crate::judge::rules::matcher::match_context::{MatchContext, View};
 
 /// The acts that come before this one, or may: in loops and functions also those that are written after it. The wrappers
@@ -51,13 +51,13 @@ const EARLIER: u64 = 12;
 /// What the acts of a line did to which places.
 pub(super) fn history(context: &MatchContext<'_>) -> History {
     let entry = |id: ActId, act: &Act| match &act.verb {
-        Verb::Effect(effect) => Entry {
+        Verb::Effect(effect) => ActHistory {
             makes: is_entered(*effect),
             moves: *effect == Effect::Move && goes_nowhere(context, act),
             other: *effect == Effect::Execute || changes_ignored(context, act),
             chooses: false,
         },
-        Verb::Program { name, .. } => Entry {
+        Verb::Program { name, .. } => ActHistory {
             makes: makes(context, act) || is_linking(context, id, act),
             moves: context.program(act).is_some_and(|program| program.tree.is_some()) || name.contains(':'),
             other: may_do_anything(context, id, act) || changes_ignored(context, act),

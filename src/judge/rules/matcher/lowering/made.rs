@@ -65,7 +65,7 @@ pub(in crate::judge::rules::matcher) fn made(
             && flags.iter().all(|flag| any(&|maker, other| maker.says(view.context, other, flag)))
     };
     if holds {
-        return view.context.spend(0).then_some("this command itself makes it");
+        return view.context.spend(0).then_some("this command itself creates it");
     }
     // Whether an earlier command succeeded is not known: from tier 3 on it counts for nothing.
     let known = tier < Tier::High && act.remote.is_none();
@@ -82,12 +82,12 @@ pub(in crate::judge::rules::matcher) fn made(
     };
     if operands.is_empty() && flags.is_empty() {
         let begun = any(&|maker, other| other.sub == act.sub || maker.names_nothing(other));
-        return (begun && view.context.spend(0)).then_some("this session began it");
+        return (begun && view.context.spend(0)).then_some("this session started it");
     }
     let made =
         operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.context, other, name)))
             && flags.iter().all(|flag| any(&|maker, other| maker.says(view.context, other, flag)));
-    (made && view.context.spend(0)).then_some("this session made it")
+    (made && view.context.spend(0)).then_some("this session created it")
 }
 
 /// The most of what a session made by name that is looked at.

@@ -5,8 +5,8 @@ use crate::judge::testing::asked;
 
 const LOWERED: &str = "program = \":delete\"\noperand = { which = \"any\" }\nlower = [\"generated\", \"temp\", \"created\", \"missing\", \"tracked\"]";
 
-fn path_answer(kind: PathKind, canonical: &str, symlink: bool) -> Answer {
-    Answer::Path(PathFacts { kind, canonical: canonical.into(), symlink, bytes: 0 })
+fn path_answer(kind: PathKind, canonical: &str, symlink: bool) -> WorldAnswer {
+    WorldAnswer::Path(PathFacts { kind, canonical: canonical.into(), symlink, bytes: 0 })
 }
 
 fn ignored() -> GitFacts {
@@ -21,7 +21,7 @@ fn clean() -> GitFacts {
 fn world(path: &str, kind: PathKind, git: GitFacts) -> Answers<'static> {
     let answers = Answers::none();
     answers.insert(Question::Path(path.into()), path_answer(kind, path, false));
-    answers.insert(Question::Git(path.into()), Answer::Git(git));
+    answers.insert(Question::Git(path.into()), WorldAnswer::Git(git));
     answers
 }
 
@@ -60,7 +60,7 @@ fn what_is_generated_by_name_alone_is_not_lowered() {
     let leading_to = |canonical: &str, symlink: bool| {
         let answers = Answers::none();
         answers.insert(Question::Path(dir.into()), path_answer(PathKind::Directory, canonical, symlink));
-        answers.insert(Question::Git(dir.into()), Answer::Git(ignored()));
+        answers.insert(Question::Git(dir.into()), WorldAnswer::Git(ignored()));
         answers
     };
     assert!(lowered(vec![removing(&["out-dir"])], &leading_to(dir, false)));
@@ -302,7 +302,7 @@ fn listing_asks_nothing_and_reading_and_writing_where_links_lead() {
 fn what_is_shown_is_judged_by_where_a_link_leads() {
     let answers = Answers::none();
     let there = |canonical: &str| {
-        Answer::Path(PathFacts { kind: PathKind::File, canonical: canonical.into(), symlink: true, bytes: 5 })
+        WorldAnswer::Path(PathFacts { kind: PathKind::File, canonical: canonical.into(), symlink: true, bytes: 5 })
     };
     answers.insert(Question::Path("/home/me/project/a".into()), there("/etc/shadow"));
     answers.insert(Question::Path("/home/me/project/b".into()), there("/home/me/project/docs/b"));
@@ -321,9 +321,9 @@ const OVERWRITES: &str =
 fn overwriting(acts: Vec<Act>, path: &str, facts: PathFacts, git: Option<GitFacts>) -> Vec<Finding> {
     let answers = Answers::none();
     let root = RepositoryFacts { root: CWD.into(), ..RepositoryFacts::default() };
-    answers.insert(Question::Repository(CWD.into()), Answer::Repository(Some(root)));
-    answers.insert(Question::Path(path.into()), Answer::Path(facts));
-    answers.insert(Question::Git(path.into()), git.map_or(Answer::Unavailable, Answer::Git));
+    answers.insert(Question::Repository(CWD.into()), WorldAnswer::Repository(Some(root)));
+    answers.insert(Question::Path(path.into()), WorldAnswer::Path(facts));
+    answers.insert(Question::Git(path.into()), git.map_or(WorldAnswer::Unavailable, WorldAnswer::Git));
     found_with(&catalog(&[("one", OVERWRITES)]), &line(acts), &answers)
 }
 
@@ -387,12 +387,19 @@ fn to_edit_is_not_to_write_over() {
 /// What is looked up of a file that a session made at noon, and again in the afternoon.
 const NOON: i64 = 1_800_000_000_000;
 
-fn of_session(path: &str, changed: i64) -> [(Question, Answer); 2] {
-    let deed = Deed { path: path.into(), done: Done::Made(Before::Nothing) };
-    let entry = Entry { at: NOON, until: None, deeds: Deeds { done: vec![deed], ..Deeds::default() } };
-    let look = Look { stat: Stat { kind: Kind::File, born: Some(NOON), changed }, below: Some(Vec::new()) };
+fn of_session(path: &str, changed: i64) -> [(Question, WorldAnswer); 2] {
+    let change = PathChange { path: path.into(), done: Done::Made(Before::Nothing) };
+    let entry = LedgerEntry {
+        at: NOON,
+        until: None,
+        changes: CommandChanges { done: vec![change], ..CommandChanges::default() },
+    };
+    let look = FileSnapshot { stat: Stat { kind: FileKind::File, born: Some(NOON), changed }, below: Some(Vec::new()) };
     let ledger = Ledger { entries: vec![entry], ..Ledger::default() };
-    [(Question::Ledger, Answer::Ledger(ledger)), (Question::Look(path.into()), Answer::Look(Some(look)))]
+    [
+        (Question::Ledger, WorldAnswer::Ledger(ledger)),
+        (Question::FileSnapshot(path.into()), WorldAnswer::FileSnapshot(Some(look))),
+    ]
 }
 
 #[test]
@@ -400,9 +407,9 @@ fn what_this_session_made_may_be_written_over_while_it_is_as_it_left_it() {
     let lowered = |acts, facts: PathFacts, changed| {
         let answers = Answers::none();
         let root = RepositoryFacts { root: CWD.into(), ..RepositoryFacts::default() };
-        answers.insert(Question::Repository(CWD.into()), Answer::Repository(Some(root)));
-        answers.insert(Question::Path(NOTES.into()), Answer::Path(facts));
-        answers.insert(Question::Git(NOTES.into()), untracked().map_or(Answer::Unavailable, Answer::Git));
+        answers.insert(Question::Repository(CWD.into()), WorldAnswer::Repository(Some(root)));
+        answers.insert(Question::Path(NOTES.into()), WorldAnswer::Path(facts));
+        answers.insert(Question::Git(NOTES.into()), untracked().map_or(WorldAnswer::Unavailable, WorldAnswer::Git));
         of_session(NOTES, changed).into_iter().for_each(|(question, answer)| answers.insert(question, answer));
         let found = found_with(&catalog(&[("one", OVERWRITES)]), &line(acts), &answers);
         assert!(!found.is_empty());
@@ -422,7 +429,7 @@ fn where_a_person_s_work_was_brought_nothing_is_generated() {
         let brought = Brought { to: to.into(), from: "/home/me/notes".into(), moved: true };
         let ledger = Ledger { brought: vec![brought], unknown, ..Ledger::default() };
         let answers = generated();
-        answers.insert(Question::Ledger, Answer::Ledger(ledger));
+        answers.insert(Question::Ledger, WorldAnswer::Ledger(ledger));
         lowered(vec![removing(&["out-dir"])], &answers)
     };
     assert!(!with("/home/me/project/out-dir/notes", false));
@@ -448,24 +455,27 @@ fn a_pattern_is_the_only_copy_where_one_of_its_files_is() {
     let file = |name: &str| format!("{CWD}/sub/{name}");
     let stat = |kind| Stat { kind, born: None, changed: 0 };
     let dir = format!("{CWD}/sub");
-    let found = |operand: &str, git: GitFacts, kind: Kind| {
+    let found = |operand: &str, git: GitFacts, kind: FileKind| {
         let answers = Answers::none();
         answers.insert(Question::Path(dir.clone()), path_answer(PathKind::Directory, &dir, false));
-        let below = Some(vec![(file("a.txt"), stat(kind)), (file("b.rs"), stat(Kind::File))]);
-        answers.insert(Question::Look(dir.clone()), Answer::Look(Some(Look { stat: stat(Kind::Directory), below })));
+        let below = Some(vec![(file("a.txt"), stat(kind)), (file("b.rs"), stat(FileKind::File))]);
+        answers.insert(
+            Question::FileSnapshot(dir.clone()),
+            WorldAnswer::FileSnapshot(Some(FileSnapshot { stat: stat(FileKind::Directory), below })),
+        );
         for name in ["a.txt", "b.rs"] {
             let facts = PathFacts { kind: PathKind::File, canonical: file(name), symlink: false, bytes: 3 };
-            answers.insert(Question::Path(file(name)), Answer::Path(facts));
+            answers.insert(Question::Path(file(name)), WorldAnswer::Path(facts));
             let git = if name == "a.txt" { git.clone() } else { clean() };
-            answers.insert(Question::Git(file(name)), Answer::Git(git));
+            answers.insert(Question::Git(file(name)), WorldAnswer::Git(git));
         }
         let act = effect(Effect::Write, &[operand]);
         !found_with(&catalog(&[("one", rule)]), &line(vec![act]), &answers).is_empty()
     };
     let dirty = GitFacts { clean: false, ..clean() };
-    assert!(found("sub/*", dirty.clone(), Kind::File));
-    assert!(found("sub/*.txt", dirty.clone(), Kind::File));
-    assert!(!found("sub/*.rs", dirty.clone(), Kind::File), "another of its files");
-    assert!(!found("sub/*", clean(), Kind::File), "git has them all");
-    assert!(!found("sub/*", dirty, Kind::Directory), "no file");
+    assert!(found("sub/*", dirty.clone(), FileKind::File));
+    assert!(found("sub/*.txt", dirty.clone(), FileKind::File));
+    assert!(!found("sub/*.rs", dirty.clone(), FileKind::File), "another of its files");
+    assert!(!found("sub/*", clean(), FileKind::File), "git has them all");
+    assert!(!found("sub/*", dirty, FileKind::Directory), "no file");
 }

@@ -11,12 +11,12 @@ use tokio::sync::mpsc;
 
 use crate::answer::Answerer;
 use crate::api::App;
-use crate::api::answers::{Answer, give};
+use crate::api::answers::{GivenAnswer, give};
 use crate::api::lists::usual;
 use crate::backend::{Backend, Offer};
 use crate::channel::{Did, Press, Tap, discord};
-use crate::name::hash;
 use crate::routing::card;
+use crate::secrets::hash;
 
 /// Hears taps, one after the other.
 pub async fn hear(app: Arc<App>, mut taps: mpsc::Receiver<Tap>) {
@@ -48,7 +48,7 @@ impl Find {
 async fn answered(app: &Arc<App>, tap: &Tap) -> String {
     let offer_of = async |find: Find| match app.room.at(move |backend| find.in_base(backend)).await {
         Ok(Ok(offer)) => Ok(offer.filter(|offer| offer.channel == tap.channel)),
-        Ok(Err(why)) | Err(why) => Err(format!("guard cannot answer now: {why}")),
+        Ok(Err(why)) | Err(why) => Err(format!("guard cannot process the answer now: {why}")),
     };
     // Most marks are set on what others wrote.
     let marked = match &tap.did {
@@ -65,16 +65,16 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         app.hub.tell("channel.stranger", "", json!({ "channel": tap.channel, "from": tap.from }), Timestamp::now());
         let said = why.clone();
         let _ = app.room.at(move |backend| backend.attempt(&said, Timestamp::now())).await;
-        return "you are not one of the approvers of this guard".to_owned();
+        return "you are not an approver of this guard".to_owned();
     };
     let (shown, yes, words) = match &tap.did {
-        Did::Said => return "write /approve ID, or /deny ID and why".to_owned(),
+        Did::Said => return "usage: /approve ID, or /deny ID REASON".to_owned(),
         Did::Typed { request, yes, words } => (app.hub.find_request(request), *yes, words.clone()),
         Did::Reacted { yes, .. } => (marked.and_then(|offer| app.hub.find(&offer.action)), *yes, None),
         Did::Pressed { nonce, press } => {
             let offer = match offer_of(Find::Button(hash(nonce))).await {
                 Ok(Some(offer)) => offer,
-                Ok(None) => return "this button is none of guard's".to_owned(),
+                Ok(None) => return "this is not a button of guard".to_owned(),
                 Err(why) => return why,
             };
             let words = match press {
@@ -84,16 +84,16 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
             (app.hub.find(&offer.action), *press == Press::Approve, words)
         }
     };
-    let Some(shown) = shown else { return "there is no such request any more".to_owned() };
+    let Some(shown) = shown else { return "the request no longer exists".to_owned() };
     // A mark says yes to what the message shows, as a button does: where there is no button, a mark is none either.
     if matches!(tap.did, Did::Reacted { yes: true, .. }) {
         let card = card(app, &shown);
         if card.bar.is_none() && !card.offers_yes(discord::MOST) {
-            return "a part of the command is left out of this message: guard review shows all of it".to_owned();
+            return "this message does not show the whole command; see guard review".to_owned();
         }
     }
     let who = Answerer { by: format!("{approver} ({})", tap.channel), token: None, max_tier: 3 };
-    match give(app, &shown, &who, Answer { yes, words, ..Answer::default() }).await {
+    match give(app, &shown, &who, GivenAnswer { yes, words, ..GivenAnswer::default() }).await {
         Ok(axum::Json(value)) => value["told"].as_str().unwrap_or("done").to_owned(),
         Err(problem) => problem.detail,
     }

@@ -12,9 +12,9 @@ use crate::answer::settled;
 use crate::api::App;
 use crate::backend::Offer;
 use crate::channel::{Card, Failed};
+use crate::connected::Wires;
 use crate::routing::card;
-use crate::store::queue::State;
-use crate::wires::Wires;
+use crate::store::queue::RequestState;
 
 /// The least time before a messenger that wanted to be left alone, or was away, is spoken to again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -125,10 +125,10 @@ async fn close_channel(app: &App, wires: &Wires, offers: Vec<Offer>) -> (Vec<Off
     for offer in offers {
         let Some(message) = &offer.message else { continue };
         let shown = app.hub.find(&offer.action);
-        if shown.as_ref().is_some_and(|shown| shown.pending.state == State::Waiting) {
+        if shown.as_ref().is_some_and(|shown| shown.pending.state == RequestState::Waiting) {
             continue;
         }
-        let ended = shown.as_ref().map_or_else(|| "it was asked anew".to_owned(), |shown| settled(&shown.pending));
+        let ended = shown.as_ref().map_or_else(|| "it was requested again".to_owned(), |shown| settled(&shown.pending));
         if let Some(wire) = wires.get(&offer.channel) {
             let card = shown.map_or_else(Card::default, |shown| card(app, &shown));
             if let Err(failed) = wire.close(message, &card, &ended).await {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::model::{Model, Word};
+use super::model::{Model, ModelEvent};
 use super::stage::Stage;
 use crate::app::doctor::CANARY;
 use crate::exec::adopted::Adopted;
@@ -45,8 +45,8 @@ impl Case {
     pub const fn held(self) -> &'static str {
         match self {
             Self::Harmless => "a harmless command ran",
-            Self::Refused => "what must be refused was, and the model was told why",
-            Self::File => "its own tool wrote no start-up file",
+            Self::Refused => "a dangerous command was refused, and the model was told why",
+            Self::File => "its own tool wrote no startup file",
             Self::Gone => "nothing ran without guard",
         }
     }
@@ -195,7 +195,7 @@ fn act_out(
         let mut left = act.iter().copied();
         loop {
             match model.next()? {
-                Some(Word::Wants { told, heard }) => {
+                Some(ModelEvent::Wants { told, heard }) => {
                     outcome.told = told;
                     outcome.knows_why |= heard.contains(RULE);
                     let cases: Vec<Case> =
@@ -206,18 +206,18 @@ fn act_out(
                     outcome.given.extend(&cases);
                     model.propose(&step(stage, live, &cases))?;
                 }
-                Some(Word::Lacks) => outcome.lacking.extend(outcome.given.last().copied()),
+                Some(ModelEvent::Lacks) => outcome.lacking.extend(outcome.given.last().copied()),
                 None if agent.is_finished() => break,
                 None => {}
             }
         }
-        agent.join().unwrap_or_else(|_| Err(io::Error::other("the agent cannot be watched")))
+        agent.join().unwrap_or_else(|_| Err(io::Error::other("cannot watch the agent")))
     })
 }
 
 /// How the stand-in is told to propose these; nothing more where there are none.
 fn step(stage: &Stage, live: &Live, cases: &[Case]) -> Value {
-    let Some(first) = cases.first() else { return json!({ "say": "There is nothing more to do." }) };
+    let Some(first) = cases.first() else { return json!({ "say": "Nothing more to do." }) };
     if !live.says.is_empty() {
         let commands = cases.iter().filter_map(|case| case.command());
         return json!({ "say": commands.map(|command| live.says.replace("@COMMAND@", &command)).collect::<String>() });

@@ -13,11 +13,11 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::api::App;
+use crate::connected::Wires;
 use crate::hub::Shown;
 use crate::route::{is_urgent, route};
 use crate::routing::tell;
-use crate::store::queue::State;
-use crate::wires::Wires;
+use crate::store::queue::RequestState;
 
 /// How long a channel may take to accept that nobody answered.
 const ACCEPT: Duration = Duration::from_secs(10);
@@ -50,7 +50,10 @@ impl Escalating {
             }
         };
         for shown in app.hub.all() {
-            if shown.pending.state == State::Late && shown.pending.filed >= since && !told.contains(&shown.action) {
+            if shown.pending.state == RequestState::Late
+                && shown.pending.filed >= since
+                && !told.contains(&shown.action)
+            {
                 self.begin(app, wires, shown);
             }
         }
@@ -97,7 +100,7 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
             let Some(wait) = again else { return };
             tokio::time::sleep(wait).await;
             // Somebody has answered late meanwhile, or it was asked anew.
-            if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != State::Late) {
+            if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != RequestState::Late) {
                 return;
             }
         }
@@ -109,11 +112,11 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
 fn text(shown: &Shown, now: Timestamp) -> String {
     let (pending, tier) = (&shown.pending, shown.pending.tier.number());
     let late = if tier == 3 { format!("; guard approve {} lets it run once", pending.id) } else { String::new() };
-    let front = if pending.decision { "A decision for a person waits no more. " } else { "" };
+    let front = if pending.decision { "A request that needs a person's decision timed out. " } else { "" };
     let ago = now.duration_since(pending.expires).as_secs();
     let when = if ago >= 60 { format!(" until {}", pending.expires.strftime("%F %R UTC")) } else { String::new() };
     format!(
-        "{front}Nobody answered request {} (tier {tier}){when}, and it was refused{late}: {}",
+        "{front}Nobody answered request {} (tier {tier}){when}, so it was refused{late}: {}",
         pending.id,
         guard_ui::ui::visible::text(&pending.command)
     )

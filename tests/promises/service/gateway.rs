@@ -6,7 +6,7 @@ use std::process::Stdio;
 use base64ct::{Base64, Encoding as _};
 use guard::judge::approver::{Approver, Cost};
 use guard::service::message::Ask;
-use guard::store::queue::State;
+use guard::store::queue::RequestState;
 use serde_json::{Value, json};
 
 use super::lying::{Mouth, row};
@@ -28,9 +28,9 @@ fn machine(more: &str) -> Option<Machine> {
 }
 
 /// The connection of an account that speaks as the gateway does.
-struct Afar(Mouth);
+struct GatewayClient(Mouth);
 
-impl Afar {
+impl GatewayClient {
     fn new(machine: &Machine) -> Self {
         Self(Mouth::new(machine, GATEWAY))
     }
@@ -70,7 +70,7 @@ impl Afar {
     fn refused(&mut self, machine: &Machine, id: &str, change: impl FnOnce(&mut Value)) -> String {
         let heard = self.answer(id, change);
         assert!(heard["ok"]["Done"].is_null(), "{heard}");
-        assert_eq!(machine.state(id), State::Waiting);
+        assert_eq!(machine.state(id), RequestState::Waiting);
         heard.to_string()
     }
 }
@@ -80,16 +80,16 @@ fn the_gateway_sees_all_requests_denies_each_and_approves_what_wants_no_signatur
     let Some(machine) = machine("") else { return };
     let (two, three, four) =
         (machine.asker("agent", &MEDIUM), machine.asker("bob", &FLAGGED), machine.asker("agent", &DISK));
-    let mut afar = Afar::new(&machine);
-    let users: Vec<Value> = afar.list().iter().map(|one| one["pending"]["user"].clone()).collect();
+    let mut gateway = GatewayClient::new(&machine);
+    let users: Vec<Value> = gateway.list().iter().map(|one| one["pending"]["user"].clone()).collect();
     assert_eq!(users, ["agent", "bob", "agent"]);
     let done = json!({ "ok": { "Done": { "late": false } } });
 
     for scope in ["session", "always"] {
-        let why = afar.refused(&machine, &two.id, |given| given["scope"] = scope.into());
-        assert!(why.contains("without a signature a yes through the gateway is for once"), "{why}");
+        let why = gateway.refused(&machine, &two.id, |given| given["scope"] = scope.into());
+        assert!(why.contains("an unsigned approval through the gateway is valid once only"), "{why}");
     }
-    assert_eq!(afar.answer(&two.id, |_| {}), done);
+    assert_eq!(gateway.answer(&two.id, |_| {}), done);
     let id = two.id.clone();
     two.ran();
     assert_eq!(machine.ran(), 1);
@@ -97,16 +97,16 @@ fn the_gateway_sees_all_requests_denies_each_and_approves_what_wants_no_signatur
     let rows = machine.rows();
     assert!(rows.iter().any(|row| row.user.as_deref() == Some("phone via guard-gateway")), "{rows:?}");
 
-    let why = afar.refused(&machine, &three.id, |_| {});
-    assert!(why.contains("nothing above tier 2 (service.gateway_unsigned_tier)"), "{why}");
+    let why = gateway.refused(&machine, &three.id, |_| {});
+    assert!(why.contains("at most tier 2 (service.gateway_unsigned_tier)"), "{why}");
     // What the gateway says of the request changes nothing.
     let lower = |given: &mut Value| given["shown"]["pending"]["tier"] = 1.into();
-    assert!(afar.refused(&machine, &three.id, lower).contains("nothing above tier 2"));
-    let why = afar.refused(&machine, &four.id, lower);
+    assert!(gateway.refused(&machine, &three.id, lower).contains("at most tier 2"));
+    let why = gateway.refused(&machine, &four.id, lower);
     assert!(why.contains("tier 4 is answered at a terminal alone"), "{why}");
     for asker in [three, four] {
         let no = |given: &mut Value| (given["yes"], given["words"]) = (false.into(), "use a branch".into());
-        assert_eq!(afar.answer(&asker.id, no), done);
+        assert_eq!(gateway.answer(&asker.id, no), done);
         let (status, said) = asker.end();
         assert_eq!(status.code(), Some(126), "{said}");
         assert!(said.contains("use a branch"), "{said}");
@@ -118,31 +118,31 @@ fn the_gateway_sees_all_requests_denies_each_and_approves_what_wants_no_signatur
 fn root_says_up_to_which_tier_the_gateway_needs_no_signature() {
     let Some(mut high) = machine("gateway_unsigned_tier = 3\n") else { return };
     let (three, four) = (high.asker("agent", &FLAGGED), high.asker("agent", &DISK));
-    let mut afar = Afar::new(&high);
-    afar.refused(&high, &four.id, |_| {});
-    assert!(afar.answer(&three.id, |_| {})["ok"]["Done"].is_object());
+    let mut gateway = GatewayClient::new(&high);
+    gateway.refused(&high, &four.id, |_| {});
+    assert!(gateway.answer(&three.id, |_| {})["ok"]["Done"].is_object());
     three.ran();
     high.kill();
     let Some(low) = machine("gateway_unsigned_tier = 0\n") else { return };
     let two = low.asker("agent", &MEDIUM);
-    assert!(Afar::new(&low).refused(&low, &two.id, |_| {}).contains("nothing above tier 0"));
+    assert!(GatewayClient::new(&low).refused(&low, &two.id, |_| {}).contains("at most tier 0"));
 }
 
 #[test]
 fn a_signature_holds_for_the_services_own_copy_of_the_request_and_for_nothing_else() {
     let Some(machine) = machine("") else { return };
     let ada = Approver::with_passphrase("ada", "correct horse", [1; 16], Cost { memory: 64, passes: 1 }).unwrap();
-    let folder = machine.path("etc/guard/approvers");
-    std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("ada.toml"), toml::to_string(&ada).unwrap()).unwrap();
+    let directory = machine.path("etc/guard/approvers");
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("ada.toml"), toml::to_string(&ada).unwrap()).unwrap();
     let (asker, other) = (machine.asker("agent", &FLAGGED), machine.asker("bob", &FLAGGED));
-    let mut afar = Afar::new(&machine);
-    assert!(afar.refused(&machine, &asker.id, |_| {}).contains("Unsigned"));
+    let mut gateway = GatewayClient::new(&machine);
+    assert!(gateway.refused(&machine, &asker.id, |_| {}).contains("Unsigned"));
 
     let mut signed = |id: &str, scope: &str, change: &dyn Fn(&mut Value)| {
-        let mut shown = afar.shown(id);
+        let mut shown = gateway.shown(id);
         change(&mut shown);
-        let heard = afar.ask(json!({ "approval": { "shown": shown, "scope": scope } }));
+        let heard = gateway.ask(json!({ "approval": { "shown": shown, "scope": scope } }));
         let message = Base64::decode_vec(heard["ok"].as_str()?).unwrap();
         Some(json!(ada.sign_with_passphrase("correct horse", &message).unwrap()))
     };
@@ -159,16 +159,16 @@ fn a_signature_holds_for_the_services_own_copy_of_the_request_and_for_nothing_el
     let forged = json!({ "approver": "ada", "signature": Base64::encode_string(&[7; 64]) });
     let unknown = json!({ "approver": "eve", "signature": own["signature"] });
     for wrong in [of_other.clone(), lasting, forged, unknown] {
-        let heard = afar.refused(&machine, &asker.id, |given| given["signed"] = wrong.clone());
+        let heard = gateway.refused(&machine, &asker.id, |given| given["signed"] = wrong.clone());
         assert!(heard.contains("error"), "{wrong}: {heard}");
     }
     // A digest in the message is that of the other request: what is compared is the queue's.
-    let digest = afar.shown(&other.id)["digest"].clone();
-    afar.refused(&machine, &asker.id, |given| (given["shown"]["digest"], given["signed"]) = (digest, of_other));
+    let digest = gateway.shown(&other.id)["digest"].clone();
+    gateway.refused(&machine, &asker.id, |given| (given["shown"]["digest"], given["signed"]) = (digest, of_other));
     let rows = machine.rows();
     assert!(rows.iter().any(|row| row.findings.iter().any(|found| found.rule == "guard.approve")), "{rows:?}");
 
-    let heard = afar.answer(&asker.id, |given| (given["signed"], given["by"]) = (own.clone(), "root".into()));
+    let heard = gateway.answer(&asker.id, |given| (given["signed"], given["by"]) = (own.clone(), "root".into()));
     assert_eq!(heard, json!({ "ok": { "Done": { "late": false } } }));
     let id = asker.id.clone();
     asker.ran();
@@ -208,7 +208,7 @@ fn is_listed(ask: &Ask) {
 fn whoever_takes_the_gateway_over_runs_records_and_grants_nothing() {
     let Some(machine) = machine("") else { return };
     let asker = machine.asker("agent", &FLAGGED);
-    let (id, shown) = (asker.id.clone(), Afar::new(&machine).shown(&asker.id));
+    let (id, shown) = (asker.id.clone(), GatewayClient::new(&machine).shown(&asker.id));
     let before = machine.rows().len();
     let bindings = json!({ "folder": null, "rests_on": [], "findings": vec![0; 16] });
     let (digest, risk) = (
@@ -245,9 +245,9 @@ fn whoever_takes_the_gateway_over_runs_records_and_grants_nothing() {
     for ask in all {
         is_listed(&serde_json::from_value(ask.clone()).unwrap_or_else(|error| panic!("{ask}: {error}")));
         let heard = mouth.ask(ask.clone())["error"].to_string();
-        assert!(heard.contains("is the gateway's account: it sees requests"), "{ask}: {heard}");
+        assert!(heard.contains("is the gateway's account: which can only list requests"), "{ask}: {heard}");
     }
-    assert_eq!(machine.state(&id), State::Waiting);
+    assert_eq!(machine.state(&id), RequestState::Waiting);
     // An answer, a grant and a session let go on are written down as what they are.
     let rows = machine.rows();
     assert_eq!(rows.len(), before + 3, "{rows:?}");
@@ -271,7 +271,7 @@ fn a_person_who_became_the_gateways_account_is_one_and_a_program_of_that_account
 fn nobody_else_passes_for_the_gateway() {
     let Some(machine) = machine("") else { return };
     let asker = machine.asker("agent", &MEDIUM);
-    let shown = Afar::new(&machine).shown(&asker.id);
+    let shown = GatewayClient::new(&machine).shown(&asker.id);
     let given = json!({ "shown": shown, "yes": true, "by": "ada", "words": null, "signed": null, "scope": "once" });
     let asked = [
         json!({ "list": { "after": null } }),
@@ -287,7 +287,7 @@ fn nobody_else_passes_for_the_gateway() {
             assert!(heard.contains("is not the gateway's account"), "{account}: {ask}: {heard}");
         }
     }
-    assert_eq!(machine.state(&asker.id), State::Waiting);
+    assert_eq!(machine.state(&asker.id), RequestState::Waiting);
     drop(asker);
     // Where root names none, nobody is it.
     let Some(machine) = Machine::new() else { return };
@@ -309,15 +309,15 @@ fn the_gateway_is_told_of_every_change() {
     assert!(next().contains("ok"));
     let asker = machine.asker("agent", &MEDIUM);
     assert!(next().starts_with("b'."), "it was filed");
-    assert!(Afar::new(&machine).answer(&asker.id, |_| {})["ok"]["Done"].is_object());
+    assert!(GatewayClient::new(&machine).answer(&asker.id, |_| {})["ok"]["Done"].is_object());
     assert!(next().starts_with("b'."), "it was answered");
     let id = asker.id.clone();
     asker.ran();
     // The yes was used: told with the answer, or by itself.
-    until("the yes to be used", || machine.state(&id) == State::Used);
+    until("the yes to be used", || machine.state(&id) == RequestState::Used);
     let second = machine.asker("agent", &FLAGGED);
     machine.kill_waiter(&second.id);
-    until("a request to be late", || machine.state(&second.id) == State::Late);
+    until("a request to be late", || machine.state(&second.id) == RequestState::Late);
     second.end();
     assert!(next().starts_with("b'."));
 }
@@ -329,14 +329,14 @@ fn what_is_too_long_is_cut_and_denied_alone() {
     let words = ["npm", "install", &long];
     let accounts = ["agent", "bob", "ada"].into_iter().cycle().take(18);
     let askers: Vec<_> = accounts.map(|account| machine.asker(account, &words)).collect();
-    let mut afar = Afar::new(&machine);
-    let all = afar.list();
+    let mut gateway = GatewayClient::new(&machine);
+    let all = gateway.list();
     assert_eq!(all.len(), 18);
     assert!(all.iter().all(|one| one["pending"]["redacted"] == true));
     assert!(all.iter().all(|one| one["pending"]["command"].as_str().unwrap().len() < 70_000));
-    assert!(afar.refused(&machine, &askers[0].id, |_| {}).contains("cannot see"));
+    assert!(gateway.refused(&machine, &askers[0].id, |_| {}).contains("cannot see"));
     // Many go over several lines.
-    let first = afar.ask(json!({ "list": { "after": null } }));
+    let first = gateway.ask(json!({ "list": { "after": null } }));
     assert_eq!(first["ok"]["more"], true, "18 of 64 KiB do not go into one");
-    assert!(afar.answer(&askers[0].id, |given| given["yes"] = false.into())["ok"]["Done"].is_object());
+    assert!(gateway.answer(&askers[0].id, |given| given["yes"] = false.into())["ok"]["Done"].is_object());
 }

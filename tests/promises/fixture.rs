@@ -5,48 +5,48 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use guard::judge::analysis::question::{Answer, FileFacts, GitFacts, PathFacts, Question, RepositoryFacts};
+use guard::judge::analysis::question::{FileFacts, GitFacts, PathFacts, Question, RepositoryFacts, WorldAnswer};
 use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard::world::World;
 
 /// A temporary directory with a home of its own, and git in it.
-pub struct Scene {
-    folder: tempfile::TempDir,
+pub struct Fixture {
+    directory: tempfile::TempDir,
 }
 
-impl Scene {
+impl Fixture {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("home")).unwrap();
-        std::fs::create_dir_all(folder.path().join("project")).unwrap();
-        Self { folder }
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(directory.path().join("home")).unwrap();
+        std::fs::create_dir_all(directory.path().join("project")).unwrap();
+        Self { directory }
     }
 
-    /// A scene whose `project` is a repository with one commit: `src/main.rs`, `tool.sh` (executable), `.gitignore`
+    /// A fixture whose `project` is a repository with one commit: `src/main.rs`, `tool.sh` (executable), `.gitignore`
     /// that ignores `target/`, `*.log` and, taken back, `keep.log`.
     pub fn repository() -> Self {
-        let scene = Self::new();
-        scene.git(&["init", "-q", "-b", "main"]);
-        scene.write("src/main.rs", "fn main() {}\n");
-        scene.write("tool.sh", "#!/bin/sh\n");
-        scene.write(".gitignore", "target/\n*.log\n!keep.log\n");
-        std::fs::set_permissions(scene.path("tool.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
-        scene.commit("first");
-        scene
+        let fixture = Self::new();
+        fixture.git(&["init", "-q", "-b", "main"]);
+        fixture.write("src/main.rs", "fn main() {}\n");
+        fixture.write("tool.sh", "#!/bin/sh\n");
+        fixture.write(".gitignore", "target/\n*.log\n!keep.log\n");
+        std::fs::set_permissions(fixture.path("tool.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        fixture.commit("first");
+        fixture
     }
 
     /// A clone of a repository on `main` that follows `origin/main`.
     pub fn clone() -> Self {
-        let scene = Self::repository();
-        std::fs::rename(scene.path(""), scene.top().join("upstream")).unwrap();
-        std::fs::create_dir(scene.path("")).unwrap();
-        scene.git(&["clone", "-q", "../upstream", "."]);
-        scene
+        let fixture = Self::repository();
+        std::fs::rename(fixture.path(""), fixture.top().join("upstream")).unwrap();
+        std::fs::create_dir(fixture.path("")).unwrap();
+        fixture.git(&["clone", "-q", "../upstream", "."]);
+        fixture
     }
 
     /// The real path of the directory with everything.
     pub fn top(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap()
+        self.directory.path().canonicalize().unwrap()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -117,8 +117,8 @@ impl Scene {
 
     pub fn try_facts(&self, name: &str) -> Option<GitFacts> {
         match self.world().answer(&Question::Git(self.text(name))) {
-            Answer::Git(facts) => Some(facts),
-            Answer::Unavailable => None,
+            WorldAnswer::Git(facts) => Some(facts),
+            WorldAnswer::Unavailable => None,
             other => panic!("{other:?} is no answer about git"),
         }
     }
@@ -129,22 +129,22 @@ impl Scene {
 
     pub fn about_with(&self, name: &str, variables: &[(&str, &str)]) -> Option<RepositoryFacts> {
         match self.world_with(variables).answer(&Question::Repository(self.text(name))) {
-            Answer::Repository(facts) => facts,
-            Answer::Unavailable => panic!("no answer about the repository of {name:?}"),
+            WorldAnswer::Repository(facts) => facts,
+            WorldAnswer::Unavailable => panic!("no answer about the repository of {name:?}"),
             other => panic!("{other:?} is no answer about a repository"),
         }
     }
 
     pub fn at(&self, name: &str) -> PathFacts {
         match self.world().answer(&Question::Path(self.text(name))) {
-            Answer::Path(facts) => facts,
+            WorldAnswer::Path(facts) => facts,
             other => panic!("{other:?} is no answer about a path"),
         }
     }
 
     pub fn file(&self, name: &str) -> FileFacts {
         match self.world().answer(&Question::File(self.text(name))) {
-            Answer::File(facts) => facts,
+            WorldAnswer::File(facts) => facts,
             other => panic!("{other:?} is no answer about a file"),
         }
     }

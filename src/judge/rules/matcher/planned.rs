@@ -11,14 +11,14 @@ use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::inquiry::{Answers, Inquiry};
 use crate::judge::analysis::terminals;
 use crate::judge::invocation::Invocation;
-use crate::judge::ledger::{MAX_DEEDS, Named};
+use crate::judge::ledger::{MAX_CHANGES, Named};
 use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
 use crate::judge::rules::catalog::Catalog;
 
 /// What one command may do to one path. Paths are absolute and lexically normal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Aim {
+pub enum PlannedChange {
     /// Made, written or edited.
     Make { path: String },
     /// Deleted, or moved to where nothing says.
@@ -40,15 +40,15 @@ pub enum Aim {
 
 /// All that a command may do to files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Aims {
-    pub named: Vec<Aim>,
+pub struct PlannedChanges {
+    pub named: Vec<PlannedChange>,
     /// It runs code or programs that may make and change any file.
     pub ran: bool,
 }
 
 /// What the acts of an invocation may do to files of this machine.
 #[must_use]
-pub fn aims(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &Policy) -> Aims {
+pub fn planned_changes(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &Policy) -> PlannedChanges {
     let answers = Answers::none();
     let inquiry = Inquiry::new(&answers);
     let context = MatchContext {
@@ -66,55 +66,55 @@ pub fn aims(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &
         any_rules: RefCell::default(),
         compared: Cell::new(super::match_context::MOST_COMPARED),
     };
-    let mut aims = Aims { named: Vec::new(), ran: !facts.opaque.is_empty() };
+    let mut planned = PlannedChanges { named: Vec::new(), ran: !facts.opaque.is_empty() };
     for (id, act) in facts.acts.iter().enumerate() {
-        if act.remote.is_some() || act.dry_run || aims.named.len() >= MAX_DEEDS {
+        if act.remote.is_some() || act.dry_run || planned.named.len() >= MAX_CHANGES {
             continue;
         }
-        of_act(&context, id, act, &mut aims);
+        of_act(&context, id, act, &mut planned);
     }
-    aims.named.truncate(MAX_DEEDS);
-    aims
+    planned.named.truncate(MAX_CHANGES);
+    planned
 }
 
-fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, aims: &mut Aims) {
+fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, planned: &mut PlannedChanges) {
     match &act.verb {
         Verb::Effect(effect) if effect.writes() => {
             let sources = act.parent.map(|parent| sources(context, parent)).unwrap_or_default();
             for target in act.operands.iter().filter_map(|operand| named(context, act, operand)) {
-                aims.named.push(Aim::Make { path: target.clone() });
+                planned.named.push(PlannedChange::Make { path: target.clone() });
                 for (from, moved) in &sources {
                     let thrown_away = is_thrown_away(context, &target);
                     // What is copied to where it stays is a new file like any other.
                     if !moved {
-                        aims.named.push(Aim::Put { from: from.clone(), to: target.clone() });
+                        planned.named.push(PlannedChange::Put { from: from.clone(), to: target.clone() });
                     }
                     if *moved || thrown_away {
                         let (from, to) = (from.clone(), target.clone());
-                        aims.named.push(Aim::Bring { from, to, moved: *moved, thrown_away });
+                        planned.named.push(PlannedChange::Bring { from, to, moved: *moved, thrown_away });
                     }
                 }
             }
         }
         Verb::Effect(Effect::Delete | Effect::Move) => {
             let taken = act.operands.iter().filter_map(|operand| named(context, act, operand));
-            aims.named.extend(taken.map(|path| Aim::Take { path }));
+            planned.named.extend(taken.map(|path| PlannedChange::Take { path }));
         }
-        Verb::Effect(Effect::Execute) => aims.ran = true,
+        Verb::Effect(Effect::Execute) => planned.ran = true,
         Verb::Effect(_) => {}
         Verb::Program { name, .. } => {
             let told = context.program(act).is_some_and(|program| terminals::is_told(program, act));
             if told || super::lowering::is_maker(context, act) {
-                aims.named.extend(terminals::named(act, name).map(Aim::Name));
+                planned.named.extend(terminals::named(act, name).map(PlannedChange::Name));
             }
             if act.tier == Tier::Safe || super::lowering::is_quiet(name) {
                 return;
             }
             if super::lowering::makes(context, act) {
                 let made = act.operands.iter().filter_map(|operand| named(context, act, operand));
-                aims.named.extend(made.map(|path| Aim::Make { path }));
+                planned.named.extend(made.map(|path| PlannedChange::Make { path }));
             } else if act.code.is_some() || context.effects_of(id).next().is_none() {
-                aims.ran = true;
+                planned.ran = true;
             }
         }
     }

@@ -20,7 +20,7 @@ pub enum FromGateway {
     /// What an approver signs for a yes that reaches so far; nothing where a yes is not taken any more.
     Approval { shown: Box<Told>, scope: AnswerScope },
     /// A person's answer: what became of it.
-    Answer(Box<AnswerFromAfar>),
+    Answer(Box<GatewayAnswer>),
     /// Write down that somebody tried to answer who may not.
     Attempt { why: String },
 }
@@ -36,7 +36,7 @@ pub struct Part {
 /// An answer that a person elsewhere gave.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AnswerFromAfar {
+pub struct GatewayAnswer {
     /// The request as it was shown.
     pub shown: Told,
     pub yes: bool,

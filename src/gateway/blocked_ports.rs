@@ -14,8 +14,7 @@ const REFUSED: [u16; 84] = [
 #[must_use]
 pub fn warning(port: u16) -> Option<String> {
     let is_refused = REFUSED.binary_search(&port).is_ok();
-    is_refused
-        .then(|| format!("browsers refuse to open port {port}, so that the page is not seen there: listen at another"))
+    is_refused.then(|| format!("browsers refuse to open port {port}; use another port for the page"))
 }
 
 #[cfg(test)]

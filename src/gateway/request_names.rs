@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use crate::store::queue::{Pending, State};
+use crate::store::queue::{Pending, RequestState};
 
 /// What was handed in and is a request of the queue.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Names {
     /// Whether the name of a request may be known in a moment: it is shown then, and not under two names.
     #[must_use]
     pub fn comes(&self, pending: &Pending) -> bool {
-        let Some(client) = client(pending).filter(|_| pending.state == State::Waiting) else { return false };
+        let Some(client) = client(pending).filter(|_| pending.state == RequestState::Waiting) else { return false };
         self.inner().judged.contains_key(client) && self.of(pending).is_none()
     }
 }

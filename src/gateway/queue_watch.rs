@@ -17,10 +17,11 @@ use crate::backend::remote;
 const AWAY: Duration = Duration::from_secs(1);
 
 /// Tells of each change of the queue's file. Where the system cannot, the clock does alone.
-pub fn queue(folder: PathBuf, changed: mpsc::Sender<()>) {
+pub fn queue(directory: PathBuf, changed: mpsc::Sender<()>) {
     let watch = move || -> nix::Result<()> {
         let inotify = Inotify::init(InitFlags::IN_CLOEXEC)?;
-        inotify.add_watch(&folder, AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_DELETE)?;
+        inotify
+            .add_watch(&directory, AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_DELETE)?;
         loop {
             let events = inotify.read_events()?;
             let ours = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("queue.db");

@@ -12,7 +12,7 @@ use crate::app::approver::sign;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
-use crate::service::afar::{AnswerFromAfar, Part};
+use crate::service::gateway::{GatewayAnswer, Part};
 use crate::service::line::Lines;
 use crate::service::message::{Ask, Text};
 use crate::store::queue::{Answer, Outcome, Pending, Told, Whole};
@@ -34,12 +34,11 @@ impl Connection<'_> {
         let why = match ask {
             Ask::Gateway(_) if is_gateway => return Ok(()),
             Ask::Gateway(_) => {
-                format!("{} is not the gateway's account, which /etc/guard/config.toml names", self.user())
+                format!("{} is not the gateway's account in /etc/guard/config.toml", self.user())
             }
-            _ if is_gateway => format!(
-                "{} is the gateway's account: it sees requests and hands answers on, and nothing else",
-                self.user()
-            ),
+            _ if is_gateway => {
+                format!("{} is the gateway's account, which can only list requests and pass on answers", self.user())
+            }
             _ => return Ok(()),
         };
         if matches!(ask, Ask::Gateway(_) | Ask::Answer(_) | Ask::Grant { .. } | Ask::Resume { .. }) {
@@ -82,12 +81,12 @@ impl Connection<'_> {
     }
 
     /// Takes an answer that a person elsewhere gave. A no is always taken.
-    pub(super) fn give_from_afar(&self, given: AnswerFromAfar) -> Or<Outcome> {
-        let AnswerFromAfar { shown, yes, by, words, signed, scope } = given;
+    pub(super) fn give_for_gateway(&self, given: GatewayAnswer) -> Or<Outcome> {
+        let GatewayAnswer { shown, yes, by, words, signed, scope } = given;
         let is_name = !by.trim().is_empty() && by.chars().count() <= MAX_NAME && !by.chars().any(char::is_control);
         if !is_name || words.as_ref().is_some_and(|words| words.chars().count() > MAX_WORDS) {
             return Err(format!(
-                "an answer has a name of at most {MAX_NAME} characters, and words of at most {MAX_WORDS}"
+                "the name in an answer has at most {MAX_NAME} characters, and the reason at most {MAX_WORDS}"
             ));
         }
         let shown = Pending::from(shown);
@@ -97,7 +96,7 @@ impl Connection<'_> {
         let mut signer = Vec::new();
         let whole = if yes { told(queue.whole(&pending.id))? } else { None };
         if yes {
-            if let Some(why) = not_from_afar(&pending) {
+            if let Some(why) = at_terminal_alone(&pending) {
                 return Ok(Outcome::NotOffered { why });
             }
             let Some(whole) = &whole else { return Ok(Outcome::Settled(Box::new(pending))) };
@@ -119,15 +118,15 @@ impl Connection<'_> {
             }
             if signer.is_empty() && !scope.is_once() {
                 // A grant would outlive the day on which somebody finds out who took the gateway over.
-                let why =
-                    "without a signature a yes through the gateway is for once: guard approve at a terminal may last";
+                let why = "an unsigned approval through the gateway is valid once only; use guard approve at a \
+                           terminal for longer";
                 return Ok(Outcome::NotOffered { why: why.to_owned() });
             }
             let most = self.server.service.gateway_unsigned_tier;
             if signer.is_empty() && pending.tier.number() > most {
                 let why = format!(
-                    "without a signature the gateway approves nothing above tier {most} \
-                     (service.gateway_unsigned_tier): answer at a terminal (guard approve)"
+                    "without a signature the gateway can approve at most tier {most} \
+                     (service.gateway_unsigned_tier); answer at a terminal (guard approve)"
                 );
                 return Ok(Outcome::NotOffered { why });
             }
@@ -153,7 +152,7 @@ impl Connection<'_> {
     }
 
     /// Writes down that somebody tried to answer through the gateway who may not.
-    pub(super) fn attempt_from_afar(&self, why: &str) -> Or<()> {
+    pub(super) fn record_attempt(&self, why: &str) -> Or<()> {
         let why: String = why.chars().take(MAX_WORDS).collect();
         self.attempt(&why);
         Ok(())
@@ -166,12 +165,12 @@ fn message(whole: &Whole, scope: AnswerScope) -> Vec<u8> {
 }
 
 /// Why no yes to this comes from elsewhere, signed or not.
-fn not_from_afar(pending: &Pending) -> Option<String> {
+fn at_terminal_alone(pending: &Pending) -> Option<String> {
     if pending.tier == Tier::Critical {
-        return Some("what is of tier 4 is answered at a terminal alone: guard review".to_owned());
+        return Some("tier 4 requests can only be answered at a terminal (guard review)".to_owned());
     }
     (pending.redacted || cut(&mut pending.clone())).then(|| {
-        "a part of this command is hidden elsewhere, and nobody approves what they cannot see: answer at a terminal"
+        "parts of this command are hidden outside a terminal, so it cannot be approved here; answer at a terminal"
             .to_owned()
     })
 }

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Card, Channel, Failed, Status, open};
 use crate::config::ChannelConfig;
-use crate::name::secret;
+use crate::secrets::secret;
 
 /// What is said where a message wants no answer.
-const NOTICE: &str = "guard doctor tries this channel: there is nothing to answer.";
+const NOTICE: &str = "Test message of guard doctor, no answer needed.";
 
-/// How a trial went.
+/// How a probe went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum How {
@@ -24,7 +24,7 @@ pub enum How {
     Broken,
 }
 
-/// What came of a trial.
+/// What came of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
     pub channel: String,
@@ -38,7 +38,7 @@ pub struct Tried {
 /// How it stands with the connection over which answers come.
 #[derive(Clone, Debug)]
 pub enum Ear {
-    /// No gateway runs that would hold it: it may be opened for the trial.
+    /// No gateway runs that would hold it: it may be opened for the probe.
     Nobody,
     /// A gateway runs, and this is how its connection is; `None`: it has said nothing of it yet.
     Gateway(Option<Status>),
@@ -61,21 +61,21 @@ pub async fn try_out(config: &ChannelConfig, accept: Duration, ear: Ear) -> Trie
 async fn round_trip(channel: &dyn Channel, accept: Duration, ear: Ear) -> Result<String, Failed> {
     let alone = matches!(ear, Ear::Nobody);
     let Some(hears) = channel.hears(alone) else {
-        in_time(accept, "the test message was not taken", channel.tell(NOTICE)).await?;
-        return Ok("the test message was taken; answers do not come back this way".to_owned());
+        in_time(accept, "the test message was rejected", channel.tell(NOTICE)).await?;
+        return Ok("the test message was sent; answers cannot come back this way".to_owned());
     };
     let card = test_card("guard doctor");
     // A nonce that is kept nowhere: whoever is quick enough to press a button presses one of nobody's.
     let nonce = secret::<16>("").map_err(Failed::Broken)?;
-    let message = in_time(accept, "the test message was not taken", channel.send(&card, &nonce)).await?;
-    let closing = channel.close(&message, &card, "guard doctor was here: there is nothing to answer");
-    in_time(accept, "the test message was taken, but could not be changed afterwards", closing).await?;
-    let deaf = "the test message was taken, but no answer would be heard";
+    let message = in_time(accept, "the test message was rejected", channel.send(&card, &nonce)).await?;
+    let closing = channel.close(&message, &card, "Test of guard doctor finished, no answer needed");
+    in_time(accept, "the test message was sent, but could not be changed afterwards", closing).await?;
+    let deaf = "the test message was sent, but answers would not be received";
     in_time(accept, deaf, hears).await?;
     match ear {
-        Ear::Nobody => Ok("the test message was taken and changed, and answers can be heard".to_owned()),
+        Ear::Nobody => Ok("the test message was sent and changed, and answers can be received".to_owned()),
         Ear::Gateway(Some(Status::Up)) => {
-            Ok("the test message was taken and changed, and the gateway hears answers".to_owned())
+            Ok("the test message was sent and changed, and the gateway receives answers".to_owned())
         }
         Ear::Gateway(Some(Status::Down { why })) => Err(Failed::Broken(format!("{deaf}: {why}"))),
         Ear::Gateway(None) => Err(Failed::Broken(format!("{deaf}: the gateway is not connected"))),
