@@ -284,7 +284,8 @@ class Trial:
 
 def plain(lab, text):
     """What an agent told of a command, without what is another in each run."""
-    text = text.replace(lab.root, "")
+    # A shell names itself in what it complains of.
+    text = text.replace(lab.shims + "/", "/bin/").replace(lab.root, "")
     text = re.sub(r"(Chunk ID|PGID|shellId|Wall time|pid|\[1\])[: ]*[0-9a-f.()]+( seconds)?", r"\1", text)
     text = re.sub(r"tool-results/[\w-]+|toolu?_\w+|call_\w+|[0-9a-f]{8}-[0-9a-f-]{27}|b[a-z0-9]{8}\.txt", "ID", text)
     return re.sub(r"\b[0-9a-f]{40}\b|_\d{5,}|\b127\.0\.0\.1:\d+", "H", text)
