@@ -238,6 +238,8 @@ class Spec:
     door = None
     # It has no hook: guard stands in for its shell alone.
     by_shell = False
+    # It keeps what it did, where `guard replay` finds it.
+    keeps = True
     # What a person at its terminal answers it, again and again.
     answers = []
 
@@ -436,11 +438,16 @@ class OpenCode(Spec):
     def argv(self, lab, model):
         return [self.program, "run", "-m", "fake/fake", "do it"]
 
+    def door(self, lab):
+        put(lab.home + "/" + self.settings, json.dumps({"shell": lab.shims + "/bash"}))
+        return {}
+
 
 class Kilo(OpenCode):
     config = ".config/kilo/plugin/guard.js"
     settings = ".config/kilo/kilo.json"
     program = "kilo"
+    door = None
 
     def env(self, lab, model):
         return {name.replace("OPENCODE", "KILO"): value for name, value in super().env(lab, model).items()}
@@ -551,7 +558,7 @@ class Goose(Spec):
         }
 
     def argv(self, lab, model):
-        return ["goose", "run", "--no-session", "--with-builtin", "developer", "-t", "do it"]
+        return ["goose", "run", "--with-builtin", "developer", "-t", "do it"]
 
     def door(self, lab):
         return {"GOOSE_SHELL": lab.shims + "/bash"}
@@ -585,6 +592,7 @@ class Aider(Spec):
     """It has no tools: it finds commands in what its model says, and asks whoever sits at its terminal."""
 
     config = ".aider.none"
+    keeps = False
     by_shell = True
     answers = [(r"Run shell commands?\?.*Yes\]:", b"y\n"), (r"Add command output.*Yes\]:", b"n\n")] * 4
 
@@ -608,6 +616,7 @@ class MiniSweAgent(Spec):
     """Its one tool is a command, and a class that it loads runs it."""
 
     config = ".mini-swe-agent.none"
+    keeps = False
     by_shell = True
 
     def steps(self, steps):
@@ -635,6 +644,7 @@ class MiniSweAgent(Spec):
 
 class OpenHands(Spec):
     config = ".openhands/hooks.json"
+    keeps = False
 
     def env(self, lab, model):
         return {

@@ -1,11 +1,12 @@
 """The table of guard-agents(7): every agent, and whether it held in each case.
 
-    AGENTS_TOP=/var/tmp/agents python3 tests/agents/table.py [--write] [--cost] [AGENT]...
+    AGENTS_TOP=/var/tmp/agents python3 tests/agents/table.py [--write] [--cost] [--only=CASE,CASE] [AGENT]...
 
 Each agent runs for real, in a home of its own, against a stand-in for its model on this machine: no account, no network.
 It prints one line for each agent; what went wrong stands below it. The exit code is 1 when anything did. With --write the
 lines take the place of those agents' in patterns/agents/tried.tsv, from which the page is made. --cost says, in
 milliseconds, what a call of a tool takes without guard and with it, in the same run: give it a release build (GUARD_DIR).
+--only tries these cases alone, and leaves the others of a row as they are.
 """
 
 import json
@@ -23,6 +24,36 @@ from lab import AGENTS, GUARD_DIR, TOP, Lab, put
 
 GUARD = GUARD_DIR + "/guard"
 CANARY = "guard-canary deny; touch ran-unjudged"
+
+# What ordinary work is made of: each is one call of the agent's shell.
+ORDINARY = [
+    "cd src && pwd",
+    "pwd",
+    "export FOO=bar; echo set",
+    "echo FOO=$FOO",
+    "cat <<'EOF' > h.txt\nline $HOME 'x'\nEOF\ncat h.txt",
+    "seq 1 3000 | tail -n 2",
+    "(exit 3); echo $?",
+    "ls nosuch",
+    "false; echo $?",
+    "for i in 1 2 3; do echo -n $i,; done; echo",
+    'x=$(echo sub); echo "got $x"',
+    "git status --short | head",
+    "git log --oneline | wc -l",
+    "sleep 0.2; true | grep x; echo ${PIPESTATUS[0]}",
+    "python3 - <<'P'\nprint('py', 1+1)\nP",
+    "f() { echo fn $1; }; f a",
+    "diff <(echo a) <(echo b)",
+    "echo err >&2; sleep 0.3; echo out",
+    "shopt -s globstar; ls **/*.py",
+    "make -s",
+    "echo 'it''s \"quoted\" \\ back'",
+    "set -o pipefail; false | true; echo $?",
+    "printf 'a\\tb\\n'; date +%Y | wc -c; trap 'echo bye' EXIT; echo end",
+    "seq 1 400",
+    "test -d src && echo there || echo not",
+    "sed -n 1,2p Makefile | tr a-z A-Z",
+]
 
 
 class Person:
@@ -199,6 +230,36 @@ class Trial:
             lab.guard("install", what, "--uninstall", tty=True, script=[("y/N", b"y\n")], timeout=15)
         return self.held(between != before and files() == before, between)
 
+    def shell(self):
+        """guard as its shell: ordinary commands say what they say without it, and nobody is asked."""
+        if not self.lab.spec.door:
+            return None
+        told = []
+        for tag, is_guarded in (("-plain", False), ("-shell", True)):
+            lab = Lab(self.agent, tag)
+            lab.go([{"run": "true"}])
+            if is_guarded:
+                lab.guard("install", "shims", "--yes", tty=True)
+            doors = lab.open_door() if is_guarded else {}
+            ran = lab.go([{"run": command} for command in ORDINARY], env=doors, timeout=200)
+            # Where it has no tools all of what it says is compared.
+            heard = [ran["out"]] if self.lab.spec.by_shell and not ran["results"] else ran["results"]
+            told.append([plain(lab, text) for text in heard])
+        pending = lab.guard("log", "--json", "-n", "0")[1]
+        asked = [line for line in pending.splitlines() if '"kind":"answered"' in line or '"settled_by":"nobody"' in line]
+        others = [(ORDINARY[n % len(ORDINARY)], pair) for n, pair in enumerate(zip(*told)) if pair[0] != pair[1]]
+        return self.held(len(told[0]) == len(told[1]) and told[0] and not others and not asked, (others[:2], asked[:1]))
+
+    def replay(self):
+        """guard replay finds what it ran."""
+        if not self.lab.spec.keeps:
+            return None
+        lab = Lab(self.agent, "-replay")
+        lab.go([{"run": "true"}])
+        ran = lab.go([{"run": "chmod -R 777 src"}, {"run": "touch made"}])
+        said = lab.guard("replay", "--json")[1]
+        return self.held(os.path.exists(lab.proj + "/made") and "chmod -R 777 src" in said, (ran["results"], said))
+
     def cost(self):
         """The median of what a call of a tool takes: without guard, and with it."""
         steps = [{"run": "echo %d" % n} for n in range(15)]
@@ -221,6 +282,15 @@ class Trial:
         return next(filter(None, versions), found.group() if found else "?")
 
 
+def plain(lab, text):
+    """What an agent told of a command, without what is another in each run."""
+    # A shell names itself in what it complains of.
+    text = text.replace(lab.shims + "/", "/bin/").replace(lab.root, "")
+    text = re.sub(r"(Chunk ID|PGID|shellId|Wall time|pid|\[1\])[: ]*[0-9a-f.()]+( seconds)?", r"\1", text)
+    text = re.sub(r"tool-results/[\w-]+|toolu?_\w+|call_\w+|[0-9a-f]{8}-[0-9a-f-]{27}|b[a-z0-9]{8}\.txt", "ID", text)
+    return re.sub(r"\b[0-9a-f]{40}\b|_\d{5,}|\b127\.0\.0\.1:\d+", "H", text)
+
+
 def environment(pid):
     try:
         return open("/proc/%s/environ" % pid, "rb").read().decode(errors="replace")
@@ -228,18 +298,23 @@ def environment(pid):
         return ""
 
 
-CASES = ["canary", "ask", "deny", "killed", "gone", "files", "late", "once", "undone"]
+CASES = ["canary", "ask", "deny", "killed", "gone", "files", "late", "once", "undone", "shell", "replay"]
+# A case that was not asked for: what stands there stays.
+KEPT = "="
 MARKS = {True: "held", False: "through", None: "-"}
 HEAD = ["agent", "version", "on"] + CASES
 TRIED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../patterns/agents/tried.tsv")
 WIDTHS = [14, 12, 11] + [8] * len(CASES)
 
 
-def one(agent, with_cost):
+def one(agent, with_cost, only):
     """All cases of an agent, as JSON for whoever started this."""
     trial = Trial(agent)
     cells = []
     for case in CASES:
+        if only and case not in only:
+            cells.append(KEPT)
+            continue
         # Denials in a row would end the session's questions.
         if case in ("ask", "deny"):
             trial.forget()
@@ -253,12 +328,12 @@ def one(agent, with_cost):
     json.dump({"row": row, "wrong": trial.wrong, "cost": cost}, sys.stdout)
 
 
-def started(agent, with_cost):
+def started(agent, with_cost, only):
     """One agent in a process of its own, with a guard of its own: some cases take guard away."""
     folder = "%s/run/%s-guard" % (TOP, agent)
     os.makedirs(folder, exist_ok=True)
     shutil.copy2(GUARD, folder + "/guard")
-    argv = [sys.executable, __file__, "--one", agent] + ["--cost"] * with_cost
+    argv = [sys.executable, __file__, "--one", agent] + ["--cost"] * with_cost + ["--only=" + ",".join(only)] * bool(only)
     ran = subprocess.run(argv, env=dict(os.environ, GUARD_DIR=folder), capture_output=True, text=True)
     try:
         return json.loads(ran.stdout.splitlines()[-1])
@@ -269,8 +344,11 @@ def started(agent, with_cost):
 def write(rows):
     """Puts these rows in the place of the same agents'."""
     old = [line.split("\t") for line in open(TRIED).read().splitlines() if not line.startswith("#")]
-    kept = {row[0]: row for row in old[1:]} | {row[0]: row for row in rows}
-    lines = ["\t".join(row) for row in [HEAD] + [kept[agent] for agent in sorted(kept)]]
+    kept = {row[0]: dict(zip(old[0], row)) for row in old[1:]}
+    for row in rows:
+        cells = {name: cell for name, cell in zip(HEAD, row) if cell != KEPT}
+        kept[row[0]] = {**kept.get(row[0], {}), **cells}
+    lines = ["\t".join(HEAD)] + ["\t".join(kept[agent].get(name, "not tried") for name in HEAD) for agent in sorted(kept)]
     put(TRIED, "# Made by .ci/agents, which runs the programs themselves.\n" + "\n".join(lines) + "\n")
 
 
@@ -281,12 +359,13 @@ def line(cells):
 def main(words):
     options = {word for word in words if word.startswith("--")}
     agents = [word for word in words if not word.startswith("--")] or list(AGENTS)
+    only = [case for word in options if word.startswith("--only=") for case in word[7:].split(",")]
     if "--one" in options:
-        return one(agents[0], "--cost" in options)
+        return one(agents[0], "--cost" in options, only)
     print(line(HEAD), flush=True)
     rows, failed = [], False
     with ThreadPoolExecutor(1 if "--cost" in options else 2) as pool:
-        for told in pool.map(lambda agent: started(agent, "--cost" in options), agents):
+        for told in pool.map(lambda agent: started(agent, "--cost" in options, only), agents):
             print(line(told["row"]) + (" %s ms" % told["cost"] if told["cost"] else ""), flush=True)
             for why in told["wrong"]:
                 print("    " + why.replace("\n", " ")[-600:])

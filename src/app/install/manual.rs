@@ -42,7 +42,7 @@ const TRIALS: &str = "\
 Each agent whose program is in a package registry was run with guard set up by guard install, in a temporary home, \
 with a \
 stand-in for its model and without an account. held: nothing ran that guard had not allowed, and the model was told \
-why. through: the command ran anyway. A dash: the test does not apply to the agent.";
+why. through: the command ran anyway. A dash: the test does not apply to the agent. not tried: it was not run.";
 
 const CASES: &str = "\
 canary: a dangerous test command was refused, and a harmless one ran. ask: what a person approves runs. deny: what a \
@@ -53,7 +53,8 @@ missing. files: the agent's own tools try to write a startup file and a git hook
 hook \
 expires while guard waits. once: with hook and shell, one approval is enough. undone: guard install --uninstall \
 restores the \
-agent's file byte for byte.";
+agent's file byte for byte. shell: with guard as its shell, 26 ordinary commands print what they print without it, and \
+nobody is asked. replay: guard replay finds what it ran.";
 
 const REPLAY: &str = "\
 guard replay reads the sessions that these agents store, and changes nothing. A directory in the agent's own \

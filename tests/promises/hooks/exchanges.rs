@@ -107,6 +107,18 @@ fn every_agent_with_hooks_has_exchanges() {
     }
 }
 
+#[test]
+fn calls_of_the_version_that_was_tried_are_among_them() {
+    for host in guard::app::install::hosts::HOSTS.iter() {
+        for tried in &host.agent.tried {
+            let label = format!("recorded of {}: ", tried.version);
+            let recorded: Vec<String> =
+                kept(host.name).iter().filter_map(|one| one.what.strip_prefix(&label).map(str::to_owned)).collect();
+            assert!(!recorded.is_empty(), "{}: {label}", host.name);
+        }
+    }
+}
+
 macro_rules! dialects {
     ($($name:ident)*) => { $(
         #[test]
