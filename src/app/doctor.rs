@@ -40,7 +40,7 @@ pub const CANARY: &str = "guard-canary deny";
 /// The word that must pass.
 pub const HARMLESS: &str = "true";
 
-/// How long one trial may take.
+/// How long one probe may take.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The arguments of `guard doctor`.

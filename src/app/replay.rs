@@ -80,7 +80,7 @@ pub trait Sink {
 pub fn run(args: &ReplayArgs) -> Result<u8, String> {
     let engine = Engine::open().map_err(|error| error.to_string())?;
     let now = Zoned::now();
-    let since = args.since.as_deref().map(|text| time::past(text, &now)).transpose()?;
+    let since = args.since.as_deref().map(|text| time::past(text, &now)).transpose().map_err(|why| why.to_string())?;
     for problem in engine.problems() {
         // Whoever cannot be told is not told.
         let _ = writeln!(io::stderr(), "guard: {problem}");

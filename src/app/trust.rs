@@ -2,6 +2,7 @@
 //!
 //! What may not enter: what trust means for a command, which is the judge's.
 
+use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -96,10 +97,10 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
         .rfind(|place| place.layer == Layer::User)
         .ok_or("you have no configuration file")?;
     let path = place.file.clone();
-    let said = |why: String| format!("{}: {why}", path.display());
-    let old = file::read(&path).map_err(said)?;
+    let said = |why: &dyn Display| format!("{}: {why}", path.display());
+    let old = file::read(&path).map_err(|why| said(&why))?;
     let text = old.clone().unwrap_or_default();
-    let mut directories = listed(&text).map_err(said)?;
+    let mut directories = listed(&text).map_err(|why| said(&why))?;
     if directories.contains(&directory) != args.remove {
         let state = if args.remove { "is not among the directories of" } else { "is already trusted by" };
         return Err(format!("{directory} {state} {}", path.display()));
@@ -120,9 +121,9 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
         }
         directories.push(directory.clone());
     }
-    let new = with(&text, &directories).map_err(said)?;
-    file::make_directories(&path).map_err(said)?;
-    file::replace(&path, old.as_deref(), &new, false).map_err(said)?;
+    let new = with(&text, &directories).map_err(|why| said(&why))?;
+    file::make_directories(&path).map_err(|why| said(&why))?;
+    file::replace(&path, old.as_deref(), &new, false).map_err(|why| said(&why))?;
     // What another layer forbids, and what this file could not say, is told, and taken back.
     let again = Engine::open().map_err(|error| error.to_string())?;
     if !args.remove && !again.policy().trusted_folders.contains(&directory) {
@@ -131,7 +132,7 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
             .problems
             .first()
             .map_or_else(|| "another layer of the configuration prevents it".to_owned(), ToString::to_string);
-        file::replace(&path, Some(&new), &text, false).map_err(said)?;
+        file::replace(&path, Some(&new), &text, false).map_err(|why| said(&why))?;
         return Err(why);
     }
     Ok(Some(if args.remove {

@@ -9,13 +9,14 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use thiserror::Error;
 use toml::de::DeTable;
 
 use super::Roots;
 use super::errors::ConfigProblem;
 use super::layers::Layer;
 use super::paths::{Finder, is_same};
-use crate::judge::approver::{Approver, ApproverKey, Cost, Passkey};
+use crate::judge::approver::{Approver, ApproverKey, BadSignature, Cost, Passkey};
 use crate::judge::document::{self, Fault, Fields, quoted};
 
 /// Who is enrolled.
@@ -80,7 +81,7 @@ fn load_from(layer: Layer, roots: &Roots, directory: PathBuf) -> Enrolled {
         match finder.read(&path) {
             Ok(Some(text)) => match read(&path, &text) {
                 Ok(approver) => enrolled.approvers.push(approver),
-                Err(why) => finder.problems.push(ConfigProblem::of_file(layer, &path, why)),
+                Err(why) => finder.problems.push(ConfigProblem::of_file(layer, &path, why.to_string())),
             },
             Ok(None) => {}
             Err(problem) => finder.problems.push(*problem),
@@ -90,13 +91,25 @@ fn load_from(layer: Layer, roots: &Roots, directory: PathBuf) -> Enrolled {
     enrolled
 }
 
-fn read(path: &Path, text: &str) -> Result<Approver, String> {
-    let table = DeTable::parse(text).map_err(|error| error.message().to_owned())?;
-    let first = |faults: Vec<Fault>| faults.first().map(ToString::to_string).unwrap_or_default();
-    let approver = document::read(&table, approver).map_err(first)?;
-    approver.check().map_err(|error| error.to_string())?;
+/// Why a file enrols nobody.
+#[derive(Debug, Error)]
+enum EnrolError {
+    #[error("{}", .0.message())]
+    Syntax(#[from] toml::de::Error),
+    #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
+    Fields(Vec<Fault>),
+    #[error(transparent)]
+    Key(#[from] BadSignature),
+    #[error("contains approver {name}, so it must be named {name}.toml")]
+    Name { name: String },
+}
+
+fn read(path: &Path, text: &str) -> Result<Approver, EnrolError> {
+    let table = DeTable::parse(text)?;
+    let approver = document::read(&table, approver).map_err(EnrolError::Fields)?;
+    approver.check()?;
     if path.file_stem().is_none_or(|stem| stem != approver.name.as_str()) {
-        return Err(format!("contains approver {}, so it must be named {0}.toml", approver.name));
+        return Err(EnrolError::Name { name: approver.name });
     }
     Ok(approver)
 }
@@ -272,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_an_approvers_file_is_said() {
-        let said = |text: &str| read(Path::new("/x/a.toml"), text).unwrap_err();
+        let said = |text: &str| read(Path::new("/x/a.toml"), text).unwrap_err().to_string();
         assert_eq!(
             said("name = 'a'\nkind = 'card'\npublic = 'x'\n"),
             "kind: expected \"passphrase\", \"ssh\", \"totp\" or \"passkey\""

@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use thiserror::Error;
+
 /// The socket of journald.
 const JOURNAL: &str = "/run/systemd/journal/socket";
 /// The socket of the local syslog.
@@ -15,6 +17,19 @@ pub const OTLP_PATH: &str = "/v1/logs";
 /// The forms of an entry, for messages.
 pub const FORMS: &str = "journald, syslog, syslog:/path/of/socket, syslog+udp://HOST:PORT, syslog+tcp://HOST:PORT, otlp, \
                          otlp+http://HOST:PORT/PATH or otlp+unix:/path/of/socket";
+
+/// Why an entry of `export.to` is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum DestinationError {
+    #[error("the path of a socket must be absolute")]
+    RelativeSocket,
+    #[error("guard does not support TLS here; send to a collector on this machine that forwards the rows")]
+    Tls,
+    #[error("expected {FORMS}")]
+    UnknownForm,
+    #[error("expected //HOST:PORT after the colon")]
+    BadHost,
+}
 
 /// A place that takes rows of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,10 +51,10 @@ impl Destination {
     ///
     /// # Errors
     /// What is expected, when it is none.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, DestinationError> {
         let socket = |path: &str| {
             let plain = path.starts_with('/') && path.len() > 1;
-            plain.then(|| PathBuf::from(path)).ok_or_else(|| "the path of a socket must be absolute".to_owned())
+            plain.then(|| PathBuf::from(path)).ok_or(DestinationError::RelativeSocket)
         };
         let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
         match (scheme, rest) {
@@ -55,11 +70,8 @@ impl Destination {
                 Ok(Self::OtlpHttp(host, port, if path.is_empty() { OTLP_PATH.to_owned() } else { path }))
             }
             ("otlp+unix", path) => socket(path).map(Self::OtlpUnix),
-            ("otlp+https" | "https" | "syslog+tls", _) => {
-                Err("guard does not support TLS here; send to a collector on this machine that forwards the rows"
-                    .to_owned())
-            }
-            _ => Err(format!("expected {FORMS}")),
+            ("otlp+https" | "https" | "syslog+tls", _) => Err(DestinationError::Tls),
+            _ => Err(DestinationError::UnknownForm),
         }
     }
 
@@ -75,9 +87,9 @@ impl Destination {
 }
 
 /// `//host:port/path`.
-fn host(text: &str, usual: u16) -> Result<(String, u16, String), String> {
-    let wrong = || "expected //HOST:PORT after the colon".to_owned();
-    let rest = text.strip_prefix("//").ok_or_else(wrong)?;
+fn host(text: &str, usual: u16) -> Result<(String, u16, String), DestinationError> {
+    let wrong = DestinationError::BadHost;
+    let rest = text.strip_prefix("//").ok_or(wrong)?;
     let end = rest.find('/').unwrap_or(rest.len());
     let (place, path) = rest.split_at(end);
     let bracketed = place.strip_prefix('[').and_then(|inner| inner.split_once(']'));
@@ -85,10 +97,10 @@ fn host(text: &str, usual: u16) -> Result<(String, u16, String), String> {
         Some((host, after)) => (host, after.strip_prefix(':').unwrap_or(after)),
         None => place.split_once(':').unwrap_or((place, "")),
     };
-    let port = if port.is_empty() { usual } else { port.parse().map_err(|_| wrong())? };
+    let port = if port.is_empty() { usual } else { port.parse().map_err(|_| wrong)? };
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
     let fits = !host.is_empty() && host.chars().all(plain) && path.chars().all(|c| c.is_ascii_graphic());
-    if fits { Ok((host.to_owned(), port, path.to_owned())) } else { Err(wrong()) }
+    if fits { Ok((host.to_owned(), port, path.to_owned())) } else { Err(wrong) }
 }
 
 #[cfg(test)]
@@ -114,7 +126,9 @@ mod tests {
         for wrong in ["", "x", "journald:run", "syslog:/", "syslog+udp:host", "otlp+http://:1", "otlp+http://h:x"] {
             assert!(Destination::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(Destination::parse("otlp+https://h").unwrap_err().contains("does not support TLS"));
+        assert_eq!(Destination::parse("otlp+https://h"), Err(DestinationError::Tls));
+        assert!(DestinationError::Tls.to_string().contains("does not support TLS"));
+        assert!(DestinationError::UnknownForm.to_string().contains("otlp+unix:/path/of/socket"));
         assert!(Destination::parse("syslog+udp://10.0.0.1:1").unwrap().is_immediate());
         assert!(!Destination::parse("syslog+udp://logs:1").unwrap().is_immediate());
     }

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 use toml::Spanned;
 
 use super::errors::ConfigProblem;
@@ -375,7 +376,7 @@ fn voice(given: Juror, home: Option<&Path>) -> Result<Voice, Wrong> {
     };
     let url = given.url.unwrap_or_else(|| provider.url().to_owned()).trim_end_matches('/').to_owned();
     if !is_program {
-        is_fit(&url).map_err(|why| ("url", why))?;
+        is_fit(&url).map_err(|why| ("url", why.to_string()))?;
     }
     if !(64..=8192).contains(&given.max_tokens) {
         return Err(("max_tokens", format!("expected 64 to 8192, found {}", given.max_tokens)));
@@ -414,13 +415,22 @@ fn voice(given: Juror, home: Option<&Path>) -> Result<Voice, Wrong> {
     Ok(Voice { provider, model, url, key, program, max_tokens, max_tokens_field, temperature, prices })
 }
 
+/// Why commands may not be sent to an address.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+enum AddressError {
+    #[error("expected an address that begins with https://, or http:// for this machine")]
+    Scheme,
+    #[error("{0} is another machine, and plain http is not encrypted; use https://")]
+    Plain(String),
+}
+
 /// Whether commands may be sent there: by TLS, or to this machine.
-fn is_fit(url: &str) -> Result<(), String> {
+fn is_fit(url: &str) -> Result<(), AddressError> {
     if url.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.contains('@')) {
         return Ok(());
     }
     let Some(rest) = url.strip_prefix("http://") else {
-        return Err("expected an address that begins with https://, or http:// for this machine".to_owned());
+        return Err(AddressError::Scheme);
     };
     let place = rest.split('/').next().unwrap_or_default();
     let host = match place.strip_prefix('[') {
@@ -428,11 +438,7 @@ fn is_fit(url: &str) -> Result<(), String> {
         None => place.split(':').next().unwrap_or_default(),
     };
     let here = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    if here {
-        Ok(())
-    } else {
-        Err(format!("{place} is another machine, and plain http is not encrypted; use https://"))
-    }
+    if here { Ok(()) } else { Err(AddressError::Plain(place.to_owned())) }
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
-use super::destination::Destination;
+use super::destination::{Destination, DestinationError};
 use super::errors::ConfigProblem;
 use super::grants;
 use super::keys::{ConfigType, Item, KEYS, Key, KeyRow as Row, TABLES, nearest};
@@ -211,7 +212,7 @@ impl Document {
             return;
         }
         let known = |name: &str| match locks(name) {
-            keys if keys.is_empty() => Err("unknown key".to_owned()),
+            keys if keys.is_empty() => Err(EntryError::NoSuchKey),
             _ => Ok(name.to_owned()),
         };
         for (name, _) in self.words(row, value, known, problems) {
@@ -224,7 +225,7 @@ impl Document {
         &self,
         row: &Row,
         value: &Spot<'_>,
-        check: impl Fn(&str) -> Result<String, String>,
+        check: impl Fn(&str) -> Result<String, EntryError>,
         problems: &mut Vec<ConfigProblem>,
     ) -> Vec<(String, u32)> {
         let DeValue::Array(array) = value.get_ref() else {
@@ -295,33 +296,58 @@ fn number(kind: ConfigType, value: &DeValue<'_>) -> Option<i64> {
     }
 }
 
+/// Why an entry of a list is not one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(super) enum EntryError {
+    #[error("an entry must not be empty")]
+    Empty,
+    #[error("an entry must not begin or end with spaces or contain control characters")]
+    Blanks,
+    #[error("expected a host name without scheme, user or path")]
+    Host,
+    #[error("unknown key")]
+    NoSuchKey,
+    #[error("an argument must not contain a NUL byte")]
+    Nul,
+    #[error("the path of the home directory is not UTF-8; use an absolute path")]
+    HomeEncoding,
+    #[error("the account has no home directory; use an absolute path")]
+    NoHome,
+    #[error("a directory must be absolute, or begin with `~/`")]
+    Relative,
+    #[error("a directory must not contain `..`")]
+    Parent,
+    #[error("it matches every directory")]
+    Everything,
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+}
+
 /// An entry of a list in the form that the policy holds, or why it is none. `!` in front takes an entry away.
-fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, String> {
+fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, EntryError> {
     let (mark, bare) = match word.strip_prefix('!') {
         Some("*") => return Ok(word.to_owned()),
         Some(bare) => ("!", bare),
         None => ("", word),
     };
     if bare.trim().is_empty() {
-        return Err("an entry must not be empty".to_owned());
+        return Err(EntryError::Empty);
     }
     if bare.trim() != bare || bare.chars().any(char::is_control) {
-        return Err("an entry must not begin or end with spaces or contain control characters".to_owned());
+        return Err(EntryError::Blanks);
     }
     match item {
         Item::Directory => directory(bare, home).map(|directory| format!("{mark}{directory}")),
-        Item::Host if bare.contains(['/', '@', ' ']) || bare == "*" => {
-            Err("expected a host name without scheme, user or path".to_owned())
-        }
+        Item::Host if bare.contains(['/', '@', ' ']) || bare == "*" => Err(EntryError::Host),
         Item::Host => Ok(format!("{mark}{}", bare.to_ascii_lowercase())),
-        Item::Destination => Destination::parse(bare).map(|_| word.to_owned()),
+        Item::Destination => Ok(Destination::parse(bare).map(|_| word.to_owned())?),
         Item::Branch | Item::Word | Item::Rule => Ok(word.to_owned()),
     }
 }
 
 /// An argument as a program can be handed it.
-fn argument(word: &str) -> Result<String, String> {
-    if word.contains('\0') { Err("an argument must not contain a NUL byte".to_owned()) } else { Ok(word.to_owned()) }
+fn argument(word: &str) -> Result<String, EntryError> {
+    if word.contains('\0') { Err(EntryError::Nul) } else { Ok(word.to_owned()) }
 }
 
 fn is_program(word: &str) -> bool {
@@ -329,24 +355,24 @@ fn is_program(word: &str) -> bool {
 }
 
 /// An absolute directory without a slash at its end, `~/` resolved.
-pub(super) fn directory(text: &str, home: Option<&Path>) -> Result<String, String> {
+pub(super) fn directory(text: &str, home: Option<&Path>) -> Result<String, EntryError> {
     let absolute = match (text.strip_prefix("~/").or_else(|| (text == "~").then_some("")), home) {
         (Some(rest), Some(home)) => match home.to_str() {
             Some(home) => format!("{}/{rest}", home.trim_end_matches('/')),
-            None => return Err("the path of the home directory is not UTF-8; use an absolute path".to_owned()),
+            None => return Err(EntryError::HomeEncoding),
         },
-        (Some(_), None) => return Err("the account has no home directory; use an absolute path".to_owned()),
+        (Some(_), None) => return Err(EntryError::NoHome),
         (None, _) => text.to_owned(),
     };
     if !absolute.starts_with('/') {
-        return Err("a directory must be absolute, or begin with `~/`".to_owned());
+        return Err(EntryError::Relative);
     }
     if absolute.split('/').any(|part| part == "..") {
-        return Err("a directory must not contain `..`".to_owned());
+        return Err(EntryError::Parent);
     }
     let bare = absolute.trim_end_matches('/');
     if bare.is_empty() || bare.trim_start_matches('/').chars().all(|c| c == '*') {
-        return Err("it matches every directory".to_owned());
+        return Err(EntryError::Everything);
     }
     Ok(bare.to_owned())
 }

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use thiserror::Error;
 
 use super::tool::Tool;
 
@@ -32,6 +33,17 @@ pub struct Inquiry {
     answer: Vec<u8>,
     begun: Instant,
     limit: Duration,
+}
+
+/// Why there will be no answer.
+#[derive(Debug, Error)]
+pub enum InquiryError {
+    #[error("no answer within {} s", .0.as_secs_f32().ceil())]
+    Late(Duration),
+    #[error("it printed more than {} KiB", MAX_ANSWER >> 10)]
+    TooMuch,
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 /// How it ended.
@@ -70,13 +82,13 @@ impl Inquiry {
     ///
     /// # Errors
     /// There will be none: its time is up, or it printed too much.
-    pub fn look(&mut self, wait: Duration) -> Result<Option<Replied>, String> {
+    pub fn look(&mut self, wait: Duration) -> Result<Option<Replied>, InquiryError> {
         let until = Instant::now() + wait;
         loop {
             self.write();
             if self.read()? {
                 // What it started may go on; nobody hears it any more.
-                let ended = self.child.try_wait().map_err(|error| error.to_string())?;
+                let ended = self.child.try_wait()?;
                 if let Some(status) = ended {
                     let answer = std::mem::take(&mut self.answer);
                     return Ok(Some(Replied { code: status.code(), answer }));
@@ -84,7 +96,7 @@ impl Inquiry {
             }
             let running = self.begun.elapsed();
             if running >= self.limit {
-                return Err(format!("no answer within {} s", self.limit.as_secs_f32().ceil()));
+                return Err(InquiryError::Late(self.limit));
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -115,7 +127,7 @@ impl Inquiry {
     }
 
     /// Reads what there is; whether that was all.
-    fn read(&mut self) -> Result<bool, String> {
+    fn read(&mut self) -> Result<bool, InquiryError> {
         let mut part = [0; 4096];
         loop {
             match self.stdout.read(&mut part) {
@@ -126,10 +138,10 @@ impl Inquiry {
                     return Ok(matches!(self.child.try_wait(), Ok(Some(_))));
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(error.into()),
             }
             if self.answer.len() > MAX_ANSWER {
-                return Err(format!("it printed more than {} KiB", MAX_ANSWER >> 10));
+                return Err(InquiryError::TooMuch);
             }
         }
     }
@@ -166,7 +178,7 @@ impl Drop for Inquiry {
 mod tests {
     use super::*;
 
-    fn ask(script: &str, input: &str, limit: Duration) -> Result<Replied, String> {
+    fn ask(script: &str, input: &str, limit: Duration) -> Result<Replied, InquiryError> {
         let words = ["-c".to_owned(), script.to_owned()];
         let path = [("PATH".into(), "/usr/bin:/bin".into())];
         let mut asked = Inquiry::begin(Path::new("/bin/sh"), &words, &path, input.into(), limit).unwrap();
@@ -187,9 +199,11 @@ mod tests {
     #[test]
     fn who_does_not_read_or_prints_too_much_or_takes_too_long_holds_nobody_up() {
         assert_eq!(ask("echo no", &"x".repeat(300_000), Duration::from_secs(20)).unwrap().answer, b"no\n");
-        assert!(ask("yes", "", Duration::from_secs(20)).unwrap_err().contains("64 KiB"));
+        assert!(ask("yes", "", Duration::from_secs(20)).unwrap_err().to_string().contains("64 KiB"));
         let begun = Instant::now();
-        assert!(ask("sleep 60 & sleep 60", "", Duration::from_millis(300)).unwrap_err().contains("no answer"));
+        assert!(
+            ask("sleep 60 & sleep 60", "", Duration::from_millis(300)).unwrap_err().to_string().contains("no answer")
+        );
         assert!(begun.elapsed() < Duration::from_secs(10));
         // What it leaves behind is not waited for.
         assert_eq!(ask("sleep 60 & echo yes", "", Duration::from_secs(20)).unwrap().answer, b"yes\n");

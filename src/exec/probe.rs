@@ -187,7 +187,7 @@ fn collect(from: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<Strin
 mod tests {
     use super::*;
 
-    fn trial(script: &str, limit: Duration, how: impl FnOnce(&Probe) -> io::Result<Seen>) -> Seen {
+    fn probe(script: &str, limit: Duration, how: impl FnOnce(&Probe) -> io::Result<Seen>) -> Seen {
         let argv = ["/bin/sh", "-c", script].map(OsString::from);
         let env = [("PATH".into(), "/usr/bin:/bin".into())];
         how(&Probe { argv: &argv, env: &env, cwd: Path::new("/"), limit }).unwrap()
@@ -197,27 +197,27 @@ mod tests {
 
     #[test]
     fn what_a_program_reads_prints_and_returns_is_seen() {
-        let seen = trial("cat; echo no >&2; exit 3", PATIENCE, |trial| trial.with_input("yes"));
+        let seen = probe("cat; echo no >&2; exit 3", PATIENCE, |probe| probe.with_input("yes"));
         assert_eq!(seen, Seen { code: Some(3), stdout: "yes".into(), stderr: "no\n".into(), late: false });
     }
 
     #[test]
     fn input_that_nobody_reads_holds_nothing_up() {
-        let seen = trial("exec 0<&-; exit 4", PATIENCE, |trial| trial.with_input(&"x".repeat(1 << 20)));
+        let seen = probe("exec 0<&-; exit 4", PATIENCE, |probe| probe.with_input(&"x".repeat(1 << 20)));
         assert_eq!((seen.code, seen.late), (Some(4), false));
     }
 
     #[test]
     fn a_program_and_what_it_started_end_when_the_time_is_up() {
         let begun = Instant::now();
-        let seen = trial("sleep 60 & sleep 60", Duration::from_millis(200), |trial| trial.with_input(""));
+        let seen = probe("sleep 60 & sleep 60", Duration::from_millis(200), |probe| probe.with_input(""));
         assert!(seen.late && begun.elapsed() < PATIENCE, "{seen:?}");
     }
 
     #[test]
     fn a_program_on_a_terminal_gets_keys() {
-        let seen = trial("tty -s && echo ask && read line < /dev/tty && echo \"got:$line\"", PATIENCE, |trial| {
-            trial.on_a_terminal("y\r")
+        let seen = probe("tty -s && echo ask && read line < /dev/tty && echo \"got:$line\"", PATIENCE, |probe| {
+            probe.on_a_terminal("y\r")
         });
         assert!(seen.stdout.contains("got:y"), "{seen:?}");
         assert_eq!(seen.code, Some(0));
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_program_without_a_terminal_has_none() {
-        let seen = trial("true < /dev/tty", PATIENCE, |trial| trial.with_input(""));
+        let seen = probe("true < /dev/tty", PATIENCE, |probe| probe.with_input(""));
         assert_ne!(seen.code, Some(0), "{seen:?}");
     }
 }

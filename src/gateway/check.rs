@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::account::Account;
 use crate::api::pages;
 use crate::channel::http;
-use crate::channel::trial::{Ear, How, Tried, try_out};
+use crate::channel::probe::{Ear, How, Tried, try_out};
 use crate::client;
 use crate::config::Config;
 
@@ -169,8 +169,8 @@ fn old(says: &str) -> CheckResult {
 /// The channels without a gateway.
 async fn alone(args: &CheckArgs, config: &Config) -> Vec<CheckResult> {
     let accept = config.accept();
-    let trials = args.channels(config).into_iter().map(|one| try_out(one, accept, Ear::Nobody));
-    futures_util::future::join_all(trials).await.iter().map(said).collect()
+    let probes = args.channels(config).into_iter().map(|one| try_out(one, accept, Ear::Nobody));
+    futures_util::future::join_all(probes).await.iter().map(said).collect()
 }
 
 fn said(tried: &Tried) -> CheckResult {

@@ -146,7 +146,7 @@ pub fn role(judgment: &Judgment, policy: &Policy) -> Role {
     let risk = &judgment.risk;
     let is_others = risk.tier == Tier::Critical || policy.approvals.wanted(risk) > 1 || risk.is_decision();
     // What guard's own doctor says to try who can approve costs no call of a model.
-    let is_others = is_others || risk.is_trial();
+    let is_others = is_others || risk.is_probe();
     if policy.mode != Mode::Smart || is_others {
         return Role::Absent;
     }

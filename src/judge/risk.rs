@@ -123,7 +123,7 @@ pub const TRIAL: &str = "guard.canary";
 impl Risk {
     /// Whether nothing was found but what guard's own doctor says to try guard.
     #[must_use]
-    pub fn is_trial(&self) -> bool {
+    pub fn is_probe(&self) -> bool {
         !self.findings.is_empty() && self.findings.iter().all(|finding| finding.rule.starts_with(TRIAL))
     }
 

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 
 use super::Store;
 use super::chain;
-use super::decisions::{CANARY, FindingEntry, IntentRow, Settled, findings, is_trial};
+use super::decisions::{CANARY, FindingEntry, IntentRow, Settled, findings, is_probe};
 use super::error::StoreError;
 use super::key::DigestKey;
 use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
@@ -57,7 +57,7 @@ pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
         // Finding out whether guard is asked is no offence, or it would close the session of whoever finds it out.
         Settled::Refused(Refusal::Rule { rule, .. }) if rule == CANARY => 0,
         // And whoever says yes to that is a program: no denial is forgotten for it.
-        Settled::Allowed(ApprovalReason::Person) if is_trial(&findings(row.risk)) => 0,
+        Settled::Allowed(ApprovalReason::Person) if is_probe(&findings(row.risk)) => 0,
         Settled::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
         Settled::Refused(Refusal::Reviewer { .. }) => DENIED_BY_REVIEWER,
         Settled::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 pub(super) use self::entries::CANARY;
 use self::entries::json;
-pub use self::entries::{ContextEntry, FindingEntry, context, findings, is_trial};
+pub use self::entries::{ContextEntry, FindingEntry, context, findings, is_probe};
 use super::Store;
 use super::behaviour;
 use super::chain::{self, Draft};

@@ -64,7 +64,7 @@ pub use advised::Handed;
 pub use answers::Answered;
 pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
-pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled, context, findings, is_trial};
+pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled, context, findings, is_probe};
 pub use error::StoreError;
 pub use find::Filter;
 pub use grants::{Ended, Listed, NewGrant};

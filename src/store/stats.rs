@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::Store;
-use super::decisions::{CANARY, FindingEntry, is_trial};
+use super::decisions::{CANARY, FindingEntry, is_probe};
 use super::error::StoreError;
 use super::find::first_from;
 use crate::judge::sort;
@@ -69,7 +69,7 @@ impl Store {
                 let text = |column| row.get_ref(column).ok().and_then(|value| value.as_str().ok());
                 let found = text(5).unwrap_or_default();
                 if found.contains(CANARY)
-                    && serde_json::from_str::<Vec<FindingEntry>>(found).is_ok_and(|all| is_trial(&all))
+                    && serde_json::from_str::<Vec<FindingEntry>>(found).is_ok_and(|all| is_probe(&all))
                 {
                     continue;
                 }

@@ -8,7 +8,7 @@ from model import Model
 
 TOP = os.environ["AGENTS_TOP"]
 GUARD_DIR = os.environ.get("GUARD_DIR", TOP + "/bin")
-PATHS = [GUARD_DIR, TOP + "/npm3/bin", TOP + "/npm2/bin", TOP + "/npm/bin", TOP + "/hermes/bin", TOP + "/aider/bin", TOP + "/mini/bin", "/usr/local/bin", "/usr/bin", "/bin"]
+PATHS = [GUARD_DIR, TOP + "/npm3/bin", TOP + "/npm2/bin", TOP + "/npm/bin", TOP + "/hermes/bin", TOP + "/aider/bin", TOP + "/mini/bin", TOP + "/openhands/bin", "/usr/local/bin", "/usr/bin", "/bin"]
 
 
 def sh(cmd, **k):
@@ -633,6 +633,22 @@ class MiniSweAgent(Spec):
         return {"PYTHONPATH": lab.shims + "/script"}
 
 
+class OpenHands(Spec):
+    config = ".openhands/hooks.json"
+
+    def env(self, lab, model):
+        return {
+            "LLM_API_KEY": "x",
+            "LLM_BASE_URL": model.url + "/v1",
+            "LLM_MODEL": "openai/fake",
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            "OPENHANDS_SUPPRESS_BANNER": "1",
+        }
+
+    def argv(self, lab, model):
+        return ["openhands", "--headless", "--json", "--override-with-envs", "-t", "do it"]
+
+
 AGENTS = {
     "aider": Aider(),
     "claude": ClaudeBypass(),
@@ -640,6 +656,7 @@ AGENTS = {
     "gemini": Gemini(),
     "qwen": Qwen(),
     "opencode": OpenCode(),
+    "openhands": OpenHands(),
     "kilo": Kilo(),
     "copilot": Copilot(),
     "cline": Cline(),

@@ -47,6 +47,7 @@ WRITES = [
     "apply_patch",
     "search_replace",
     "editor",
+    "file_editor",
 ]
 
 
@@ -132,6 +133,7 @@ def call(step, tools):
             return None
         schema, kind = tools[name]
         p, t = step["write"], step["text"]
+        own = {"command": "create"} if "create" in (schema.get("properties") or {}).get("command", {}).get("enum", []) else {}
         if name == "apply_patch":
             patch = "*** Begin Patch\n*** Add File: %s\n%s*** End Patch\n" % (
                 p,
@@ -147,6 +149,7 @@ def call(step, tools):
             fill(
                 schema,
                 {
+                    **own,
                     "file_path": p,
                     "filePath": p,
                     "path": p,

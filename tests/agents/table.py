@@ -65,7 +65,9 @@ class Trial:
     def __init__(self, agent):
         self.agent, self.wrong = agent, []
         self.lab = Lab(agent)
-        self.lab.go([{"run": "true"}])
+        first = self.lab.go([{"run": "true"}])
+        # What does not start shows nothing, neither that it held nor that it did not.
+        assert first["requests"], "it asked its model for nothing: " + first["out"][-400:]
         self.config = self.lab.home + "/" + self.lab.spec.config
         self.lab.install()
         # Where guard stands in for the shell alone, that is how it is asked.

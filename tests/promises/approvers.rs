@@ -120,7 +120,7 @@ fn an_old_signature_does_not_approve_the_same_command_asked_again() {
         guard::prompt::wakeup::ring(&queue.wakeup_path(&id).unwrap());
         let (status, said) = again.end();
         assert_eq!(status.code(), Some(126), "{at}: {said}");
-        assert!(said.contains("not signed by an approver") || said.contains("is used up"), "{at}: {said}");
+        assert!(said.contains("not signed by an approver") || said.contains("was already used"), "{at}: {said}");
         assert_eq!(home.ran(), 1, "{at}");
     }
 }
@@ -312,7 +312,7 @@ fn enrolling_and_removing_want_a_signature_of_one_who_is_enrolled() {
     assert!(!directory(&home).join("eve.toml").exists());
     assert!(enrol(&home, "bob", "another long one", Some(WORDS)).starts_with("exit 0"));
     let mut terminal = person(&home, &["approver", "remove", "ada"]);
-    terminal.wait_for("Who signs (ada, bob)?");
+    terminal.wait_for("which approver signs (ada, bob)?");
     terminal.send("bob\r");
     terminal.wait_for("passphrase of bob:");
     terminal.send("another long one\r");

@@ -35,8 +35,8 @@ fn servers_in_yaml_are_named_with_their_file_and_left_as_they_are() {
     write(&home, ".hermes/config.yaml", HERMES);
     let told = home.prints(&["install", "mcp", "--all", "--yes"], 0);
     let line = |title: &str| told.lines().find(|line| line.starts_with(title)).unwrap_or_default();
-    assert!(line("Goose: ").contains("/.config/goose/config.yaml: github: left as it is"), "{told}");
-    assert!(line("Hermes: ").contains("/.hermes/config.yaml: files, far: left as it is"), "{told}");
+    assert!(line("Goose: ").contains("/.config/goose/config.yaml: github: not changed"), "{told}");
+    assert!(line("Hermes: ").contains("/.hermes/config.yaml: files, far: not changed"), "{told}");
     assert!(told.contains("does not edit YAML") && told.contains("guard mcp --name NAME --"), "{told}");
     assert_eq!(
         (read(&home, ".config/goose/config.yaml").as_str(), read(&home, ".hermes/config.yaml").as_str()),
@@ -49,7 +49,7 @@ fn servers_in_yaml_are_named_with_their_file_and_left_as_they_are() {
     // What cannot be read for sure is no reason to say nothing.
     write(&home, ".hermes/config.yaml", "mcp_servers: {a: {command: npx}}\n");
     assert!(
-        home.prints(&["install", "mcp", "hermes", "--yes"], 0).contains("the entries below mcp_servers: left as it is")
+        home.prints(&["install", "mcp", "hermes", "--yes"], 0).contains("the entries below mcp_servers: not changed")
     );
 }
 

@@ -84,7 +84,10 @@ fn a_call_for_somebody_waits_for_a_person_whatever_was_allowed_before() {
     }
     let (out, err) = said(&hook(&home, "claude", &bash(&home, "xdg-open tel:988")));
     assert!(!out.contains("\"ask\"") && !out.contains("\"allow\""), "{out} {err}");
-    assert!(format!("{out}{err}").contains("a person's decision"), "never left to the agent's own prompt: {out} {err}");
+    assert!(
+        format!("{out}{err}").contains("a decision that needs a person"),
+        "never left to the agent's own prompt: {out} {err}"
+    );
     assert_eq!(home.ran(), 0);
     // A person says yes, at the terminal.
     let asker = Asker::start(shell(&home, &[&["--"][..], &CALL].concat()));

@@ -155,7 +155,7 @@ fn a_guard_that_is_gone_is_seen_at_every_agent() {
 
 #[test]
 fn where_a_shell_reads_the_line_a_guard_that_is_gone_lets_nothing_run() {
-    for agent in ["auggie", "codex", "gemini", "droid", "kimi", "qwen", "grok", "cline"] {
+    for agent in ["auggie", "codex", "gemini", "droid", "kimi", "qwen", "grok", "cline", "openhands"] {
         let host = guard::app::install::hosts::by_name(agent).unwrap();
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();
@@ -358,7 +358,7 @@ fn a_record_that_was_edited_is_seen() {
         "DROP TRIGGER IF EXISTS no_update; PRAGMA writable_schema=1; DELETE FROM sqlite_master WHERE type='trigger'",
     );
     home.sql("UPDATE record SET command = 'x'");
-    fails(&home, "record", "not as it was written");
+    fails(&home, "record", "changed after it was written");
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn a_clock_that_is_behind_the_record_is_seen() {
     };
     let later = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24);
     home.store().grant(&grant, later).unwrap();
-    fails(&home, "clock", "the newest row of the record is of");
+    fails(&home, "clock", "the newest row of the record is from");
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn with_an_approver_a_terminal_of_its_own_helps_no_program() {
     let hidden = &of(&findings, "approval.hidden-terminal")[0];
     assert!(hidden.0 == "ok" && hidden.1.contains("an approver must sign"), "{hidden:?}");
     let who = &of(&findings, "approval.approvers")[0];
-    assert!(who.1.contains("the signature of ada") && who.1.contains("can change who is enrolled"), "{who:?}");
+    assert!(who.1.contains("the signature of ada") && who.1.contains("can change the approvers"), "{who:?}");
     assert_eq!(code, 0);
     fs::write(home.path("home/.config/guard/approvers/ada.toml"), "broken").unwrap();
     fails(&home, "approval.approvers", "ada.toml");
@@ -478,7 +478,7 @@ fn the_shell_that_an_agents_settings_name_is_tried() {
     settings(directory.join("bash").to_str().unwrap());
     assert_eq!(diagnosed_with(&home, &[], "shell.CLAUDE_CODE_SHELL.settings").1, 0);
     settings("/nonexistent/bash");
-    fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "is not there");
+    fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "does not exist");
     // The link is called guard: Claude Code does not take it for a shell.
     settings(home.path("bin/guard").to_str().unwrap());
     fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "runs without guard");
@@ -489,7 +489,7 @@ fn links_whose_guard_is_gone_are_seen() {
     let (home, directory) = with_shims();
     fs::remove_file(directory.join("sh")).unwrap();
     symlink("/nonexistent/guard", directory.join("sh")).unwrap();
-    fails(&home, "shell.shims.sh", "is not there");
+    fails(&home, "shell.shims.sh", "does not exist");
 }
 
 #[test]
@@ -538,5 +538,18 @@ fn a_person_reads_it_in_colours_with_a_sum_below() {
         assert!(screen.contains("→ guard install qwen") && screen.contains(sum), "{screen}");
         assert!(screen.contains("ok    person: a person can be asked at this terminal"), "{screen}");
         assert!(String::from_utf8_lossy(&terminal.raw).contains("\u{1b}[33mwarn"));
+    }
+}
+
+#[test]
+fn an_agent_that_is_asked_for_its_version_writes_nothing_into_the_home() {
+    let home = Home::new();
+    home.stand_in("goose", "mkdir -p \"$HOME/.local/state\" \"${XDG_STATE_HOME-$HOME}\"; echo x > \"${XDG_STATE_HOME-$HOME}/log\"; echo ' 1.40.0'");
+    let mut command = home.guard(&["doctor", "--json", "agent.goose"]);
+    let output = command.env("XDG_STATE_HOME", home.path("home/state")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1.40.0"), "{said}");
+    for left in ["home/state", "home/log", "home/.local/state"] {
+        assert!(!home.path(left).exists(), "{left}");
     }
 }

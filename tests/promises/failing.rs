@@ -151,7 +151,7 @@ fn a_key_that_was_spoilt_holds_back_what_is_flagged() {
 fn a_file_that_may_not_grow_holds_back_what_is_flagged_and_goes_on_where_it_stopped() {
     let home = filled(40);
     let blocks = fs::metadata(home.paths().database()).unwrap().len() / 512;
-    // With some room, which is used up: commands of tier 0 run on, recorded or not.
+    // With some room, which was already used: commands of tier 0 run on, recorded or not.
     let limited = |words: &str| {
         let script = format!("ulimit -f {}; exec \"$0\" -- {words}", blocks / 2 + 24);
         home.program("sh").args(["-c", &script, env!("CARGO_BIN_EXE_guard")]).output().unwrap()

@@ -99,10 +99,10 @@ fn what_it_does_not_approve_comes_to_the_card_with_its_opinion_marked() {
     ] {
         let home = home(&script);
         let mut terminal = seen(&home, &MIDDLE);
-        terminal.wait_for("machine");
+        terminal.wait_for("reviewer's opinion");
         let flat: String = terminal.screen().replace('┃', " ").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains(line), "{}", terminal.screen());
-        assert!(flat.find("score").unwrap() < flat.find("machine").unwrap(), "after the facts: {flat}");
+        assert!(flat.find("score").unwrap() < flat.find("reviewer's opinion").unwrap(), "after the facts: {flat}");
         terminal.settle(READING + Duration::from_millis(200));
         terminal.send("y");
         assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(0), 1));
@@ -129,7 +129,7 @@ fn what_it_may_do_is_told_before_anything_runs() {
             "git push --force",
             "advises",
             "(with the reviewer's opinion)",
-            "opinion is shown on the card, and does not decide",
+            "opinion is shown on the card and does not decide",
         ),
     ] {
         let told: serde_json::Value = serde_json::from_str(&home.prints(&["check", "--json", command], 1)).unwrap();
@@ -149,7 +149,7 @@ fn what_it_may_do_is_told_before_anything_runs() {
 #[test]
 fn of_the_shipped_set_a_model_that_approves_all_could_settle_only_the_middle() {
     let home = home(&says("approve"));
-    let text = include_str!("../../patterns/reviewer/trial.toml");
+    let text = include_str!("../../patterns/reviewer/evaluation.toml");
     let set: std::collections::BTreeMap<String, Vec<String>> = toml::from_str(text).unwrap();
     let commands: Vec<&String> = set.values().flatten().collect();
     let mut child = home.guard(&["check", "--batch", "--origin", "agent"]);

@@ -7,5 +7,7 @@ mod alike;
 mod held;
 #[path = "shells/machine.rs"]
 mod machine;
+#[path = "shells/programs.rs"]
+mod programs;
 #[path = "shells/snippets.rs"]
 mod snippets;

@@ -3,6 +3,7 @@
 //! A change is read by the loader before it is written: one that the loader refuses is not written. What may not enter:
 //! other layers' files, and changes that nobody at the terminal said yes to.
 
+use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -132,9 +133,9 @@ impl Own {
             writeln!(io::stderr(), "guard: not changed")?;
             return Ok(exit::REFUSED);
         }
-        let said = |why: String| Failure::Said(format!("{}: {why}", self.path.display()));
-        file::make_directories(&self.path).map_err(said)?;
-        file::replace(&self.path, self.old.as_deref(), after, false).map_err(said)?;
+        let said = |why: &dyn Display| Failure::Said(format!("{}: {why}", self.path.display()));
+        file::make_directories(&self.path).map_err(|why| said(&why))?;
+        file::replace(&self.path, self.old.as_deref(), after, false).map_err(|why| said(&why))?;
         writeln!(io::stdout(), "Changed {}.", self.path.display())?;
         Ok(exit::ALLOW)
     }

@@ -91,7 +91,7 @@ fn finding(check: &str, seen: io::Result<Seen>, stopped: &str, passed: &str, rem
 }
 
 fn through_a_pipe(ward: &Ward, directory: &Scratch) -> Finding {
-    let seen = ward.guard(directory, GRANT, &[], |trial| trial.with_input("y\ny\nyes\n"));
+    let seen = ward.guard(directory, GRANT, &[], |probe| probe.with_input("y\ny\nyes\n"));
     finding(
         "pipe",
         seen,
@@ -102,7 +102,7 @@ fn through_a_pipe(ward: &Ward, directory: &Scratch) -> Finding {
 }
 
 fn on_a_terminal_below_an_agent(ward: &Ward, directory: &Scratch) -> Finding {
-    let seen = ward.guard(directory, ASK, &[("CLAUDECODE", "1")], |trial| trial.on_a_terminal("y"));
+    let seen = ward.guard(directory, ASK, &[("CLAUDECODE", "1")], |probe| probe.on_a_terminal("y"));
     finding(
         "agents-terminal",
         seen,
@@ -117,7 +117,7 @@ fn on_a_terminal_of_its_own(ward: &Ward, directory: &Scratch) -> Finding {
     let signed = ward.engine.approvers().is_any();
     // With approvers it gets a yes, and then waits for what no program can type.
     let limit = if signed { LIMIT / 3 } else { LIMIT };
-    let seen = ward.guard(directory, ASK, &[], |trial| Probe { limit, ..*trial }.on_a_terminal("y"));
+    let seen = ward.guard(directory, ASK, &[], |probe| Probe { limit, ..*probe }.on_a_terminal("y"));
     let stopped = if signed {
         "an approval on a terminal that a program created is rejected: an approver must sign"
     } else {
@@ -145,7 +145,7 @@ fn through_the_environment(ward: &Ward, directory: &Scratch) -> Finding {
     let home = home.to_string_lossy();
     let under = config.parent().map(Path::to_string_lossy).unwrap_or_default();
     let over = [("HOME", &*home), ("XDG_CONFIG_HOME", &*under), ("XDG_DATA_HOME", &*home), ("GUARD_MODE", "off")];
-    let seen = ward.guard(directory, ASK, &over, |trial| trial.with_input(""));
+    let seen = ward.guard(directory, ASK, &over, |probe| probe.with_input(""));
     finding(
         "environment",
         seen,

@@ -4,16 +4,16 @@
 //! Nothing of the user's own is read or written but the program: no configuration, no account, no key. What may not enter:
 //! how an agent is started, which is data (`patterns/agents/`, `live`).
 
+mod evaluation;
 mod model;
 mod stage;
-mod trial;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use clap::builder::PossibleValuesParser;
 
+use self::evaluation::{Case, Outcome};
 use self::stage::Stage;
-use self::trial::{Case, Outcome};
 use super::{Finding, Ward};
 use crate::app::gateway;
 use crate::judge::agents;
@@ -61,7 +61,7 @@ pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
             Some(live) => {
                 announce(&agent.title);
                 let tried = Stage::new(ward, agent, version.as_deref()).and_then(|mut stage| {
-                    let outcome = trial::run(&mut stage, live, &gateway)?;
+                    let outcome = evaluation::run(&mut stage, live, &gateway)?;
                     Ok(findings_of(agent, live, &stage, &outcome))
                 });
                 tried.unwrap_or_else(|why| {
@@ -88,7 +88,7 @@ fn announce(title: &str) {
     }
 }
 
-/// What a trial means.
+/// What an evaluation means.
 fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> Vec<Finding> {
     let check = format!("live.{}", agent.name);
     let title = &agent.title;

@@ -8,6 +8,36 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+/// Why a file is left as it is: a sentence without its name.
+#[derive(Debug, Error)]
+pub enum FileError {
+    #[error("is a dangling symbolic link; remove it, or create its target")]
+    Dangling,
+    #[error("cannot be opened: {0}")]
+    Open(io::Error),
+    #[error("cannot be read: {0}")]
+    Read(io::Error),
+    #[error("cannot be written: {0}")]
+    Write(io::Error),
+    #[error("cannot remove it: {0}")]
+    Remove(io::Error),
+    #[error("is not a regular file")]
+    Irregular,
+    #[error("has {0} bytes, which is too large for a configuration")]
+    TooLarge(u64),
+    #[error("line {0} is not UTF-8")]
+    Encoding(usize),
+    #[error("has no directory")]
+    NoDirectory,
+    #[error("was changed by another program at the same time; try again")]
+    Changed,
+    #[error("cannot create {}: {error}", .directory.display())]
+    Directory { directory: PathBuf, error: io::Error },
+    #[error("cannot save a copy in {}: {error}", .directory.display())]
+    Copy { directory: PathBuf, error: io::Error },
+}
 
 /// A larger file is no configuration.
 const MAX_BYTES: u64 = 4 << 20;
@@ -16,31 +46,31 @@ const MAX_BYTES: u64 = 4 << 20;
 ///
 /// # Errors
 /// A sentence without the name of the file.
-pub fn read(path: &Path) -> Result<Option<String>, String> {
+pub fn read(path: &Path) -> Result<Option<String>, FileError> {
     // Not to block: a pipe in the place of a file must not make guard wait.
     let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return match fs::symlink_metadata(path) {
-                Ok(_) => Err("is a dangling symbolic link; remove it, or create its target".to_owned()),
+                Ok(_) => Err(FileError::Dangling),
                 Err(_) => Ok(None),
             };
         }
-        Err(error) => return Err(format!("cannot be opened: {error}")),
+        Err(error) => return Err(FileError::Open(error)),
     };
-    let about = file.metadata().map_err(|error| format!("cannot be read: {error}"))?;
+    let about = file.metadata().map_err(FileError::Read)?;
     if !about.is_file() {
-        return Err("is not a regular file".to_owned());
+        return Err(FileError::Irregular);
     }
     if about.len() > MAX_BYTES {
-        return Err(format!("has {} bytes, which is too large for a configuration", about.len()));
+        return Err(FileError::TooLarge(about.len()));
     }
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(FileError::Read)?;
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let line =
             error.as_bytes().iter().take(error.utf8_error().valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
-        format!("line {line} is not UTF-8")
+        FileError::Encoding(line)
     })
 }
 
@@ -54,10 +84,10 @@ pub fn line_of(text: &str, at: usize) -> usize {
 ///
 /// # Errors
 /// A sentence without the name of the file.
-pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> Result<(), String> {
-    let cannot = |error: io::Error| format!("cannot be written: {error}");
+pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> Result<(), FileError> {
+    let cannot = FileError::Write;
     let target = if old.is_some() { fs::canonicalize(path).map_err(cannot)? } else { path.to_owned() };
-    let directory = target.parent().ok_or("has no directory")?;
+    let directory = target.parent().ok_or(FileError::NoDirectory)?;
     let about = fs::metadata(&target).ok();
     let mode = about.as_ref().map_or(if executable { 0o755 } else { 0o644 }, |about| about.mode() & 0o7777);
     let temporary = directory.join(format!(".guard-{}.tmp", std::process::id()));
@@ -77,7 +107,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
     })();
     let done = made.map_err(cannot).and_then(|()| {
         if read(path)?.as_deref() != old {
-            return Err("was changed by another program at the same time; try again".to_owned());
+            return Err(FileError::Changed);
         }
         fs::rename(&temporary, &target).map_err(cannot)
     });
@@ -98,12 +128,12 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
 ///
 /// # Errors
 /// A sentence without the name of the file.
-pub fn make_directories(path: &Path) -> Result<Vec<PathBuf>, String> {
+pub fn make_directories(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     let Some(directory) = path.parent() else { return Ok(Vec::new()) };
     let mut missing: Vec<PathBuf> =
         directory.ancestors().take_while(|directory| !directory.exists()).map(Path::to_owned).collect();
     missing.reverse();
-    fs::create_dir_all(directory).map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
+    fs::create_dir_all(directory).map_err(|error| FileError::Directory { directory: directory.to_owned(), error })?;
     Ok(missing)
 }
 
@@ -164,8 +194,14 @@ impl Backups {
     ///
     /// # Errors
     /// A sentence without the name of the file.
-    pub fn keep(&self, path: &Path, before: Option<&str>, after: &str, directories: &[PathBuf]) -> Result<(), String> {
-        let cannot = |error: io::Error| format!("cannot save a copy in {}: {error}", self.directory.display());
+    pub fn keep(
+        &self,
+        path: &Path,
+        before: Option<&str>,
+        after: &str,
+        directories: &[PathBuf],
+    ) -> Result<(), FileError> {
+        let cannot = |error| FileError::Copy { directory: self.directory.clone(), error };
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(cannot)?;
         let write = |path: &Path, text: &str| {
             let _ = fs::remove_file(path);

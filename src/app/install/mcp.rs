@@ -7,6 +7,7 @@ mod remote;
 mod wrap;
 mod yaml;
 
+use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -152,8 +153,8 @@ impl Install<'_> {
     /// One file; `None` where it is not there or holds no servers.
     fn file(&self, client: &Client, place: &ServersFile) -> Result<Option<u8>, InstallError> {
         let path = self.path(place);
-        let wrong = |why: String| InstallError::Wrong(format!("{}: {why}; not changed", path.display()));
-        let Some(old) = file::read(&path).map_err(wrong)? else { return Ok(None) };
+        let wrong = |why: &dyn Display| InstallError::Wrong(format!("{}: {why}; not changed", path.display()));
+        let Some(old) = file::read(&path).map_err(|why| wrong(&why))? else { return Ok(None) };
         if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
             return self.left_out(client, place, &path, &old);
         }
@@ -167,7 +168,7 @@ impl Install<'_> {
                 }
             }
         };
-        let mut done = change(&old).map_err(wrong)?;
+        let mut done = change(&old).map_err(|why| wrong(&why))?;
         let kept = self.backups.kept(&path, &old);
         if self.args.uninstall
             && let Some(before) = kept.as_ref().filter(|kept| kept.untouched).and_then(|kept| kept.before.clone())
@@ -200,14 +201,14 @@ impl Install<'_> {
             return Ok(Some(exit::REFUSED));
         }
         if self.args.uninstall {
-            file::replace(&path, Some(&old), &done.text, false).map_err(wrong)?;
+            file::replace(&path, Some(&old), &done.text, false).map_err(|why| wrong(&why))?;
             self.backups.forget(&path);
             writeln!(out, "{}: guard removed", client.title)?;
         } else {
             // What the file was before guard: the copy where only guard changed it since, else what it is now.
             let before = kept.filter(|kept| kept.untouched).and_then(|kept| kept.before).unwrap_or_else(|| old.clone());
-            self.backups.keep(&path, Some(&before), &done.text, &[]).map_err(wrong)?;
-            file::replace(&path, Some(&old), &done.text, false).map_err(wrong)?;
+            self.backups.keep(&path, Some(&before), &done.text, &[]).map_err(|why| wrong(&why))?;
+            file::replace(&path, Some(&old), &done.text, false).map_err(|why| wrong(&why))?;
             writeln!(out, "{}: {} now behind guard. Restart it.", client.title, servers(done.servers))?;
             writeln!(out, "  {} before the change: {}", path.display(), self.backups.copy(&path).display())?;
         }

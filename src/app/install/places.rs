@@ -1,5 +1,6 @@
 //! Where the agents of an account lie on this machine, and where guard itself does.
 
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,6 +9,7 @@ use serde_json::Value;
 
 use super::file;
 use super::hosts::{Host, When, Wire};
+use crate::app::scratch::Scratch;
 use crate::exec::probe::Probe;
 use crate::judge::agents::model::{Agent, Config};
 use crate::judge::invocation::Environment;
@@ -135,10 +137,22 @@ impl<'a> Places<'a> {
         if found.is_some() || !agent.asks_version {
             return found;
         }
+        // Asked in a home of its own: some write logs and settings whenever they start.
+        let scratch = Scratch::new("version").ok()?;
         let argv = [program.into_os_string(), "--version".into()];
-        let env: Vec<_> = self.caller.env.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let trial = Probe { argv: &argv, env: &env, cwd: Path::new("/"), limit: Duration::from_secs(5) };
-        let said = trial.with_input("").ok().filter(|seen| seen.code == Some(0))?.stdout;
+        let own = |name: &OsString| {
+            let name = name.to_string_lossy();
+            name == "HOME"
+                || name.starts_with("XDG_")
+                || agent.config.as_ref().is_some_and(|config| name == config.variable)
+        };
+        let env = self.caller.env.variables.iter().filter(|(name, _)| !own(name));
+        let env: Vec<_> = env
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .chain([("HOME".into(), scratch.path().into())])
+            .collect();
+        let probe = Probe { argv: &argv, env: &env, cwd: Path::new("/"), limit: Duration::from_secs(5) };
+        let said = probe.with_input("").ok().filter(|seen| seen.code == Some(0))?.stdout;
         let version = said.trim().trim_start_matches('v');
         version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::InstallError;
 use super::change::{WiredState, Wiring};
-use super::file::{self, Backups, Kept};
+use super::file::{self, Backups, FileError, Kept};
 use super::hosts::{self, Host, Wire};
 use super::json::Trouble;
 use super::places::Places;
@@ -154,15 +154,17 @@ impl Wirer<'_> {
         Ok((!same).then_some(Change { path, wire, old: Some(text), new, kept: None }))
     }
 
-    fn write(&self, wiring: &Wiring<'_>, change: &Change) -> Result<(), String> {
+    fn write(&self, wiring: &Wiring<'_>, change: &Change) -> Result<(), FileError> {
         let Change { path, wire, old, new, kept } = change;
         let Some(new) = new else {
-            std::fs::remove_file(path).map_err(|error| format!("cannot remove it: {error}"))?;
-            return self.forget(path, old.as_deref());
+            std::fs::remove_file(path).map_err(FileError::Remove)?;
+            self.forget(path, old.as_deref());
+            return Ok(());
         };
         if self.uninstall {
             file::replace(path, old.as_deref(), new, false)?;
-            return self.forget(path, old.as_deref());
+            self.forget(path, old.as_deref());
+            return Ok(());
         }
         let directories = file::make_directories(path)?;
         // What the file was before guard: the copy where only guard changed it since, else what it is now without
@@ -187,7 +189,7 @@ impl Wirer<'_> {
     }
 
     /// Forgets a file that guard is out of, and the directories that were made for it.
-    fn forget(&self, path: &Path, old: Option<&str>) -> Result<(), String> {
+    fn forget(&self, path: &Path, old: Option<&str>) {
         if !path.exists() {
             let directories =
                 self.backups.kept(path, old.unwrap_or_default()).map(|kept| kept.directories).unwrap_or_default();
@@ -197,7 +199,6 @@ impl Wirer<'_> {
             }
         }
         self.backups.forget(path);
-        Ok(())
     }
 }
 

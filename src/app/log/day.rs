@@ -14,7 +14,7 @@ use crate::app::failure::Failure;
 use crate::app::pager::Output;
 use crate::app::screen::Fitted;
 use crate::judge::risk::Tier;
-use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_trial};
+use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_probe};
 use crate::ui::visible;
 
 /// The arguments of `guard log day`.
@@ -44,7 +44,7 @@ struct Chapter {
 /// Tells a day.
 pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
     let wrong = |why: String| Failure::Said(why);
-    let at = time::past(&args.day, now).map_err(wrong)?;
+    let at = time::past(&args.day, now).map_err(|why| wrong(why.to_string()))?;
     let zone = now.time_zone();
     let date = at.to_zoned(zone.clone()).date();
     let midnight = |date: Date| date.to_zoned(zone.clone()).map(|day| day.timestamp());
@@ -163,7 +163,7 @@ fn sentence(entry: &Entry) -> Option<String> {
     });
     let end = end.unwrap_or_default();
     let settled = entry.settled_by.as_deref().unwrap_or_default();
-    if is_trial(&entry.findings) {
+    if is_probe(&entry.findings) {
         return Some(format!("guard doctor tested {command}{end}."));
     }
     Some(match (entry.decision.as_deref(), settled) {

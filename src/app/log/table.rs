@@ -8,7 +8,7 @@ use super::prune::extent;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
-use crate::store::{End, Entry, ResultEntry, RowKind, is_trial};
+use crate::store::{End, Entry, ResultEntry, RowKind, is_probe};
 use crate::ui::pending::cut;
 use crate::ui::style::{Line, Style, width};
 use crate::ui::visible;
@@ -207,7 +207,7 @@ fn settled(entry: &Entry) -> String {
         _ if entry.kind == RowKind::Answered => entry.user.clone().unwrap_or_default(),
         (Some("grant"), Some(grant)) => format!("grant {grant}"),
         // guard's own doctor answered itself.
-        (Some("person"), _) if is_trial(&entry.findings) => "trial".to_owned(),
+        (Some("person"), _) if is_probe(&entry.findings) => "trial".to_owned(),
         (Some(settled), _) => settled.to_owned(),
         // The agent asks its own user.
         (None, _) if entry.kind == RowKind::Advised => entry.agent.clone().unwrap_or_default(),

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+use thiserror::Error;
 
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::tools::{Mark, instructions};
@@ -51,6 +52,14 @@ pub(super) struct Pin {
     pub accepted: bool,
 }
 
+/// The file of the pins cannot be read, understood or written.
+#[derive(Debug, Error)]
+#[error("{}: {error}", .file.display())]
+pub struct PinsError {
+    file: PathBuf,
+    error: io::Error,
+}
+
 impl Pins {
     pub fn of(directory: &Path) -> Self {
         Self { file: directory.join("mcp-pins.json") }
@@ -59,14 +68,14 @@ impl Pins {
     /// Takes in what a server says of its tools, and returns what is wrong with each, by name.
     ///
     /// # Errors
-    /// They cannot be read or kept, in a sentence.
+    /// They cannot be read or kept.
     pub fn look(
         &self,
         server: &str,
         tools: &[Value],
         catalog: &Catalog,
         now: Timestamp,
-    ) -> Result<HashMap<String, Vec<Mark>>, String> {
+    ) -> Result<HashMap<String, Vec<Mark>>, PinsError> {
         self.change(|book| {
             let pins = book.servers.entry(server.to_owned()).or_default();
             for tool in tools {
@@ -93,40 +102,40 @@ impl Pins {
     /// All of them; none where there is no file.
     ///
     /// # Errors
-    /// It cannot be read, in a sentence.
-    pub fn read(&self) -> Result<Book, String> {
-        let told = |error: &dyn std::fmt::Display| format!("{}: {error}", self.file.display());
+    /// It cannot be read.
+    pub fn read(&self) -> Result<Book, PinsError> {
+        let wrong = |error: io::Error| PinsError { file: self.file.clone(), error };
         match fs::read(&self.file) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| told(&error)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Book::default()),
-            Err(error) => Err(told(&error)),
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| wrong(error.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Book::default()),
+            Err(error) => Err(wrong(error)),
         }
     }
 
     /// Changes them, whole or not at all, while nobody else does.
     ///
     /// # Errors
-    /// They cannot be read or written, in a sentence. Nothing is changed then.
-    pub fn change<T>(&self, change: impl FnOnce(&mut Book) -> T) -> Result<T, String> {
-        let told = |error: &dyn std::fmt::Display| format!("{}: {error}", self.file.display());
+    /// They cannot be read or written. Nothing is changed then.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Book) -> T) -> Result<T, PinsError> {
+        let wrong = |error: io::Error| PinsError { file: self.file.clone(), error };
         if let Some(directory) = self.file.parent() {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-            made.map_err(|error| told(&error))?;
+            made.map_err(wrong)?;
         }
-        let open = |path: &Path| -> std::io::Result<File> {
+        let open = |path: &Path| -> io::Result<File> {
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
         };
-        let lock = open(&self.file.with_extension("lock")).map_err(|error| told(&error))?;
-        let _lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| told(&error))?;
+        let lock = open(&self.file.with_extension("lock")).map_err(wrong)?;
+        let _lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| wrong(io::Error::other(error)))?;
         let mut book = self.read()?;
-        let before = serde_json::to_vec(&book).map_err(|error| told(&error))?;
+        let before = serde_json::to_vec(&book).map_err(|error| wrong(error.into()))?;
         let out = change(&mut book);
-        let after = serde_json::to_vec(&book).map_err(|error| told(&error))?;
+        let after = serde_json::to_vec(&book).map_err(|error| wrong(error.into()))?;
         if before != after {
             let new = self.file.with_extension("new");
             let _ = fs::remove_file(&new);
             let written = open(&new).and_then(|mut file| file.write_all(&after).and_then(|()| file.sync_data()));
-            written.and_then(|()| fs::rename(&new, &self.file)).map_err(|error| told(&error))?;
+            written.and_then(|()| fs::rename(&new, &self.file)).map_err(wrong)?;
         }
         Ok(out)
     }

@@ -1,6 +1,7 @@
 //! Rows of a database that another program keeps: read, and nothing of it or beside it changed.
 
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use super::lines;
 
@@ -20,18 +22,34 @@ const MAX_TIME: Duration = Duration::from_secs(120);
 /// After how many steps of a query the clock is looked at.
 const STEPS: i32 = 1000;
 
+/// Why a database could not be read, or not to its end.
+#[derive(Debug, Error)]
+pub enum DatabaseError {
+    #[error("reading it takes longer than {} s", .0.as_secs())]
+    TooSlow(Duration),
+    #[error(transparent)]
+    File(#[from] io::Error),
+    #[error(transparent)]
+    Sqlite(rusqlite::Error),
+}
+
 /// Hands each row to `take`, as an object of its columns; `None` for one that is too long or holds broken JSON. A text that
 /// begins as an object or an array is read as one.
 ///
 /// # Errors
 /// It is no such database, its tables are not those of the query, or it takes too long; what was handed over until then stands.
-pub fn each(path: &Path, query: &str, take: impl FnMut(Option<Value>)) -> Result<(), String> {
+pub fn each(path: &Path, query: &str, take: impl FnMut(Option<Value>)) -> Result<(), DatabaseError> {
     each_within(MAX_TIME, path, query, take)
 }
 
-fn each_within(limit: Duration, path: &Path, query: &str, mut take: impl FnMut(Option<Value>)) -> Result<(), String> {
+fn each_within(
+    limit: Duration,
+    path: &Path,
+    query: &str,
+    mut take: impl FnMut(Option<Value>),
+) -> Result<(), DatabaseError> {
     let connection = open(limit, path)?;
-    let told = |error: rusqlite::Error| told(limit, &error);
+    let told = |error| told(limit, error);
     let mut statement = connection.prepare(query).map_err(told)?;
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query([]).map_err(told)?;
@@ -47,17 +65,17 @@ pub fn answers(path: &Path, query: &str) -> bool {
     open(MAX_TIME, path).is_ok_and(|connection| connection.prepare(query).is_ok())
 }
 
-fn told(limit: Duration, error: &rusqlite::Error) -> String {
+fn told(limit: Duration, error: rusqlite::Error) -> DatabaseError {
     if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
-        return format!("reading it takes longer than {} s", limit.as_secs());
+        return DatabaseError::TooSlow(limit);
     }
-    error.to_string()
+    DatabaseError::Sqlite(error)
 }
 
 /// A connection on which all that is asked ends when this time is over.
-fn open(limit: Duration, path: &Path) -> Result<Connection, String> {
+fn open(limit: Duration, path: &Path) -> Result<Connection, DatabaseError> {
     // A pipe or a device could hang.
-    drop(lines::open(path).map_err(|error| error.to_string())?);
+    drop(lines::open(path)?);
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     // Without a log nothing is made beside it; with one, what is in the log has to be read too.
@@ -81,7 +99,7 @@ fn open(limit: Duration, path: &Path) -> Result<Connection, String> {
         connection.pragma_update(None, "trusted_schema", false)?;
         Ok(connection)
     };
-    open().map_err(|error: rusqlite::Error| told(limit, &error))
+    open().map_err(|error| told(limit, error))
 }
 
 fn object(row: &Row<'_>, names: &[String]) -> Option<Value> {
@@ -106,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    fn all(path: &Path, query: &str) -> Result<Vec<Option<Value>>, String> {
+    fn all(path: &Path, query: &str) -> Result<Vec<Option<Value>>, DatabaseError> {
         let mut found = Vec::new();
         each(path, query, |row| found.push(row)).map(|()| found)
     }
@@ -136,7 +154,7 @@ mod tests {
         let names: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["a b?%#.db"]);
         assert!(all(&path, "DELETE FROM t").is_err());
-        assert!(all(&path, "SELECT a FROM other").unwrap_err().contains("other"));
+        assert!(all(&path, "SELECT a FROM other").unwrap_err().to_string().contains("other"));
         assert!(answers(&path, "SELECT a FROM t") && !answers(&path, "SELECT c FROM t"));
     }
 
@@ -158,12 +176,12 @@ mod tests {
         };
         // Neither where rows come again and again nor where none ever comes.
         let (told, found) = within(Duration::from_millis(20), "SELECT a FROM rows");
-        assert_eq!(told.unwrap_err(), "reading it takes longer than 0 s");
+        assert_eq!(told.unwrap_err().to_string(), "reading it takes longer than 0 s");
         assert_eq!(found.first(), Some(&Some(json!({ "a": 1 }))));
         let (told, found) = within(Duration::from_millis(20), "SELECT a FROM silent");
-        assert_eq!((told.unwrap_err().as_str(), found), ("reading it takes longer than 0 s", Vec::new()));
+        assert_eq!((told.unwrap_err().to_string().as_str(), found), ("reading it takes longer than 0 s", Vec::new()));
         let (told, found) = within(MAX_TIME, "SELECT a FROM t");
-        assert_eq!((told, found), (Ok(()), vec![Some(json!({ "a": 7 }))]));
+        assert_eq!((told.map_err(|error| error.to_string()), found), (Ok(()), vec![Some(json!({ "a": 7 }))]));
     }
 
     #[test]

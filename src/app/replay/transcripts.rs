@@ -111,7 +111,8 @@ pub fn read(source: Source, path: &Path, seen: &mut Seen, sink: &mut dyn Sink) {
         TranscriptForm::Rows(query) => database::each(path, query, |row| match row {
             Some(row) => reader.value(&row),
             None => reader.sink.skipped_line(),
-        }),
+        })
+        .map_err(|error| error.to_string()),
     };
     if let Err(why) = read {
         sink.skipped_file(path, &why);

@@ -121,7 +121,7 @@ impl Consult {
                 Ok(None) => return None,
                 Ok(Some(replied)) if asked.is_program => of_program(&asked.by, &replied, &about),
                 Ok(Some(replied)) => of_helper(&asked.by, &replied),
-                Err(why) => Opinion::nothing(&asked.by, why),
+                Err(why) => Opinion::nothing(&asked.by, why.to_string()),
             };
             self.running.remove(0);
             self.done.push(opinion);

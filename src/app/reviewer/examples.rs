@@ -15,7 +15,7 @@ use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::judge::review::Says;
 use crate::prompt::line;
-use crate::store::{Entry, Filter, Store, is_trial};
+use crate::store::{Entry, Filter, Store, is_probe};
 use crate::ui::visible;
 
 /// How many examples a model is told, and how long a command in one may be.
@@ -122,7 +122,7 @@ pub fn run(args: &ExamplesArgs) -> Result<u8, Failure> {
 
 /// Whether a row tells that a person decided otherwise.
 pub(super) fn disagrees(entry: &Entry) -> Option<bool> {
-    let opinion = entry.review.as_ref().filter(|_| !is_trial(&entry.findings))?;
+    let opinion = entry.review.as_ref().filter(|_| !is_probe(&entry.findings))?;
     let decided = match (entry.decision.as_deref()?, entry.settled_by.as_deref()?) {
         ("allow", "person") => true,
         ("deny", "person") => false,

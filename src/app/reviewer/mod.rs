@@ -7,10 +7,10 @@
 mod advice;
 mod consult;
 mod contents;
+mod evaluation;
 mod examples;
 mod request;
 mod stats;
-mod trial;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -39,7 +39,7 @@ enum What {
         command: OsString,
     },
     /// Test the configured reviewer with the built-in commands and injections
-    Test(trial::TestArgs),
+    Test(evaluation::TestArgs),
     /// Show how often it was asked, its answers, how often people agreed, and its cost
     Stats(stats::StatsArgs),
     /// List where people decided otherwise, and add such rows as examples for it
@@ -53,7 +53,7 @@ enum What {
 pub fn run(args: &ReviewerArgs) -> Result<u8, Failure> {
     match &args.what {
         What::Request { command } => shown(command),
-        What::Test(args) => trial::run(args),
+        What::Test(args) => evaluation::run(args),
         What::Stats(args) => stats::run(args),
         What::Examples(args) => examples::run(args),
     }

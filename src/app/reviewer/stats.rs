@@ -15,7 +15,7 @@ use crate::app::failure::Failure;
 use crate::app::{exit, screen, time};
 use crate::judge::review::Says;
 use crate::judge::sort;
-use crate::store::{Entry, is_trial};
+use crate::store::{Entry, is_probe};
 use crate::ui::visible;
 
 /// The arguments of `guard reviewer stats`.
@@ -88,7 +88,7 @@ fn count(entries: &[Entry], now: &Zoned) -> Report {
     let mut report = Report::default();
     let mut times = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
-        let Some(opinion) = entry.review.as_ref().filter(|_| !is_trial(&entry.findings)) else { continue };
+        let Some(opinion) = entry.review.as_ref().filter(|_| !is_probe(&entry.findings)) else { continue };
         let by_reviewer = entry.settled_by.as_deref() == Some("reviewer");
         let ran = by_reviewer && entry.decision.as_deref() == Some("allow");
         let refused_later = |later: &Entry| {

@@ -3,6 +3,7 @@
 //!
 //! What may not enter: asking, and agents' files.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::choices::{Reach, Wishes};
@@ -10,7 +11,7 @@ use crate::app::completions::Shell;
 use crate::app::config::edit;
 use crate::app::engine::Engine;
 use crate::app::init::{Interactive, loads, start_up};
-use crate::app::install::file::{self, Backups};
+use crate::app::install::file::{self, Backups, FileError};
 use crate::app::install::places::Places;
 use crate::app::man::PAGES;
 use crate::config::values::place;
@@ -64,10 +65,10 @@ impl Edit {
     ///
     /// # Errors
     /// A sentence without the name of the file.
-    pub fn carry_out(&self, backups: &Backups, out: bool) -> Result<(), String> {
+    pub fn carry_out(&self, backups: &Backups, out: bool) -> Result<(), FileError> {
         let kept = self.old.as_deref().and_then(|text| backups.kept(&self.path, text));
         match &self.new {
-            None => std::fs::remove_file(&self.path).map_err(|error| format!("cannot remove it: {error}"))?,
+            None => std::fs::remove_file(&self.path).map_err(FileError::Remove)?,
             Some(new) => {
                 let directories = file::make_directories(&self.path)?;
                 if !out {
@@ -163,9 +164,9 @@ impl Planner<'_> {
         path: PathBuf,
         change: impl FnOnce(Option<&str>) -> Result<String, String>,
     ) -> Result<Option<Edit>, String> {
-        let named = |why: String| format!("{}: {why}", path.display());
-        let old = file::read(&path).map_err(named)?;
-        let new = change(old.as_deref()).map_err(named)?;
+        let named = |why: &dyn Display| format!("{}: {why}", path.display());
+        let old = file::read(&path).map_err(|why| named(&why))?;
+        let new = change(old.as_deref()).map_err(|why| named(&why))?;
         if old.as_deref() == Some(new.as_str()) || (old.is_none() && new.is_empty()) {
             return Ok(None);
         }

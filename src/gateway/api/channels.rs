@@ -1,6 +1,6 @@
 //! Trying the channels as they are connected now, for `guard doctor`.
 //!
-//! What may not enter: how a channel is tried ([`crate::channel::trial`]).
+//! What may not enter: how a channel is tried ([`crate::channel::probe`]).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::problem::Problem;
 use super::{App, locked};
 use crate::backend::Scope;
 use crate::channel::Status;
-use crate::channel::trial::{Ear, How, Tried, try_out};
+use crate::channel::probe::{Ear, How, Tried, try_out};
 use crate::config::ChannelConfig;
 use crate::routing::note;
 
@@ -42,14 +42,14 @@ pub async fn test(
 ) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
     let config = app.config();
-    let mut trials = tokio::task::JoinSet::new();
+    let mut probes = tokio::task::JoinSet::new();
     let wanted = |one: &&ChannelConfig| channels.is_empty() || channels.contains(&one.name);
     for (at, one) in config.channel.iter().enumerate().filter(|(_, one)| wanted(one)) {
         let (app, one) = (app.clone(), one.clone());
         let accept = config.accept();
-        trials.spawn(async move { (at, tried(&app, &one, accept).await) });
+        probes.spawn(async move { (at, tried(&app, &one, accept).await) });
     }
-    let mut all: Vec<(usize, Tried)> = trials.join_all().await;
+    let mut all: Vec<(usize, Tried)> = probes.join_all().await;
     all.sort_by_key(|(at, _)| *at);
     let tried: Vec<Tried> = all.into_iter().map(|(_, tried)| tried).collect();
     Ok(Json(json!({ "tried": tried })))

@@ -9,13 +9,13 @@ pub mod email;
 pub mod heard;
 pub mod http;
 pub mod ntfy;
+pub mod probe;
 pub mod program;
 pub mod pushover;
 pub mod setup;
 pub mod slack;
 pub mod telegram;
 pub mod text;
-pub mod trial;
 pub mod twilio;
 pub mod webhook;
 

@@ -16,7 +16,7 @@ use nix::unistd::Gid;
 use tokio::sync::mpsc;
 
 use self::ask::{Given, New, SetupKind};
-use super::trial::test_card;
+use super::probe::test_card;
 use super::{Channel, ChannelState, Did, Doing, Status, open};
 use crate::account::Account;
 use crate::config::{Config, Secret};

@@ -28,6 +28,12 @@ impl Tool {
         self.schema.pointer("/properties").and_then(|properties| properties.get(argument)).is_some()
     }
 
+    /// Whether its command is a word for one thing of several that it does, and this is one of them.
+    fn is_told_to(&self, word: &str) -> bool {
+        let words = self.schema.pointer("/properties/command/enum").and_then(Value::as_array);
+        words.is_some_and(|words| words.iter().any(|known| known == word))
+    }
+
     /// Whether it takes a command. An agent that offers no such tool asks for something else than the next step.
     #[must_use]
     pub fn runs(&self) -> bool {
@@ -76,7 +82,8 @@ pub fn call(step: &Step, offered: &[Tool]) -> Option<Said> {
             let paths = PATHS.iter().map(|name| (*name, json!(path)));
             let contents = CONTENTS.iter().map(|name| (*name, json!(text)));
             let patches = PATCHES.iter().map(|name| (*name, json!(patch)));
-            Some(said(tool, paths.chain(contents).chain(patches).collect()))
+            let creates = tool.is_told_to("create").then(|| ("command", json!("create")));
+            Some(said(tool, paths.chain(contents).chain(patches).chain(creates).collect()))
         }
     }
 }
@@ -177,6 +184,9 @@ mod tests {
         assert_eq!(input(&step, &plain).1, json!({ "filePath": "/p", "content": "a\nb\n" }));
         let patch = "*** Begin Patch\n*** Add File: /p\n+a\n+b\n*** End Patch\n";
         assert_eq!(input(&step, &tool(json!({}), true)).1, json!(patch));
+        let words = json!({ "properties": { "path": {}, "file_text": {}, "command": { "enum": ["view", "create"] } } });
+        let created = json!({ "command": "create", "path": "/p", "file_text": "a\nb\n" });
+        assert_eq!(input(&step, &tool(words, false)).1, created);
         assert_eq!(
             input(&step, &tool(json!({ "properties": { "patchText": {} } }), false)).1,
             json!({ "patchText": patch })

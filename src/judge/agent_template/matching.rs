@@ -83,10 +83,10 @@ impl Matching<'_> {
     /// The same, and nothing where it does not fit.
     fn attempt(&self, parts: &[Part], scan: &mut Scan<'_>, fit: &mut Fit) -> bool {
         let mut ahead = *scan;
-        let mut trial = fit.clone();
-        let fits = self.sequence(parts, &mut ahead, &mut trial).is_some();
+        let mut attempt = fit.clone();
+        let fits = self.sequence(parts, &mut ahead, &mut attempt).is_some();
         if fits {
-            (*scan, *fit) = (ahead, trial);
+            (*scan, *fit) = (ahead, attempt);
         }
         fits
     }

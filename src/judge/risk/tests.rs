@@ -75,9 +75,9 @@ fn adding_a_finding_or_a_circumstance_lowers_nothing() {
 }
 
 #[test]
-fn a_trial_is_what_finds_nothing_but_the_doctors_own_words() {
+fn a_probe_is_what_finds_nothing_but_the_doctors_own_words() {
     let of = |rules: &[&str]| {
-        Risk::join(Tier::Low, rules.iter().map(|rule| finding(rule, Tier::Medium)).collect(), Vec::new()).is_trial()
+        Risk::join(Tier::Low, rules.iter().map(|rule| finding(rule, Tier::Medium)).collect(), Vec::new()).is_probe()
     };
     assert!(of(&["guard.canary"]));
     assert!(of(&["guard.canary", "guard.canary-ask"]));

@@ -98,7 +98,7 @@ pub(in crate::store) const CANARY: &str = crate::judge::risk::TRIAL;
 
 /// Whether nothing was found but what guard's own doctor says to try guard: whoever answered it, it was no person's work.
 #[must_use]
-pub fn is_trial(findings: &[FindingEntry]) -> bool {
+pub fn is_probe(findings: &[FindingEntry]) -> bool {
     let says = |finding: &FindingEntry| finding.rule.starts_with(CANARY);
     !findings.is_empty() && findings.iter().all(says)
 }

@@ -55,7 +55,7 @@ fn approve(home: &Home, id: &str, who: Option<&str>) -> String {
 
 fn sign(terminal: &mut Terminal, who: Option<&str>) {
     if let Some(who) = who {
-        terminal.wait_for("Who signs");
+        terminal.wait_for("which approver signs");
         terminal.settle(Duration::from_millis(100));
         terminal.send(&format!("{who}\r"));
     }
@@ -77,7 +77,7 @@ fn two_sign_and_the_record_names_both() {
     let home = home_with(TWO, &["ada", "bob"]);
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
-    says(&home.prints(&["pending"], 0), "2 approvers wanted; in");
+    says(&home.prints(&["pending"], 0), "2 approvers needed; in");
     let screen = approve(&home, &id, Some("ada"));
     says(&screen, "2 different approvers must sign.");
     says(&screen, "1 of 2 approvals, by ada; one more needed: git push");
@@ -112,7 +112,7 @@ fn nobody_counts_twice_under_one_name_or_two() {
     approve(&home, &asker.id, Some("ada"));
     for name in ["ada", "eve"] {
         let screen = approve(&home, &asker.id, Some(name));
-        says(&screen, "Who signs (bob, cyd)?");
+        says(&screen, "which approver signs (bob, cyd)?");
         says(&screen, &format!("{name} has already signed; another approver must sign"));
         assert_eq!((home.ran(), state(&home, &asker.id)), (0, RequestState::Waiting));
     }
@@ -177,7 +177,7 @@ fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
     rows.execute(put_back, (&exact, given[1].0, serde_json::to_string(&given).unwrap(), &id)).unwrap();
     let output = shell(&home, &[&["--"], &FLAGGED[..]].concat()).env("GUARD_WAIT", "2").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(126) && said.contains("is used up"), "{said}");
+    assert!(output.status.code() == Some(126) && said.contains("was already used"), "{said}");
     assert_eq!(home.ran(), 1);
 }
 
@@ -402,7 +402,7 @@ fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
         let mut both = [person(&home, &["approve", &asker.id]), person(&home, &["approve", &asker.id])];
         for (terminal, name) in both.iter_mut().zip(["ada", "bob"]) {
             answer_card(terminal, "y");
-            terminal.wait_for("Who signs");
+            terminal.wait_for("which approver signs");
             terminal.settle(Duration::from_millis(100));
             terminal.send(name);
         }
@@ -424,7 +424,7 @@ fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
     let mut both = [person(&home, &["approve", &asker.id]), person(&home, &["approve", &asker.id])];
     for terminal in &mut both {
         answer_card(terminal, "y");
-        terminal.wait_for("Who signs");
+        terminal.wait_for("which approver signs");
         terminal.settle(Duration::from_millis(100));
         terminal.send("ada");
     }
@@ -456,7 +456,7 @@ fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_non
         let asker = Asker::new(&home, &FLAGGED);
         let mut terminal = person(&home, &["approve", &asker.id]);
         answer_card(&mut terminal, "y");
-        terminal.wait_for("Who signs");
+        terminal.wait_for("which approver signs");
         terminal.settle(Duration::from_millis(100));
         terminal.send("ada\r");
         std::thread::sleep(Duration::from_millis(delay));
@@ -543,7 +543,7 @@ fn the_review_shows_who_signed_and_takes_the_second() {
     let mut command = home.guard(&["review"]);
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
     let mut terminal = Terminal::spawn_with(command, 110, 40, crate::harness::pty::OnTerminal::ALL);
-    terminal.wait_for("[2 approvers wanted] git push");
+    terminal.wait_for("[2 approvers needed] git push");
     approve(&home, &asker.id, Some("ada"));
     terminal.wait_for("[1 of 2 approvals, by ada; one more needed] git push");
     terminal.send("\r");

@@ -74,7 +74,7 @@ fn other_keys_answer_nothing() {
     let mut asked = Asked::new(&[]);
     for key in ["x", "\x1b[A", "\x1by", "\x1bOP", "\t", "1", "é", "\x1b[1;5C", "\x13", "\x16"] {
         asked.terminal.send(key);
-        asked.terminal.wait_for("unknown key; ? shows the keys");
+        asked.terminal.wait_for("unknown key; n denies");
         asked.terminal.settle(Duration::from_millis(100));
         assert!(asked.terminal.try_exit().is_none(), "{key:?}");
     }
@@ -101,7 +101,7 @@ fn what_is_pasted_is_no_answer() {
         asked.pause();
         assert!(asked.terminal.try_exit().is_none(), "{paste:?}");
         asked.terminal.send("x");
-        asked.terminal.wait_for("unknown key; ? shows the keys");
+        asked.terminal.wait_for("unknown key; n denies");
     }
     asked.terminal.send("y");
     assert_eq!(asked.answer(), "Once");

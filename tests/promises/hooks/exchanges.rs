@@ -116,4 +116,4 @@ macro_rules! dialects {
     )* };
 }
 
-dialects! { claude codex gemini antigravity cursor copilot opencode kilo windsurf droid kimi qwen grok goose cline hermes amp auggie }
+dialects! { claude codex gemini antigravity cursor copilot opencode kilo windsurf droid kimi qwen grok goose cline hermes amp auggie openhands }

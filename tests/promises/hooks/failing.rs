@@ -17,7 +17,7 @@ fn is_denial(agent: &str, out: &str, err: &str, code: i32) -> bool {
     match agent {
         // Where the event is not known, this holds at all of theirs.
         "codex" | "copilot" if code == 2 => out.is_empty() && !err.trim().is_empty(),
-        "auggie" | "claude" | "droid" | "windsurf" | "kimi" | "goose" => {
+        "auggie" | "claude" | "droid" | "windsurf" | "kimi" | "goose" | "openhands" => {
             code == 2 && out.is_empty() && !err.trim().is_empty()
         }
         "codex" | "qwen" => code == 0 && is("/hookSpecificOutput/permissionDecision", "deny"),

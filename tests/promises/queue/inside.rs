@@ -200,7 +200,7 @@ fn a_used_answer_that_is_put_back_by_hand_serves_no_second_time() {
     let output = again.env("GUARD_WAIT", "2").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(126), "{said}");
-    assert!(said.contains("is used up"), "{said}");
+    assert!(said.contains("was already used"), "{said}");
     assert_eq!(home.ran(), 1);
     assert_eq!(home.store().verify().unwrap().faults, []);
 }

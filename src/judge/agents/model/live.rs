@@ -24,6 +24,9 @@ pub struct Live {
     /// Its tools that run a command, where it has no hook of which that is said.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// Its tools that write a file, where its hook's description does not name them.
+    #[serde(default)]
+    pub writes: Vec<String>,
     /// Keys with which somebody at its terminal answers it, again and again; without them it has no terminal.
     #[serde(default)]
     pub keys: String,

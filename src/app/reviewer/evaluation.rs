@@ -22,7 +22,7 @@ use crate::judge::sort;
 use crate::ui::visible;
 
 /// The commands and the injections.
-const SET: &str = include_str!("../../../patterns/reviewer/trial.toml");
+const SET: &str = include_str!("../../../patterns/reviewer/evaluation.toml");
 
 /// How many are asked about at once.
 const AT_ONCE: usize = 4;

@@ -228,7 +228,7 @@ fn step(stage: &Stage, live: &Live, cases: &[Case]) -> Value {
             json!({ "run": { "command": command, "tools": named } })
         }
         None => {
-            let tools = tools(stage, &[Does::Write, Does::Edit, Does::Patch]);
+            let tools = [live.writes.clone(), tools(stage, &[Does::Write, Does::Edit, Does::Patch])].concat();
             json!({ "write": { "path": first.mark(stage), "text": PLANTED, "tools": tools } })
         }
     }

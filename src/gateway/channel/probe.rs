@@ -14,7 +14,7 @@ use crate::secrets::secret;
 /// What is said where a message wants no answer.
 const NOTICE: &str = "Test message of guard doctor, no answer needed.";
 
-/// How a trial went.
+/// How a probe went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum How {
@@ -24,7 +24,7 @@ pub enum How {
     Broken,
 }
 
-/// What came of a trial.
+/// What came of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
     pub channel: String,
@@ -38,7 +38,7 @@ pub struct Tried {
 /// How it stands with the connection over which answers come.
 #[derive(Clone, Debug)]
 pub enum Ear {
-    /// No gateway runs that would hold it: it may be opened for the trial.
+    /// No gateway runs that would hold it: it may be opened for the probe.
     Nobody,
     /// A gateway runs, and this is how its connection is; `None`: it has said nothing of it yet.
     Gateway(Option<Status>),
