@@ -160,3 +160,6 @@ fn outside(invocation: &Invocation, facts: &Facts, catalog: &Catalog, inquiry: &
         })
         .map(|(_, operand)| operand.value.pattern().unwrap_or_else(|| "a place that is not known".to_owned()))
 }
+
+#[cfg(test)]
+mod tests;

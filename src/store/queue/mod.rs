@@ -336,3 +336,6 @@ fn settle(connection: &Connection, id: &str, what: &str) -> rusqlite::Result<boo
         .execute([id, what])?;
     Ok(voided == 1)
 }
+
+#[cfg(test)]
+mod tests;
