@@ -223,7 +223,7 @@ fn the_python_client_asks_the_real_guard_and_reports_how_it_ended() {
     let home = Home::new();
     let script = home.path("try.py");
     std::fs::write(&script, PYTHON).unwrap();
-    let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
+    let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
     let mut python = home.program("python3");
     python.arg("-B").arg(&script).arg(clients);
     let out = python.env("GUARD_BIN", env!("CARGO_BIN_EXE_guard")).output().unwrap();
@@ -281,7 +281,7 @@ fn the_typescript_client_asks_the_real_guard_and_reports_how_it_ended() {
     let home = Home::new();
     let script = home.path("try.mjs");
     std::fs::write(&script, TYPESCRIPT).unwrap();
-    let client = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/guardClient.ts");
+    let client = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients/guardClient.ts");
     let mut command = home.program(node.to_str().unwrap());
     command.arg(strips).arg(&script).arg(client).env("GUARD_BIN", env!("CARGO_BIN_EXE_guard"));
     let out = command.output().unwrap();
@@ -307,7 +307,7 @@ fn the_examples_of_agent_frameworks_run() {
         std::fs::write(home.path(name), text).unwrap();
         let mut command = home.program(python.to_str().unwrap());
         command.arg("-B").arg(home.path(name)).env("GUARD_BIN", env!("CARGO_BIN_EXE_guard"));
-        let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
+        let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
         let out = command.env("PYTHONPATH", clients).output().unwrap();
         let said = String::from_utf8_lossy(&out.stdout).into_owned();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));

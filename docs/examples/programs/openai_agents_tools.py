@@ -1,6 +1,6 @@
-"""Tools of the OpenAI Agents SDK that ask guard first: pip install openai-agents; guard_client.py lies in clients.
+"""Tools of the OpenAI Agents SDK that ask guard first: pip install openai-agents; guard_client.py lies in docs/clients.
 
-    PYTHONPATH=clients python docs/examples/programs/openai_agents_tools.py
+    PYTHONPATH=docs/clients python docs/examples/programs/openai_agents_tools.py
 
 A scripted model stands in for yours, so that this runs without a key: it lists the events and then wants to delete one.
 What guard, or a person, does not allow comes back to the model as an error of the tool, and does not run.
