@@ -148,7 +148,7 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     terminal.send(" ");
     terminal.wait_for("[x]");
     terminal.send("A");
-    terminal.wait_for("Approve it? [y/N]");
+    terminal.wait_for("Approve 1 command? [y/N]");
     terminal.settle(std::time::Duration::from_millis(500));
     terminal.send("y");
     terminal.wait_for("passphrase of ada:");

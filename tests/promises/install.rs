@@ -276,7 +276,7 @@ fn bytes_that_are_no_text_and_files_that_are_none_are_left_alone() {
     fs::remove_file(&path).unwrap();
     symlink("/nonexistent/x", &path).unwrap();
     let output = home.guard(&["install", "claude", "--yes"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("leads nowhere"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("dangling symbolic link"));
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn a_person_sees_the_change_and_only_a_yes_makes_it() {
     }
     let (screen, end) = at_a_terminal(&home, &["install", "claude"], Some("y\r"));
     assert_eq!(end, "exit 0");
-    assert!(screen.contains("Claude Code: installed.") && screen.contains("as it was: "), "{screen}");
+    assert!(screen.contains("Claude Code: installed.") && screen.contains("before the change: "), "{screen}");
     assert!(fs::read_to_string(&path).unwrap().contains("\"onFailure\": \"block\""));
 }
 
@@ -345,7 +345,9 @@ fn without_a_terminal_and_without_yes_nothing_changes() {
     for arguments in [["install", "claude", "--uninstall", "--yes"], ["install", "--all", "--uninstall", "--yes"]] {
         let output = home.guard(&arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(126));
-        assert!(String::from_utf8_lossy(&output.stderr).contains("by a person at their own terminal"));
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains("only a person at their own terminal can remove guard")
+        );
     }
     assert_eq!(files(&home), before);
 }

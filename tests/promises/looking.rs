@@ -6,14 +6,14 @@ use crate::harness::pty::{OnTerminal, Terminal, ended};
 #[test]
 fn a_row_that_was_edited_removed_or_moved_is_named() {
     let edits = [
-        ("UPDATE record SET command = 'ls' WHERE id = 2", "row 2 does not continue"),
-        ("UPDATE record SET decision = 'deny' WHERE id = 3", "row 3 does not continue"),
+        ("UPDATE record SET command = 'ls' WHERE id = 2", "row 2 does not match the hash chain"),
+        ("UPDATE record SET decision = 'deny' WHERE id = 3", "row 3 does not match the hash chain"),
         ("DELETE FROM record WHERE id = 2", "row 2 was removed"),
         ("DELETE FROM record WHERE id < 3", "rows 1 to 2 were removed"),
         (
             "UPDATE record SET id = 9 WHERE id = 2; UPDATE record SET id = 2 WHERE id = 3; \
              UPDATE record SET id = 3 WHERE id = 9",
-            "row 2 does not continue",
+            "row 2 does not match the hash chain",
         ),
     ];
     for (edit, said) in edits {
@@ -121,11 +121,11 @@ fn a_row_that_is_not_there_is_told_with_what_is() {
         assert_eq!(output.status.code(), Some(125), "{words:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    assert_eq!(said(&["1"]), "guard: the record has no row 1: it is empty\n");
+    assert_eq!(said(&["1"]), "guard: the record has no row 1; it is empty\n");
     for word in ["one", "two"] {
         assert!(home.run(&["echo", word]).status.success());
     }
-    assert_eq!(said(&["3"]), "guard: the record has no row 3: the newest is 2 (guard log lists the rows)\n");
+    assert_eq!(said(&["3"]), "guard: the record has no row 3; the newest is 2 (guard log lists the rows)\n");
     assert!(said(&["x"]).contains("expected the number of a row, as guard log lists it"));
     assert!(home.prints(&["log", "show"], 0).contains("echo two"));
 }
@@ -293,7 +293,7 @@ fn a_long_record_says_that_there_is_more_and_only_to_a_person() {
     for (count, more) in [("2", true), ("3", false)] {
         let mut terminal = Terminal::spawn(home.guard(&["log", "-n", count]));
         assert_eq!(ended(terminal.wait_exit()), "exit 0");
-        assert_eq!(terminal.screen().contains("There is more"), more, "{}", terminal.screen());
+        assert_eq!(terminal.screen().contains("More rows exist"), more, "{}", terminal.screen());
     }
 }
 
@@ -303,7 +303,7 @@ fn a_grant_is_given_by_a_person_who_read_what_it_covers() {
     let add = ["allow", "add", "--always", "git push --force origin main"];
     let output = home.guard(&add).output().unwrap();
     assert_eq!(output.status.code(), Some(126));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("given by a person at their own terminal"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("only a person at their own terminal can add a grant"));
 
     for (answer, code) in [("\n", "exit 126"), ("n\n", "exit 126"), ("y\n", "exit 0")] {
         let mut terminal = Terminal::spawn(home.guard(&add));

@@ -300,10 +300,10 @@ fn files_that_another_account_left_behind_are_named_with_their_owner() {
         command.arg("--").args(words).uid(nobody).gid(nobody);
         command.output().unwrap()
     };
-    home.holds_back(&as_nobody(&FLAGGED), "guard.db belongs to root");
+    home.holds_back(&as_nobody(&FLAGGED), "guard.db is owned by root");
     assert!(as_nobody(&["true"]).status.success());
     std::os::unix::fs::chown(home.data(), Some(0), None).unwrap();
-    home.holds_back(&as_nobody(&FLAGGED), "share/guard belongs to root");
+    home.holds_back(&as_nobody(&FLAGGED), "share/guard is owned by root");
 }
 
 #[test]

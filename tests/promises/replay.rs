@@ -87,7 +87,7 @@ fn the_transcripts_of_three_agents_are_judged_each_command_once() {
     assert!(!home.data().exists() && home.ran() == 0);
     let text = home.prints(&["replay"], 0);
     assert!(text.contains("7 commands (claude 3, codex 3, gemini 1), 2026-11-20 to 2026-11-21"), "{text}");
-    assert!(text.contains("would have asked about 3 (42.9 %), refused 0 (0.0 %) and let 4 run"), "{text}");
+    assert!(text.contains("would have asked about 3 (42.9 %), refused 0 (0.0 %) and allowed 4"), "{text}");
     assert!(text.contains("1.5 prompts a day, at most 2 (2026-11-20)"), "{text}");
     assert_eq!(numbers(&replayed(&home, &["--since", "2026-11-21"])), [2, 1, 1, 0]);
 }
@@ -133,7 +133,7 @@ fn where_the_directory_is_gone_nothing_is_looked_up() {
     let found = replayed(&home, &[]);
     assert_eq!(numbers(&found), [2, 1, 1, 0], "{found}");
     assert_eq!(found["folder_gone"], 1);
-    assert!(home.prints(&["replay"], 0).contains("1 ran in directories that are gone"));
+    assert!(home.prints(&["replay"], 0).contains("1 ran in directories that no longer exist"));
 }
 
 #[test]

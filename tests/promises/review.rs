@@ -112,7 +112,7 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
     terminal.wait_for("not approved");
     assert_eq!(state(&home, &high.id), RequestState::Waiting);
     terminal.send("A");
-    terminal.wait_for("Approve it? [y/N]");
+    terminal.wait_for("Approve 1 command? [y/N]");
     read(&mut terminal);
     terminal.send("y");
     high.ran();
@@ -211,7 +211,7 @@ fn pasted_keys_and_bursts_decide_nothing() {
     terminal.send("*");
     terminal.wait_for("1 marked");
     terminal.send("A");
-    terminal.wait_for("Approve it? [y/N]");
+    terminal.wait_for("Approve 1 command? [y/N]");
     read(&mut terminal);
     terminal.send("yy");
     terminal.wait_for("not approved");

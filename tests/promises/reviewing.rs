@@ -412,7 +412,7 @@ fn what_files_hold_is_told_by_the_policy_alone() {
 fn secrets_links_and_what_is_long_are_withheld_whatever_the_globs_cover() {
     let home = home_with_files("contents = [\"**\"]\ncontents_kib = 16");
     for (path, why) in [
-        ("src/.env", "a place of secrets"),
+        ("src/.env", "a directory of secrets"),
         ("src/out/c.txt", "its path contains a symbolic link"),
         ("src/c.txt", "its path contains a symbolic link"),
         ("src/long.txt", "longer than"),

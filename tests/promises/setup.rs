@@ -245,7 +245,7 @@ fn nobody_but_a_person_takes_guard_out_or_makes_it_weaker() {
 fn a_name_that_is_none_and_a_file_that_is_not_understood_are_told() {
     let home = lived_in();
     let said = |arguments: &[&str]| String::from_utf8(home.guard(arguments).output().unwrap().stderr).unwrap();
-    assert!(said(&["setup", "--yes", "--agents", "clade"]).contains("unknown agent clade; guard knows"));
+    assert!(said(&["setup", "--yes", "--agents", "clade"]).contains("unknown agent clade; known agents: "));
     assert!(said(&["setup", "--yes", "--shells", "tcsh"]).contains("unsupported shell tcsh"));
     std::fs::write(home.path("home/.claude/settings.json"), "{ broken").unwrap();
     let output = home.guard(&["setup", "--yes"]).output().unwrap();
@@ -292,7 +292,7 @@ fn a_passphrase_that_is_wanted_is_asked_for_and_enrolled() {
         terminal.settle(std::time::Duration::from_millis(300));
         terminal.send(answer);
     }
-    terminal.wait_for("is enrolled (passphrase)");
+    terminal.wait_for("(passphrase): ");
     terminal.wait_for("guard setup --remove");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
     assert!(!String::from_utf8_lossy(&terminal.raw).contains("No approvers are enrolled"));
@@ -377,7 +377,7 @@ fn in_a_home_each_file_is_looked_at_once_and_an_agent_that_does_not_ask_is_not_s
     let mut command = home.guard(&["setup", "--yes", "--agents", "claude,codex"]);
     let output = command.current_dir(home.path("home")).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("Claude Code: commands are judged"), "{said}");
+    assert!(said.contains("Claude Code: guard judges commands before they run"), "{said}");
     assert!(said.contains("Codex CLI: guard does NOT judge commands yet"), "{said}");
     let mut doctor = home.guard(&["doctor", "agent.codex", "--json"]);
     let output = doctor.current_dir(home.path("home")).output().unwrap();

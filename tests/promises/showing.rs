@@ -68,7 +68,7 @@ fn the_picture_in_the_readme_is_what_the_demonstration_shows() {
     let made = std::fs::read_to_string(made).unwrap();
     let now = lines(&made);
     for wanted in [
-        "guard: 4 commands wait, 1 marked",
+        "guard: 4 requests, 1 marked",
         "> [ ] … tier 3 … s claude git push --force origin main",
         "[ ] … tier 3 … s codex psql -h db.example -c 'DROP TABLE orders'",
         "[x] … tier 3 … s codex git reset --hard HEAD~3",

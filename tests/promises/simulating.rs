@@ -149,7 +149,7 @@ fn another_policy_that_is_missing_or_broken_is_told_and_nothing_is_simulated() {
         assert!(output.status.code() == Some(125) && said.contains(why) && output.stdout.is_empty(), "{said}");
     };
     fails(&["simulate", "--config", "/no/such/file"], "No such file");
-    fails(&["simulate", "--patterns", "/dev/null"], "a directory is expected");
+    fails(&["simulate", "--patterns", "/dev/null"], "expected a directory");
     let broken = policy(&home, "broken.toml", "treshold = 1\n");
     fails(&["simulate", "--config", &broken], "the policy has problems");
     fails(&["simulate", "--since", "soon"], "--since: invalid time \"soon\"");

@@ -14,7 +14,7 @@ fn a_new_account_is_told_what_is_not_set_up() {
     let home = Home::new();
     let said = home.prints(&["status"], 0);
     for line in [
-        "policy    balanced, mode manual: asked from 3.0 at your own terminal, from 2.0 by agents",
+        "policy    balanced, mode manual: asks from score 3.0 at your own terminal, from 2.0 for agents",
         "no configuration file; the defaults apply (guard config init)",
         "agents    none configured (guard install AGENT)",
         "shells    none configured (guard init bash)",

@@ -91,7 +91,7 @@ fn the_figures_say_how_much_was_asked_and_how_it_was_answered() {
         words.contains("5 commands. 1 ran without asking, 3 were asked about, 1 were refused without asking."),
         "{words}"
     );
-    assert!(words.contains("Asked about: 2 allowed, 1 denied, 0 unanswered."), "{words}");
+    assert!(words.contains("Answers: 2 allowed, 1 denied, 0 unanswered."), "{words}");
     assert!(words.contains("of 1 at a terminal"), "{words}");
     assert!(Home::new().prints(&["stats"], 0).contains("0 commands"));
 }
@@ -107,7 +107,7 @@ fn a_day_is_told_in_sentences_and_ends_with_the_head_of_the_record() {
     says(": not = this | one.");
     says(" allowed `git push --force origin main` (tier 3) after ");
     says("`git push --force origin main` (tier 3) was refused because nobody could be asked: there is no terminal.");
-    let kept = day.lines().last().unwrap().split(' ').nth(4).unwrap().to_owned();
+    let kept = day.lines().last().unwrap().split(' ').nth(5).unwrap().to_owned();
     assert!(home.prints(&["verify", "--head", &kept], 0).contains("is part of this chain"));
     assert!(
         home.prints(&["log", "day", "2020-01-02"], 0).starts_with("Thursday 2020-01-02: 0 commands in 0 sessions.")

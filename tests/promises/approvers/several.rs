@@ -241,7 +241,7 @@ fn one_signs_on_the_card_and_the_other_from_elsewhere() {
     answer_card(&mut asking, "y");
     sign(&mut asking, Some("eve"));
     assert_eq!(ended(asking.wait_exit()), "exit 126");
-    says(&asking.screen(), "not signed by an approver: nobody called eve is enrolled");
+    says(&asking.screen(), "not signed by an approver: no approver eve is enrolled");
     assert!(crate::queue::stage::all(&home).iter().all(|one| one.state != RequestState::Waiting));
     // Where nothing may wait, the card is not shown.
     let mut command = home.guard(&[&["--"], &FLAGGED[..]].concat());
@@ -347,7 +347,9 @@ fn a_rule_wants_two_where_its_tier_wants_one() {
     // Nor run as support, or covered by a grant.
     let support = "[[support]]\nargv = ['npm', 'install', 'some-pkg']\nwhy = 'x'\n";
     fs::write(home.path("home/.config/guard/config.toml"), support).unwrap();
-    assert!(home.prints(&["config", "check"], 1).contains("support: own.install wants several approvers"));
+    assert!(
+        home.prints(&["config", "check"], 1).contains("rule own.install needs several approvers; guard asks about it")
+    );
     let mut terminal = person(&home, &["allow", "add", "--rule", "own.install"]);
     terminal.wait_exit();
     says(&terminal.screen(), "own.install needs several approvers, which no grant can replace");
@@ -382,7 +384,7 @@ fn who_may_enrol_alone_could_be_both_so_two_vouch() {
     assert!(file.exists());
     let mut terminal = person(&home, &["approver", "remove", "cyd"]);
     sign(&mut terminal, Some("ada"));
-    terminal.wait_for("which ada signed and 2 have to");
+    terminal.wait_for("signed by ada; 2 must sign");
     terminal.settle(Duration::from_millis(100));
     terminal.send("ada\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 126", "{}", terminal.screen());

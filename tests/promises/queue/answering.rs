@@ -35,7 +35,7 @@ fn enter_approves_no_batch() {
     let first = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let second = Asker::new(&home, &["npm", "install", "right-pad"]);
     let mut terminal = person(&home, &["approve", &first.id, &second.id]);
-    terminal.wait_for("Approve all? [y/N]");
+    terminal.wait_for("Approve all 2 commands? [y/N]");
     terminal.send("\r");
     terminal.wait_exit();
     assert_eq!((state(&home, &first.id), state(&home, &second.id)), (RequestState::Waiting, RequestState::Waiting));
@@ -61,7 +61,7 @@ fn of_a_batch_tier_3_is_asked_about_by_itself_and_tier_4_not_at_all() {
     answer_card(&mut terminal, "\x1b");
     terminal.wait_exit();
     let screen = terminal.screen();
-    assert!(screen.contains(&format!("{}  of tier 4", critical.id)), "{screen}");
+    assert!(screen.contains(&format!("{}  tier 4 requests cannot be approved in a batch", critical.id)), "{screen}");
     assert_eq!(state(&home, &critical.id), RequestState::Waiting);
     assert_eq!(state(&home, &medium.id), RequestState::Waiting);
     assert_eq!(home.ran(), 1);

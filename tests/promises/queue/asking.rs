@@ -95,7 +95,7 @@ fn filing_without_waiting_says_so_and_the_answer_is_used_by_the_next_run() {
     let output = shell(&home, &[&["--no-wait", "--"], &MEDIUM[..]].concat()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(75), "{said}");
-    let id = said.split("request ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    let id = said.split("request ").nth(1).unwrap().chars().take_while(char::is_ascii_alphanumeric).collect::<String>();
     // Asked again, it is the same request.
     let again = shell(&home, &[&["--no-wait", "--"], &MEDIUM[..]].concat()).output().unwrap();
     assert!(String::from_utf8_lossy(&again.stderr).contains(&id));

@@ -130,7 +130,7 @@ fn one_that_fails_or_is_not_there_changes_nothing() {
     let asker = Asker::new(&home, &FLAGGED);
     assert!(approve(&home, &asker.id).contains("approved"));
     asker.ran();
-    assert!(home.prints(&["config", "check"], 0).contains("queue.notify: there is no "));
+    assert!(home.prints(&["config", "check"], 0).contains("not found; no notification is sent"));
     // One that never reads what it is told.
     told_by(&home, "exec 0<&-; sleep 1", "");
     let long = "x".repeat(60_000);

@@ -103,7 +103,7 @@ fn the_gateway_sees_all_requests_denies_each_and_approves_what_wants_no_signatur
     let lower = |given: &mut Value| given["shown"]["pending"]["tier"] = 1.into();
     assert!(gateway.refused(&machine, &three.id, lower).contains("at most tier 2"));
     let why = gateway.refused(&machine, &four.id, lower);
-    assert!(why.contains("tier 4 is answered at a terminal alone"), "{why}");
+    assert!(why.contains("tier 4 requests can only be answered at a terminal"), "{why}");
     for asker in [three, four] {
         let no = |given: &mut Value| (given["yes"], given["words"]) = (false.into(), "use a branch".into());
         assert_eq!(gateway.answer(&asker.id, no), done);
@@ -245,7 +245,7 @@ fn whoever_takes_the_gateway_over_runs_records_and_grants_nothing() {
     for ask in all {
         is_listed(&serde_json::from_value(ask.clone()).unwrap_or_else(|error| panic!("{ask}: {error}")));
         let heard = mouth.ask(ask.clone())["error"].to_string();
-        assert!(heard.contains("is the gateway's account: which can only list requests"), "{ask}: {heard}");
+        assert!(heard.contains("is the gateway's account, which can only list requests"), "{ask}: {heard}");
     }
     assert_eq!(machine.state(&id), RequestState::Waiting);
     // An answer, a grant and a session let go on are written down as what they are.
@@ -334,7 +334,7 @@ fn what_is_too_long_is_cut_and_denied_alone() {
     assert_eq!(all.len(), 18);
     assert!(all.iter().all(|one| one["pending"]["redacted"] == true));
     assert!(all.iter().all(|one| one["pending"]["command"].as_str().unwrap().len() < 70_000));
-    assert!(gateway.refused(&machine, &askers[0].id, |_| {}).contains("cannot see"));
+    assert!(gateway.refused(&machine, &askers[0].id, |_| {}).contains("are hidden outside a terminal"));
     // Many go over several lines.
     let first = gateway.ask(json!({ "list": { "after": null } }));
     assert_eq!(first["ok"]["more"], true, "18 of 64 KiB do not go into one");

@@ -215,7 +215,7 @@ fn no_row_says_that_a_person_said_yes_where_none_did() {
     }
     assert_eq!(machine.rows(), []);
     let heard = mouth.ask(json!({ "result": { "row": 1, "exit": 0, "signal": null, "duration_ms": 1 } }));
-    assert!(heard["error"].to_string().contains("waits for"), "{heard}");
+    assert!(heard["error"].to_string().contains("does not belong to this process"), "{heard}");
     let grant = json!({ "grant": { "what": { "kind": "upto", "tier": 2 }, "place": { "kind": "anywhere" },
         "until": { "kind": "revoked" }, "words": "x", "user": "agent", "session": "x" } });
     assert!(mouth.ask(grant)["error"].is_string());
@@ -316,7 +316,7 @@ fn as_many_of_an_account_wait_as_root_lets_wait_whatever_their_sessions() {
     let mut third = machine.guard("agent", &["--", "git", "push", "--force", "origin", "third"]);
     let said = third.env("GUARD_WAIT", "60").output().unwrap();
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
-    assert!(said.contains("rate limited: 2 commands"), "{said}");
+    assert!(said.contains("rate limited: 2 requests"), "{said}");
     let other = machine.asker("bob", &FLAGGED);
     for asker in [first, second, other] {
         assert_eq!(machine.state(&asker.id), RequestState::Waiting);
@@ -365,7 +365,7 @@ fn one_yes_is_one_row_and_in_the_words_of_the_answer() {
     assert!(mouth.ask(yes(right.clone()))["ok"].is_i64());
     assert!(mouth.ask(yes(right))["error"].is_string());
     let again = mouth.ask(take).to_string();
-    assert!(again.contains("used up"), "{again}");
+    assert!(again.contains("already used"), "{again}");
 }
 
 #[test]

@@ -22,20 +22,20 @@ fn it_does_not_begin_where_somebody_else_could_take_its_place() {
     let mode = |name: &str, mode: u32| {
         std::fs::set_permissions(machine.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
     };
-    fails(&machine, "agent", &[], "running as agent, and /etc/guard/config.toml names guard");
-    fails(&machine, "root", &[], "running as root, and");
+    fails(&machine, "agent", &[], "running as agent, but /etc/guard/config.toml requires guard");
+    fails(&machine, "root", &[], "running as root, but");
     fails(&machine, "guard", &["--socket", "relative"], "absolute path");
     mode("run", 0o777);
-    fails(&machine, "guard", &[], "is writable by others (mode 777): chmod go-w");
+    fails(&machine, "guard", &[], "is writable by others (mode 777); change it: chmod go-w");
     mode("run", 0o755);
     chown(machine.path("run"), Some(uid("bob")), None).unwrap();
-    fails(&machine, "guard", &[], "belongs to bob, who could replace the socket");
+    fails(&machine, "guard", &[], "is owned by bob, who could replace the socket");
     chown(machine.path("run"), Some(uid("guard")), None).unwrap();
     chown(machine.path("var/guard"), Some(0), None).unwrap();
-    fails(&machine, "guard", &[], "belongs to root: chown -R guard");
+    fails(&machine, "guard", &[], "is owned by root; change it: chown -R guard");
     chown(machine.path("var/guard"), Some(uid("guard")), None).unwrap();
     mode("var/guard", 0o750);
-    fails(&machine, "guard", &[], "is accessible to others (mode 750): chmod 700");
+    fails(&machine, "guard", &[], "is accessible to others (mode 750); change it: chmod 700");
     mode("var/guard", 0o700);
     std::fs::write(machine.path("run/guard.sock"), "").unwrap();
     fails(&machine, "guard", &[], "it is not a socket");
@@ -47,7 +47,7 @@ fn it_does_not_begin_without_people_who_exist() {
         ("", "has no approvers"),
         ("approvers = [\"nobody-there\"]\n", "account nobody-there"),
         ("approvers = [\"guard\"]\n", "the service's own account cannot be an approver"),
-        ("approvers = [\"ada\"]\nfolder = \"/x\"\n", "no such key"),
+        ("approvers = [\"ada\"]\nfolder = \"/x\"\n", "unknown key"),
         ("approvers = [\"ada\"]\ngateway = \"nobody-there\"\n", "account nobody-there"),
         ("approvers = [\"ada\"]\ngateway = \"ada\"\n", "the gateway must not run as root"),
         ("approvers = [\"ada\"]\ngateway = \"guard\"\n", "the gateway must not run as root"),
