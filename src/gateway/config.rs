@@ -508,10 +508,10 @@ mod tests {
         let open = "listen = [\"0.0.0.0:6180\", \"[::]:6180\"]\n";
         assert!(Config::parse(&format!("{open}{certificate}{key}")).is_ok());
         for half in [certificate, key] {
-            assert!(Config::parse(half).unwrap_err().contains("go together"), "{half}");
+            assert!(Config::parse(half).unwrap_err().contains("set together"), "{half}");
         }
         let both = Config::parse(&format!("{certificate}{key}behind_proxy = true\n"));
-        assert!(both.unwrap_err().contains("set one of both"));
+        assert!(both.unwrap_err().contains("set only"));
     }
 
     #[test]
@@ -536,7 +536,7 @@ mod tests {
         let why = Config::parse("listen = []\nunsigned_teir = 2\n").unwrap_err();
         assert!(why.contains("line 2") && why.contains("unsigned_teir"), "{why}");
         let why = Config::parse("[[route]]\nchannels = [\"phone\"]\n").unwrap_err();
-        assert!(why.contains("there is no channel phone"), "{why}");
+        assert!(why.contains("no channel phone"), "{why}");
     }
 
     #[test]
@@ -548,7 +548,7 @@ mod tests {
             matches!(&config.channel[0].kind, ChannelKind::Telegram { chat: 5, approvers, .. } if approvers["ada"] == 7)
         );
         assert!(Config::parse(&text.replace("chat = 5", "chat = 5\nchatt = 6")).is_err());
-        assert!(Config::parse(&format!("{text}{text}")).unwrap_err().contains("two are called tg"));
+        assert!(Config::parse(&format!("{text}{text}")).unwrap_err().contains("duplicate name tg"));
     }
 
     #[test]

@@ -133,8 +133,8 @@ mod tests {
         let shown = |tier| Shown { action: "a".to_owned(), pending: changed(pending(), |one| one.tier = tier) };
         let now = Timestamp::UNIX_EPOCH;
         let soon = text(&shown(Tier::High), now);
-        assert!(soon.starts_with("Nobody answered request b2c3 (tier 3), and it was refused; guard approve b2c3"));
+        assert!(soon.starts_with("Nobody answered request b2c3 (tier 3), so it was refused; guard approve b2c3"));
         let later = text(&shown(Tier::Critical), Timestamp::from_second(3600).unwrap());
-        assert!(later.contains("(tier 4) until 1970-01-01 00:00 UTC, and it was refused: npm"), "{later}");
+        assert!(later.contains("(tier 4) until 1970-01-01 00:00 UTC, so it was refused: npm"), "{later}");
     }
 }

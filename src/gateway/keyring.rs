@@ -62,7 +62,7 @@ mod tests {
             keyring(&["echo", "another"]),
         ];
         assert_eq!(of(&all, "reviewer").as_deref(), Ok("key of reviewer"));
-        assert_eq!(of(&all[..2], "x").unwrap_err(), "no keyring here holds x: put it there with put x, or put x");
+        assert_eq!(of(&all[..2], "x").unwrap_err(), "no keyring has the secret x; add it with put x, or put x");
     }
 
     #[test]

@@ -423,9 +423,9 @@ mod tests {
         let (plain, both) = (of(""), of("certificate = \"/c\"\nkey = \"/k\"\n"));
         assert_eq!(later(&plain, &of("hosts = [\"guard.test\"]")), "");
         assert_eq!(later(&both, &of("certificate = \"/d\"\nkey = \"/k\"\n")), "", "a renewed one is read anew");
-        assert!(later(&plain, &both).contains("of certificate holds"));
-        assert!(later(&both, &plain).contains("of certificate holds"));
+        assert!(later(&plain, &both).contains("changes of certificate take effect"));
+        assert!(later(&both, &plain).contains("changes of certificate take effect"));
         let moved = of("listen = [\"127.0.0.1:7000\"]\nsocket = \"/run/s\"\n");
-        assert_eq!(later(&plain, &moved), "; what stands there now of listen and socket holds from the next start on");
+        assert_eq!(later(&plain, &moved), "; changes of listen and socket take effect after a restart");
     }
 }

@@ -348,9 +348,9 @@ mod tests {
             assert_eq!(whole(&down("deaf"), sends), down("deaf"));
         }
         for hears in [&None, &up] {
-            assert_eq!(whole(hears, &down("full")), down("the last message was not taken: full"));
+            assert_eq!(whole(hears, &down("full")), down("the last message was rejected: full"));
         }
-        let both = down("deaf; and the last message was not taken: full");
+        let both = down("deaf; and the last message was rejected: full");
         assert_eq!(whole(&down("deaf"), &down("full")), both);
     }
 

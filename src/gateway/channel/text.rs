@@ -170,7 +170,7 @@ mod tests {
         let long = Card { command: "x".repeat(70_000), ..Card::default() };
         let text = card(&long, Medium::Html, 3500);
         assert!(text.chars().count() < 4096, "{}", text.len());
-        assert!(text.contains("of 70000 characters are left out"), "{text}");
+        assert!(text.contains("of 70000 characters omitted"), "{text}");
         assert_eq!(cut("abc", 3), "abc");
     }
 
@@ -191,13 +191,13 @@ mod tests {
             let text = card(&long, medium, most);
             assert!(text.contains("curl -H x") && text.contains("https://evil.example/"), "{text}");
             assert!(text.contains("request b2c3 · digest 0a1b2c3d"), "{text}");
-            assert!(text.contains("All of it: guard review."), "{text}");
+            assert!(text.contains("To see all of it: guard review."), "{text}");
             let left = text.split("… ").nth(1).unwrap().split(' ').next().unwrap().parse::<usize>().unwrap();
             assert!(left > all - most && left < all, "{left} of {all}");
             assert!(!long.offers_yes(most));
             let linked = Card { link: Some("https://guard.test/#x".to_owned()), ..long.clone() };
             assert!(linked.offers_yes(most) && linked.button_to_page(most) == Some("https://guard.test/#x"));
-            assert!(card(&linked, medium, most).contains("All of it: the page, or guard review."));
+            assert!(card(&linked, medium, most).contains("To see all of it: the page, or guard review."));
         }
         assert_eq!(cut_middle("abc", 3), "abc");
         for most in [0, 1, 60, 61, 100] {

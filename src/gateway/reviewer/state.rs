@@ -220,7 +220,7 @@ mod tests {
         }
         assert_eq!(counts.begin(&limits(), 1, noon), Ok(()));
         counts.end(&Opinion::nothing("m", "x"), noon);
-        assert!(counts.begin(&limits(), 1, at("2026-11-22T12:00:59Z")).unwrap_err().contains("left alone"));
+        assert!(counts.begin(&limits(), 1, at("2026-11-22T12:00:59Z")).unwrap_err().contains("paused"));
         assert_eq!(counts.begin(&limits(), 1, at("2026-11-22T12:01:00Z")), Ok(()));
         counts.end(&approved(), noon);
         assert_eq!((counts.failures, counts.alone_until), (0, None));

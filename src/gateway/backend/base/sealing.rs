@@ -128,7 +128,7 @@ mod tests {
         assert!(of(&path).open("a", MARK).is_err());
         assert_eq!(of(&path).open("a", "{\"command\":\"ls\"}").as_deref(), Ok("{\"command\":\"ls\"}"));
         std::fs::write(&path, "short").unwrap();
-        assert!(of(&path).seal("a", "x").unwrap_err().contains("no key of 32 bytes"));
+        assert!(of(&path).seal("a", "x").unwrap_err().contains("not a key of 32 bytes"));
         use std::os::unix::fs::PermissionsExt as _;
         let mode = std::fs::metadata(directory.path().join("other.key")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

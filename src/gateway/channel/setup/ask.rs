@@ -336,8 +336,8 @@ mod tests {
         let config = crate::config::Config::parse(&told(with(&[path, "two words"])).await.unwrap()).unwrap();
         let crate::config::ChannelKind::Program { command } = &config.channel[0].kind else { panic!("no program") };
         assert_eq!(command, &[path, "two words"]);
-        assert!(told(with(&["tell"])).await.unwrap_err().contains("whole path"));
-        assert!(told(with(&[directory.path().to_str().unwrap()])).await.unwrap_err().contains("no file"));
+        assert!(told(with(&["tell"])).await.unwrap_err().contains("absolute path"));
+        assert!(told(with(&[directory.path().to_str().unwrap()])).await.unwrap_err().contains("not executable"));
         assert!(told(with(&["/nowhere/tell"])).await.unwrap_err().contains("/nowhere/tell"));
         let url = Some("https://ntfy.test/x".to_owned());
         let both = Given { url, ..with(&[path]) };
