@@ -69,7 +69,7 @@ fn each_fault_of_a_channel_is_named() {
     gateway.end("-TERM");
     bot.server.fail("/sendMessage", 403, "{\"ok\":false,\"description\":\"Forbidden: bot was kicked\"}");
     let told = said(&gateway, "channel.tg");
-    assert!(told.starts_with("fail: ") && told.contains("not taken") && told.contains("bot was kicked"), "{told}");
+    assert!(told.starts_with("fail: ") && told.contains("was rejected") && told.contains("bot was kicked"), "{told}");
     bot.server.fail("/editMessageText", 400, "{\"ok\":false,\"description\":\"message can't be edited\"}");
     let told = said(&gateway, "channel.tg");
     assert!(told.starts_with("fail: ") && told.contains("could not be changed"), "{told}");
@@ -187,7 +187,7 @@ fn the_page_is_fetched_and_a_proxy_that_spoils_it_is_found() {
     proxy.fail("/", 200, "<html>welcome</html>");
     assert!(spoilt(&findings(&gateway, &["page"]).0).contains("another page"));
     proxy.fail("/", 502, "");
-    assert!(spoilt(&findings(&gateway, &["page"]).0).contains("answers 502"));
+    assert!(spoilt(&findings(&gateway, &["page"]).0).contains("answered 502"));
     gateway.write_config("page = \"http://127.0.0.1:9\"\n");
     assert!(spoilt(&findings(&gateway, &["page"]).0).contains("no connection"));
     // A name that the gateway is not told to answer to.

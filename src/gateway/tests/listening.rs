@@ -341,7 +341,7 @@ fn what_is_no_message_is_an_answer_that_says_so_and_starts_nothing() {
     let twice =
         r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"read_file","arguments":{"a":1,"a":2}}}"#;
     let told = front.asks("POST", &[&session], twice).event().unwrap();
-    assert!(told.contains(r#""id":5"#) && told.contains("for sure"), "{told}");
+    assert!(told.contains(r#""id":5"#) && told.contains("is ambiguous"), "{told}");
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     assert_eq!(front.asks("POST", &[], ping).status, 400);
     assert_eq!(front.asks("POST", &["Mcp-Session-Id: none"], ping).status, 404);

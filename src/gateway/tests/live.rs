@@ -200,7 +200,7 @@ fn a_tool_that_is_not_offered_is_named() {
     let place = Workspace::with("", OBEYS);
     let agent = fs::read_to_string(place.path("bin/claude")).unwrap();
     fs::write(place.path("bin/claude"), agent.replace("\"Write\"", "\"Draw\"")).unwrap();
-    place.finds("ok", "not tried: its own tool for files");
+    place.finds("ok", "not tested: its own tool for files");
 }
 
 #[test]

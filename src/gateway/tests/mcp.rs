@@ -310,7 +310,7 @@ fn whatever_goes_wrong_is_an_answer_that_names_it() {
     for (id, name, why) in [
         (1, "get_key", "--header"),
         (3, "get_own", "own"),
-        (4, "get_none", "no answer"),
+        (4, "get_none", "did not answer"),
         (6, "get_moved", "302"),
         (7, "get_broken", "broke off"),
         (8, "get_nothing", "failed"),
@@ -323,7 +323,7 @@ fn whatever_goes_wrong_is_an_answer_that_names_it() {
     }
     client.writes(&call(5, "get_other"));
     assert!(client.reads().contains("77"));
-    assert!(client.reads().contains("something else"));
+    assert!(client.reads().contains("answered another request"));
     assert_eq!(client.leaves(), Some(0));
 }
 
@@ -357,7 +357,7 @@ fn what_may_not_be_reached_is_not() {
     let here = "http://127.0.0.1:9/mcp";
     for (url, header, why) in [
         ("http://example.com/mcp", "A=TOKEN", "https://"),
-        ("nonsense", "A=TOKEN", "no address"),
+        ("nonsense", "A=TOKEN", "invalid URL"),
         (here, "A", "NAME=VARIABLE"),
         (here, "A=NOWHERE", "NOWHERE"),
     ] {

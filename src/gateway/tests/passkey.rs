@@ -98,7 +98,7 @@ fn enrolled(gateway: &TestGateway) -> (Browser, Value) {
     terminal.type_yes();
     let (code, screen) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");
-    assert!(screen.contains("ada is enrolled (passkey)"), "{screen}");
+    assert!(screen.contains("Enrolled ada (passkey)"), "{screen}");
     // The code was good once.
     let again = gateway.send("POST", "/v1/enrol", &[], &json!({ "secret": url.split('#').nth(1) }).to_string());
     assert_eq!(again.status, 410, "{}", again.text);
@@ -194,7 +194,7 @@ fn what_is_forged_replayed_or_swapped_approves_nothing() {
         !other.is_empty()
     });
     let told = approve(&gateway, &other, &good);
-    assert!(told.status == 422 && told.text.contains("another request"), "{}", told.text);
+    assert!(told.status == 422 && told.text.contains("another challenge"), "{}", told.text);
     assert_eq!(gateway.ran(), 0);
     let told = approve(&gateway, &id, &good);
     assert_eq!(told.status, 200, "{}", told.text);

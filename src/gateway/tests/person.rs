@@ -81,7 +81,7 @@ fn a_program_is_added_once_it_has_taken_the_test_card() {
     assert_eq!(config(), before, "what failed is not written");
     write(format!("#!/bin/sh\n{{ echo \"$@\"; cat; }} >{}\n", card.display()));
     let added = said(&on_a_terminal(&gateway, &add, &[]));
-    assert!(added.contains("test card was sent") && added.contains("mine stands in"), "{added}");
+    assert!(added.contains("test card was sent") && added.contains("Added mine to"), "{added}");
     let taken = std::fs::read_to_string(&card).unwrap();
     assert!(taken.starts_with("--to team\n{") && taken.contains("guard channel test"), "{taken}");
     assert!(config().starts_with(before.trim_end()) && config().contains("\"--to\", \"team\""), "{}", config());

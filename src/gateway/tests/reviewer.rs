@@ -186,9 +186,9 @@ fn whatever_goes_wrong_is_a_persons_with_the_true_reason() {
         ("status 500", |_| Some((500, "{}".to_owned()))),
         ("rejected the key", |_| Some((401, "{}".to_owned()))),
         ("status 418", |_| Some((418, "{}".to_owned()))),
-        ("broke off", |_| Some((200, "not json".to_owned()))),
+        ("incomplete or invalid", |_| Some((200, "not json".to_owned()))),
         ("the request failed", |_| None),
-        ("was cut", |asked| Some((200, chat(&answer(asked, "APPROVE")).replace("\"stop\"", "\"length\"")))),
+        ("was truncated", |asked| Some((200, chat(&answer(asked, "APPROVE")).replace("\"stop\"", "\"length\"")))),
         ("refused to answer", |asked| {
             Some((200, chat(&answer(asked, "APPROVE")).replace("\"refusal\":null", "\"refusal\":\"no\"")))
         }),
@@ -263,7 +263,7 @@ fn a_budget_ends_and_a_reviewer_that_fails_is_left_alone() {
         assert_ne!(home.runs(&format!("npm install unknown-pkg-{number}")), 0);
     }
     assert_eq!(broken.asked("completions").len(), 5);
-    assert!(home.row()["review"]["reason"].as_str().unwrap().contains("left alone"), "{}", home.row());
+    assert!(home.row()["review"]["reason"].as_str().unwrap().contains("paused"), "{}", home.row());
 }
 
 #[test]

@@ -284,7 +284,7 @@ fn an_agent_asks_and_a_person_elsewhere_answers_through_the_machines_gateway() {
         std::fs::read_to_string(machine.path("run/guard-gateway/told")).is_ok_and(|told| told.contains(" · agent\""))
     });
     let lasting = approve(&machine, &action, &json!({ "scope": "always" }));
-    assert!(lasting.status == 422 && lasting.text.contains("for once"), "{}", lasting.text);
+    assert!(lasting.status == 422 && lasting.text.contains("valid once only"), "{}", lasting.text);
     let one = machine.get(&format!("/v1/requests/{action}"), &phone);
     assert_eq!(one.body["offers"], json!(["once"]), "{}", one.text);
     let done = approve(&machine, &action, &json!({}));
@@ -299,7 +299,7 @@ fn an_agent_asks_and_a_person_elsewhere_answers_through_the_machines_gateway() {
     // What gateway.toml allows beyond what root does is not allowed.
     let (asker, action) = machine.asked(&phone, &["git", "push", "--force", "origin", "main"]);
     let barred = approve(&machine, &action, &json!({}));
-    assert_eq!((barred.status, barred.text.contains("above tier 2")), (403, true), "{}", barred.text);
+    assert_eq!((barred.status, barred.text.contains("at most tier 2")), (403, true), "{}", barred.text);
     let denied = machine.post(&format!("/v1/requests/{action}/deny"), &phone, &json!({ "words": "use a branch" }));
     assert_eq!(denied.status, 200, "{}", denied.text);
     let (code, said) = ended(asker);
@@ -413,7 +413,7 @@ fn the_gateway_of_a_machine_is_its_own_accounts() {
     let refused = machine.on_a_terminal("guard-gateway", line);
     assert!(refused.contains("only root can configure the channels"), "{refused}");
     let written = machine.on_a_terminal("root", line);
-    assert!(written.contains("program stands in /etc/guard/gateway.toml"), "{written}");
+    assert!(written.contains("Added program to /etc/guard/gateway.toml"), "{written}");
     let about = std::fs::metadata(machine.path("etc/guard/gateway.toml")).unwrap();
     assert_eq!((about.uid(), about.gid(), about.mode() & 0o777), (0, uid("guard-gateway"), 0o640));
     let listed = said(machine.gateway("guard-gateway", &["channel", "list"]));

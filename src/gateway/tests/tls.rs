@@ -143,8 +143,8 @@ fn a_certificate_that_was_renewed_counts_from_sighup_on_and_a_broken_one_is_refu
     serving.hup();
     until(|| trusts("two"));
     assert!(!trusts("one"));
-    until(|| serving.said.lock().unwrap().contains("is read anew"));
-    assert!(!serving.said.lock().unwrap().contains("next start"));
+    until(|| serving.said.lock().unwrap().contains("reloaded"));
+    assert!(!serving.said.lock().unwrap().contains("after a restart"));
     // Where it listens stays, and it says so.
     gateway.write_config("");
     serving.hup();

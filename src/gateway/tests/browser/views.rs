@@ -77,7 +77,7 @@ fn one_request_tells_its_whole_story() {
     assert_eq!(page.run("document.activeElement.textContent.startsWith('Request ')"), true, "the focus goes with it");
     let told = page.run("document.querySelector('#story').innerText");
     let told = told.as_str().unwrap();
-    for part in [MEDIUM, "asked by", "denied by ada: show me first", "of the record"] {
+    for part in [MEDIUM, "requested by", "denied by ada: show me first", "of the record"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     page.picture("story");
@@ -152,7 +152,7 @@ fn a_session_is_resumed_and_then_trusted_at_the_page() {
     visit(&mut page, "sessions", "document.querySelector('[data-do=resume]')");
     page.picture("sessions");
     page.run("document.querySelector('[data-do=resume]').click()");
-    page.until("document.querySelector('#said').textContent.includes('say why')");
+    page.until("document.querySelector('#said').textContent.includes('give the reason')");
     page.run("document.querySelector('[data-do=why]').value = 'looked at it'");
     page.run("document.querySelector('[data-do=resume]').click()");
     page.until("document.querySelector('[data-do=trust]')");

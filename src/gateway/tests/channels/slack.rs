@@ -138,8 +138,8 @@ fn strangers_and_made_up_buttons_answer_nothing_and_a_lost_connection_is_opened_
     let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
     assert!(bot.press("e1", "UEVE", &yes).contains("not an approver"));
-    assert!(bot.press("e2", ADA, "a:made-up").contains("none of guard"));
-    assert!(bot.press("e3", ADA, "nonsense").contains("none of guard"));
+    assert!(bot.press("e2", ADA, "a:made-up").contains("not a button of guard"));
+    assert!(bot.press("e3", ADA, "nonsense").contains("not a button of guard"));
     assert_eq!(gateway.ran(), 0);
     let log = gateway.program(crate::test_gateway::guard()).args(["log"]).output().unwrap();
     assert!(!log.stdout.is_empty());
