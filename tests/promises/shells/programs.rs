@@ -68,7 +68,7 @@ fn put(project: &Path, name: &str, text: &str) {
 
 #[test]
 fn npm_runs_the_scripts_of_a_package() {
-    if !tools::is_installed("npm") {
+    if !tools::is_installed("node") || !tools::is_installed("npm") {
         return;
     }
     alike("npm test", &[], |project| {
