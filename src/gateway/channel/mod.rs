@@ -350,7 +350,7 @@ mod tests {
         for hears in [&None, &up] {
             assert_eq!(whole(hears, &down("full")), down("the last message was rejected: full"));
         }
-        let both = down("deaf; and the last message was rejected: full");
+        let both = down("deaf; the last message was rejected: full");
         assert_eq!(whole(&down("deaf"), &down("full")), both);
     }
 

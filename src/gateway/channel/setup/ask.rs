@@ -341,6 +341,6 @@ mod tests {
         assert!(told(with(&["/nowhere/tell"])).await.unwrap_err().contains("/nowhere/tell"));
         let url = Some("https://ntfy.test/x".to_owned());
         let both = Given { url, ..with(&[path]) };
-        assert!(new(SetupKind::Ntfy).ask(&both).await.unwrap_err().contains("takes no program"));
+        assert!(new(SetupKind::Ntfy).ask(&both).await.unwrap_err().contains("does not take a program"));
     }
 }
