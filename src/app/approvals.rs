@@ -15,7 +15,6 @@ use self::place::{attempt, not_from_here};
 pub(super) use self::shown::{Shown, in_full, question};
 use super::approver::sign;
 use super::ask::{Card, asked_for};
-use super::authorize::directory_identity;
 use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
@@ -33,6 +32,7 @@ use crate::ui::pending::approvals;
 use crate::ui::style::{self, Look};
 use crate::ui::visible;
 use crate::world::identity::{Account, Caller, Process};
+use crate::world::paths;
 use crate::world::terminal::Situation;
 
 /// Where answers are given: a person at a terminal of their own.
@@ -134,7 +134,7 @@ impl Approvals {
         let (digest, bindings) = if is_others || invocation.hides_here() {
             (whole.digest, whole.bindings.clone())
         } else {
-            let bindings = Bindings::of(&judgment, directory_identity(&invocation.cwd));
+            let bindings = Bindings::of(&judgment, paths::directory_identity(&invocation.cwd));
             (invocation.digest(&judgment.facts.expanded), bindings)
         };
         if let Some(what) = whole.bindings.difference(&bindings) {

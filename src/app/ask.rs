@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::approver::sign;
-use super::authorize::directory_identity;
 use super::engine::Engine;
 use super::queue;
 use super::reviewer::{self, Advice, Review};
@@ -29,7 +28,7 @@ use crate::ui::explain::{self, ExplainView};
 use crate::ui::parts::parts;
 use crate::ui::style::Look;
 use crate::world::terminal::Situation;
-use crate::world::{World, evidence};
+use crate::world::{World, evidence, paths};
 
 /// How asking went.
 #[derive(Debug)]
@@ -134,7 +133,7 @@ fn signed(
         return Asked::No(Refusal::Unsigned { why: error.to_string() });
     }
     let fresh = Fresh::of(nonce, invocation, &judgment.risk);
-    let bindings = Bindings::of(judgment, directory_identity(&invocation.cwd));
+    let bindings = Bindings::of(judgment, paths::directory_identity(&invocation.cwd));
     let filed = jiff::Timestamp::now().as_millisecond();
     let approval = Approval {
         request: "here",

@@ -23,6 +23,7 @@ pub mod gateway;
 pub mod hook;
 pub mod init;
 pub mod install;
+mod intent;
 pub mod learn;
 pub mod line;
 pub mod log;

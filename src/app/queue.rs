@@ -10,7 +10,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::approver::sign;
 use super::ask::{Asked, Offer, asked_for, evidence};
-use super::authorize::directory_identity;
 use super::engine::Engine;
 use super::notify;
 use super::record_backend::Requests;
@@ -28,6 +27,7 @@ use crate::store::queue::{Answer, Filed, NewRequest, Plea, WaitState};
 use crate::store::{Answered, StoreError};
 use crate::ui::pending;
 use crate::world::identity::Caller;
+use crate::world::paths;
 
 /// The time that agents give a command which their user set no time for.
 const AGENTS_LIMIT: Duration = Duration::from_secs(120);
@@ -146,7 +146,7 @@ pub fn file_refused(
         invocation,
         digest: &invocation.digest(&judgment.facts.expanded),
         risk: &judgment.risk,
-        bindings: &Bindings::of(judgment, directory_identity(&invocation.cwd)),
+        bindings: &Bindings::of(judgment, paths::directory_identity(&invocation.cwd)),
         fresh: Fresh::of(nonce, invocation, &judgment.risk),
         waiter: Some(waiter.as_str()),
         above: engine.caller.above(),
@@ -210,7 +210,7 @@ impl<'a> Asking<'a> {
         engine.store().map_err(ToString::to_string)?;
         let queue = engine.requests().map_err(told)?;
         let digest = invocation.digest(&judgment.facts.expanded);
-        let bindings = Bindings::of(judgment, directory_identity(&invocation.cwd));
+        let bindings = Bindings::of(judgment, paths::directory_identity(&invocation.cwd));
         let begin = |time: Duration| Wakeup::begin(time).map_err(|error| error.to_string());
         // Whoever signs here does so on the terminal, which the wakeup would keep signals from.
         let mut wakeup = if signed_here { None } else { Some(begin(wait.time)?) };

@@ -11,10 +11,10 @@ use jiff::Timestamp;
 
 use super::authorize::{self, Ready, RunOptions};
 use super::engine::{Engine, EngineError};
-use super::exit;
 use super::export::deliver;
 use super::shell::called::Called;
 use super::shell::{ShellCall, dispatch};
+use super::{exit, intent};
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::Request;
@@ -65,7 +65,7 @@ pub(super) fn one_with(
                 if let Err(error) = result(engine, receipt, &outcome) {
                     let _ = writeln!(std::io::stderr(), "guard: cannot record the result: {error}");
                 }
-                authorize::keep_to_retention(engine);
+                intent::keep_to_retention(engine);
                 exec::leave(outcome.ended)
             }
             Err(error) => could_not_start(&error),
@@ -79,7 +79,7 @@ fn result(engine: &Engine, receipt: Receipt, outcome: &exec::Outcome) -> Result<
         exec::Ended::Exited { code } => End::Exit(code),
         exec::Ended::Killed { signal, .. } => End::Signal(signal),
     };
-    let duration_ms = authorize::milliseconds(outcome.duration);
+    let duration_ms = intent::milliseconds(outcome.duration);
     let store = engine.store().map_err(ToString::to_string)?;
     store.result(&receipt, &Outcome { end, duration_ms }, Timestamp::now()).map_err(|error| error.to_string())?;
     deliver::at_once(engine, receipt.row());

@@ -25,7 +25,7 @@ use super::failure::Failure;
 use super::queue::{self, Tells, Wait};
 use super::reviewer::{Advice, Review, overrulable};
 use super::tool::{Servers, Told};
-use super::{authorize, exit};
+use super::{exit, intent};
 use crate::judge::Judgment;
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Digest, Invocation, Origin, Request};
@@ -310,13 +310,13 @@ impl Case<'_> {
     fn write(&self, settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>) -> Result<Receipt, Refusal> {
         let shape = self.judgment.may_grant.then(|| self.judgment.shape_to_grant()).flatten();
         let row = IntentRow {
-            answer_ms: answered.map(authorize::milliseconds),
+            answer_ms: answered.map(intent::milliseconds),
             words,
             shape: shape.as_deref().filter(|_| self.invocation.tool().is_some()),
             opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), self.invocation, self.digest(), &self.judgment.risk, settled)
         };
-        authorize::write_down(self.engine, &row, |backend| backend.advised(&row, None))
+        intent::write_down(self.engine, &row, |backend| backend.advised(&row, None))
     }
 
     fn digest(&self) -> Digest {

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use super::{Known, Unanswered};
@@ -177,4 +177,11 @@ pub(super) fn open(path: &Path) -> std::io::Result<File> {
 #[must_use]
 pub fn physical(directory: &Path) -> PathBuf {
     std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned())
+}
+
+/// Device and inode of a directory: another one may have taken its name. `None` where there is none.
+#[must_use]
+pub fn directory_identity(directory: &Path) -> Option<(u64, u64)> {
+    let facts = std::fs::metadata(directory).ok()?;
+    Some((facts.dev(), facts.ino()))
 }
