@@ -57,7 +57,8 @@ impl Home {
         };
         let mut config = config::load(&roots);
         assert_eq!(config.problems, []);
-        config.policy = self.policy.clone();
+        // Nobody answers here.
+        config.policy = Policy { queue_wait: 0, ..self.policy.clone() };
         let caller = Caller {
             cwd,
             env: [("PATH".into(), "/usr/bin:/bin".into())].into_iter().collect::<Environment>(),
@@ -211,10 +212,15 @@ fn only_a_person_on_their_own_command_line_says_yes_in_advance() {
     let engine = home.engine();
     let ready = authorized(&engine, argv(&engine, &FLAGGED), with_yes).unwrap();
     assert_eq!(ready.approved.basis(), &ApprovalReason::YesInAdvance);
-    for (origin, words) in [(Origin::Agent, &FLAGGED[..]), (Origin::Cli, &["rm", "-rf", "/"])] {
+    let without = RunOptions { yes: false, ..with_yes };
+    for (origin, words, manner) in [
+        (Origin::Cli, &FLAGGED[..], without),
+        (Origin::Agent, &FLAGGED[..], with_yes),
+        (Origin::Cli, &["rm", "-rf", "/"], with_yes),
+    ] {
         let home = Home::of(origin);
         let engine = home.engine();
-        let refused = authorized(&engine, argv(&engine, words), with_yes).unwrap_err();
+        let refused = authorized(&engine, argv(&engine, words), manner).unwrap_err();
         assert!([exit::QUEUED, exit::REFUSED].contains(&refused), "{words:?}");
         assert!(home.rows().iter().all(|row| row.decision.as_deref() != Some("allow")), "{words:?}");
     }
@@ -267,6 +273,11 @@ fn help_is_given_whatever_the_limits_say_and_even_without_a_record() {
     let home = Home::under(policy, Origin::Agent);
     let engine = home.engine();
     assert_eq!(authorized(&engine, argv(&engine, &words), PLAIN).unwrap_err(), exit::REFUSED);
+    // The pages that guard itself knows need no configuration.
+    let known = engine.catalog.support();
+    let words: Vec<&str> = known.first().unwrap().argv.iter().map(String::as_str).collect();
+    let ready = authorized(&engine, argv(&engine, &words), PLAIN).unwrap();
+    assert_eq!(ready.approved.basis(), &ApprovalReason::Support);
 }
 
 #[test]
