@@ -1,23 +1,23 @@
 //! Approvals: where a person answers what waits in the queue.
 //!
 //! What is approved is shown in full, judged anew where it would run and as it would run there, and the answer is bound
-//! to exactly that. Who may answer is decided before anything is shown ([`place`]): a person at a terminal of their own,
+//! to exactly that. Who may answer is decided before anything is shown ([`super::place`]): a person at a terminal of their own,
 //! who did not ask. What may not enter: running anything.
 
-pub mod place;
 mod shown;
 
 use std::io::{self, Write as _};
 
 use jiff::Timestamp;
 
-use self::place::{attempt, not_from_here};
 pub(super) use self::shown::{Shown, in_full, question};
 use super::approver::sign;
-use super::ask::{Card, asked_for};
+use super::ask::Card;
+use super::asked::asked_for;
 use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
+use super::place::{attempt, not_from_here};
 use super::record_backend::{RecordBackend, Requests};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::{self, Fresh};
@@ -255,7 +255,7 @@ impl Approvals {
                     signatures.push(signed);
                 }
                 Err(why) => {
-                    report.no(one.id(), &Refusal::Unsigned { why }.to_string());
+                    report.no(one.id(), &Refusal::Unsigned { why: why.to_string() }.to_string());
                     return Ok(());
                 }
             }

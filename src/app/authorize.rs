@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::approver::sign;
-use super::ask::{self, Asked, Offer};
+use super::ask;
+use super::asked::{self, Asked, Offer};
 use super::changes;
 use super::engine::{Engine, Judged, changed_file};
 use super::exit;
@@ -203,7 +204,7 @@ impl<'a> Shown<'a> {
         let process = Caller::unique_name();
         let told = Told { process: process.as_deref(), ..told };
         let ready = ready(self.engine, approved, self.judgment, &told, true)?;
-        ask::give_or_tell(self.engine, &self.invocation, grant);
+        asked::give_or_tell(self.engine, &self.invocation, grant);
         Ok(ready)
     }
 

@@ -19,7 +19,7 @@ use nix::unistd::getpid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ask::{self, Asked, Offer};
+use super::asked::{self, Asked, Offer};
 use super::engine::{Engine, Judged};
 use super::failure::Failure;
 use super::queue::{self, Tells, Wait};
@@ -279,7 +279,7 @@ impl Case<'_> {
     ) -> Result<u8, Failure> {
         match self.write(Settled::Allowed(basis), answered, by) {
             Ok(receipt) => {
-                ask::give_or_tell(self.engine, self.invocation, grant.as_ref());
+                asked::give_or_tell(self.engine, self.invocation, grant.as_ref());
                 let code = self.tell(decision, ("allow", basis.name()), by, None, receipt.row())?;
                 if let Some(lines) = self.report {
                     self.ended(lines, &receipt)?;

@@ -16,7 +16,7 @@ use super::hosts::Host;
 use super::typing;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
-use crate::app::ask::{self, Asked, Offer};
+use crate::app::asked::{self, Asked, Offer};
 use crate::app::changes;
 use crate::app::engine::{Engine, EngineError, Judged};
 use crate::app::intent;
@@ -134,7 +134,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
                     let settled = Settled::Allowed(&ApprovalReason::Person);
                     match note.write(settled, Some(begun.elapsed()), by.as_deref(), hands()) {
                         Ok(()) => {
-                            ask::give_or_tell(&engine, &invocation, grant.as_ref());
+                            asked::give_or_tell(&engine, &invocation, grant.as_ref());
                             Ok(allow())
                         }
                         Err(refusal) => deny(refusal, None),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::app::ask::{self as asking, Asked, Offer};
+use crate::app::asked::{self, Asked, Offer};
 use crate::app::engine::{self, Engine, Judged};
 use crate::app::intent;
 use crate::app::queue::{self, Tells, Wait};
@@ -122,7 +122,7 @@ fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), Stri
                 Ok((grant, by)) => {
                     write(Settled::Allowed(&ApprovalReason::Person), Some(begun.elapsed()), by.as_deref())
                         .map_err(|refusal| deny(&refusal, None))?;
-                    asking::give_or_tell(&engine, &invocation, grant.as_ref());
+                    asked::give_or_tell(&engine, &invocation, grant.as_ref());
                     Ok(())
                 }
                 // Where nobody could be asked, nobody took time to answer.
