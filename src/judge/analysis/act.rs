@@ -137,6 +137,8 @@ pub struct Act {
     pub parent: Option<ActId>,
     /// Under a condition, in a loop or in a function body that may not run. It counts all the same.
     pub conditional: bool,
+    /// In a file of the session that the command may load. Only what is grave counts.
+    pub staged: bool,
     /// Where the text came from, when not from the command itself.
     pub source: Source,
     /// In the command as given, or of the construct that brought the text in.
