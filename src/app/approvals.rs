@@ -77,7 +77,7 @@ impl Approvals {
             match meant(&known, &id) {
                 Ok(pending) if !found.iter().any(|known| known.id == pending.id) => found.push(pending.clone()),
                 Ok(_) => {}
-                Err(why) => report.no(&id, &why),
+                Err(why) => report.no(&id, &why.to_string()),
             }
         }
         Ok(found)
@@ -368,11 +368,20 @@ fn other_version() -> String {
     "the request was made by another version of guard and cannot be read; run the command again".to_owned()
 }
 
+/// Why it is not clear which request is meant.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unclear {
+    #[error("no such request; guard pending lists the requests")]
+    Nothing,
+    #[error("ambiguous request ID: {}", .0.join(", "))]
+    Several(Vec<String>),
+}
+
 /// The request of this name, or the only one whose name begins so: one that waits before one that is settled.
 ///
 /// # Errors
 /// Why it is not clear which one is meant.
-pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, String> {
+pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, Unclear> {
     if let Some(pending) = known.iter().find(|pending| pending.id == id) {
         return Ok(pending);
     }
@@ -381,11 +390,8 @@ pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, S
     let all = if open.is_empty() { like().collect() } else { open };
     match all.as_slice() {
         [one] => Ok(one),
-        [] => Err("no such request; guard pending lists the requests".to_owned()),
-        several => {
-            let names: Vec<&str> = several.iter().map(|pending| pending.id.as_str()).collect();
-            Err(format!("ambiguous request ID: {}", names.join(", ")))
-        }
+        [] => Err(Unclear::Nothing),
+        several => Err(Unclear::Several(several.iter().map(|pending| pending.id.clone()).collect())),
     }
 }
 
