@@ -203,6 +203,9 @@ fn of_entry(one: &Match<'_>, call: &ToolCall, span: Span) -> Finding {
         instead: tool.instead.clone(),
         touches: shown,
         deny: tool.deny,
+        // What is said of another server's tool loosens nothing for this one.
+        yolo: tool.yolo && !one.foreign,
+        reversible: tool.reversible && !one.foreign,
         approvals: tool.approvals,
         notes: tool.effects.iter().filter_map(|effect| effect.note()).collect(),
         ..Finding::plain(&tool.id, tool.tier, tool.reversibility, "", span)
