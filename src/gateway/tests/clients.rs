@@ -1,6 +1,6 @@
 //! The clients for Python and TypeScript over the gateway's API, with the real gateway and the real guard.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -123,15 +123,17 @@ fn the_python_client_asks_over_the_api_and_reports_how_it_ended() {
 #[test]
 fn the_typescript_client_asks_over_the_api_and_reports_how_it_ended() {
     let strips = "--experimental-strip-types";
-    let reads = Command::new("node").args([strips, "-e", "0"]).output().is_ok_and(|out| out.status.success());
-    if !reads {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let reads =
+        |node: &PathBuf| Command::new(node).args([strips, "-e", "0"]).output().is_ok_and(|out| out.status.success());
+    let Some(node) = std::env::split_paths(&path).map(|directory| directory.join("node")).find(reads) else {
         // Not even where all tools have to be: the node of a distribution may be too old for it.
         eprintln!("skipped: no node that reads TypeScript");
         return;
-    }
+    };
     let gateway = TestGateway::new("");
     std::fs::write(gateway.path("try.mjs"), TYPESCRIPT).unwrap();
-    let mut node = gateway.program(Path::new("node"));
+    let mut node = gateway.program(&node);
     node.arg(strips).arg(gateway.path("try.mjs")).arg(format!("{CLIENTS}/guardClient.ts"));
     asks_and_reports(&gateway, node);
 }
