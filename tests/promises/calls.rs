@@ -395,3 +395,18 @@ fn an_agents_own_tools_are_known_and_taken_for_nobody_elses() {
     let said = String::from_utf8(answer.stdout).unwrap();
     assert!(said.contains("hosttools.schedule") && !said.contains("cloudflare"), "{said}");
 }
+
+#[test]
+fn an_entry_of_a_tool_is_listed_and_shown_like_a_rule() {
+    let home = Home::new();
+    let listed = home.prints(&["patterns", "list", "tools.calendar"], 0);
+    assert!(listed.contains("3  tools.calendar-delete  ") && listed.contains(" of them for tools"), "{listed}");
+    let shown = home.prints(&["patterns", "show", "tools.calendar-delete"], 0);
+    for part in ["tier 3", "delete_event", "*calendar*", "irreversible", "calendar.delete_event {\"id\": \"1\"}"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let value: Value =
+        serde_json::from_str(&home.prints(&["patterns", "show", "tools.calendar-delete", "--json"], 0)).unwrap();
+    assert_eq!(value["tools"][0]["tier"], 3, "{value}");
+    assert_eq!(value["tools"][0]["layer"], "built-in", "{value}");
+}
