@@ -19,6 +19,7 @@ use crate::exec::{self, ExecError, Inherited};
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::Request;
 use crate::store::{End, Outcome};
+use crate::world::paths;
 
 /// What is to be run.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ pub(super) fn one_with(
     manner: RunOptions,
     inherited: &mut Inherited,
 ) -> u8 {
-    let mut invocation = engine.caller.invocation(request).unwrapped();
+    let mut invocation = engine.caller.invocation(request).unwrapped(&paths::real);
     invocation.env.variables.extend(variables.iter().map(|(name, value)| ((*name).into(), value.into())));
     match authorize::authorize(engine, invocation, manner, inherited) {
         Ok(Ready { approved, receipt, asked: false }) => could_not_start(&exec::replace(approved, receipt, inherited)),

@@ -52,20 +52,35 @@ struct Places<'a> {
     environment: &'a Environment,
     /// The agent that asks, as far as its processes tell.
     agent: Option<&'a str>,
+    real: Real<'a>,
 }
+
+/// The path that a directory really has, without links in it; whoever reads a line answers it.
+pub type Real<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Places<'_> {
     /// The directories that a pattern of a path may begin with.
-    fn of(&self, name: &str) -> Vec<&str> {
+    fn of(&self, name: &str) -> Vec<String> {
+        let named = |all: &[&str]| all.iter().copied().map(str::to_owned).collect();
         match name {
-            "~" => self.homes.clone(),
-            "TMP" => self.temporary.clone(),
-            "PREFIX" => {
-                let searched = self.environment.get("PATH").unwrap_or_default().split(':');
-                searched.filter_map(|directory| directory.strip_suffix("/bin")).collect()
-            }
+            "~" => named(&self.homes),
+            "TMP" => named(&self.temporary),
+            "PREFIX" => self.prefixes(),
             _ => Vec::new(),
         }
+    }
+
+    /// The directories above those of programs: as PATH names them, and as they really lie. A program that tells where it is
+    /// tells it without links.
+    fn prefixes(&self) -> Vec<String> {
+        let searched = self.environment.get("PATH").unwrap_or_default().split(':');
+        let named = searched.filter_map(|directory| directory.strip_suffix("/bin"));
+        let each = named.flat_map(|prefix| {
+            let programs = (self.real)(&format!("{prefix}/bin"));
+            let above = programs.and_then(|real| real.strip_suffix("/bin").map(str::to_owned));
+            [Some(prefix.to_owned()), (self.real)(prefix), above]
+        });
+        each.flatten().collect()
     }
 }
 
@@ -134,7 +149,7 @@ fn marked(text: &str) -> Option<(&str, &str, &str)> {
 impl Invocation {
     /// The same, with an envelope taken off when there is one. What came in an agent's envelope comes from an agent.
     #[must_use]
-    pub fn unwrapped(mut self) -> Self {
+    pub fn unwrapped(mut self, real: Real<'_>) -> Self {
         let Request::Line(line) = &self.request else { return self };
         if line.envelope.is_some() || line.text.len() > super::syntax::limits::MAX_LINE {
             return self;
@@ -144,6 +159,7 @@ impl Invocation {
             homes: homes.into_iter().flatten().filter(|home| home.len() > 1).collect(),
             environment: &self.env,
             agent: self.session.agent.as_deref(),
+            real,
             // The one that is named first: it may lie below the other.
             temporary: self
                 .env

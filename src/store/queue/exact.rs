@@ -154,9 +154,14 @@ impl Exact {
             origin: self.origin,
             session: Session { id, root, agent },
         };
-        let invocation = if wrapped { invocation.unwrapped() } else { invocation };
+        let invocation = if wrapped { invocation.unwrapped(&real) } else { invocation };
         (invocation, self.bindings, self.above)
     }
+}
+
+/// Where a directory really lies.
+fn real(directory: &str) -> Option<String> {
+    std::fs::canonicalize(directory).ok()?.into_os_string().into_string().ok()
 }
 
 #[cfg(test)]
