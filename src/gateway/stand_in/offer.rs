@@ -20,7 +20,8 @@ pub struct Tool {
 /// Arguments that hold a command, a path, and what is written there.
 const COMMANDS: [&str; 4] = ["command", "cmd", "commands", "code"];
 const PATHS: [&str; 5] = ["file_path", "filePath", "path", "absolute_path", "target_file"];
-const CONTENTS: [&str; 5] = ["content", "contents", "file_text", "new_string", "text"];
+const CONTENTS: [&str; 8] =
+    ["content", "contents", "file_text", "new_string", "newString", "new_str", "new_text", "text"];
 const PATCHES: [&str; 3] = ["input", "patch", "patchText"];
 
 impl Tool {
