@@ -6,11 +6,15 @@
 //! as it stands. An envelope never lowers: the command is judged by itself, and once more behind what the envelope
 //! does in front of it (a snapshot that is sourced, a directory that is entered), and the findings are joined.
 //!
+//! An `eval` of one literal text among other commands, from an agent that has templates, is an envelope that is not known
+//! ([`unknown`]). Whoever calls this opens it where what stands around the text is harmless; it is judged as it stands too.
+//!
 //! What may not enter: reading files, and what one agent alone does. Where a template names a file, its place must be the one
 //! that the agent uses.
 
 mod matching;
 mod scan;
+mod unknown;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -33,6 +37,8 @@ pub struct Envelope {
     pub lead: Vec<u8>,
     /// It holds no command: the agent prepares its own files.
     pub is_preparation: bool,
+    /// A template describes it.
+    pub is_known: bool,
 }
 
 /// A template that fits: what it holds.
@@ -178,17 +184,61 @@ impl Invocation {
         {
             let whole = std::mem::replace(&mut line.text, inner);
             let positional = std::mem::take(&mut line.positional);
-            line.envelope = Some(Box::new(Envelope { agent, whole, positional, lead, is_preparation }));
+            line.envelope = Some(Box::new(Envelope { agent, whole, positional, lead, is_preparation, is_known: true }));
             self.origin = if self.origin.is_guarded() { self.origin } else { Origin::Agent };
             self.session.agent.get_or_insert_with(|| agent.to_owned());
         }
         self
     }
 
-    /// The command behind what its envelope does in front of it, and how long that is.
+    /// What stands around the command in an envelope that no template describes, as a command of its own. `None` where it
+    /// comes in none, or in one that is known, or from somebody who puts none around it.
+    #[must_use]
+    pub fn scaffold(&self) -> Option<Self> {
+        let (_, unknown::Split { scaffold, .. }) = self.split()?;
+        let Request::Line(line) = &self.request else { return None };
+        let request = Request::Line(Line { text: scaffold, ..line.clone() });
+        Some(Self { request, ..self.clone() })
+    }
+
+    fn split(&self) -> Option<(&'static str, unknown::Split)> {
+        let Request::Line(line) = &self.request else { return None };
+        if line.envelope.is_some() || line.text.len() > super::syntax::limits::MAX_LINE {
+            return None;
+        }
+        let agent = self.session.agent.as_deref()?;
+        let agent = agents::known().iter().find(|known| known.name == agent).filter(|known| known.wraps())?;
+        Some((agent.name, unknown::split(line)?))
+    }
+
+    /// The same, with an envelope taken off that no template describes, when there is one. It is judged as it stands all the
+    /// same; whether what stands around the command is harmless, whoever calls this has to know.
+    #[must_use]
+    pub fn opened(mut self) -> Self {
+        let split = self.split();
+        if let Some((agent, unknown::Split { scaffold, inner })) = split
+            && let Request::Line(line) = &mut self.request
+        {
+            let whole = std::mem::replace(&mut line.text, inner);
+            let positional = std::mem::take(&mut line.positional);
+            let envelope =
+                Envelope { agent, whole, positional, lead: scaffold, is_preparation: false, is_known: false };
+            line.envelope = Some(Box::new(envelope));
+            self.origin = if self.origin.is_guarded() { self.origin } else { Origin::Agent };
+        }
+        self
+    }
+
+    /// The command behind what its envelope does in front of it, and how long that is. Of an envelope that no template
+    /// describes it is the whole string, of which no place is one of the command's.
     pub(super) fn led(&self) -> Option<(Self, usize)> {
         let Request::Line(line) = &self.request else { return None };
         let envelope = line.envelope.as_deref().filter(|envelope| !envelope.lead.is_empty())?;
+        if !envelope.is_known {
+            let (text, positional) = (envelope.whole.clone(), envelope.positional.clone());
+            let line = Line { text, positional, envelope: None, ..line.clone() };
+            return Some((Self { request: Request::Line(line), ..self.clone() }, usize::MAX));
+        }
         let lead = envelope.lead.len() + 1;
         let text = [envelope.lead.as_slice(), b"\n", &line.text].concat();
         let line = Line { text, envelope: None, ..line.clone() };

@@ -578,3 +578,44 @@ proptest! {
         }
     }
 }
+
+/// As a version may write it that guard does not know.
+fn of_another_version(inner: &str) -> Invocation {
+    let text = format!("set +o history; cd /home/ada/project && eval '{inner}' < /dev/null; __code=$?; exit $__code");
+    let mut asked = invocation(&text, &[]);
+    asked.session.agent = Some("claude".to_owned());
+    asked
+}
+
+#[test]
+fn an_envelope_that_is_not_known_is_opened_and_judged_as_it_stands() {
+    let asked = of_another_version("git push --force origin main");
+    assert_eq!(inner(&asked.clone().unwrapped(&no_links)), None);
+    let opened = asked.clone().opened();
+    assert_eq!(inner(&opened).as_deref(), Some("git push --force origin main"));
+    let Request::Line(Line { envelope: Some(envelope), .. }) = &opened.request else { unreachable!() };
+    assert!(!envelope.is_known && String::from_utf8_lossy(&envelope.whole).contains("eval 'git push"));
+    assert!(String::from_utf8_lossy(&envelope.lead).contains("&& : < /dev/null"));
+    assert!(judged(&opened).tier >= judged(&asked).tier, "it never lowers");
+    // What stands behind it and what it is led by count, wherever they are.
+    let behind =
+        Invocation { request: Request::Line(Line::of_bash("cd / && eval 'ls' && rm -rf home")), ..asked.clone() };
+    assert!(judged(&behind.clone().opened()).tier >= judged(&behind).tier);
+    assert!(judged(&behind.opened()).tier >= crate::judge::risk::Tier::High);
+}
+
+#[test]
+fn only_who_puts_something_around_commands_has_an_envelope_that_is_not_known() {
+    let asked = of_another_version("ls");
+    assert!(asked.scaffold().is_some());
+    for agent in [None, Some("goose"), Some("nobody")] {
+        let other = Invocation {
+            session: Session { agent: agent.map(str::to_owned), ..asked.session.clone() },
+            ..asked.clone()
+        };
+        assert!(other.scaffold().is_none(), "{agent:?}");
+        assert_eq!(inner(&other.opened()), None, "{agent:?}");
+    }
+    let known = wrapped("true; eval 'ls'").swap_remove(0).1.unwrapped(&no_links);
+    assert!(known.scaffold().is_none(), "in an envelope that is known");
+}

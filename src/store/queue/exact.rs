@@ -154,7 +154,8 @@ impl Exact {
             origin: self.origin,
             session: Session { id, root, agent },
         };
-        let invocation = if wrapped { invocation.unwrapped(&real) } else { invocation };
+        // One that no template describes was opened too.
+        let invocation = if wrapped { invocation.unwrapped(&real).opened() } else { invocation };
         (invocation, self.bindings, self.above)
     }
 }
