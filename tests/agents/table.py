@@ -271,7 +271,9 @@ class Trial:
             return self.held(False, told)
         # Of an agent that could not be tried this says nothing.
         self.held("passed against" in told or "wrote a startup file" in told, told)
-        return True if "its other tools" in told else None
+        if "its other tools" in told:
+            return True
+        return UNTRIED if "its tools " in told else None
 
     def cost(self):
         """How many milliseconds guard adds to a call of a tool: the median without it, against that with it."""
@@ -325,6 +327,7 @@ CASES = ["canary", "ask", "deny", "killed", "gone", "files", "other", "late", "o
 MOST = 10
 # A case that was not asked for: what stands there stays.
 KEPT = "="
+UNTRIED = "not tried"
 MARKS = {True: "held", False: "through", None: "-"}
 HEAD = ["agent", "version", "on"] + CASES
 TRIED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../patterns/agents/tried.tsv")
@@ -373,7 +376,7 @@ def write(rows):
     for row in rows:
         cells = {name: cell for name, cell in zip(HEAD, row) if cell != KEPT}
         kept[row[0]] = {**kept.get(row[0], {}), **cells}
-    lines = ["\t".join(HEAD)] + ["\t".join(kept[agent].get(name, "not tried") for name in HEAD) for agent in sorted(kept)]
+    lines = ["\t".join(HEAD)] + ["\t".join(kept[agent].get(name, UNTRIED) for name in HEAD) for agent in sorted(kept)]
     put(TRIED, "# Made by .ci/agents, which runs the programs themselves.\n" + "\n".join(lines) + "\n")
 
 
