@@ -14,7 +14,7 @@ use crate::api::App;
 use crate::api::answers::{GivenAnswer, give};
 use crate::api::lists::usual;
 use crate::backend::{Backend, Offer};
-use crate::channel::{Did, Press, Tap, discord};
+use crate::channel::{Did, Press, Tap};
 use crate::routing::card;
 use crate::secrets::hash;
 
@@ -33,6 +33,8 @@ enum Find {
     Button([u8; 32]),
     /// The channel, and the channel's own name for it.
     Message(String, String),
+    /// The request that it asks about, by its name towards clients, and the channel.
+    Request(String, String),
 }
 
 impl Find {
@@ -40,6 +42,10 @@ impl Find {
         match self {
             Self::Button(nonce) => backend.base().offer_of(nonce),
             Self::Message(channel, message) => backend.base().offer_at(channel, message),
+            Self::Request(action, channel) => {
+                let all = backend.base().offers(Some(action))?;
+                Ok(all.into_iter().find(|offer| offer.channel == *channel))
+            }
         }
     }
 }
@@ -67,10 +73,20 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         let _ = app.room.at(move |backend| backend.attempt(&said, Timestamp::now())).await;
         return "you are not an approver of this guard".to_owned();
     };
-    let (shown, yes, words) = match &tap.did {
+    let (shown, offer, yes, words) = match &tap.did {
         Did::Said => return "usage: /approve ID, or /deny ID REASON".to_owned(),
-        Did::Typed { request, yes, words } => (app.hub.find_request(request), *yes, words.clone()),
-        Did::Reacted { yes, .. } => (marked.and_then(|offer| app.hub.find(&offer.action)), *yes, None),
+        Did::Typed { request, yes, words } => {
+            let shown = app.hub.find_request(request);
+            let offer = match &shown {
+                Some(shown) => offer_of(Find::Request(shown.action.clone(), tap.channel.clone())).await,
+                None => Ok(None),
+            };
+            match offer {
+                Ok(offer) => (shown, offer, *yes, words.clone()),
+                Err(why) => return why,
+            }
+        }
+        Did::Reacted { yes, .. } => (marked.as_ref().and_then(|offer| app.hub.find(&offer.action)), marked, *yes, None),
         Did::Pressed { nonce, press } => {
             let offer = match offer_of(Find::Button(hash(nonce))).await {
                 Ok(Some(offer)) => offer,
@@ -81,15 +97,18 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
                 Press::Approve | Press::Deny => None,
                 Press::Reply(at) => usual(app).get(usize::from(*at)).cloned(),
             };
-            (app.hub.find(&offer.action), *press == Press::Approve, words)
+            (app.hub.find(&offer.action), Some(offer), *press == Press::Approve, words)
         }
     };
     let Some(shown) = shown else { return "the request no longer exists".to_owned() };
-    // A mark says yes to what the message shows, as a button does: where there is no button, a mark is none either.
-    if matches!(tap.did, Did::Reacted { yes: true, .. }) {
-        let card = card(app, &shown);
-        if card.bar.is_none() && !card.offers_yes(discord::MOST) {
-            return "this message does not show the whole command; see guard review".to_owned();
+    // A yes is to what a message of this channel shows: where it has no button for one, no other way to say it is one.
+    if yes && card(app, &shown).bar.is_none() {
+        match offer {
+            None => return "no message here shows this request; see guard review".to_owned(),
+            Some(offer) if !offer.offers_yes => {
+                return "this message does not show the whole command; see guard review".to_owned();
+            }
+            Some(_) => {}
         }
     }
     let who = Answerer { by: format!("{approver} ({})", tap.channel), token: None, max_tier: 3 };

@@ -156,7 +156,14 @@ mod tests {
 
     fn offer(action: &str, channel: &str) -> Offer {
         let message = Some("m".to_owned());
-        Offer { action: action.to_owned(), channel: channel.to_owned(), message, nonce: [0; 32], closed: false }
+        Offer {
+            action: action.to_owned(),
+            channel: channel.to_owned(),
+            message,
+            nonce: [0; 32],
+            closed: false,
+            offers_yes: true,
+        }
     }
 
     #[test]

@@ -242,7 +242,15 @@ async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
 async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept: Duration) -> bool {
     let Ok(nonce) = secret::<16>("") else { return false };
     let (action, now) = (shown.action.clone(), Timestamp::now());
-    let new = Offer { action, channel: name.to_owned(), message: None, nonce: hash(&nonce), closed: false };
+    let card = card(app, shown);
+    let new = Offer {
+        action,
+        channel: name.to_owned(),
+        message: None,
+        nonce: hash(&nonce),
+        closed: false,
+        offers_yes: wire.offers_yes(&card),
+    };
     let kept = app
         .room
         .at(move |backend| -> Result<Option<bool>, String> {
@@ -266,7 +274,6 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
             return false;
         }
     }
-    let card = card(app, shown);
     let sent = match tokio::time::timeout(accept, wire.send(&card, &nonce)).await {
         Ok(Ok(message)) => Ok(message),
         Ok(Err(failed)) => Err(failed.to_string()),

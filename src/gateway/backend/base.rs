@@ -20,7 +20,7 @@ use crate::judge::invocation::Origin;
 use crate::secrets::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     "
   CREATE TABLE own(what TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
   CREATE TABLE token(
@@ -50,10 +50,13 @@ const STEPS: [&str; 4] = [
     "
   CREATE TABLE escalated(action TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;
 ",
+    "
+  ALTER TABLE offer ADD COLUMN yes INTEGER NOT NULL DEFAULT 0;
+",
 ];
 
 /// How many steps this version knows.
-const KNOWN: u32 = 4;
+const KNOWN: u32 = 5;
 
 /// How long what was handed in is remembered.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -298,8 +301,8 @@ impl Base {
     /// It cannot be kept.
     pub fn offer(&self, offer: &Offer, now: Timestamp) -> Result<bool, String> {
         let done = self.connection.execute(
-            "INSERT OR IGNORE INTO offer(action, channel, nonce, created) VALUES(?1, ?2, ?3, ?4)",
-            params![offer.action, offer.channel, &offer.nonce[..], now.as_millisecond()],
+            "INSERT OR IGNORE INTO offer(action, channel, nonce, yes, created) VALUES(?1, ?2, ?3, ?4, ?5)",
+            params![offer.action, offer.channel, &offer.nonce[..], offer.offers_yes, now.as_millisecond()],
         );
         done.map(|count| count == 1).map_err(told)
     }
@@ -328,7 +331,7 @@ impl Base {
     pub fn offers(&self, action: Option<&str>) -> Result<Vec<Offer>, String> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT action, channel, message, nonce, closed FROM offer
+                "SELECT action, channel, message, nonce, closed, yes FROM offer
                  WHERE (?1 IS NULL AND closed = 0) OR action = ?1",
             )?;
             statement.query_map([action], offer)?.collect::<rusqlite::Result<Vec<_>>>()
@@ -341,7 +344,7 @@ impl Base {
     /// # Errors
     /// It cannot be read.
     pub fn offer_of(&self, nonce: &[u8; 32]) -> Result<Option<Offer>, String> {
-        let sql = "SELECT action, channel, message, nonce, closed FROM offer WHERE nonce = ?1";
+        let sql = "SELECT action, channel, message, nonce, closed, yes FROM offer WHERE nonce = ?1";
         self.connection.query_row(sql, [&nonce[..]], offer).optional().map_err(told)
     }
 
@@ -359,7 +362,7 @@ impl Base {
     /// # Errors
     /// It cannot be read.
     pub fn offer_at(&self, channel: &str, message: &str) -> Result<Option<Offer>, String> {
-        let sql = "SELECT action, channel, message, nonce, closed FROM offer WHERE channel = ?1 AND message = ?2";
+        let sql = "SELECT action, channel, message, nonce, closed, yes FROM offer WHERE channel = ?1 AND message = ?2";
         self.connection.query_row(sql, [channel, message], offer).optional().map_err(told)
     }
 
@@ -443,5 +446,6 @@ fn offer(row: &Row<'_>) -> rusqlite::Result<Offer> {
         message: row.get(2)?,
         nonce: hash(row.get(3)?),
         closed: row.get(4)?,
+        offers_yes: row.get(5)?,
     })
 }

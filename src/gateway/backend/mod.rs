@@ -122,6 +122,8 @@ pub struct Offer {
     /// Of what its buttons carry.
     pub nonce: [u8; 32],
     pub closed: bool,
+    /// It has a button for a yes: what it asks about is shown whole, or all of it is a tap away.
+    pub offers_yes: bool,
 }
 
 /// Rows of the record, and where the next page begins if there is one.

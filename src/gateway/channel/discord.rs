@@ -23,7 +23,7 @@ use super::text::{self, Medium, cut};
 use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
 
 /// The most characters of a message that are others' words; Discord takes 2000 in all.
-pub const MOST: usize = 1400;
+const MOST: usize = 1400;
 
 /// How long a failing connection rests at most.
 const REST: Duration = Duration::from_secs(60);
@@ -414,6 +414,10 @@ impl Channel for Discord {
             let path = format!("/channels/{}/messages/{message}", self.chat);
             self.call(reqwest::Method::PATCH, &path, Some(&body)).await.map(drop)
         })
+    }
+
+    fn offers_yes(&self, card: &Card) -> bool {
+        card.offers_yes(MOST)
     }
 
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {

@@ -255,6 +255,12 @@ pub trait Channel: Send + Sync {
     /// Says in the place of a card how its request ended.
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>>;
 
+    /// Whether its message of this card has a button for a yes; a yes that is typed or set as a mark counts where it has.
+    fn offers_yes(&self, card: &Card) -> bool {
+        let _ = card;
+        false
+    }
+
     /// Hears what people answer, for ever; `None` where nothing comes back this way.
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>>;
 

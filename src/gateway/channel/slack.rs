@@ -233,6 +233,10 @@ impl Channel for Slack {
         })
     }
 
+    fn offers_yes(&self, card: &Card) -> bool {
+        card.offers_yes(MOST)
+    }
+
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         Some(Box::pin(async move { self.listen(inbox, state).await }))
     }

@@ -305,6 +305,35 @@ fn a_mark_says_yes_only_to_what_the_message_shows_whole() {
 }
 
 #[test]
+fn a_typed_yes_counts_only_where_the_card_offers_one() {
+    let bot = Bot::new(45_000);
+    let gateway = bot.gateway("commands = true");
+    assert_eq!(bot.begun()["op"], 2);
+    let typed = |seq: u64, request: &str| {
+        bot.socket.act(&Step::Send(
+            json!({ "op": 0, "t": "MESSAGE_CREATE", "s": seq, "d": {
+                "author": { "id": ADA }, "channel_id": CHAT, "content": format!("!approve {request}"),
+            }})
+            .to_string(),
+        ));
+    };
+    let said = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
+    let mut cut = gateway.agent(&format!("npm install {} package-of-the-end", "left-pad-of-somebody ".repeat(90)));
+    let no = bot.button("d");
+    typed(2, gateway.waiting()["id"].as_str().unwrap());
+    until(|| said().iter().any(|asked| asked.text.contains("does not show the whole command")));
+    assert!(bot.press(3, ADA, &no.replacen('d', "a", 1)).contains("does not show the whole command"));
+    assert!(cut.try_wait().unwrap().is_none());
+    assert_eq!(bot.press(4, ADA, &no), "denied");
+    assert_eq!(cut.wait().unwrap().code(), Some(126));
+    let mut whole = gateway.agent(MEDIUM);
+    until(|| bot.cards().len() == 2);
+    typed(5, gateway.waiting()["id"].as_str().unwrap());
+    assert!(whole.wait().unwrap().success());
+    assert_eq!(gateway.ran(), 1);
+}
+
+#[test]
 fn a_press_counts_though_its_interaction_has_expired() {
     let bot = Bot::new(45_000);
     let gateway = bot.gateway("");

@@ -183,6 +183,51 @@ fn what_is_typed_counts_as_much_as_a_button() {
 }
 
 #[test]
+fn a_typed_yes_counts_only_where_the_card_offers_one() {
+    let bot = Bot::new();
+    let gateway = bot.gateway();
+    let typed = |number: i64, text: String| {
+        let before = bot.server.asked("/sendMessage").len();
+        let message = json!({ "from": { "id": ADA }, "chat": { "id": CHAT }, "text": text });
+        bot.updates.lock().unwrap().push(json!({ "update_id": number, "message": message }));
+        until(|| bot.server.asked("/sendMessage").len() > before);
+        bot.server.asked("/sendMessage").pop().unwrap().body["text"].as_str().unwrap().to_owned()
+    };
+    let mut cut = gateway.agent(&format!("npm install {} package-of-the-end", "left-pad-of-somebody ".repeat(250)));
+    let no = bot.button("d");
+    let request = gateway.waiting()["id"].as_str().unwrap().to_owned();
+    let told = typed(1000, format!("/approve {request}"));
+    assert!(told.contains("does not show the whole command"), "{told}");
+    // Nor does a yes that somebody made of the button for a no.
+    let told = bot.press(ADA, CHAT, &no.replacen('d', "a", 1));
+    assert!(told.contains("does not show the whole command"), "{told}");
+    assert!(cut.try_wait().unwrap().is_none());
+    assert_eq!(typed(1002, format!("/deny {request} too long")), "denied");
+    assert_eq!(cut.wait().unwrap().code(), Some(126));
+    let mut whole = gateway.agent(MEDIUM);
+    bot.button("a");
+    let request = gateway.waiting()["id"].as_str().unwrap().to_owned();
+    assert_eq!(typed(1003, format!("/approve {request}")), "approved");
+    assert!(whole.wait().unwrap().success());
+    assert_eq!(gateway.ran(), 1);
+}
+
+#[test]
+fn what_no_card_here_shows_is_not_approved_by_typing_its_name() {
+    let bot = Bot::new();
+    let gateway = bot.gateway_with("[[route]]\nchannels = []\n");
+    let mut agent = gateway.agent(MEDIUM);
+    let request = gateway.waiting()["id"].as_str().unwrap().to_owned();
+    let message = json!({ "from": { "id": ADA }, "chat": { "id": CHAT }, "text": format!("/approve {request}") });
+    bot.updates.lock().unwrap().push(json!({ "update_id": 1000, "message": message }));
+    until(|| bot.server.asked("/sendMessage").iter().any(|asked| asked.text.contains("no message here shows")));
+    assert!(agent.try_wait().unwrap().is_none());
+    end(&gateway);
+    agent.wait().unwrap();
+    assert_eq!(gateway.ran(), 0);
+}
+
+#[test]
 fn what_wants_more_than_a_button_offers_no_yes() {
     let bot = Bot::new();
     let gateway = bot.gateway();
