@@ -156,14 +156,7 @@ mod tests {
 
     fn offer(action: &str, channel: &str) -> Offer {
         let message = Some("m".to_owned());
-        Offer {
-            action: action.to_owned(),
-            channel: channel.to_owned(),
-            message,
-            nonce: [0; 32],
-            closed: false,
-            offers_yes: true,
-        }
+        Offer { action: action.to_owned(), channel: channel.to_owned(), message, closed: false, offers_yes: true }
     }
 
     #[test]

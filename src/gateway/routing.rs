@@ -14,13 +14,14 @@ use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::backend::Offer;
 use crate::button_taps::hear;
+use crate::channel::buttons::Own;
 use crate::channel::{self, Card, Channel, Doing, Health, Status};
 use crate::connected::{Wire, Wires};
 use crate::escalation::Escalating;
 use crate::hub::{Shown, seconds_left};
 use crate::judge::answer_scope::AnswerScope;
 use crate::route::{is_urgent, route};
-use crate::secrets::{hash, secret};
+use crate::secrets::hash;
 use crate::store::queue::{Pending, RequestState};
 
 /// How many taps may wait.
@@ -240,30 +241,25 @@ async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
 
 /// Puts a card on a channel. True when it was taken, now or before.
 async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept: Duration) -> bool {
-    let Ok(nonce) = secret::<16>("") else { return false };
+    let Ok(own) = Own::of_all(wire.approvers()) else { return false };
+    let buttons: Vec<(String, [u8; 32])> = own.iter().map(|one| (one.approver.clone(), hash(&one.nonce))).collect();
     let (action, now) = (shown.action.clone(), Timestamp::now());
     let card = card(app, shown);
-    let new = Offer {
-        action,
-        channel: name.to_owned(),
-        message: None,
-        nonce: hash(&nonce),
-        closed: false,
-        offers_yes: wire.offers_yes(&card),
-    };
+    let new =
+        Offer { action, channel: name.to_owned(), message: None, closed: false, offers_yes: wire.offers_yes(&card) };
     let kept = app
         .room
         .at(move |backend| -> Result<Option<bool>, String> {
-            if backend.base().offer(&new, now)? {
+            if backend.base().offer(&new, &buttons, now)? {
                 return Ok(None);
             }
             let before = backend.base().offers(Some(&new.action))?.into_iter().find(|one| one.channel == new.channel);
             if before.is_some_and(|before| before.message.is_some()) {
                 return Ok(Some(true));
             }
-            // It was on its way when the gateway ended: it goes out again, with another nonce.
+            // It was on its way when the gateway ended: it goes out again, with other nonces.
             backend.base().offered(&new.action, &new.channel, None)?;
-            Ok(if backend.base().offer(&new, now)? { None } else { Some(false) })
+            Ok(if backend.base().offer(&new, &buttons, now)? { None } else { Some(false) })
         })
         .await;
     match kept {
@@ -274,7 +270,7 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
             return false;
         }
     }
-    let sent = match tokio::time::timeout(accept, wire.send(&card, &nonce)).await {
+    let sent = match tokio::time::timeout(accept, wire.send(&card, &own)).await {
         Ok(Ok(message)) => Ok(message),
         Ok(Err(failed)) => Err(failed.to_string()),
         Err(_) => Err(format!("no answer within {} s", accept.as_secs())),

@@ -5,6 +5,7 @@
 
 mod devices;
 mod escalations;
+mod offers;
 mod sealing;
 
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -15,12 +16,12 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use self::sealing::Sealing;
-use super::{Offer, Scope, Submission, Token};
+use super::{Scope, Submission, Token};
 use crate::judge::invocation::Origin;
 use crate::secrets::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     "
   CREATE TABLE own(what TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
   CREATE TABLE token(
@@ -53,10 +54,22 @@ const STEPS: [&str; 5] = [
     "
   ALTER TABLE offer ADD COLUMN yes INTEGER NOT NULL DEFAULT 0;
 ",
+    // Whose the buttons of earlier messages were is not known: what waits is sent anew.
+    "
+  DROP TABLE offer;
+  CREATE TABLE offer(
+    action TEXT NOT NULL, channel TEXT NOT NULL, message TEXT, yes INTEGER NOT NULL, closed INTEGER NOT NULL DEFAULT 0,
+    created INTEGER NOT NULL, PRIMARY KEY(action, channel)
+  ) STRICT;
+  CREATE TABLE button(
+    nonce BLOB PRIMARY KEY, action TEXT NOT NULL, channel TEXT NOT NULL, approver TEXT NOT NULL,
+    used INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+",
 ];
 
 /// How many steps this version knows.
-const KNOWN: u32 = 5;
+const KNOWN: u32 = 6;
 
 /// How long what was handed in is remembered.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -223,7 +236,7 @@ impl Base {
     /// # Errors
     /// It cannot be written.
     pub fn waits(&self, action: &str, request: &str) -> Result<(), String> {
-        self.connection.execute("DELETE FROM offer WHERE action = ?1 AND closed = 1", [action]).map_err(told)?;
+        self.forget_ended(action)?;
         let put = "UPDATE submission SET request = ?2 WHERE action = ?1";
         self.connection.execute(put, [action, request]).map(drop).map_err(told)
     }
@@ -295,86 +308,6 @@ impl Base {
         self.connection.execute(put, [action]).map(drop).map_err(told)
     }
 
-    /// Keeps a message that is about to be sent. False where this channel asks about this request already.
-    ///
-    /// # Errors
-    /// It cannot be kept.
-    pub fn offer(&self, offer: &Offer, now: Timestamp) -> Result<bool, String> {
-        let done = self.connection.execute(
-            "INSERT OR IGNORE INTO offer(action, channel, nonce, yes, created) VALUES(?1, ?2, ?3, ?4, ?5)",
-            params![offer.action, offer.channel, &offer.nonce[..], offer.offers_yes, now.as_millisecond()],
-        );
-        done.map(|count| count == 1).map_err(told)
-    }
-
-    /// The channel's own name for a message that was sent; `None`: it was not, and may be offered again.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn offered(&self, action: &str, channel: &str, message: Option<&str>) -> Result<(), String> {
-        let done = match message {
-            Some(message) => self.connection.execute(
-                "UPDATE offer SET message = ?3 WHERE action = ?1 AND channel = ?2",
-                params![action, channel, message],
-            ),
-            None => self
-                .connection
-                .execute("DELETE FROM offer WHERE action = ?1 AND channel = ?2", params![action, channel]),
-        };
-        done.map(drop).map_err(told)
-    }
-
-    /// The messages about a request, or all that are open.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn offers(&self, action: Option<&str>) -> Result<Vec<Offer>, String> {
-        let read = || {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT action, channel, message, nonce, closed, yes FROM offer
-                 WHERE (?1 IS NULL AND closed = 0) OR action = ?1",
-            )?;
-            statement.query_map([action], offer)?.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        read().map_err(told)
-    }
-
-    /// The message whose buttons carry this.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn offer_of(&self, nonce: &[u8; 32]) -> Result<Option<Offer>, String> {
-        let sql = "SELECT action, channel, message, nonce, closed, yes FROM offer WHERE nonce = ?1";
-        self.connection.query_row(sql, [&nonce[..]], offer).optional().map_err(told)
-    }
-
-    /// Uses a link up that opens the page. False when that was done before.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn open_link(&self, nonce: &[u8; 32]) -> Result<bool, String> {
-        let put = "UPDATE offer SET opened = 1 WHERE nonce = ?1 AND opened = 0";
-        self.connection.execute(put, [&nonce[..]]).map(|count| count == 1).map_err(told)
-    }
-
-    /// The message of a channel by the channel's own name for it.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn offer_at(&self, channel: &str, message: &str) -> Result<Option<Offer>, String> {
-        let sql = "SELECT action, channel, message, nonce, closed, yes FROM offer WHERE channel = ?1 AND message = ?2";
-        self.connection.query_row(sql, [channel, message], offer).optional().map_err(told)
-    }
-
-    /// A message says that its request has ended.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn close(&self, action: &str, channel: &str) -> Result<(), String> {
-        let put = "UPDATE offer SET closed = 1 WHERE action = ?1 AND channel = ?2";
-        self.connection.execute(put, [action, channel]).map(drop).map_err(told)
-    }
-
     /// How far a channel has read what it was sent.
     ///
     /// # Errors
@@ -436,16 +369,5 @@ fn token(row: &Row<'_>) -> rusqlite::Result<Token> {
         used: row.get::<_, Option<i64>>(6)?.map(time),
         // What is none is read as the strictest.
         origin: Origin::named(&row.get::<_, String>(7)?).unwrap_or(Origin::Api),
-    })
-}
-
-fn offer(row: &Row<'_>) -> rusqlite::Result<Offer> {
-    Ok(Offer {
-        action: row.get(0)?,
-        channel: row.get(1)?,
-        message: row.get(2)?,
-        nonce: hash(row.get(3)?),
-        closed: row.get(4)?,
-        offers_yes: row.get(5)?,
     })
 }

@@ -119,11 +119,22 @@ pub struct Offer {
     pub channel: String,
     /// The channel's own name for the message; `None` while it is being sent.
     pub message: Option<String>,
-    /// Of what its buttons carry.
-    pub nonce: [u8; 32],
     pub closed: bool,
     /// It has a button for a yes: what it asks about is shown whole, or all of it is a tap away.
     pub offers_yes: bool,
+}
+
+/// A button of such a message, or its link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// The message.
+    pub offer: Offer,
+    /// Of what it carries.
+    pub nonce: [u8; 32],
+    /// Whose it is, by the name in the configuration.
+    pub approver: String,
+    /// It has answered once.
+    pub used: bool,
 }
 
 /// Rows of the record, and where the next page begins if there is one.

@@ -12,6 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 
+use super::buttons::Own;
 use super::text::{self, Medium, cut};
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, Press, Status, Tap};
 
@@ -65,7 +66,7 @@ impl Desktop {
 }
 
 impl Channel for Desktop {
-    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move {
             let mut body = text::card(&Card { bar: None, ..card.clone() }, Medium::Html, MOST);
             // Notifications know no block of code.
@@ -88,7 +89,7 @@ impl Channel for Desktop {
             let id = crate::secrets::secret::<8>("").map_err(Failed::Broken)?;
             let (end, ended) = oneshot::channel();
             self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), end);
-            let (pressed, nonce) = (self.pressed.clone(), nonce.to_owned());
+            let (pressed, nonce) = (self.pressed.clone(), own.first().map(|own| own.nonce.clone()).unwrap_or_default());
             tokio::spawn(async move {
                 let Some(out) = child.stdout.take() else { return };
                 let mut lines = BufReader::new(out).lines();
@@ -130,6 +131,10 @@ impl Channel for Desktop {
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         let mut presses = self.presses.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Box::pin(async move {
+    fn approvers(&self) -> Vec<String> {
+        vec![self.approver.clone()]
+    }
+
             state.status(&self.name, Status::Up);
             while let Some((nonce, press)) = presses.recv().await {
                 let (reply, told) = oneshot::channel();

@@ -18,12 +18,16 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use super::buttons::{Button, Own, buttons};
 use super::heard::FromPlace;
 use super::text::{self, Medium, cut};
 use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
 
 /// The most characters of a message that are others' words; Discord takes 2000 in all.
 const MOST: usize = 1400;
+
+/// The most rows of buttons below a message, of five buttons each.
+const ROWS: usize = 5;
 
 /// How long a failing connection rests at most.
 const REST: Duration = Duration::from_secs(60);
@@ -118,18 +122,30 @@ impl Discord {
         }
     }
 
-    fn buttons(card: &Card, nonce: &str) -> Value {
-        let button = |label: &str, style: u8, press: Press| json!({ "type": 2, "style": style, "label": cut(label, 80), "custom_id": press.with(nonce) });
-        let mut row = Vec::new();
-        if card.offers_yes(MOST) {
-            row.push(button("Approve", 3, Press::Approve));
+    fn rows(card: &Card, own: &[Own]) -> Value {
+        let write = |button: &Button| {
+            let style = match (button.press, &button.words) {
+                (Press::Approve, _) => 3,
+                (_, None) => 4,
+                (_, Some(_)) => 2,
+            };
+            let label = button.label("Approve", "Deny", "No");
+            json!({ "type": 2, "style": style, "label": cut(&label, 80), "custom_id": button.data })
+        };
+        let page = card.button_to_page(MOST);
+        let room = ROWS - usize::from(page.is_some());
+        let mut all = buttons(card, own, card.offers_yes(MOST));
+        let mut rows: Vec<Value> = Vec::new();
+        if all.len() > room {
+            for of_one in &mut all {
+                of_one.retain(|button| button.words.is_none());
+            }
+            all = all.chunks(2).map(<[_]>::concat).collect();
         }
-        row.push(button("Deny", 4, Press::Deny));
-        for (at, words) in (0..).zip(card.replies.iter().take(3)) {
-            row.push(button(&format!("No: {words}"), 2, Press::Reply(at)));
+        for of_some in all.iter().take(room) {
+            rows.push(json!({ "type": 1, "components": of_some.iter().map(write).collect::<Vec<_>>() }));
         }
-        let mut rows = vec![json!({ "type": 1, "components": row })];
-        if let Some(page) = card.button_to_page(MOST) {
+        if let Some(page) = page {
             let open = json!({ "type": 2, "style": 5, "label": "Open the page", "url": page });
             rows.push(json!({ "type": 1, "components": [open] }));
         }
@@ -384,17 +400,21 @@ async fn next(socket: &mut Socket) -> Result<Value, Over> {
 }
 
 impl Channel for Discord {
-    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move {
             let body = json!({
                 "content": text::card(card, Medium::Markdown, MOST), "allowed_mentions": { "parse": [] },
-                "components": Self::buttons(card, nonce),
+                "components": Self::rows(card, own),
             });
             let path = format!("/channels/{}/messages", self.chat);
             let sent = self.call(reqwest::Method::POST, &path, Some(&body)).await?;
             let id = sent["id"].as_str().filter(|id| id.chars().all(|c| c.is_ascii_digit()));
             id.map(str::to_owned).ok_or_else(|| Failed::Broken("discord returned no message ID".to_owned()))
         })
+    }
+
+    fn approvers(&self) -> Vec<String> {
+        self.approvers.keys().cloned().collect()
     }
 
     fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {

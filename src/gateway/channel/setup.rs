@@ -16,12 +16,12 @@ use nix::unistd::Gid;
 use tokio::sync::mpsc;
 
 use self::ask::{Given, New, SetupKind};
+use super::buttons::Own;
 use super::probe::test_card;
 use super::{Channel, ChannelState, Did, Doing, Status, open};
 use crate::account::Account;
 use crate::config::{Config, Secret};
 use crate::person;
-use crate::secrets::secret;
 
 /// How long is waited for a person's tap.
 const TAP: Duration = Duration::from_secs(120);
@@ -193,7 +193,7 @@ impl ChannelState for Quiet {
 /// Sends a card of no request, and waits for the tap.
 async fn test(channel: Arc<dyn Channel>) -> Result<u8, String> {
     let card = test_card("guard channel test");
-    let nonce = secret::<16>("")?;
+    let own = Own::of_all(channel.approvers())?;
     let (inbox, mut taps) = mpsc::channel(8);
     let listening = channel.clone().receive(inbox, Arc::new(Quiet));
     let message = channel.send(&card, &nonce).await.map_err(|failed| failed.to_string())?;
@@ -204,8 +204,11 @@ async fn test(channel: Arc<dyn Channel>) -> Result<u8, String> {
     println!("The test card was sent. Press one of its buttons.");
     let waiting = async {
         while let Some(tap) = taps.recv().await {
-            let ours = matches!(&tap.did, Did::Pressed { nonce: pressed, .. } if *pressed == nonce);
-            let known = tap.approver.clone().filter(|_| ours);
+            let is_own = |name: &String| {
+                let of_them = |one: &Own| matches!(&tap.did, Did::Pressed { nonce, .. } if *nonce == one.nonce);
+                own.iter().any(|one| one.approver == *name && of_them(one))
+            };
+            let known = tap.approver.clone().filter(is_own);
             let _ = tap
                 .reply
                 .send(if known.is_some() { "it works" } else { "this is not the test card of guard" }.to_owned());

@@ -26,8 +26,8 @@ const MOST_KIB: u64 = 64 * 1024;
 /// How long many things may take on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// What the buttons of cards carry, in the order in which the cards came.
-type Nonces = Arc<Mutex<Vec<String>>>;
+/// What the buttons of each of the two people carry, in the order in which the cards came.
+type Nonces = Arc<Mutex<Vec<[String; 2]>>>;
 
 /// What a messenger counts.
 #[derive(Clone, Default)]
@@ -41,10 +41,11 @@ struct Counts {
 }
 
 impl Counts {
-    /// Notes the nonce of a card's button for a yes, wherever it stands in the message.
+    /// Notes the nonces of a card's buttons for a yes, wherever they stand in the message.
     fn card(&self, asked: &Asked) {
-        let nonce = asked.text.split("\"a:").nth(1).and_then(|rest| rest.split('"').next());
-        self.nonces.lock().unwrap().push(nonce.unwrap().to_owned());
+        let nonce =
+            |at: usize| asked.text.split("\"a:").nth(at).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
+        self.nonces.lock().unwrap().push([nonce(1), nonce(2)]);
     }
 
     fn closed(&self) {
@@ -67,7 +68,7 @@ impl Counts {
                 continue;
             }
             let (code, place) = if forward { ("a", at) } else { ("d", nonces.len() - 1 - at / 2) };
-            let data = format!("{code}:{}", nonces[place]);
+            let data = format!("{code}:{}", nonces[place][usize::from(!forward)]);
             drop(nonces);
             press(data);
             self.pressed.fetch_add(1, Ordering::Relaxed);

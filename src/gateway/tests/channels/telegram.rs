@@ -183,6 +183,43 @@ fn what_is_typed_counts_as_much_as_a_button() {
 }
 
 #[test]
+fn a_button_of_another_approver_is_refused_and_in_the_record() {
+    let bot = Bot::new();
+    let mut gateway = bot.gateway();
+    let text = std::fs::read_to_string(gateway.path("home/.config/guard/gateway.toml")).unwrap();
+    gateway.write_config(&text.replace("{ ada = 7 }", "{ ada = 7, bob = 9 }"));
+    assert!(gateway.end("-TERM").success());
+    gateway.start();
+    let mut agent = gateway.agent(MEDIUM);
+    let of_ada = bot.button("a");
+    let rows = bot.cards().pop().unwrap().body["reply_markup"]["inline_keyboard"].clone();
+    let all = rows.as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap().clone());
+    let of = |label: &str| {
+        let found = all.clone().find(|one| one["text"] == label);
+        found.unwrap()["callback_data"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(of("✅ Approve (ada)"), of_ada);
+    let of_bob = of("✅ Approve (bob)");
+    assert_ne!(of_ada, of_bob);
+    for data in [&of_ada, &of("❌ Deny (ada)")] {
+        assert_eq!(bot.press(9, CHAT, data), "this button is for ada; use your own");
+    }
+    assert_eq!(bot.press(ADA, CHAT, &of_bob), "this button is for bob; use your own");
+    assert!(agent.try_wait().unwrap().is_none(), "it still waits");
+    let log = gateway.program(crate::test_gateway::guard()).args(["log", "--json"]).output().unwrap();
+    let log = String::from_utf8_lossy(&log.stdout).into_owned();
+    assert_eq!(log.matches("bob on tg pressed a button of ada").count(), 2, "{log}");
+    assert_eq!(bot.press(9, CHAT, &of_bob), "approved");
+    assert!(agent.wait().unwrap().success());
+    let told = bot.press(9, CHAT, &of_bob);
+    assert!(told.contains("already used") && told.contains("by bob (tg)"), "{told}");
+    // The other one's button has answered nothing yet, and does not now.
+    let told = bot.press(ADA, CHAT, &of_ada);
+    assert!(told.contains("approved") && told.contains("by bob"), "{told}");
+    assert_eq!(gateway.ran(), 1);
+}
+
+#[test]
 fn a_typed_yes_counts_only_where_the_card_offers_one() {
     let bot = Bot::new();
     let gateway = bot.gateway();
