@@ -138,7 +138,7 @@ fn cannot(why: &str) -> String {
 
 /// Records that somebody pressed who may not, and tells of it.
 async fn refuse(app: &App, kind: &'static str, why: String, tap: &Tap) {
-    eprintln!("guard-gateway: refused: {why}");
+    tracing::warn!("refused: {why}");
     app.hub.tell(kind, "", json!({ "channel": tap.channel, "from": tap.from }), Timestamp::now());
     let _ = app.room.at(move |backend| backend.attempt(&why, Timestamp::now())).await;
 }

@@ -58,6 +58,8 @@ pub struct Config {
     pub connections: usize,
     /// The most connections from one address, which is neither this machine's nor a proxy's.
     pub connections_each: usize,
+    /// What is said on standard error: off, error, warn, info (with a line for each request), debug or trace.
+    pub log: String,
     /// Hosts of push services: what a browser names as the address of a device is one of these, or is refused.
     pub push_hosts: Vec<String>,
 }
@@ -121,6 +123,7 @@ impl Default for Config {
             request_secs: 30,
             connections: 16_384,
             connections_each: 256,
+            log: "warn".to_owned(),
             push_hosts: PUSH_HOSTS.map(str::to_owned).into(),
         }
     }
@@ -469,6 +472,7 @@ impl Config {
         for address in &config.listen {
             config.may_listen(*address).map_err(|why| format!("listen: {why}"))?;
         }
+        crate::logging::filter(&config.log)?;
         let names: Vec<&str> = config.channel.iter().map(|channel| channel.name.as_str()).collect();
         for (at, name) in names.iter().enumerate() {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {

@@ -45,7 +45,7 @@ impl Escalating {
             Ok(Ok(known)) => known,
             // Told twice is better than never.
             Ok(Err(why)) | Err(why) => {
-                eprintln!("guard-gateway: {why}");
+                tracing::warn!("{why}");
                 return;
             }
         };

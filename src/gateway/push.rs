@@ -200,7 +200,7 @@ pub async fn send_notices(app: Arc<App>) {
         let app = app.clone();
         tokio::spawn(async move {
             if let Err(why) = notify(&app, &shown).await {
-                eprintln!("guard-gateway: web push: {why}");
+                tracing::warn!("web push: {why}");
             }
         });
     }
@@ -228,8 +228,8 @@ async fn notify(app: &App, shown: &Shown) -> Result<(), String> {
                 app.room.at(move |backend| backend.base().unsubscribe(None, &endpoint)).await??;
             }
             Ok(200..=299) => {}
-            Ok(status) => eprintln!("guard-gateway: web push: the push service answered {status}"),
-            Err(why) => eprintln!("guard-gateway: web push: {why}"),
+            Ok(status) => tracing::warn!("web push: the push service answered {status}"),
+            Err(why) => tracing::warn!("web push: {why}"),
         }
     }
     Ok(())

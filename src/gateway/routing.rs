@@ -91,7 +91,7 @@ pub async fn tell(app: &App, name: &str, wire: &dyn Channel, text: &str, within:
         Ok(Err(failed)) => failed.to_string(),
         Err(_) => format!("no answer within {} s", within.as_secs()),
     };
-    eprintln!("guard-gateway: channel {name}: {why}");
+    tracing::warn!("channel {name}: {why}");
     note(app, name, |health| health.sends = Some(Status::Down { why }));
     false
 }
@@ -132,7 +132,7 @@ impl Carrier {
             let open = match channel::open(one) {
                 Ok(open) => open,
                 Err(why) => {
-                    eprintln!("guard-gateway: {why}");
+                    tracing::warn!("{why}");
                     channel::ChannelState::status(&Sink(app.clone()), &one.name, Status::Down { why });
                     continue;
                 }
@@ -266,7 +266,7 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
         Ok(Ok(None)) => {}
         Ok(Ok(Some(sent))) => return sent,
         Ok(Err(why)) | Err(why) => {
-            eprintln!("guard-gateway: {why}");
+            tracing::warn!("{why}");
             return false;
         }
     }
@@ -286,7 +286,7 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
             true
         }
         Err(why) => {
-            eprintln!("guard-gateway: channel {name}: {why}");
+            tracing::warn!("channel {name}: {why}");
             note(app, name, |health| health.sends = Some(Status::Down { why: why.clone() }));
             app.hub.tell("request.refused", &shown.action, json!({ "channel": name, "why": why }), now);
             false

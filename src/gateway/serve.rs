@@ -26,6 +26,7 @@ use crate::callback;
 use crate::config::Config;
 use crate::connections::{self, About, Manners, Places};
 use crate::hub::Hub;
+use crate::logging::Log;
 use crate::request_names::Names;
 use crate::routing::Carrier;
 use crate::secrets::{hash, secret};
@@ -117,7 +118,7 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
-    runtime.block_on(async { if args.status { status(args).await } else { serve(args).await } })
+    if args.status { runtime.block_on(status(args)) } else { runtime.block_on(serve(args)) }
 }
 
 /// Where the configuration is, and what it says.
@@ -154,6 +155,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
     let directory = account.directory()?;
     let (path, config) = configured(args, &account)?;
+    let log = Log::begin(std::env::var("RUST_LOG").ok().as_deref(), &config.log)?;
     let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
     let socket = account.socket(&config)?;
     let (opened, service) = (directory.clone(), account.service.clone());
@@ -199,7 +201,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     for listener in listeners(&config).await? {
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
         if let Some(why) = blocked_ports::warning(bound.port()) {
-            eprintln!("guard-gateway: warning: {why}");
+            tracing::warn!("{why}");
         }
         let (router, manners, about) = (router(app.clone()), manners(&places), counted(&app));
         if let Some(presented) = presented.clone().filter(|_| !bound.ip().is_loopback()) {
@@ -234,7 +236,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     for one in app.room.at(|backend| backend.base().unfinished()).await?? {
         // Whoever waited for it went with the gateway that was before; it is asked about anew, under the same name.
         if let Err(why) = submit::begin(&app, one).await {
-            eprintln!("guard-gateway: {why}");
+            tracing::warn!("{why}");
         }
     }
     for action in app.room.at(|backend| backend.base().untold()).await?? {
@@ -253,13 +255,16 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
                         *presented.write().unwrap_or_else(PoisonError::into_inner) = made;
                     }
                     let later = later(&app.config(), &config);
+                    if let Err(why) = log.change(&config.log) {
+                        tracing::warn!("{why}");
+                    }
                     *app.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
                     carrier.end().await;
                     locked(&app.channels).clear();
                     carrier = Carrier::begin(&app);
                     println!("guard-gateway: reloaded {}{later}", path.display());
                 }
-                Err(why) => eprintln!("guard-gateway: the configuration is invalid, so the previous one is still \
+                Err(why) => tracing::warn!("the configuration is invalid, so the previous one is still \
                                        used: {}", why.trim_end()),
             },
         }
@@ -365,7 +370,7 @@ async fn look(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
         if let Some(why) = &failed {
             // A service that is away for long is told of once.
             if said.as_ref() != Some(why) {
-                eprintln!("guard-gateway: {why}");
+                tracing::warn!("{why}");
             }
             tokio::time::sleep(SELDOM).await;
         }

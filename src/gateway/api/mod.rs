@@ -187,6 +187,7 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(axum::middleware::from_fn_with_state(app.clone(), patience::body))
         .layer(CatchPanicLayer::custom(rejection::broken))
         .layer(axum::middleware::map_response(rejection::tell))
+        .layer(crate::logging::requests())
         .layer(set(header::CONTENT_SECURITY_POLICY, pages::POLICY))
         .layer(set(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(set(header::X_FRAME_OPTIONS, "DENY"))

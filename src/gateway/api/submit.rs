@@ -287,7 +287,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
             Err(why) => end(&app, &action, json!({ "decision": "deny", "reason": why }), None).await,
         };
         if let Err(why) = done {
-            eprintln!("guard-gateway: {why}");
+            tracing::warn!("{why}");
         }
         let _ = app.look().await;
     });

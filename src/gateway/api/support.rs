@@ -55,7 +55,7 @@ pub(super) async fn judge(app: &Arc<App>, submission: &Submission) -> Judged {
             Ok(Err(why)) | Err(why) => Err(why),
         };
         if let Err(why) = done {
-            eprintln!("guard-gateway: {why}");
+            tracing::warn!("{why}");
         }
     });
     Judged::Runs(value)
