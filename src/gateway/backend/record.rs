@@ -191,6 +191,8 @@ pub fn story(store: &Store, request: &Pending) -> Result<Vec<Entry>, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
     use crate::judge::policy::{ApprovalReason, Refusal};
@@ -259,5 +261,18 @@ mod tests {
         assert!(!one(3).stopped);
         let grant = trust(&store, &one(3), "ada", "ada", now).unwrap();
         assert_eq!(one(3).trusted_by, Some(grant.to_string()));
+    }
+
+    proptest! {
+        #[test]
+        fn the_end_of_a_page_is_read_as_it_was_written_and_anything_else_without_a_panic(
+            row in any::<i64>(), ms in -377_705_023_201_000_i64..253_402_207_200_999, odd in "\\PC{0,30}"
+        ) {
+            let cursor = Cursor { row, at: Timestamp::from_millisecond(ms).unwrap() };
+            prop_assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
+            if let Some(read) = Cursor::parse(&odd) {
+                prop_assert_eq!(Cursor::parse(&read.to_string()), Some(read));
+            }
+        }
     }
 }
