@@ -3,18 +3,19 @@
 //!
 //! What may not enter: what is served.
 
+mod listen;
+
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use listenfd::ListenFd;
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use self::listen::{SPARE, bind, listeners, take_files};
 use crate::account::Account;
 use crate::api::access::Peer;
 use crate::api::passes::Passes;
@@ -45,12 +46,6 @@ const LOGIN: Duration = Duration::from_secs(10 * 60);
 
 /// How long connections may go on when the gateway ends.
 const FAREWELL: Duration = Duration::from_secs(2);
-
-/// The most files, and so connections, that it asks the system for: each that listens holds one.
-const FILES: u64 = 65_536;
-
-/// Files that connections leave alone: those of the record, of messengers, of judges.
-const SPARE: usize = 200;
 
 /// The most connections at once over the Unix socket.
 const OWN: usize = 256;
@@ -137,17 +132,6 @@ fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), 
         config.unsigned_tier = config.unsigned_tier.min(service.gateway_unsigned_tier);
     }
     Ok((path, config))
-}
-
-/// Takes as many files as the system gives without asking, and says how many: what most shells hand down is enough for a
-/// thousand listeners.
-fn take_files() -> usize {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return SPARE };
-    let wanted = hard.min(FILES);
-    // Where it is forbidden it stays as it was, and whoever comes too late waits.
-    let raised = soft < wanted && setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).is_ok();
-    usize::try_from(if raised { wanted } else { soft }).unwrap_or(usize::MAX)
 }
 
 async fn serve(args: &ServeArgs) -> Result<u8, String> {
@@ -302,45 +286,10 @@ fn certificate(config: &Config) -> Result<Option<Arc<rustls::ServerConfig>>, Str
     tls::read(certificate, key).map(Some)
 }
 
-/// What systemd listens at already, or else what the configuration names.
-async fn listeners(config: &Config) -> Result<Vec<TcpListener>, String> {
-    let mut passed = ListenFd::from_env();
-    let mut all = Vec::new();
-    for at in 0..passed.len() {
-        let told = |error: std::io::Error| format!("socket {at} of systemd's: {error}");
-        let Some(listener) = passed.take_tcp_listener(at).map_err(told)? else { continue };
-        let address = listener.local_addr().map_err(told)?;
-        config.may_listen(address).map_err(|why| format!("systemd's socket: {why}"))?;
-        listener.set_nonblocking(true).map_err(told)?;
-        all.push(TcpListener::from_std(listener).map_err(told)?);
-    }
-    if all.is_empty() {
-        for address in &config.listen {
-            all.push(TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"))?);
-        }
-    }
-    Ok(all)
-}
-
 /// Who is at the other end of a connection, by its address.
 fn counted(app: &Arc<App>) -> impl Fn(SocketAddr) -> About<Peer> + use<> {
     let app = app.clone();
     move |address| About { peer: Some(Peer::Address(address.ip())), counted: app.config().counted(address.ip()) }
-}
-
-/// The Unix socket; one that a gateway still listens at is left alone.
-async fn bind(path: &Path) -> Result<UnixListener, String> {
-    let told = |error: std::io::Error| format!("{}: {error}", path.display());
-    if tokio::net::UnixStream::connect(path).await.is_ok() {
-        return Err(format!("a gateway already listens at {}; see guard serve --status", path.display()));
-    }
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(told(error)),
-        _ => {}
-    }
-    let listener = UnixListener::bind(path).map_err(told)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(told)?;
-    Ok(listener)
 }
 
 /// Prints, on a terminal, where the page is and a code that logs in once.

@@ -1,6 +1,6 @@
 //! The API: HTTP on loopback and a Unix socket.
 //!
-//! [`access`] says who comes in, [`submit`] takes commands, [`answers`] takes answers, [`lists`] shows, [`events`] tells. What
+//! [`access`] says who comes in, [`submit`] takes commands, [`report`] how they ended, [`answers`] takes answers, [`lists`] shows, [`events`] tells. What
 //! may not enter: what becomes of an answer ([`crate::backend`]).
 
 pub mod access;
@@ -17,6 +17,7 @@ pub mod problem;
 pub mod push;
 pub mod record;
 pub mod rejection;
+pub mod report;
 pub mod submit;
 mod support;
 
@@ -144,7 +145,7 @@ pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(answers::approve))
         .routes(routes!(answers::deny))
         .routes(routes!(answers::several))
-        .routes(routes!(submit::report))
+        .routes(routes!(report::report))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
         .routes(routes!(lists::healthy))
