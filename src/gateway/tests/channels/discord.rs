@@ -265,6 +265,20 @@ fn a_connection_that_is_open_on_one_side_alone_is_given_up() {
 }
 
 #[test]
+fn a_connection_over_which_anything_comes_is_kept() {
+    let bot = Bot::new(1000);
+    let _gateway = bot.gateway("");
+    assert_eq!(bot.begun()["op"], 2);
+    bot.socket.act(&Step::Deafen);
+    for seq in 2..42 {
+        bot.socket.act(&Step::Send(json!({ "op": 0, "t": "SOMETHING_NEW", "s": seq, "d": {} }).to_string()));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(bot.begun.lock().unwrap().try_recv().is_err(), "it was not opened anew");
+    assert_eq!(bot.begun()["op"], 6, "and is when nothing comes any more");
+}
+
+#[test]
 fn what_is_typed_counts_where_the_configuration_says_so() {
     let bot = Bot::new(45_000);
     let gateway = bot.gateway("commands = true");

@@ -187,10 +187,10 @@ fn listener(counts: &Counts) -> Server {
 
 /// Waits until something is so.
 #[track_caller]
-fn eventually(is_so: impl Fn() -> bool) {
+fn eventually(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it never came");
+        assert!(begun.elapsed() < PATIENCE, "it never came: {}", what());
         thread::sleep(Duration::from_millis(50));
     }
 }
@@ -278,11 +278,10 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
         done.store(true, Ordering::Relaxed);
     });
     // Whoever pressed was told, be it first or not.
-    eventually(|| {
-        [&tg, &dc, &sl]
-            .iter()
-            .all(|counts| counts.told.load(Ordering::Relaxed) == counts.pressed.load(Ordering::Relaxed))
-    });
+    for (name, counts) in [("telegram", &tg), ("discord", &dc), ("slack", &sl)] {
+        let of = || (counts.told.load(Ordering::Relaxed), counts.pressed.load(Ordering::Relaxed));
+        eventually(|| of().0 == of().1, || format!("{name}: (told, pressed) is {:?}", of()));
+    }
     let mut deciders: BTreeMap<String, usize> = BTreeMap::new();
     let all = queue.list(Timestamp::now()).unwrap();
     assert_eq!(all.len(), REQUESTS, "none is lost");
@@ -299,7 +298,8 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
     for counts in [&tg, &dc, &sl] {
         let cards = counts.nonces.lock().unwrap().len();
         assert!((1..=REQUESTS).contains(&cards), "{cards}");
-        eventually(|| counts.closed.load(Ordering::Relaxed) == cards);
+        let closed = || counts.closed.load(Ordering::Relaxed);
+        eventually(|| closed() == cards, || format!("{} of {cards} are closed", closed()));
     }
     assert!([&nt, &wh].iter().all(|counts| counts.told.load(Ordering::Relaxed) > 0));
     let most = peak(gateway.pid());
