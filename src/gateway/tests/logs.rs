@@ -49,7 +49,8 @@ fn requests_are_told_of_where_that_is_wanted() {
     assert_eq!(said("", None).1, "");
     assert!(said("", Some("info")).1.contains("/v1/requests"));
     assert_eq!(said("log = \"info\"\n", Some("error")).1, "", "the environment goes before the configuration");
-    let gateway = TestGateway::new("");
+    let mut gateway = TestGateway::new("");
+    assert!(gateway.end("-TERM").success());
     gateway.write_config("log = \"loud\"\n");
     let told = gateway.command(&["serve", "--listen", "127.0.0.1:0"]).output().unwrap();
     let said = String::from_utf8_lossy(&told.stderr);
