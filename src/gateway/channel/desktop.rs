@@ -100,9 +100,7 @@ async fn pressed_on(child: &mut Child, nonce: &str, mut ended: oneshot::Receiver
 impl Channel for Desktop {
     fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move {
-            let mut body = text::card(&Card { bar: None, ..card.clone() }, Medium::Html, MOST);
-            // Notifications know no block of code.
-            body = body.replace("<pre>", "<tt>").replace("</pre>", "</tt>");
+            let mut body = text::card(&Card { bar: None, ..card.clone() }, Medium::Notice, MOST);
             if card.link.is_none() {
                 body.push_str(&format!("\nguard approve {}", card.request));
             }
@@ -137,7 +135,7 @@ impl Channel for Desktop {
 
     fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
         Box::pin(async move {
-            let mut child = self.start(true, &[], "guard", &Medium::Html.escape(&cut(text, 500)))?;
+            let mut child = self.start(true, &[], "guard", &Medium::Notice.escape(&cut(text, 500)))?;
             let status = child.wait().await.map_err(|error| Failed::Broken(error.to_string()))?;
             if status.success() { Ok(()) } else { Err(Failed::Broken(format!("it was not shown ({status})"))) }
         })

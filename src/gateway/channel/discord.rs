@@ -223,9 +223,7 @@ impl Channel for Discord {
 
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
         Box::pin(async move {
-            let ended = Medium::Markdown.escape(&cut(text, 200));
-            let card = Card { bar: None, link: None, ..card.clone() };
-            let text = format!("{}\n**{ended}**", text::card(&card, Medium::Markdown, MOST - 200));
+            let text = text::ended(card, Medium::Markdown, MOST, text, 200);
             let body = json!({ "content": text, "allowed_mentions": { "parse": [] }, "components": [] });
             let path = format!("/channels/{}/messages/{message}", self.chat);
             self.call(reqwest::Method::PATCH, &path, Some(&body)).await.map(drop)

@@ -233,8 +233,7 @@ impl Channel for Slack {
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
         Box::pin(async move {
             let ended = Medium::Slack.escape(&cut(text, 200));
-            let card = Card { bar: None, link: None, ..card.clone() };
-            let text = format!("{}\n*{ended}*", text::card(&card, Medium::Slack, MOST - 200));
+            let text = text::ended(card, Medium::Slack, MOST, text, 200);
             let blocks = json!([Self::section(&text)]);
             let body = json!({ "channel": self.chat, "ts": message, "text": ended, "blocks": blocks });
             self.call("chat.update", &self.token, &body).await.map(drop)

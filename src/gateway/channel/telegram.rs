@@ -171,8 +171,7 @@ impl Channel for Telegram {
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
         Box::pin(async move {
             let id: i64 = message.parse().unwrap_or_default();
-            let ended = Medium::Html.escape(&cut(text, 300));
-            let text = format!("{}\n\n<b>{ended}</b>", text::card(&ended_card(card), Medium::Html, MOST - 300));
+            let text = text::ended(card, Medium::Html, MOST, text, 300);
             let body = json!({
                 "chat_id": self.chat, "message_id": id, "text": text, "parse_mode": "HTML",
                 "reply_markup": { "inline_keyboard": [] },
@@ -208,9 +207,4 @@ impl Channel for Telegram {
             Ok(())
         }))
     }
-}
-
-/// A card without what is to be done.
-fn ended_card(card: &Card) -> Card {
-    Card { bar: None, link: None, ..card.clone() }
 }
