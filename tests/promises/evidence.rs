@@ -43,6 +43,7 @@ fn act(fixture: &Fixture, verb: Verb) -> Act {
         disguise: None,
         parent: None,
         conditional: false,
+        staged: false,
         source: Source::default(),
         span: Span::new(0, 10),
     }
