@@ -1,9 +1,9 @@
 //! What the gateway says on standard error, and what it never says there.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::test_gateway::{TestGateway, bearer, send, until};
+use crate::test_gateway::{TestGateway, bearer, port_of, send, until};
 
 /// What a gateway says on standard error with these levels in its configuration and its environment, while it answers.
 fn said(config: &str, environment: Option<&str>) -> (TestGateway, String) {
@@ -12,12 +12,7 @@ fn said(config: &str, environment: Option<&str>) -> (TestGateway, String) {
     let mut serve = gateway.command(&["serve", "--listen", "127.0.0.1:0"]);
     serve.envs(environment.map(|levels| ("RUST_LOG", levels)));
     let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    out.read_line(&mut line).unwrap();
-    // What it prints later must have somewhere to go.
-    std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
-    let port: u16 = line.trim().rsplit(':').next().unwrap().parse().unwrap();
+    let port = port_of(&mut child);
     until(|| send(port, "GET", "/readyz", &[], "").status == 200);
     let person = bearer(&gateway.person);
     assert_eq!(send(port, "GET", "/v1/requests?q=hunter2", &[&person], "").status, 200);
