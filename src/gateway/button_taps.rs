@@ -13,7 +13,7 @@ use crate::answer::{Answerer, settled};
 use crate::api::App;
 use crate::api::answers::{GivenAnswer, give};
 use crate::api::lists::usual;
-use crate::backend::{Backend, Offer};
+use crate::backend::{Backend, BackendError, Offer};
 use crate::channel::{Did, Press, Tap};
 use crate::routing::card;
 use crate::secrets::hash;
@@ -36,7 +36,7 @@ enum Find {
 }
 
 impl Find {
-    fn in_base(&self, backend: &mut dyn Backend) -> Result<Option<Offer>, String> {
+    fn in_base(&self, backend: &mut dyn Backend) -> Result<Option<Offer>, BackendError> {
         match self {
             Self::Message(channel, message) => backend.base().offer_at(channel, message),
             Self::Request(action, channel) => {
@@ -132,7 +132,7 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
 }
 
 /// Why an answer is not processed.
-fn cannot(why: &str) -> String {
+fn cannot(why: &BackendError) -> String {
     format!("guard cannot process the answer now: {why}")
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use crate::answer::{self, Answerer, Bar};
 use crate::api::lists::usual;
 use crate::api::{App, locked};
-use crate::backend::Offer;
+use crate::backend::{BackendError, Offer};
 use crate::button_taps::hear;
 use crate::channel::buttons::Own;
 use crate::channel::{self, Card, Channel, Doing, Health, Status};
@@ -249,7 +249,7 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
         Offer { action, channel: name.to_owned(), message: None, closed: false, offers_yes: wire.offers_yes(&card) };
     let kept = app
         .room
-        .at(move |backend| -> Result<Option<bool>, String> {
+        .at(move |backend| -> Result<Option<bool>, BackendError> {
             if backend.base().offer(&new, &buttons, now)? {
                 return Ok(None);
             }

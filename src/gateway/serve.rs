@@ -315,7 +315,7 @@ async fn look(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
         let _ = tokio::time::timeout(SELDOM, changes.recv()).await;
         tokio::time::sleep(SETTLED).await;
         while changes.try_recv().is_ok() {}
-        let failed = app.look().await.err();
+        let failed = app.look().await.err().map(|why| why.to_string());
         if let Some(why) = &failed {
             // A service that is away for long is told of once.
             if said.as_ref() != Some(why) {

@@ -38,8 +38,8 @@ use utoipa_axum::routes;
 
 use self::document::{Document, Logins};
 use crate::account::Account;
-use crate::backend::Room;
 use crate::backend::remote::ELSEWHERE;
+use crate::backend::{BackendError, Room};
 use crate::channel::Health;
 use crate::clock::{Limits, Rate};
 use crate::config::Config;
@@ -125,7 +125,7 @@ impl App {
     }
 
     /// Looks at the queue and at the tokens, and tells what is new.
-    pub async fn look(&self) -> Result<(), String> {
+    pub async fn look(&self) -> Result<(), BackendError> {
         let now = jiff::Timestamp::now();
         let (all, tokens) = self.room.at(move |backend| (backend.list(now), backend.base().tokens())).await?;
         self.passes.take(&tokens?);

@@ -17,7 +17,7 @@ use super::lists::known;
 use super::problem::Problem;
 use super::submit::read;
 use super::{App, locked};
-use crate::backend::{Backend, Scope};
+use crate::backend::{Backend, BackendError, Scope};
 use crate::secrets::{hash, same};
 
 /// How long a client may take to say how it ended.
@@ -65,7 +65,7 @@ pub async fn report(
         return Err(Problem::new("too-late", "too late: an hour has passed, so its outcome remains unknown").about(&id));
     }
     let (name, row) = (submission.action.clone(), result["row"].as_i64());
-    let done = move |backend: &mut dyn Backend| -> Result<bool, String> {
+    let done = move |backend: &mut dyn Backend| -> Result<bool, BackendError> {
         if !backend.base().use_once(&name)? {
             return Ok(false);
         }
