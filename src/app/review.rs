@@ -238,7 +238,7 @@ impl<'a> Sitting<'a> {
         let look = self.look;
         self.list.hold();
         let card = match self.list.here() {
-            _ if self.help => help(),
+            _ if self.help => help(columns.saturating_sub(1)),
             None => Vec::new(),
             Some(one) => match self.card(&one)? {
                 Ok(view) => card::plain(view, false, columns, &look),
@@ -268,6 +268,7 @@ impl<'a> Sitting<'a> {
             at: self.list.place(),
             filter: self.list.filter(),
             card,
+            help: self.help,
             status: self.status.clone(),
             entry: self.entry.clone(),
         })

@@ -8,6 +8,7 @@ use clap::Args;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
+use super::doctor::is_test;
 use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
 use super::init::Interactive;
@@ -198,11 +199,15 @@ fn granted(engine: &Engine, store: Option<&Store>) -> Result<Vec<String>, Failur
 
 /// The commands that were refused last, the newest first.
 fn refused(store: &Store) -> Result<Vec<Refused>, Failure> {
-    let filter = Filter { decision: Some("deny".to_owned()), limit: Some(MOST), ..Filter::default() };
+    // The doctor's test commands lie between them, and were never a person's.
+    let filter = Filter { decision: Some("deny".to_owned()), limit: Some(MOST * 20), ..Filter::default() };
     let mut all = Vec::new();
     for row in store.find(&filter)?.into_iter().rev() {
+        if all.len() == MOST as usize {
+            break;
+        }
         let entry = store.entry(row)?;
-        if let Some(command) = entry.command {
+        if let Some(command) = entry.command.filter(|command| !is_test(command)) {
             all.push(Refused { row, time: entry.time, command });
         }
     }

@@ -115,7 +115,7 @@ impl PromptLoop<'_> {
             CardInput::Overrule(_) => {
                 format!("The reviewer denied it. To run it anyway, type a reason, then Enter ({} s):", self.left())
             }
-            CardInput::Words(_) => format!("Why not? ({} s):", self.left()),
+            CardInput::Words(_) => format!("Why not? Enter: no reason ({} s):", self.left()),
             CardInput::Word { word, .. } => format!("To run it, type {word} and press Enter ({} s):", self.left()),
         };
         let mut out = String::from("\r\n");
