@@ -73,7 +73,7 @@ struct Filters {
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "*")]
     tool: Option<String>,
     /// Only commands in this directory and below
-    #[arg(long = "folder", value_name = "DIR")]
+    #[arg(long, alias = "folder", value_name = "DIR")]
     directory: Option<PathBuf>,
     /// Only rows that contain this text in the command, the findings, the reasons, the directory or the requester
     #[arg(long, value_name = "TEXT")]
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn filters_become_a_search() {
-        let args = parse(&["--tier", "2+", "--decision", "deny", "--folder", "/a/b/", "-n", "0", "--command", "x"]);
+        let args = parse(&["--tier", "2+", "--decision", "deny", "--directory", "/a/b/", "-n", "0", "--command", "x"]);
         let now: Zoned = "2026-11-21T15:30:00+01:00[+01:00]".parse().unwrap();
         let found = filter(&args.unwrap().filters, &now).unwrap();
         let wanted = Filter {
