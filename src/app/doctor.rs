@@ -37,11 +37,6 @@ use crate::ui::wrap;
 /// The word that must be refused.
 pub const CANARY: &str = "guard-canary deny";
 
-/// Whether a command is one of the doctor's own, and nothing beside it.
-pub(super) fn is_test(command: &str) -> bool {
-    command == CANARY || command == approval::ASK[1..].join(" ")
-}
-
 /// The word that must pass.
 pub const HARMLESS: &str = "true";
 

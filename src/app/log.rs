@@ -140,6 +140,18 @@ pub fn run(args: &LogArgs) -> Result<u8, Failure> {
     unless_unread(look_up(args))
 }
 
+/// Shows so many of the newest rows, without a pager.
+///
+/// # Errors
+/// The record cannot be read, or standard output cannot be written.
+pub(super) fn newest(count: u32) -> Result<u8, Failure> {
+    let number = count.to_string();
+    let command = LogArgs::augment_args(clap::Command::new("log"));
+    let matches = command.try_get_matches_from(["log", "--no-pager", "-n", &number]);
+    let args = matches.and_then(|matches| <LogArgs as clap::FromArgMatches>::from_arg_matches(&matches));
+    run(&args.map_err(|error| Failure::Said(error.to_string()))?)
+}
+
 fn look_up(args: &LogArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     if let Some(What::Prune(args)) = &args.what {

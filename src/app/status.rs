@@ -8,7 +8,6 @@ use clap::Args;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
-use super::doctor::is_test;
 use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
 use super::init::Interactive;
@@ -22,7 +21,7 @@ use super::{exit, screen, time, update};
 use crate::config::Layer;
 use crate::judge::invocation::Origin;
 use crate::judge::policy::{Mode, Policy, Preset};
-use crate::store::{Filter, Store};
+use crate::store::{Filter, Store, is_probe};
 use crate::ui::pending::cut;
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
@@ -207,7 +206,10 @@ fn refused(store: &Store) -> Result<Vec<Refused>, Failure> {
             break;
         }
         let entry = store.entry(row)?;
-        if let Some(command) = entry.command.filter(|command| !is_test(command)) {
+        if is_probe(&entry.findings) {
+            continue;
+        }
+        if let Some(command) = entry.command {
             all.push(Refused { row, time: entry.time, command });
         }
     }

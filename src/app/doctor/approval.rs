@@ -77,7 +77,7 @@ impl Ward<'_> {
     }
 }
 
-pub(super) const ASK: &[&str] = &["--", "guard-canary", "ask"];
+const ASK: &[&str] = &["--", "guard-canary", "ask"];
 const GRANT: &[&str] = &["allow", "add", "guard-canary ask", "--always", "--anywhere"];
 
 fn finding(check: &str, seen: io::Result<Seen>, stopped: &str, passed: &str, remedy: &str) -> Finding {
