@@ -9,7 +9,7 @@
 //! What may not enter: I/O, the clock, and how changes are worked out of a command.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -233,6 +233,14 @@ impl Ledger {
     pub fn has_written(&self, path: &str) -> bool {
         let wrote = |change: &PathChange| change.path == path && !matches!(change.done, Done::Gone);
         self.entries.iter().any(|entry| entry.changes.done.iter().any(wrote))
+    }
+
+    /// The paths at which this session wrote something and took nothing away later, the latest first, each once.
+    pub fn written(&self) -> impl Iterator<Item = &str> {
+        let mut seen = HashSet::new();
+        let changes = self.entries.iter().rev().flat_map(|entry| entry.changes.done.iter().rev());
+        let latest = changes.filter(move |change| seen.insert(change.path.as_str()));
+        latest.filter(|change| !matches!(change.done, Done::Gone)).map(|change| &*change.path)
     }
 
     /// Whether what lies at a path is still what this session made of it: of a directory, with all that it holds.

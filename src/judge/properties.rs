@@ -154,8 +154,8 @@ const CHARACTERS: [&str; 22] = [
 /// stand for private ones within the judge are [`stand_ins`].
 fn characters() -> Vec<String> {
     let controls = (0x1..0x20).filter(|at| ![0x9, 0xa, 0xd].contains(at)).chain(0x7f..=0x9f);
-    let planes = (0..=0x10).filter(|plane| ![0x5, 0x6].contains(plane));
-    let noncharacters = (0xfdd0..=0xfdef).chain(planes.flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]));
+    let noncharacters =
+        (0xfdd0..=0xfdef).chain((0..=0x10).flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]));
     let private = (0xe000..=0xf8ff).step_by(101).chain((0xf_0000..=0x10_ffff).step_by(1021));
     let all = controls.chain(noncharacters).chain(private).chain([0xfff9, 0xfffa, 0xfffb, 0x10_fffc]);
     let all = all.map(|at: u32| char::from_u32(at).unwrap().to_string());
@@ -164,7 +164,7 @@ fn characters() -> Vec<String> {
 
 /// Samples of the characters that stand for kept ones within the judge.
 fn stand_ins() -> impl Iterator<Item = String> {
-    let all = (0xe0ef..=0xe0f5).chain((0x5_0000..=0x6_ffff).step_by(4093));
+    let all = (0xfdd0..=0xfdd7).chain((0x5_0000..=0x6_ffff).step_by(4093));
     all.map(|at: u32| char::from_u32(at).unwrap().to_string())
 }
 
@@ -276,15 +276,34 @@ fn a_private_character_is_no_place_that_mktemp_made() {
     }
 }
 
-/// No question can be asked about a path with such a character, so that a link of that name counts as its name.
+/// No question can be asked about a path with such a character, so a person is asked about the line.
 #[test]
-#[ignore = "fails: what cannot be asked about is judged by its name until no value travels within text"]
 fn a_stand_in_that_is_written_is_judged_no_lower_than_a_letter() {
     let judge = Judge::new();
-    let line = |x: &str| format!("bash -c 'rm -rf \"$1\"' _ /tmp/tmp.{x}/share");
-    let plain = judge.tier(line(LETTER), LETTER);
-    let lower: Vec<String> = stand_ins().filter(|letter| judge.tier(line(letter), letter) < plain).collect();
-    assert!(lower.is_empty(), "{lower:?}");
+    for line in [
+        |x: &str| format!("bash -c 'rm -rf \"$1\"' _ /tmp/tmp.{x}/share"),
+        |x: &str| format!("sed -i s/a/b/ {x}/etc/hosts"),
+        |x: &str| format!("dd if=a of=$'{x}'/etc/hosts"),
+        |x: &str| format!("cp a \"$(printf '{x}')/etc/hosts\""),
+        |x: &str| format!("python3 -c 'open(\"{x}/etc/hosts\", \"w\")'"),
+    ] {
+        let plain = judge.tier(line(LETTER), LETTER);
+        assert!(plain >= Tier::High, "{}", line(LETTER));
+        let lower: Vec<String> = stand_ins().filter(|letter| judge.tier(line(letter), letter) < plain).collect();
+        assert!(lower.is_empty(), "{lower:?} in {}", line(LETTER));
+    }
+}
+
+/// The same of a name that is no text: a link of that name may lead anywhere.
+#[test]
+fn a_name_that_is_no_text_is_asked_about() {
+    let judge = Judge::new();
+    for line in
+        ["sed -i s/a/b/ \u{fffd}/etc/hosts", "dd if=a of=$'\\xff'/etc/hosts", "cp a \"$(printf '\\xff')/etc/hosts\""]
+    {
+        let bytes: Vec<u8> = line.chars().map(|letter| u8::try_from(letter).unwrap_or(0xff)).collect();
+        assert!(judge.tier(bytes, LETTER) >= Tier::High, "{line}");
+    }
 }
 
 #[test]

@@ -10,17 +10,21 @@ use std::borrow::Cow;
 const PRIVATE: u32 = 0xf_0000;
 /// Where characters from [`PRIVATE`] on are moved to: two planes without a character, in as many bytes.
 const MOVED: u32 = 0x5_0000;
-/// What stands for the object replacement character, and for each of U+E001 to U+E005.
-const OBJECT: char = '\u{e0f0}';
+/// What stands for the object replacement character, and after it for each of U+E001 to U+E005: code points that are no
+/// characters and will be none.
+const OBJECT: char = '\u{fdd0}';
 
 /// What stands for a replacement character that was written: the judge reads one as bytes that are no text.
-const REPLACEMENT: char = '\u{e0ef}';
+const REPLACEMENT: char = '\u{fdd6}';
+
+/// What stands for a stand-in that was written. Nothing can be asked about a name that holds one.
+const LOST: char = '\u{fdd7}';
 
 /// The character that stands for one that is kept; `None` for all others.
 fn stand_in(letter: char) -> Option<char> {
     match letter as u32 {
         0xfffc => Some(OBJECT),
-        at @ 0xe001..=0xe005 => char::from_u32(at + 0xf0),
+        at @ 0xe001..=0xe005 => char::from_u32(at - 0xe001 + 0xfdd1),
         at @ PRIVATE.. => char::from_u32(at - PRIVATE + MOVED),
         _ => None,
     }
@@ -29,10 +33,11 @@ fn stand_in(letter: char) -> Option<char> {
 /// The kept character that this one stands for.
 fn original(letter: char) -> Option<char> {
     match letter as u32 {
-        at @ 0xe0f1..=0xe0f5 => char::from_u32(at - 0xf0),
+        at @ 0xfdd1..=0xfdd5 => char::from_u32(at - 0xfdd1 + 0xe001),
         at @ MOVED..=0x6_ffff => char::from_u32(at - MOVED + PRIVATE),
         _ if letter == OBJECT => Some('\u{fffc}'),
         _ if letter == REPLACEMENT => Some(char::REPLACEMENT_CHARACTER),
+        _ if letter == LOST => Some(LOST),
         _ => None,
     }
 }
@@ -51,37 +56,41 @@ fn mapped(text: &str, map: impl Fn(char) -> Option<char>) -> Cow<'_, str> {
 }
 
 /// A text that comes from outside, without kept characters. What already is a stand-in would be confused with what it
-/// stands for, so it becomes the replacement character.
+/// stands for, so it becomes a character that stands for any of them.
 #[must_use]
 pub fn taken_in(text: &str) -> Cow<'_, str> {
-    mapped(text, |letter| match letter {
-        char::REPLACEMENT_CHARACTER => Some(REPLACEMENT),
-        letter => stand_in(letter).or(original(letter).map(|_| char::REPLACEMENT_CHARACTER)),
-    })
+    mapped(text, |letter| Some(taken_in_letter(letter)).filter(|taken| *taken != letter))
 }
 
-/// As [`taken_in`], for text that may have come in before: stand-ins stay.
-#[must_use]
-pub fn kept_out(text: &str) -> Cow<'_, str> {
+/// As [`taken_in`], for text that came in before: stand-ins stay.
+fn kept_out(text: &str) -> Cow<'_, str> {
     mapped(text, stand_in)
 }
 
-/// As [`kept_out`], of one character.
+/// As [`taken_in`], of one character.
 #[must_use]
-pub fn kept_out_letter(letter: char) -> char {
-    stand_in(letter).unwrap_or(letter)
+pub fn taken_in_letter(letter: char) -> char {
+    match letter {
+        char::REPLACEMENT_CHARACTER => REPLACEMENT,
+        letter => stand_in(letter).or(original(letter).map(|_| LOST)).unwrap_or(letter),
+    }
+}
+
+/// The bytes that `written` spells with escapes, where `written` has come in before: what the escapes spell is new, and
+/// where it cannot be told from what stands there, all of it counts as new.
+#[must_use]
+pub fn unescaped_bytes<'a>(written: &[u8], bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    let spells = |pair: &[u8]| matches!(pair, [b'\\', b'u' | b'U' | b'x' | b'0'..=b'7']);
+    match may_hold(written) && !written.windows(2).any(spells) {
+        true => mapped_bytes(bytes, kept_out),
+        false => taken_in_bytes(bytes),
+    }
 }
 
 /// As [`taken_in`], for bytes that need not be UTF-8 and stay as they are where they are not.
 #[must_use]
 pub fn taken_in_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     mapped_bytes(bytes, taken_in)
-}
-
-/// As [`kept_out`], for bytes.
-#[must_use]
-pub fn kept_out_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
-    mapped_bytes(bytes, kept_out)
 }
 
 fn mapped_bytes(bytes: &[u8], map: fn(&str) -> Cow<'_, str>) -> Cow<'_, [u8]> {
@@ -96,13 +105,41 @@ fn mapped_bytes(bytes: &[u8], map: fn(&str) -> Cow<'_, str>) -> Cow<'_, [u8]> {
     all.into()
 }
 
-/// A text as the world spells it; `None` where a part of it was no text or was lost on the way in.
-#[must_use]
-pub fn given_out(text: &str) -> Option<Cow<'_, str>> {
-    if may_hold(text.as_bytes()) && text.contains(char::REPLACEMENT_CHARACTER) {
-        return None;
+/// Why the world cannot be asked about a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unaskable {
+    /// A part of it was no text.
+    NoText,
+    /// It holds a character that was lost on the way in.
+    Lost,
+}
+
+impl Unaskable {
+    /// The worse of two reasons.
+    #[must_use]
+    pub const fn worse(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::NoText, Self::NoText) => Self::NoText,
+            _ => Self::Lost,
+        }
     }
-    Some(mapped(text, original))
+}
+
+/// A text as the world spells it.
+///
+/// # Errors
+///
+/// Where a part of it was no text or was lost on the way in.
+pub fn given_out(text: &str) -> Result<Cow<'_, str>, Unaskable> {
+    if may_hold(text.as_bytes()) {
+        if text.contains(LOST) {
+            return Err(Unaskable::Lost);
+        }
+        if text.contains(char::REPLACEMENT_CHARACTER) {
+            return Err(Unaskable::NoText);
+        }
+    }
+    Ok(mapped(text, original))
 }
 
 #[cfg(test)]
@@ -123,13 +160,38 @@ mod tests {
             assert_eq!(taken_in_bytes(&[text.as_bytes(), b"\xff"].concat()), [inside.as_bytes(), b"\xff"].concat());
             // A stand-in that was written is none.
             let taken = taken_in(&inside).into_owned();
-            assert!(taken.contains(char::REPLACEMENT_CHARACTER) && given_out(&taken).is_none());
+            assert_eq!(given_out(&taken), Err(Unaskable::Lost));
+            assert_eq!(taken_in(&taken), taken);
         }
     }
 
     #[test]
+    fn an_escape_spells_no_stand_in() {
+        let (kept, stand) = ("\u{e001}".as_bytes(), "\u{fdd1}".as_bytes());
+        // Written itself, and not by an escape.
+        assert_eq!(unescaped_bytes(stand, stand), stand);
+        assert_eq!(unescaped_bytes(b"\\ue001", kept), stand);
+        for written in [r"\ufdd1", r"\xef\xb7\x91", r"\357\267\221", r"\U0000fdd1"] {
+            for written in [written.to_owned(), format!("{written}\u{fdd2}"), format!("é{written}")] {
+                let bytes = unescaped_bytes(written.as_bytes(), stand);
+                let bytes = std::str::from_utf8(&bytes).unwrap();
+                assert_eq!(given_out(bytes), Err(Unaskable::Lost), "{written}");
+            }
+        }
+        assert_eq!(taken_in_letter('\u{fdd1}'), LOST);
+        assert_eq!(taken_in_letter('\u{e001}'), '\u{fdd1}');
+        assert_eq!(taken_in_letter('é'), 'é');
+    }
+
+    #[test]
+    fn what_is_no_text_is_not_asked_about() {
+        assert_eq!(given_out("a\u{fffd}"), Err(Unaskable::NoText));
+        assert_eq!(given_out("a\u{fffd}\u{fdd7}"), Err(Unaskable::Lost));
+    }
+
+    #[test]
     fn everything_else_stays() {
-        for text in ["", "ls", "größe", "\u{e000}\u{e006}\u{efff}\u{e0b0}", "\u{1f600}", "日本"] {
+        for text in ["", "ls", "größe", "\u{e000}\u{e006}\u{efff}\u{e0b0}\u{e0f0}", "\u{1f600}", "日本"] {
             assert_eq!(taken_in(text), text);
             assert_eq!(kept_out(text), text);
             assert_eq!(given_out(text).unwrap(), text);

@@ -67,6 +67,10 @@ pub enum OpaqueReason {
     FetchedCodeAsRoot,
     /// A script that is run cannot be read.
     Script,
+    /// The name of a file is not text, so that nothing can be asked about it.
+    FileName,
+    /// A name holds characters that the judge keeps for itself, so that nothing can be asked about it.
+    ReservedCharacter,
 }
 
 impl OpaqueReason {
@@ -81,6 +85,8 @@ impl OpaqueReason {
             Self::FetchedCode => "fetched-code",
             Self::FetchedCodeAsRoot => "fetched-code-as-root",
             Self::Script => "script",
+            Self::FileName => "file-name",
+            Self::ReservedCharacter => "reserved-character",
         }
     }
 }
@@ -131,6 +137,8 @@ pub struct Act {
     pub parent: Option<ActId>,
     /// Under a condition, in a loop or in a function body that may not run. It counts all the same.
     pub conditional: bool,
+    /// In a file of the session that the command may load. Only what is grave counts.
+    pub staged: bool,
     /// Where the text came from, when not from the command itself.
     pub source: Source,
     /// In the command as given, or of the construct that brought the text in.

@@ -4,6 +4,8 @@
 
 use std::rc::Rc;
 
+use serde_json::Value as Json;
+
 use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
 use super::code;
 use super::command::Lookup;
@@ -159,9 +161,9 @@ impl Walker<'_> {
     /// out for itself is not known and says nothing.
     #[inline(never)]
     pub fn embedded_file(&mut self, state: &State, context: &Context, language: &str, file: &Operand, span: Span) {
-        const READ: [&str; 16] = [
-            "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "other", "perl", "php", "python", "redis", "ruby",
-            "sed", "sql", "tcl",
+        const READ: [&str; 17] = [
+            "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "notebook", "other", "perl", "php", "python", "redis",
+            "ruby", "sed", "sql", "tcl",
         ];
         let Some(path) = file.value.known().and_then(|path| absolute(state, &path)) else { return };
         if !READ.contains(&language) {
@@ -169,6 +171,14 @@ impl Walker<'_> {
         }
         let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return };
         let Ok(text) = std::str::from_utf8(bytes) else { return };
+        let cells;
+        let (language, text) = match language {
+            "notebook" => {
+                cells = code_cells(text);
+                ("ipython", &*cells)
+            }
+            _ => (language, text),
+        };
         let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
         let mut read = code::read(
             language,
@@ -188,7 +198,14 @@ impl Walker<'_> {
             .collect();
         // What a script hands on is the project's own.
         let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
-        read.calls.retain(|call| !own(&call.callee) && !call.args.iter().any(is_worked_out));
+        for call in &mut read.calls {
+            if LINES.contains(&last_part(&call.callee)) || self.acts(language, &call.callee) {
+                let program = self.catalog.program(&format!("{language}:{}", call.callee));
+                leave_out_settings(language, call, program.map(|program| &*program.chdir).unwrap_or_default());
+            }
+        }
+        let hidden = |arg: &Value| is_worked_out(arg) && !arg.taint().has(Taint::SECRET);
+        read.calls.retain(|call| !own(&call.callee) && !call.args.iter().any(hidden));
         let mut context = self.script_context(context, &path, span);
         context.called(&format!("file {path}"));
         self.calls(state, &context, language, read.calls, span);
@@ -284,6 +301,20 @@ impl Walker<'_> {
     }
 }
 
+/// The code in a notebook of Jupyter, cell by cell; what is no notebook has none.
+/// Source: the notebook format 4, `cells[].cell_type` and `cells[].source`.
+fn code_cells(text: &str) -> String {
+    let notebook: Json = serde_json::from_str(text).unwrap_or_default();
+    let cells = notebook.get("cells").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+    let code = cells.iter().filter(|cell| cell.get("cell_type").and_then(Json::as_str) == Some("code"));
+    let source = |cell: &Json| match cell.get("source") {
+        Some(Json::String(text)) => text.clone(),
+        Some(Json::Array(lines)) => lines.iter().filter_map(Json::as_str).collect(),
+        _ => String::new(),
+    };
+    code.map(source).collect::<Vec<_>>().join("\n")
+}
+
 /// Whether an operand of an act names this path.
 fn names(act: &Act, path: &str) -> bool {
     let named = |operand: &Operand| {
@@ -329,6 +360,25 @@ fn is_worked_out(value: &Value) -> bool {
         }
         Piece::Text(_) | Piece::Glob(_) => false,
     })
+}
+
+/// Takes what a script works out for itself out of a call that runs or deletes something, where it does not say what: named
+/// arguments, and what stands behind a command line or is a callback. In which directory (`chdir`) stays.
+fn leave_out_settings(language: &str, call: &mut code::Call, chdir: &[String]) {
+    let moves = |arg: &Value| chdir.iter().any(|option| arg.leading().strip_prefix(&**option) == Some("="));
+    call.args.retain(|arg| !(arg.is_option() && is_worked_out(arg)) || moves(arg));
+    let is_line = LINES.contains(&last_part(&call.callee));
+    while language == "js" || is_line {
+        let mut behind = call.args.iter().enumerate().skip(1);
+        let last = behind.rfind(|(_, arg)| !arg.is_option()).filter(|(_, arg)| is_worked_out(arg));
+        let Some((at, _)) = last else { return };
+        call.args.remove(at);
+    }
+}
+
+/// The name of a call without what it belongs to.
+fn last_part(callee: &str) -> &str {
+    callee.rsplit('.').next().unwrap_or_default()
 }
 
 /// Calls whose first argument alone is the command, or the code.

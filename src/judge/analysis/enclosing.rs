@@ -35,6 +35,8 @@ pub(super) struct Context {
     pub source: Source,
     pub dialect: Dialect,
     pub conditional: bool,
+    /// In a file of the session that the command may load: only the grave counts.
+    pub staged: bool,
     pub root: bool,
     pub remote: Option<Remote>,
     /// Outermost first.
@@ -72,6 +74,11 @@ impl Context {
     /// The same place, but what stands there may not run.
     pub fn perhaps(&self) -> Self {
         Self { conditional: true, ..self.clone() }
+    }
+
+    /// A file of the session that a command at this place may load.
+    pub fn staged(&self) -> Self {
+        Self { staged: true, ..self.perhaps() }
     }
 
     /// The same place, under a condition.

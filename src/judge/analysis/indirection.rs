@@ -15,6 +15,7 @@ mod loaded;
 mod names;
 mod packages;
 mod patch;
+mod staged;
 mod targets;
 pub(super) mod unpacked;
 
@@ -108,6 +109,7 @@ impl Walker<'_> {
         }
         if let Some(program) = program {
             self.project_code(state, context, program, ran);
+            self.staged_code(state, context, program, ran);
         }
         // What it loads is there before it fetches anything.
         if let Some(program) = program.filter(|program| !program.loads.is_empty()) {

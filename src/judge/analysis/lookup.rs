@@ -9,7 +9,7 @@ use super::act::{Piece, Value};
 use super::class::PathClass;
 use super::enclosing::Context;
 use super::fuel::{cost, of_bytes};
-use super::question::ProgramFacts;
+use super::question::{FileFacts, ProgramFacts};
 use super::redirect::absolute;
 use super::state::{Bound, Build as _, State};
 use super::walk::Walker;
@@ -69,6 +69,12 @@ impl<'a> Walker<'a> {
                 return Some(path);
             }
         }
+        if search.changed
+            && let Some(path) = dirs.iter().map(made).find(|path| self.is_touched_script(state, path))
+        {
+            self.planted.insert(path.clone());
+            return Some(path);
+        }
         let found = self.resolved(name, &search)?;
         let installed = found.path != found.canonical && found.canonical.contains("/node_modules/");
         if is_of_system(&found.canonical) || installed {
@@ -84,6 +90,13 @@ impl<'a> Walker<'a> {
         }
         self.planted.insert(found.path.clone());
         Some(found.path.clone())
+    }
+
+    /// Whether a file with text lies there that the line named before, as it does to make one executable.
+    fn is_touched_script(&self, state: &State, path: &str) -> bool {
+        let is_it = |value: &Value| value.known().and_then(|name| absolute(state, &name)).as_deref() == Some(path);
+        let named = self.facts.acts.iter().any(|act| act.operands.iter().any(|operand| is_it(&operand.value)));
+        named && matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }))
     }
 
     /// What a name leads to before the directories of the system. It is asked once for the same directories.

@@ -225,6 +225,7 @@ impl Walker<'_> {
             disguise: None,
             parent: None,
             conditional: context.conditional,
+            staged: context.staged,
             source: context.source.clone(),
             span,
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::judge::ledger::{Brought, FileSnapshot, Ledger};
-use crate::judge::reserved;
+use crate::judge::reserved::{self, Unaskable};
 
 /// One thing to know of the world. Paths are absolute and lexically normal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -152,8 +152,12 @@ pub enum FileFacts {
 }
 
 impl Question {
-    /// The same question in the world's spelling; `None` where what it is about was no text, so that it cannot be asked.
-    pub(super) fn given_out(self) -> Option<Self> {
+    /// The same question in the world's spelling.
+    ///
+    /// # Errors
+    ///
+    /// Where the world has no name for what it is about, so that it cannot be asked.
+    pub(super) fn given_out(self) -> Result<Self, Unaskable> {
         let (about, make): (&str, fn(String) -> Self) = match &self {
             Self::Path(path) => (path, Self::Path),
             Self::Git(path) => (path, Self::Git),
@@ -162,15 +166,15 @@ impl Question {
             Self::Program(name) => (name, Self::Program),
             Self::Resolve { name, dirs } => {
                 let out = |text: &String| reserved::given_out(text).map(Cow::into_owned);
-                let dirs = dirs.iter().map(out).collect::<Option<_>>()?;
-                return Some(Self::Resolve { name: out(name)?, dirs });
+                let dirs = dirs.iter().map(out).collect::<Result<_, _>>()?;
+                return Ok(Self::Resolve { name: out(name)?, dirs });
             }
             Self::FileSnapshot(path) => (path, Self::FileSnapshot),
-            Self::Ledger => return Some(self),
+            Self::Ledger => return Ok(self),
         };
         match reserved::given_out(about)? {
-            Cow::Borrowed(_) => Some(self),
-            Cow::Owned(about) => Some(make(about)),
+            Cow::Borrowed(_) => Ok(self),
+            Cow::Owned(about) => Ok(make(about)),
         }
     }
 }

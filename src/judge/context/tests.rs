@@ -35,6 +35,7 @@ fn act(verb: Verb) -> Act {
         disguise: None,
         parent: None,
         conditional: false,
+        staged: false,
         source: Source::Command,
         span: Span::default(),
     }

@@ -26,6 +26,7 @@ use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::inquiry::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Policy;
+use crate::judge::reserved::Unaskable;
 use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
 use crate::judge::syntax::tree::Span;
 use match_context::{MatchContext, View};
@@ -65,7 +66,8 @@ pub fn find(
         any_rules: RefCell::default(),
         compared: Cell::new(match_context::MOST_COMPARED),
     };
-    let mut findings = Findings { all: Vec::new(), places: HashMap::new(), disabled: &policy.disabled_rules };
+    let mut findings =
+        Findings { all: Vec::new(), places: HashMap::new(), disabled: &policy.disabled_rules, least: Tier::Safe };
     for opaque in &facts.opaque {
         findings.add(of_opaque(opaque, catalog));
     }
@@ -73,13 +75,22 @@ pub fn find(
         if !context.spend(4) {
             break;
         }
+        findings.least = if act.staged { Tier::High } else { Tier::Safe };
         of_act(&context, id, act, &mut findings);
     }
+    findings.least = Tier::Safe;
     of_text(&context, &mut findings);
+    let whole = |why: OpaqueReason, detail: &str| {
+        let span = Span::new(0, u32::try_from(context.text().len()).unwrap_or(u32::MAX));
+        of_opaque(&Opaque { why, detail: detail.to_owned(), span }, catalog)
+    };
     if inquiry.fuel.is_empty() && !facts.opaque.iter().any(|opaque| opaque.why == OpaqueReason::Limit) {
-        let whole = Span::new(0, u32::try_from(context.text().len()).unwrap_or(u32::MAX));
-        let opaque = Opaque { why: OpaqueReason::Limit, detail: TOO_LARGE.to_owned(), span: whole };
-        findings.add(of_opaque(&opaque, catalog));
+        findings.add(whole(OpaqueReason::Limit, TOO_LARGE));
+    }
+    match inquiry.unaskable() {
+        Some(Unaskable::NoText) => findings.add(whole(OpaqueReason::FileName, "")),
+        Some(Unaskable::Lost) => findings.add(whole(OpaqueReason::ReservedCharacter, "")),
+        None => {}
     }
     findings.all
 }
@@ -90,6 +101,8 @@ struct Findings<'a> {
     /// Those of each place in the text.
     places: HashMap<Span, Vec<usize>>,
     disabled: &'a [String],
+    /// What is below counts for nothing.
+    least: Tier,
 }
 
 impl Findings<'_> {
@@ -105,7 +118,7 @@ impl Findings<'_> {
                 && other.lowered == finding.lowered
                 && other.tier == finding.tier
         };
-        if !off && !here.iter().filter_map(|number| self.all.get(*number)).any(same) {
+        if !off && finding.tier >= self.least && !here.iter().filter_map(|number| self.all.get(*number)).any(same) {
             here.push(self.all.len());
             self.all.push(finding);
         }

@@ -275,11 +275,7 @@ impl Parser<'_> {
             // What follows a NUL is not there.
             let bytes = if cut { Vec::new() } else { decoded.bytes };
             cut |= decoded.cut;
-            let plain = match written.is_ascii() {
-                true => reserved::taken_in_bytes(&bytes),
-                false => reserved::kept_out_bytes(&bytes),
-            };
-            Part::AnsiC(text_of(&plain))
+            Part::AnsiC(text_of(&reserved::unescaped_bytes(written, &bytes)))
         });
         if cut && self.dialect != Dialect::Bash {
             return Err(self.unsupported("a NUL in `$'…'`"));

@@ -7,7 +7,8 @@ use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
-use crate::judge::rules::model::{FetchInto, Program};
+use crate::judge::rules::glob;
+use crate::judge::rules::model::{Build, FetchInto, Program};
 
 /// What stands behind a directory for files in it whose names nothing says.
 pub(in crate::judge::analysis) const UNNAMED: &str = "/*";
@@ -72,7 +73,8 @@ pub(super) fn language_of(path: &str) -> Option<&'static str> {
 }
 
 /// Names of source files, with the language that their text is read as.
-const SOURCES: [(&str, &str); 51] = [
+const SOURCES: [(&str, &str); 52] = [
+    ("ipynb", "notebook"),
     ("py", "python"),
     ("js", "js"),
     ("mjs", "js"),
@@ -208,19 +210,12 @@ impl Walker<'_> {
     /// What a program runs of the project where it starts, as far as the line itself fetched or wrote it.
     #[inline(never)]
     pub(super) fn project_code(&mut self, state: &State, context: &Context, program: &Program, ran: Ran<'_>) {
-        let Ran { name, reading, args, span } = ran;
+        let Ran { args, span, .. } = ran;
         if self.files.is_empty() {
             return;
         }
-        let Some(build) = program.builds.iter().find(|build| build.programs.iter().any(|known| known == name)) else {
-            return;
-        };
+        let Some(build) = runs_project(program, ran) else { return };
         let words = || args.iter().filter_map(|field| field.value.known());
-        let runs = |sub: &str| build.words.iter().any(|known| known == sub);
-        let always = build.words.is_empty() || build.bare && args.is_empty();
-        if !always && !reading.sub.iter().any(|sub| runs(sub)) && !words().any(|word| runs(&word)) {
-            return;
-        }
         let language = language_of;
         // A directory, or source code; data that is handed over is none.
         let is_code = |path: &str| {
@@ -292,6 +287,17 @@ impl Walker<'_> {
             self.embedded_file(state, &context.perhaps(), language, &origin, span);
         }
     }
+}
+
+/// What a description says of a program that runs code of the project, where this run does.
+pub(super) fn runs_project<'p>(program: &'p Program, ran: Ran<'_>) -> Option<&'p Build> {
+    let Ran { name, reading, args, .. } = ran;
+    let is_of = |build: &&Build| build.programs.iter().any(|known| known == name || glob::text(known, name));
+    let build = program.builds.iter().find(is_of)?;
+    let words = || args.iter().filter_map(|field| field.value.known());
+    let runs = |sub: &str| build.words.iter().any(|known| known == sub);
+    let always = build.words.is_empty() || build.bare && args.is_empty();
+    (always || reading.sub.iter().any(|sub| runs(sub)) || words().any(|word| runs(&word))).then_some(build)
 }
 
 /// The name under which something that is fetched is kept: the last of its address.

@@ -166,16 +166,23 @@ impl Walker<'_> {
         paths.filter(loaded).map(Value::text).collect()
     }
 
-    /// The files that the line wrote under one of these names, where the program stands.
+    /// The files that the line wrote under one of these names, where the program stands; with a pattern also those that the
+    /// session wrote and git does not have as they are.
     fn written_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
         let Some(dir) = state.cwd.as_deref().filter(|_| !names.is_empty()) else { return Vec::new() };
-        let is_named = |path: &&String| {
+        let is_named = |path: &str| {
             let Some(below) = path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/')) else { return false };
             let last = below.rsplit('/').next().unwrap_or(below);
             names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
         };
         let written = self.files.keys().chain(self.links.keys());
-        written.filter(is_named).map(|path| Value::text(path.as_str())).collect()
+        let mut files: Vec<&str> = written.map(String::as_str).filter(|path| is_named(path)).collect();
+        let is_pattern = names.iter().any(|name| name.contains('*'));
+        if let Some(ledger) = self.inquiry.ledger().filter(|_| is_pattern) {
+            let own = ledger.written().filter(|path| is_named(path) && !self.files.contains_key(*path));
+            files.extend(own.filter(|path| self.is_changed(path)).take(MAX_FILES));
+        }
+        files.into_iter().map(Value::text).collect()
     }
 
     fn load(

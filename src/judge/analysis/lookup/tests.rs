@@ -1,4 +1,7 @@
-use crate::judge::analysis::testing::{dump, facts_with, line, line_in, programs};
+use crate::judge::analysis::inquiry::{Answers, Inquiry};
+use crate::judge::analysis::question::{FileFacts, Question, WorldAnswer};
+use crate::judge::analysis::testing::{catalog, dump, facts_with, line, line_in, programs};
+use crate::judge::analysis::work_out;
 use crate::judge::syntax::tree::Dialect;
 
 const PLANTED: (&str, &str) = ("/home/dev/project/tools/git", "#!/bin/sh\nrm x\n");
@@ -22,6 +25,26 @@ fn a_program_in_front_of_the_systems_is_judged_by_what_it_says() {
     }
     let made = "echo 'rm x' > tools/git; PATH=$PWD/tools:$PATH git status";
     assert!(removes(made, &[]), "{made}");
+}
+
+#[test]
+fn a_file_that_the_line_makes_executable_is_found_in_front_of_the_systems() {
+    let facts = |text: &str| {
+        let invocation = line(text);
+        let source = |question: &Question| match question {
+            Question::File(path) if path == PLANTED.0 => {
+                WorldAnswer::File(FileFacts::Text { bytes: PLANTED.1.as_bytes().to_vec(), digest: [0; 32] })
+            }
+            Question::File(_) => WorldAnswer::File(FileFacts::Missing),
+            Question::Resolve { .. } => WorldAnswer::Resolve(None),
+            _ => WorldAnswer::Unavailable,
+        };
+        work_out(&invocation, &catalog(), &Inquiry::new(&Answers::of(&source)))
+    };
+    let removes = |text: &str| programs(&facts(text)).contains(&"rm x".to_owned());
+    assert!(removes("chmod +x tools/git; PATH=$PWD/tools:$PATH git status"));
+    assert!(!removes("PATH=$PWD/tools:$PATH git status"));
+    assert!(!removes("chmod +x tools/git; git status"));
 }
 
 #[test]

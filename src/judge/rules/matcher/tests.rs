@@ -88,6 +88,7 @@ fn act(verb: Verb) -> Act {
         disguise: None,
         parent: None,
         conditional: false,
+        staged: false,
         source: Source::Command,
         span: Span::default(),
     }
@@ -449,3 +450,15 @@ fn adding_an_act_never_takes_a_finding_away() {
 }
 
 // Lowering.
+
+#[test]
+fn only_the_grave_counts_of_what_the_session_wrote_and_may_not_run() {
+    let rule = |tier: u8| format!("tier = {tier}\nprogram = \"zap\"");
+    let finds = |tier: u8, acts: Vec<Act>| found(&catalog(&[("one", &rule(tier))]), &line(acts)).len();
+    let staged = || Act { staged: true, ..zap(&["a"]) };
+    assert_eq!([2, 3, 4].map(|tier| finds(tier, vec![staged()])), [0, 1, 1]);
+    assert_eq!(finds(2, vec![zap(&["a"])]), 1);
+    // What stands beside it counts as ever.
+    assert_eq!(finds(2, vec![staged(), zap(&["b"])]), 1);
+    assert_eq!(finds(2, vec![zap(&["b"]), staged()]), 1);
+}

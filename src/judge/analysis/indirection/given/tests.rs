@@ -32,6 +32,36 @@ fn run(command: &str, files: &[(&str, &str)]) -> Vec<String> {
     programs(&work_out(&line(command), &catalog, &Inquiry::new(&Answers::of(&source))))
 }
 
+/// What a script works out for itself says nothing, but a command that stands there runs whatever is done with its output.
+#[test]
+fn a_command_of_a_script_is_read_whatever_stands_behind_it() {
+    for text in [
+        "require('child_process').exec('rm harm', done)",
+        "require('child_process').exec('rm harm', {env: x}, done)",
+        "require('child_process').execFile('rm', ['harm'], done)",
+        "require('child_process').execSync('rm harm', settings)",
+    ] {
+        assert!(harms("node x.js", &[("x.js", text)]), "{text}");
+    }
+    for text in ["require('child_process').exec(what, done)", "require('child_process').exec(`${x} harm`, done)"] {
+        assert!(!harms("node x.js", &[("x.js", text)]), "{text}");
+    }
+    assert!(harms("python3 x.py", &[("x.py", "import subprocess\nsubprocess.run('rm harm', shell=True, env=e)")]));
+    assert!(!harms("python3 x.py", &[("x.py", "import subprocess\nsubprocess.run(what, shell=True, env=e)")]));
+}
+
+#[test]
+fn the_cells_of_a_notebook_are_read_where_it_runs() {
+    let cell = |kind: &str, source: &str| format!("{{\"cells\":[{{\"cell_type\":\"{kind}\",\"source\":{source}}}]}}");
+    for source in ["\"!rm harm\"", "[\"x = 1\\n\", \"!rm harm\"]", "\"import os\\nos.system('rm harm')\""] {
+        let text = cell("code", source);
+        assert!(harms("papermill a.ipynb b.ipynb", &[("a.ipynb", &text)]), "{source}");
+        assert!(harms("jupyter nbconvert --execute a.ipynb", &[("a.ipynb", &text)]), "{source}");
+        assert!(!harms("papermill a.ipynb b.ipynb", &[("a.ipynb", &cell("markdown", source))]), "{source}");
+    }
+    assert!(!harms("papermill a.ipynb b.ipynb", &[("a.ipynb", "!rm harm")]));
+}
+
 #[test]
 fn what_a_program_loads_by_its_name_is_read_where_it_lies() {
     assert!(harms("pytest", &[("conftest.py", HARM)]));

@@ -136,6 +136,7 @@ fn remembered(named: &Named) -> Act {
         disguise: None,
         parent: None,
         conditional: false,
+        staged: false,
         source: Source::Command,
         span,
     }
