@@ -9,12 +9,12 @@ use super::code;
 use super::command::Lookup;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
+use super::letter::is_marked;
 use super::paths::NormalPath;
 use super::question::{FileFacts, PathKind};
-use super::redirect::absolute;
+use super::redirect::{absolute, at};
 use super::state::{Build as _, State};
 use super::streams::Stream;
-use super::value::is_hole;
 use super::walk::{Walker, depth};
 use crate::judge::ledger::Own;
 use crate::judge::rules::model::{OutputTaint, Rule};
@@ -120,11 +120,11 @@ impl Walker<'_> {
         if value.known().and_then(|path| absolute(state, &path)).is_some_and(own) {
             return true;
         }
-        let path = value.spelled().filter(|path| path.starts_with("/tmp/")).and_then(|path| absolute(state, &path));
+        let path = value.place_text().filter(|path| path.starts_with("/tmp/")).and_then(|path| at(state, &path));
         path.filter(|path| path.starts_with("/tmp/") && !is_work(path) && self.behind(state, value).is_none())
             .is_some_and(|path| {
                 // Under a name that is made up nothing was before.
-                if path.contains(is_hole) {
+                if is_marked(&path) {
                     return true;
                 }
                 let there = self.inquiry.path(&path);

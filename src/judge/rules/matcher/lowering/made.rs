@@ -7,7 +7,6 @@ use crate::judge::analysis::act::{Act, ActId, Flag, Input, Operand, Output, Sour
 use crate::judge::analysis::env::EnvView;
 use crate::judge::analysis::paths::{NormalPath, Start};
 use crate::judge::analysis::question::PathKind;
-use crate::judge::analysis::value::HOLE;
 use crate::judge::context::names_production;
 use crate::judge::ledger::Named;
 use crate::judge::risk::Tier;
@@ -56,7 +55,7 @@ pub(in crate::judge::rules::matcher) fn made(
                 && makers.iter().any(|maker| maker.is(view, other) && holds(maker, other) && counts(id, other, maker))
         })
     };
-    let operands: Vec<_> = act.operands.iter().map(|operand| spelled(&operand.value).unwrap_or_default()).collect();
+    let operands: Vec<_> = act.operands.iter().map(|operand| operand.value.name().unwrap_or_default()).collect();
     let flags: Vec<_> = act.flags.iter().filter(|flag| flag.value.is_some()).collect();
     let holds = if operands.is_empty() && flags.is_empty() {
         any(&|maker, other| other.sub == act.sub || maker.names_nothing(other))
@@ -141,13 +140,8 @@ fn remembered(named: &Named) -> Act {
     }
 }
 
-/// The name that a value spells. A number in it is the same number where it is told apart.
-fn spelled(value: &Value) -> Option<String> {
-    value.spelled().filter(|name| !name.contains(HOLE))
-}
-
-fn is_called(value: &Value, name: &str) -> bool {
-    spelled(value).is_some_and(|value| value == name)
+fn is_called(value: &Value, name: &Value) -> bool {
+    value.name().is_some_and(|value| value == *name)
 }
 
 /// Whether the act goes on with what was begun earlier, and makes nothing.
@@ -215,7 +209,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Whether it makes what is called so.
-    fn gives(&self, context: &MatchContext<'_>, other: &Act, name: &str) -> bool {
+    fn gives(&self, context: &MatchContext<'_>, other: &Act, name: &Value) -> bool {
         let is = |flag: &Flag| flag.value.as_ref().is_some_and(|value| is_called(value, name));
         match self.flags.is_empty() {
             true => other.operands.iter().any(|operand| is_called(&operand.value, name)),
@@ -225,7 +219,7 @@ impl<'a> Maker<'a> {
 
     /// Whether it makes what the option names, or is given the same option.
     fn says(&self, context: &MatchContext<'_>, other: &Act, flag: &Flag) -> bool {
-        let value = flag.value.as_ref().and_then(spelled).unwrap_or_default();
+        let value = flag.value.as_ref().and_then(Value::name).unwrap_or_default();
         let same = |own: &&Flag| own.name == flag.name && own.value.as_ref().is_some_and(|own| is_called(own, &value));
         !value.is_empty() && (other.flags.iter().any(|own| same(&own)) || self.gives(context, other, &value))
     }
