@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::letter::is_marked;
 use crate::judge::ledger::{Brought, FileSnapshot, Ledger};
 use crate::judge::reserved;
 
@@ -152,7 +153,8 @@ pub enum FileFacts {
 }
 
 impl Question {
-    /// The same question in the world's spelling; `None` where what it is about was no text, so that it cannot be asked.
+    /// The same question in the world's spelling; `None` where what it is about was no text or is not known in part, so that it
+    /// cannot be asked.
     pub(super) fn given_out(self) -> Option<Self> {
         let (about, make): (&str, fn(String) -> Self) = match &self {
             Self::Path(path) => (path, Self::Path),
@@ -168,7 +170,8 @@ impl Question {
             Self::FileSnapshot(path) => (path, Self::FileSnapshot),
             Self::Ledger => return Some(self),
         };
-        match reserved::given_out(about)? {
+        // The world knows no name of which a part is not known.
+        match reserved::given_out(about).filter(|about| !is_marked(about))? {
             Cow::Borrowed(_) => Some(self),
             Cow::Owned(about) => Some(make(about)),
         }
