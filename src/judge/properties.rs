@@ -154,18 +154,18 @@ const CHARACTERS: [&str; 22] = [
 /// stand for private ones within the judge are [`stand_ins`].
 fn characters() -> Vec<String> {
     let controls = (0x1..0x20).filter(|at| ![0x9, 0xa, 0xd].contains(at)).chain(0x7f..=0x9f);
-    let planes = (0..=0x10).filter(|plane| ![0x5, 0x6].contains(plane));
-    let noncharacters = (0xfdd0..=0xfdef).chain(planes.flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]));
+    let ends = (0..=0x10).flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]);
+    let noncharacters = (0xfdd0..=0xfdef).chain(ends);
     let private = (0xe000..=0xf8ff).step_by(101).chain((0xf_0000..=0x10_ffff).step_by(1021));
-    let all = controls.chain(noncharacters).chain(private).chain([0xfff9, 0xfffa, 0xfffb, 0x10_fffc]);
+    let unassigned = (0x5_0000..=0x6_ffff).step_by(4093);
+    let all = controls.chain(noncharacters).chain(private).chain(unassigned).chain([0xfff9, 0xfffa, 0xfffb, 0x10_fffc]);
     let all = all.map(|at: u32| char::from_u32(at).unwrap().to_string());
     CHARACTERS.into_iter().map(str::to_owned).chain(all).collect()
 }
 
 /// Samples of the characters that stand for kept ones within the judge.
 fn stand_ins() -> impl Iterator<Item = String> {
-    let all = (0xe0ef..=0xe0f5).chain((0x5_0000..=0x6_ffff).step_by(4093));
-    all.map(|at: u32| char::from_u32(at).unwrap().to_string())
+    ('\u{e0ef}'..='\u{e0f5}').map(String::from)
 }
 
 /// The ways in which a character comes into a line.
