@@ -64,7 +64,7 @@ impl Walker<'_> {
         // Code that code puts together is known in all its parts, or not at all.
         let by_call = act.and_then(|id| self.facts.acts.get(id)).is_some_and(|act| act.verb.key().contains(':'));
         let made = by_call && language != "sql" && text.pieces().iter().any(is_made);
-        let Some(source) = code::with_holes(&text).filter(|_| !made) else {
+        let Some(source) = code::Source::of(&text).filter(|_| !made) else {
             // A statement that a program puts together is its own affair.
             let own = language == "sql" && matches!(context.source, Source::Code(_));
             if !text.pieces().is_empty() && !own {
@@ -86,7 +86,8 @@ impl Walker<'_> {
         }
         let mut calls = read.calls;
         let given = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.args.as_slice()).unwrap_or_default();
-        let leaves = leaves_scratch(&source) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
+        let leaves =
+            leaves_scratch(source.text()) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
         if language == "sql" && !leaves && self.is_scratch(state, act, &home) {
             calls.iter_mut().for_each(|call| call.facts.push(Value::text("--scratch")));
         } else if language == "sql" && by_call {
@@ -172,7 +173,7 @@ impl Walker<'_> {
         let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
         let mut read = code::read(
             language,
-            text,
+            &code::Source::known(text),
             code::World {
                 home: &home,
                 fetches: &|_| false,
