@@ -165,7 +165,7 @@ fn characters() -> Vec<String> {
 
 /// Samples of the characters that stand for kept ones within the judge.
 fn stand_ins() -> impl Iterator<Item = String> {
-    ('\u{e0ef}'..='\u{e0f5}').map(String::from)
+    std::iter::once("\u{e0ef}".to_owned())
 }
 
 /// The ways in which a character comes into a line.

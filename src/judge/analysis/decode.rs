@@ -44,7 +44,8 @@ pub(super) fn escapes(text: &str) -> Option<String> {
             None => bytes.push(b'\\'),
         }
     }
-    let bytes = if text.is_ascii() { reserved::taken_in_bytes(&bytes) } else { reserved::kept_out_bytes(&bytes) };
+    // Other text was taken in before.
+    let bytes = if text.is_ascii() { reserved::taken_in_bytes(&bytes) } else { bytes.into() };
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -195,6 +196,5 @@ pub(super) fn characters(set: &str) -> Option<Vec<char>> {
             }
         }
     }
-    // A range may lead through characters that nobody wrote.
-    Some(all.into_iter().map(reserved::kept_out_letter).collect())
+    Some(all)
 }

@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_is_given_with_reserved_characters_is_read_without_and_kept_with_them() {
-        let reserved = '\u{e001}'.to_string();
+        let reserved = char::REPLACEMENT_CHARACTER.to_string();
         let answers = Answers::none();
         answers.insert(Question::Program("x".to_owned()), WorldAnswer::Program(Some(reserved.clone())));
         let given = WorldAnswer::Program(Some(reserved));

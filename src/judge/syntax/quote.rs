@@ -275,10 +275,8 @@ impl Parser<'_> {
             // What follows a NUL is not there.
             let bytes = if cut { Vec::new() } else { decoded.bytes };
             cut |= decoded.cut;
-            let plain = match written.is_ascii() {
-                true => reserved::taken_in_bytes(&bytes),
-                false => reserved::kept_out_bytes(&bytes),
-            };
+            // Other text was taken in before.
+            let plain = if written.is_ascii() { reserved::taken_in_bytes(&bytes) } else { bytes.into() };
             Part::AnsiC(text_of(&plain))
         });
         if cut && self.dialect != Dialect::Bash {
