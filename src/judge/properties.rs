@@ -150,8 +150,7 @@ const CHARACTERS: [&str; 22] = [
     "\u{85}",
 ];
 
-/// More of them: all controls but blanks, all that are no characters, and samples of the private ranges. Those that
-/// stand for private ones within the judge are [`stand_ins`].
+/// More of them: all controls but blanks, all that are no characters, and samples of the private and unassigned ranges.
 fn characters() -> Vec<String> {
     let controls = (0x1..0x20).filter(|at| ![0x9, 0xa, 0xd].contains(at)).chain(0x7f..=0x9f);
     let ends = (0..=0x10).flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]);
@@ -163,9 +162,9 @@ fn characters() -> Vec<String> {
     CHARACTERS.into_iter().map(str::to_owned).chain(all).collect()
 }
 
-/// Samples of the characters that stand for kept ones within the judge.
+/// The characters that stand for the replacement character, and for a stand-in, within the judge.
 fn stand_ins() -> impl Iterator<Item = String> {
-    std::iter::once("\u{e0ef}".to_owned())
+    ["\u{fdd0}", "\u{fdd1}"].into_iter().map(str::to_owned)
 }
 
 /// The ways in which a character comes into a line.
@@ -276,15 +275,34 @@ fn a_private_character_is_no_place_that_mktemp_made() {
     }
 }
 
-/// No question can be asked about a path with such a character, so that a link of that name counts as its name.
+/// No question can be asked about a path with such a character, so a person is asked about the line.
 #[test]
-#[ignore = "fails: what cannot be asked about is judged by its name until no value travels within text"]
 fn a_stand_in_that_is_written_is_judged_no_lower_than_a_letter() {
     let judge = Judge::new();
-    let line = |x: &str| format!("bash -c 'rm -rf \"$1\"' _ /tmp/tmp.{x}/share");
-    let plain = judge.tier(line(LETTER), LETTER);
-    let lower: Vec<String> = stand_ins().filter(|letter| judge.tier(line(letter), letter) < plain).collect();
-    assert!(lower.is_empty(), "{lower:?}");
+    for line in [
+        |x: &str| format!("bash -c 'rm -rf \"$1\"' _ /tmp/tmp.{x}/share"),
+        |x: &str| format!("sed -i s/a/b/ {x}/etc/hosts"),
+        |x: &str| format!("dd if=a of=$'{x}'/etc/hosts"),
+        |x: &str| format!("cp a \"$(printf '{x}')/etc/hosts\""),
+        |x: &str| format!("python3 -c 'open(\"{x}/etc/hosts\", \"w\")'"),
+    ] {
+        let plain = judge.tier(line(LETTER), LETTER);
+        assert!(plain >= Tier::High, "{}", line(LETTER));
+        let lower: Vec<String> = stand_ins().filter(|letter| judge.tier(line(letter), letter) < plain).collect();
+        assert!(lower.is_empty(), "{lower:?} in {}", line(LETTER));
+    }
+}
+
+/// The same of a name that is no text: a link of that name may lead anywhere.
+#[test]
+fn a_name_that_is_no_text_is_asked_about() {
+    let judge = Judge::new();
+    for line in
+        ["sed -i s/a/b/ \u{fffd}/etc/hosts", "dd if=a of=$'\\xff'/etc/hosts", "cp a \"$(printf '\\xff')/etc/hosts\""]
+    {
+        let bytes: Vec<u8> = line.chars().map(|letter| u8::try_from(letter).unwrap_or(0xff)).collect();
+        assert!(judge.tier(bytes, LETTER) >= Tier::High, "{line}");
+    }
 }
 
 #[test]

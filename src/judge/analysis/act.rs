@@ -67,6 +67,10 @@ pub enum OpaqueReason {
     FetchedCodeAsRoot,
     /// A script that is run cannot be read.
     Script,
+    /// The name of a file is not text, so that nothing can be asked about it.
+    FileName,
+    /// A name holds characters that the judge keeps for itself, so that nothing can be asked about it.
+    ReservedCharacter,
 }
 
 impl OpaqueReason {
@@ -81,6 +85,8 @@ impl OpaqueReason {
             Self::FetchedCode => "fetched-code",
             Self::FetchedCodeAsRoot => "fetched-code-as-root",
             Self::Script => "script",
+            Self::FileName => "file-name",
+            Self::ReservedCharacter => "reserved-character",
         }
     }
 }

@@ -44,8 +44,7 @@ pub(super) fn escapes(text: &str) -> Option<String> {
             None => bytes.push(b'\\'),
         }
     }
-    // Other text was taken in before.
-    let bytes = if text.is_ascii() { reserved::taken_in_bytes(&bytes) } else { bytes.into() };
+    let bytes = reserved::unescaped_bytes(text.as_bytes(), &bytes);
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -187,7 +186,10 @@ pub(super) fn characters(set: &str) -> Option<Vec<char>> {
     while let Some(&c) = chars.get(at) {
         match (chars.get(at + 1), chars.get(at + 2)) {
             (Some('-'), Some(&high)) if c <= high && (high as u32 - c as u32) < 256 => {
-                all.extend(c..=high);
+                // A range may lead through characters that nobody wrote.
+                all.push(c);
+                all.extend((c..high).skip(1).map(reserved::taken_in_letter));
+                all.extend((c < high).then_some(high));
                 at += 3;
             }
             _ => {

@@ -3,7 +3,7 @@
 //! Judging does no I/O of its own. What it comes to need it asks of the source that its caller gave it, once for each
 //! question. A question without an answer gets the stricter reading. What may not enter: how the world is looked at.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
@@ -15,6 +15,7 @@ use super::paths::Placer;
 use super::question::{FileFacts, GitFacts, PathFacts, ProgramFacts, Question, RepositoryFacts, WorldAnswer};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{FileSnapshot, Ledger};
+use crate::judge::reserved::Unaskable;
 
 /// Looks up what judging asks. Questions are in the world's own spelling.
 pub type Source<'w> = dyn Fn(&Question) -> WorldAnswer + 'w;
@@ -123,6 +124,8 @@ pub struct Inquiry<'a> {
     placers: RefCell<Vec<(*const Invocation, Rc<Placer>)>>,
     /// What all work is paid from.
     pub fuel: Fuel,
+    /// Why a question could not be asked, where one could not.
+    unaskable: Cell<Option<Unaskable>>,
 }
 
 impl<'a> Inquiry<'a> {
@@ -135,13 +138,19 @@ impl<'a> Inquiry<'a> {
     /// Asking for these answers, with this fuel.
     #[must_use]
     pub fn with(answers: &'a Answers<'a>, fuel: Fuel) -> Self {
-        Self { answers, placers: RefCell::default(), fuel }
+        Self { answers, placers: RefCell::default(), fuel, unaskable: Cell::new(None) }
     }
 
     /// The answers that it asks for, with all that were looked up until now.
     #[must_use]
     pub const fn answers(&self) -> &'a Answers<'a> {
         self.answers
+    }
+
+    /// Why a question could not be asked, where one could not: the judgment may hang on a file that a name hides.
+    #[must_use]
+    pub const fn unaskable(&self) -> Option<Unaskable> {
+        self.unaskable.get()
     }
 
     /// Where the paths of an invocation lie. Whoever asks for the same one shares what was worked out.
@@ -157,7 +166,16 @@ impl<'a> Inquiry<'a> {
     }
 
     fn ask(&self, question: Question) -> Option<&'a WorldAnswer> {
-        let question = question.given_out()?;
+        if question.is_marked() {
+            return None;
+        }
+        let question = match question.given_out() {
+            Ok(question) => question,
+            Err(why) => {
+                self.unaskable.set(Some(self.unaskable.get().map_or(why, |before| before.worse(why))));
+                return None;
+            }
+        };
         self.fuel.spend_reserve(1);
         if let Some(answer) = self.answers.get(&question) {
             return Some(answer);

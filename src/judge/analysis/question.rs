@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::letter::is_marked;
 use crate::judge::ledger::{Brought, FileSnapshot, Ledger};
-use crate::judge::reserved;
+use crate::judge::reserved::{self, Unaskable};
 
 /// One thing to know of the world. Paths are absolute and lexically normal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -153,9 +153,26 @@ pub enum FileFacts {
 }
 
 impl Question {
-    /// The same question in the world's spelling; `None` where what it is about was no text or is not known in part, so that it
-    /// cannot be asked.
-    pub(super) fn given_out(self) -> Option<Self> {
+    /// Whether it is about a place of which a part is not known: the world has none of that name.
+    pub(super) fn is_marked(&self) -> bool {
+        match self {
+            Self::Path(about)
+            | Self::Git(about)
+            | Self::Repository(about)
+            | Self::File(about)
+            | Self::Program(about)
+            | Self::FileSnapshot(about) => is_marked(about),
+            Self::Resolve { name, dirs } => is_marked(name) || dirs.iter().any(|dir| is_marked(dir)),
+            Self::Ledger => false,
+        }
+    }
+
+    /// The same question in the world's spelling.
+    ///
+    /// # Errors
+    ///
+    /// Where the world has no name for what it is about, so that it cannot be asked.
+    pub(super) fn given_out(self) -> Result<Self, Unaskable> {
         let (about, make): (&str, fn(String) -> Self) = match &self {
             Self::Path(path) => (path, Self::Path),
             Self::Git(path) => (path, Self::Git),
@@ -164,16 +181,15 @@ impl Question {
             Self::Program(name) => (name, Self::Program),
             Self::Resolve { name, dirs } => {
                 let out = |text: &String| reserved::given_out(text).map(Cow::into_owned);
-                let dirs = dirs.iter().map(out).collect::<Option<_>>()?;
-                return Some(Self::Resolve { name: out(name)?, dirs });
+                let dirs = dirs.iter().map(out).collect::<Result<_, _>>()?;
+                return Ok(Self::Resolve { name: out(name)?, dirs });
             }
             Self::FileSnapshot(path) => (path, Self::FileSnapshot),
-            Self::Ledger => return Some(self),
+            Self::Ledger => return Ok(self),
         };
-        // The world knows no name of which a part is not known.
-        match reserved::given_out(about).filter(|about| !is_marked(about))? {
-            Cow::Borrowed(_) => Some(self),
-            Cow::Owned(about) => Some(make(about)),
+        match reserved::given_out(about)? {
+            Cow::Borrowed(_) => Ok(self),
+            Cow::Owned(about) => Ok(make(about)),
         }
     }
 }

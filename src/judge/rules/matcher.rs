@@ -26,6 +26,7 @@ use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::inquiry::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Policy;
+use crate::judge::reserved::Unaskable;
 use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
 use crate::judge::syntax::tree::Span;
 use match_context::{MatchContext, View};
@@ -76,10 +77,17 @@ pub fn find(
         of_act(&context, id, act, &mut findings);
     }
     of_text(&context, &mut findings);
+    let whole = |why: OpaqueReason, detail: &str| {
+        let span = Span::new(0, u32::try_from(context.text().len()).unwrap_or(u32::MAX));
+        of_opaque(&Opaque { why, detail: detail.to_owned(), span }, catalog)
+    };
     if inquiry.fuel.is_empty() && !facts.opaque.iter().any(|opaque| opaque.why == OpaqueReason::Limit) {
-        let whole = Span::new(0, u32::try_from(context.text().len()).unwrap_or(u32::MAX));
-        let opaque = Opaque { why: OpaqueReason::Limit, detail: TOO_LARGE.to_owned(), span: whole };
-        findings.add(of_opaque(&opaque, catalog));
+        findings.add(whole(OpaqueReason::Limit, TOO_LARGE));
+    }
+    match inquiry.unaskable() {
+        Some(Unaskable::NoText) => findings.add(whole(OpaqueReason::FileName, "")),
+        Some(Unaskable::Lost) => findings.add(whole(OpaqueReason::ReservedCharacter, "")),
+        None => {}
     }
     findings.all
 }

@@ -275,9 +275,7 @@ impl Parser<'_> {
             // What follows a NUL is not there.
             let bytes = if cut { Vec::new() } else { decoded.bytes };
             cut |= decoded.cut;
-            // Other text was taken in before.
-            let plain = if written.is_ascii() { reserved::taken_in_bytes(&bytes) } else { bytes.into() };
-            Part::AnsiC(text_of(&plain))
+            Part::AnsiC(text_of(&reserved::unescaped_bytes(written, &bytes)))
         });
         if cut && self.dialect != Dialect::Bash {
             return Err(self.unsupported("a NUL in `$'…'`"));
