@@ -305,6 +305,21 @@ fn a_name_that_is_no_text_is_asked_about() {
     }
 }
 
+/// A directory that somebody else made under a name which looks made up is not the one that the line makes.
+#[test]
+fn a_path_that_is_written_is_no_place_that_mktemp_made() {
+    let judge = Judge::new();
+    let line = |place: &str| format!("D=$(mktemp -d); echo ls > \"$D/v.sh\"; sh {place}/v.sh");
+    let plain = judge.tier(line("/tmp/tmp.0123456789"), LETTER);
+    assert!(plain > judge.tier(line("\"$D\""), LETTER));
+    let there = |place: &str| format!("(cd $(mktemp -d); echo ls > v.sh); sh {place}/v.sh");
+    assert_eq!(judge.tier(there("/tmp/tmp.0123456789"), LETTER), plain);
+    for place in ["/tmp/tmp.XXXXXXXXXX", "/tmp/tmp.", "/tmp/tmp.m", "/tmp/tmp.\u{fffc}"] {
+        assert_eq!(judge.tier(line(place), LETTER), plain, "{place}");
+        assert_eq!(judge.tier(there(place), LETTER), plain, "{place}");
+    }
+}
+
 #[test]
 fn a_file_and_an_alias_hold_no_private_characters_either() {
     let judge = Judge::new();

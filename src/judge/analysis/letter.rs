@@ -20,6 +20,9 @@ const MADE_UP: char = 'm';
 /// The first of the marks of numbers that are told apart.
 const NUMBERS: u32 = 0x1_0000;
 
+/// The text of a place that `mktemp` made.
+pub const TEMPORARY: &str = "/tmp/tmp.\0m";
+
 /// The most numbers that are told apart.
 pub const MAX_NUMBERS: u16 = 0x7000;
 
@@ -90,7 +93,7 @@ pub(super) fn letters_of(place: &str) -> impl Iterator<Item = Letter> {
 }
 
 /// Whether part of the text of a place is not known.
-pub(super) fn is_marked(place: &str) -> bool {
+pub fn is_marked(place: &str) -> bool {
     place.contains(NUL)
 }
 

@@ -31,7 +31,7 @@ pub mod hosts;
 mod indirection;
 mod input;
 pub mod inquiry;
-mod letter;
+pub mod letter;
 mod links;
 mod lists;
 pub mod lookup;

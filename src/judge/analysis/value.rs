@@ -7,9 +7,6 @@ use super::act::{Piece, Taint, Unknown, UnknownReason};
 /// Stands for an unknown piece where a text is needed for matching; no pattern names it.
 pub const HOLE: char = '\u{fffc}';
 
-/// What stands for a directory that `mktemp -d` made, where a shell stands in it.
-pub const TEMPORARY: &str = "/tmp/tmp.XXXXXXXXXX";
-
 /// The longest text that a value is followed with, in bytes.
 pub(super) const MAX_TEXT: usize = 64 * 1024;
 

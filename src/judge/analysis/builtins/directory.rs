@@ -4,11 +4,10 @@
 use super::operands;
 use crate::judge::analysis::act::{Piece, Unknown, UnknownReason, Value};
 use crate::judge::analysis::expand::Field;
-use crate::judge::analysis::letter::{Letter, letters_of};
+use crate::judge::analysis::letter::{Letter, TEMPORARY, letters_of};
 use crate::judge::analysis::question::PathKind;
 use crate::judge::analysis::redirect::{absolute, at};
 use crate::judge::analysis::state::{Bound, Build as _, State};
-use crate::judge::analysis::value::TEMPORARY;
 use crate::judge::analysis::walk::Walker;
 
 impl Walker<'_> {

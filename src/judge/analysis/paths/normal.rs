@@ -130,9 +130,9 @@ impl NormalPath {
         reader.finish()
     }
 
-    /// Of a text that is an absolute path.
+    /// Of the text of a place: an absolute path, of which parts may not be known.
     pub fn absolute(text: &str) -> Option<Self> {
-        Self::of(&Value::text(text), None, None)
+        Self::of(&Value::of_place(text), None, None)
     }
 
     /// As text; what begins at an unknown place begins with [`HOLE`].

@@ -5,6 +5,7 @@
 use super::{earlier, is_opaque, place};
 use crate::judge::analysis::act::{Act, ActId, Flag, Input, Operand, Output, Source, Taint, Value, Verb};
 use crate::judge::analysis::env::EnvView;
+use crate::judge::analysis::letter::is_marked;
 use crate::judge::analysis::paths::{NormalPath, Start};
 use crate::judge::analysis::question::PathKind;
 use crate::judge::context::names_production;
@@ -70,8 +71,10 @@ pub(in crate::judge::rules::matcher) fn made(
     let known = tier < Tier::High && act.remote.is_none();
     let ledger = view.context.inquiry.ledger().filter(|_| known)?;
     let here = view.context.program(act).is_some_and(|program| program.works_in.is_some());
-    let past: Vec<Act> =
-        ledger.named().filter(|named| !here || named.cwd == act.cwd).take(MOST).map(remembered).collect();
+    // A number of an earlier command is another one.
+    let is_known = !act.cwd.as_deref().is_some_and(is_marked);
+    let is_here = |named: &&Named| !here || is_known && named.cwd == act.cwd;
+    let past: Vec<Act> = ledger.named().filter(is_here).take(MOST).map(remembered).collect();
     let any = |holds: &dyn Fn(&Maker<'_>, &Act) -> bool| {
         past.iter().any(|other| {
             view.context.spend(8)
