@@ -205,7 +205,7 @@ impl<'a> Asking<'a> {
                 if wait.elsewhere {
                     return Ok(Asked::Queued { request: id });
                 }
-                self.tell(&id, signed_here);
+                self.tell(&queue, &id, signed_here);
                 (id, signing)
             }
         };
@@ -278,7 +278,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Tells whoever asked that it waits, and for whom.
-    fn tell(&self, id: &str, signed_here: bool) {
+    fn tell(&self, queue: &Requests, id: &str, signed_here: bool) {
         let seconds = self.wait.time.as_secs();
         match self.wait.tells {
             Tells::Nobody => {}
@@ -297,7 +297,10 @@ impl<'a> Asking<'a> {
                     approvals if signed_here => format!("{} other approvers", approvals - 1),
                     approvals => format!("{approvals} approvers"),
                 };
-                let text = format!("guard: request {id} waits for {whom}, {seconds} s at most\n");
+                // The page shows the same digest: whoever signs there compares the two.
+                let digest = queue.find(id).ok().flatten();
+                let digest = digest.map_or(String::new(), |one| format!("; digest {}", one.short_digest()));
+                let text = format!("guard: request {id} waits for {whom}, {seconds} s at most{digest}\n");
                 let _ = std::io::stderr().write_all(text.as_bytes());
             }
         }

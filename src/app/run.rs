@@ -13,11 +13,12 @@ use jiff::Timestamp;
 use super::authorize::{self, Ready, RunOptions};
 use super::engine::Engine;
 use super::export::deliver;
-use super::{exit, intent};
+use super::{exit, intent, unknown_envelope};
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::Request;
 use crate::store::{End, Outcome, StoreError};
+use crate::world::paths;
 
 /// Runs a command, or says why not. Returns an exit code only where the command's own did not become guard's.
 #[must_use]
@@ -41,7 +42,8 @@ pub(super) fn one_with(
     manner: RunOptions,
     inherited: &mut Inherited,
 ) -> u8 {
-    let mut invocation = engine.caller.invocation(request).unwrapped();
+    let invocation = engine.caller.invocation(request).unwrapped(&paths::real);
+    let mut invocation = unknown_envelope::opened(engine, invocation);
     invocation.env.variables.extend(variables.iter().map(|(name, value)| ((*name).into(), value.into())));
     match authorize::authorize(engine, invocation, manner, inherited) {
         Ok(Ready { approved, receipt, asked: false }) => could_not_start(&exec::replace(approved, receipt, inherited)),

@@ -179,6 +179,12 @@ pub fn physical(directory: &Path) -> PathBuf {
     std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned())
 }
 
+/// The same, of a directory that must be there, as a text.
+#[must_use]
+pub fn real(directory: &str) -> Option<String> {
+    std::fs::canonicalize(directory).ok()?.into_os_string().into_string().ok()
+}
+
 /// Device and inode of a directory: another one may have taken its name. `None` where there is none.
 #[must_use]
 pub fn directory_identity(directory: &Path) -> Option<(u64, u64)> {
