@@ -4,6 +4,7 @@
 //! judging, asking and running, which are done where the command is.
 
 mod connection;
+mod place;
 mod server;
 mod show;
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +11,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{getegid, geteuid, getgid, getuid};
 
 use super::connection::Connection;
+use super::place;
 use crate::config::approvers::{self, Enrolled};
 use crate::config::{self, Roots, Service};
 use crate::judge::invocation::Environment;
@@ -104,9 +104,9 @@ impl Server {
             approvers.push(approver.uid);
         }
         let gateway = service.gateway.as_deref().map(|name| gateway(name, uid, &approvers, &file)).transpose()?;
-        check_directory(directory, uid)?;
+        place::check_directory(directory, uid).map_err(|error| error.to_string())?;
         let socket = socket.unwrap_or(&service.socket).to_owned();
-        check_place(&socket, uid)?;
+        place::check_place(&socket, uid).map_err(|error| error.to_string())?;
         let paths = Paths::new(directory);
         // What is wrong with the record is said now, and not to the first who needs it.
         Store::open(&paths).and_then(|store| store.head()).map_err(|error| error.to_string())?;
@@ -277,53 +277,4 @@ impl Drop for ConnectionSlot {
             own.connections = own.connections.saturating_sub(1);
         }
     }
-}
-
-/// The directory is this account's and nobody else's; it is made where its parent lets us.
-fn check_directory(directory: &Path, uid: u32) -> Result<(), String> {
-    let name = directory.display();
-    if !directory.is_absolute() {
-        return Err(format!("{name}: expected an absolute path"));
-    }
-    if let Err(error) = std::fs::DirBuilder::new().mode(0o700).create(directory)
-        && error.kind() != std::io::ErrorKind::AlreadyExists
-    {
-        let own = Account::of(uid).name;
-        return Err(format!("cannot create {name} ({error}); create it: install -d -m 700 -o {own} {name}"));
-    }
-    let about = std::fs::symlink_metadata(directory).map_err(|error| format!("{name}: {error}"))?;
-    if !about.is_dir() {
-        return Err(format!("{name} is not a directory"));
-    }
-    if about.uid() != uid {
-        let (other, own) = (Account::of(about.uid()).name, Account::of(uid).name);
-        return Err(format!("{name} is owned by {other}; change it: chown -R {own} {name}"));
-    }
-    if about.mode() & 0o077 != 0 {
-        let mode = about.mode() & 0o7777;
-        return Err(format!("{name} is accessible to others (mode {mode:o}); change it: chmod 700 {name}"));
-    }
-    Ok(())
-}
-
-/// Nobody else can put a socket in the place of this one.
-fn check_place(socket: &Path, uid: u32) -> Result<(), String> {
-    let directory = socket.parent().filter(|_| socket.is_absolute()).ok_or("--socket: expected an absolute path")?;
-    let name = directory.display();
-    let about = std::fs::metadata(directory).map_err(|error| {
-        format!(
-            "{name}: {error}; systemd creates it (RuntimeDirectory), or: install -d -m 755 -o {} {name}",
-            Account::of(uid).name
-        )
-    })?;
-    if about.uid() != uid && about.uid() != 0 {
-        return Err(format!("{name} is owned by {}, who could replace the socket", Account::of(about.uid()).name));
-    }
-    if about.mode() & 0o022 != 0 {
-        return Err(format!(
-            "{name} is writable by others (mode {:o}); change it: chmod go-w {name}",
-            about.mode() & 0o7777
-        ));
-    }
-    Ok(())
 }
