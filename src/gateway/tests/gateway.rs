@@ -13,6 +13,7 @@ mod killed;
 mod listening;
 mod live;
 mod load;
+mod logs;
 mod mcp;
 mod packages;
 mod passkey;

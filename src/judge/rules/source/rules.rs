@@ -10,8 +10,8 @@ use super::{SourceFile, Vocabulary, values};
 use crate::judge::analysis::effect::Effect;
 use crate::judge::document::At;
 use crate::judge::rules::model::{
-    CodeTest, EnvTest, Examples, FlagTest, Lowering, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program,
-    RawTest, Rule, TextTest, Which,
+    CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program, RawTest,
+    Rule, TextTest, Which,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::rules::{expression, glob};
@@ -108,7 +108,7 @@ impl Check<'_> {
             if tier == Tier::Critical {
                 self.fault(&lower.span(), "lower", "nothing lowers a rule of tier 4", "leave `lower` out");
             }
-            let of_operands = lower.get_ref().iter().any(|fact| *fact != Lowering::Scratch);
+            let of_operands = lower.get_ref().iter().any(|fact| !fact.is_of_act());
             if of_operands && shape.operand.is_none() && shape.operands.is_empty() {
                 let what = "what lowers is a property of operands, and the rule tests none";
                 self.fault(&lower.span(), "lower", what, "add `operand = { which = \"any\" }` with a test");
