@@ -13,11 +13,10 @@ use std::io::{self, Write};
 
 use guard::app::engine::Engine;
 use guard::app::failure::{Failure, unless_unread};
-use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, exit, explain, export, gateway, hook,
     init, install, learn, line, log, man, mcp, mcp_serve, name_service, patterns, pending, person, replay, review,
-    reviewer, run, screen, serve, session, setup, simulate, stats, status, submit, trust, verify, wait,
+    reviewer, run, screen, serve, session, setup, shell, simulate, stats, status, submit, trust, verify, wait,
 };
 use guard::cli::{self, CommandLine, Verb, Wrong};
 use guard::config::Layer;
@@ -52,8 +51,8 @@ fn begin() -> u8 {
 fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) -> u8 {
     let (path, shell) = (preserve::started_by(), std::env::var_os("SHELL"));
     match cli::read(name, arguments, path.as_deref(), shell.as_deref()) {
-        CommandLine::Run { argv, manner } => run::run(Wanted::Argv(argv), manner, inherited),
-        CommandLine::Shell { called, call, manner } => run::run(Wanted::Shell(called, call), manner, inherited),
+        CommandLine::Run { argv, manner } => run::run(argv, manner, inherited),
+        CommandLine::Shell { called, call, manner } => shell::dispatch::run(&called, call, manner, inherited),
         CommandLine::Verb(verb) => match *verb {
             Verb::Demo(args) => match demo::enter(&args) {
                 Ok(Some(words)) => called(name, &words, inherited),

@@ -226,7 +226,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     if sign::is_wanted(&enrolled, Tier::High, 1)
         && let Err(why) = sign::sign(&enrolled, "To add this grant", &approver::grant(&words), &[])
     {
-        return refuse(&Refusal::Unsigned { why }.to_string());
+        return refuse(&Refusal::Unsigned { why: why.to_string() }.to_string());
     }
     let grant = NewGrant {
         what: &what,

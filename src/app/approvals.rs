@@ -1,24 +1,23 @@
 //! Approvals: where a person answers what waits in the queue.
 //!
 //! What is approved is shown in full, judged anew where it would run and as it would run there, and the answer is bound
-//! to exactly that. Who may answer is decided before anything is shown ([`place`]): a person at a terminal of their own,
+//! to exactly that. Who may answer is decided before anything is shown ([`super::place`]): a person at a terminal of their own,
 //! who did not ask. What may not enter: running anything.
 
-pub mod place;
 mod shown;
 
 use std::io::{self, Write as _};
 
 use jiff::Timestamp;
 
-use self::place::{attempt, not_from_here};
 pub(super) use self::shown::{Shown, in_full, question};
 use super::approver::sign;
-use super::ask::{Card, asked_for};
-use super::authorize::directory_identity;
+use super::ask::Card;
+use super::asked::asked_for;
 use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
+use super::place::{attempt, not_from_here};
 use super::record_backend::{RecordBackend, Requests};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::{self, Fresh};
@@ -33,6 +32,7 @@ use crate::ui::pending::approvals;
 use crate::ui::style::{self, Look};
 use crate::ui::visible;
 use crate::world::identity::{Account, Caller, Process};
+use crate::world::paths;
 use crate::world::terminal::Situation;
 
 /// Where answers are given: a person at a terminal of their own.
@@ -77,7 +77,7 @@ impl Approvals {
             match meant(&known, &id) {
                 Ok(pending) if !found.iter().any(|known| known.id == pending.id) => found.push(pending.clone()),
                 Ok(_) => {}
-                Err(why) => report.no(&id, &why),
+                Err(why) => report.no(&id, &why.to_string()),
             }
         }
         Ok(found)
@@ -134,7 +134,7 @@ impl Approvals {
         let (digest, bindings) = if is_others || invocation.hides_here() {
             (whole.digest, whole.bindings.clone())
         } else {
-            let bindings = Bindings::of(&judgment, directory_identity(&invocation.cwd));
+            let bindings = Bindings::of(&judgment, paths::directory_identity(&invocation.cwd));
             (invocation.digest(&judgment.facts.expanded), bindings)
         };
         if let Some(what) = whole.bindings.difference(&bindings) {
@@ -255,7 +255,7 @@ impl Approvals {
                     signatures.push(signed);
                 }
                 Err(why) => {
-                    report.no(one.id(), &Refusal::Unsigned { why }.to_string());
+                    report.no(one.id(), &Refusal::Unsigned { why: why.to_string() }.to_string());
                     return Ok(());
                 }
             }
@@ -368,11 +368,20 @@ fn other_version() -> String {
     "the request was made by another version of guard and cannot be read; run the command again".to_owned()
 }
 
+/// Why it is not clear which request is meant.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unclear {
+    #[error("no such request; guard pending lists the requests")]
+    Nothing,
+    #[error("ambiguous request ID: {}", .0.join(", "))]
+    Several(Vec<String>),
+}
+
 /// The request of this name, or the only one whose name begins so: one that waits before one that is settled.
 ///
 /// # Errors
 /// Why it is not clear which one is meant.
-pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, String> {
+pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, Unclear> {
     if let Some(pending) = known.iter().find(|pending| pending.id == id) {
         return Ok(pending);
     }
@@ -381,11 +390,8 @@ pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, S
     let all = if open.is_empty() { like().collect() } else { open };
     match all.as_slice() {
         [one] => Ok(one),
-        [] => Err("no such request; guard pending lists the requests".to_owned()),
-        several => {
-            let names: Vec<&str> = several.iter().map(|pending| pending.id.as_str()).collect();
-            Err(format!("ambiguous request ID: {}", names.join(", ")))
-        }
+        [] => Err(Unclear::Nothing),
+        several => Err(Unclear::Several(several.iter().map(|pending| pending.id.clone()).collect())),
     }
 }
 

@@ -15,8 +15,8 @@ mod passkey;
 pub mod sign;
 mod ssh_keygen;
 
-use super::approvals::place::not_from_here;
 use super::engine::{Engine, EngineError};
+use super::place::not_from_here;
 use super::{exit, screen};
 use crate::config::approvers::{self, Enrolled};
 use crate::config::paths::MACHINE;
@@ -190,7 +190,7 @@ fn vouched(enrolled: &Enrolled, wanted: usize, change: &str, approver: &Approver
         match sign::sign(enrolled, &what, &message, &signed) {
             Ok(one) => signed.push(one.approver),
             Err(why) => {
-                writeln!(io::stderr(), "guard: refused: {}", visible::text(&why))?;
+                writeln!(io::stderr(), "guard: refused: {}", visible::text(&why.to_string()))?;
                 return Ok(false);
             }
         }

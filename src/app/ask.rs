@@ -1,20 +1,18 @@
-//! Asking a person at the terminal, and what a grant given with the answer covers.
+//! Asking about a command: the reviewer, a person at the terminal, or the queue.
 //!
 //! What may not enter: deciding whether to ask, and running.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-
-use jiff::Timestamp;
+use std::path::PathBuf;
 
 use super::approver::sign;
-use super::authorize::directory_identity;
+use super::asked::{Asked, Offer, offer};
 use super::engine::Engine;
+use super::evidence::evidence;
 use super::queue;
 use super::reviewer::{self, Advice, Review};
 use crate::judge::Judgment;
-use crate::judge::answer_scope::{AnswerScope, NotOffered};
-use crate::judge::approved::{Approved, Until, exactly};
+use crate::judge::answer_scope::AnswerScope;
+use crate::judge::approved::Until;
 use crate::judge::approver::{Approval, Fresh};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
@@ -23,42 +21,13 @@ use crate::judge::review::role;
 use crate::judge::syntax::tree::Span;
 use crate::judge::tier::Tier;
 use crate::prompt::terminal::{self, Closed, PromptAnswer, Question, Second};
-use crate::store::{Filter, NewGrant};
+use crate::store::Filter;
 use crate::ui::card::CardView;
 use crate::ui::explain::{self, ExplainView};
 use crate::ui::parts::parts;
 use crate::ui::style::Look;
+use crate::world::paths;
 use crate::world::terminal::Situation;
-use crate::world::{World, evidence};
-
-/// How asking went.
-#[derive(Debug)]
-pub enum Asked {
-    Yes {
-        grant: Option<Offer>,
-        /// Who answered, where that was not at this terminal: for the record.
-        by: Option<String>,
-    },
-    No(Refusal),
-    /// The reviewer let it run.
-    Reviewed(Box<Approved>),
-    /// A signal came while asking: it is recorded, then guard dies of it.
-    Killed {
-        refusal: Refusal,
-        signal: i32,
-    },
-    /// It waits in the queue under this name, and nobody waits for it here.
-    Queued {
-        request: String,
-    },
-}
-
-/// A grant that the card offers: exactly this command, in this directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
-    pub until: Until,
-    pub words: String,
-}
 
 /// Asks where a person sits; elsewhere the command waits in the queue, and there too for the other approvers of what
 /// several sign.
@@ -134,7 +103,7 @@ fn signed(
         return Asked::No(Refusal::Unsigned { why: error.to_string() });
     }
     let fresh = Fresh::of(nonce, invocation, &judgment.risk);
-    let bindings = Bindings::of(judgment, directory_identity(&invocation.cwd));
+    let bindings = Bindings::of(judgment, paths::directory_identity(&invocation.cwd));
     let filed = jiff::Timestamp::now().as_millisecond();
     let approval = Approval {
         request: "here",
@@ -154,7 +123,7 @@ fn signed(
             let by = by.map_or(signed.clone(), |by| format!("{by}; {signed}"));
             Asked::Yes { grant, by: Some(by) }
         }
-        Err(why) => Asked::No(Refusal::Unsigned { why }),
+        Err(error) => Asked::No(Refusal::Unsigned { why: error.to_string() }),
     }
 }
 
@@ -265,86 +234,7 @@ fn is_first(engine: &Engine) -> bool {
     engine.existing().is_ok_and(|store| store.is_none_or(|store| store.find(&high).is_ok_and(|rows| rows.is_empty())))
 }
 
-/// What is known of what it would touch, and what is wrong with the configuration. For the card, never for the verdict.
-pub fn evidence(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Vec<String> {
-    let world = World::new(invocation);
-    let found = evidence::gather(&world, &judgment.facts.acts, &judgment.risk.findings, evidence::MAX_TIME);
-    places(invocation, judgment).into_iter().chain(found.lines).chain(engine.problems()).collect()
-}
-
-/// The most lines of scripts that are named.
-const MAX_PLACES: usize = 3;
-
-/// Where in scripts the worst of what was found stands.
-fn places(invocation: &Invocation, judgment: &Judgment) -> Vec<String> {
-    let (facts, risk) = (&judgment.facts, &judgment.risk);
-    let worst = risk.findings.iter().filter(|finding| finding.tier == risk.tier);
-    let mut places = Vec::new();
-    for id in worst.filter_map(|finding| finding.act) {
-        let program = facts.acts.get(id).map(|act| act.parent.and_then(|id| facts.acts.get(id)).unwrap_or(act));
-        let (Some(program), Some((path, line))) = (program, facts.line(id)) else { continue };
-        let below = Path::new(path).strip_prefix(&invocation.cwd).map_or_else(|_| path.into(), Path::to_string_lossy);
-        let place = format!("line {line} of {below} runs {}", program.verb.key());
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
-    places.truncate(MAX_PLACES);
-    places
-}
-
 /// Where command words stand, for the look-alikes among their letters.
 fn words(judgment: &Judgment) -> Vec<Span> {
     judgment.facts.acts.iter().filter(|act| act.parent.is_none()).map(|act| act.span).collect()
-}
-
-fn offer(invocation: &Invocation, until: Until) -> Offer {
-    let end = match &until {
-        Until::Session { .. } => "until this session ends".to_owned(),
-        Until::Date { at } => format!("until {}", Timestamp::from_second(*at).unwrap_or_default()),
-        Until::Revoked => "until revoked".to_owned(),
-    };
-    let directory = invocation.cwd.to_string_lossy();
-    Offer { until, words: format!("exactly this command, in {directory} and below, {end}") }
-}
-
-/// The grant of a yes that was given elsewhere and reaches so far; `may_grant` says whether the card offers one.
-///
-/// # Errors
-/// It is not offered.
-pub(super) fn asked_for(
-    invocation: &Invocation,
-    may_grant: bool,
-    scope: AnswerScope,
-) -> Result<Option<Offer>, NotOffered> {
-    let session = &invocation.session.id;
-    scope.check(may_grant, session, Timestamp::now().as_second())?;
-    Ok(scope.until(session).map(|until| offer(invocation, until)))
-}
-
-/// Keeps the grant that came with an answer, once its command may run, and says so where it cannot be kept.
-pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Option<&Offer>) {
-    if let Some(grant) = grant
-        && let Err(why) = give(engine, invocation, grant)
-    {
-        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be stored: {why}");
-    }
-}
-
-/// Keeps a grant that was given with an answer.
-///
-/// # Errors
-/// Why it could not be kept.
-fn give(engine: &Engine, invocation: &Invocation, offer: &Offer) -> Result<(), String> {
-    let (what, place) = exactly(invocation);
-    let store = engine.store().map_err(ToString::to_string)?;
-    let grant = NewGrant {
-        what: &what,
-        place: &place,
-        until: &offer.until,
-        words: &offer.words,
-        user: &invocation.user,
-        session: &invocation.session.id,
-    };
-    store.grant(&grant, Timestamp::now()).map(drop).map_err(|error| error.to_string())
 }

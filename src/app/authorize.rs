@@ -9,23 +9,22 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::approver::sign;
-use super::ask::{self, Asked};
+use super::ask;
+use super::asked::{self, Asked, Offer};
 use super::changes;
 use super::engine::{Engine, Judged, changed_file};
 use super::exit;
-use super::export::deliver;
-use super::record_backend::RecordBackend;
+use super::intent::{Told, keep_to_retention, record};
 use super::reviewer::{self, Review};
 use super::unknown_envelope;
 use crate::exec::{self, Inherited};
 use crate::judge::Judgment;
 use crate::judge::approved::{Advance, Approved, Receipt};
 use crate::judge::invocation::{Invocation, Origin, Request};
-use crate::judge::ledger::CommandChanges;
-use crate::judge::policy::{ApprovalReason, Decision, Prompt, Record, Refusal, yes_in_advance};
+use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal, yes_in_advance};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Risk, Tier};
-use crate::store::{Handed, IntentRow, Retention, Settled, StoreError};
+use crate::store::{Handed, IntentRow, Settled};
 use crate::ui::verdict;
 use crate::world::identity::Caller;
 use crate::world::paths;
@@ -81,7 +80,7 @@ pub fn authorize(
         },
         Decision::Refuse(refusal) => {
             say_of_envelope(engine, &invocation);
-            Err(refuse(engine, &invocation, &judgment, &refusal, None))
+            Err(refuse(engine, &invocation, &judgment, &refusal))
         }
     }
 }
@@ -95,17 +94,11 @@ fn say_of_envelope(engine: &Engine, invocation: &Invocation) {
 
 /// Writes down that nobody need be asked.
 fn at_once(engine: &Engine, approved: Approved, judgment: &Judgment, manner: RunOptions) -> Result<Ready, u8> {
-    let risk = &judgment.risk;
     if let Some(what) = changed_file(approved.invocation(), judgment) {
-        return Err(refuse(engine, approved.invocation(), judgment, &Refusal::Changed { what }, None));
+        return Err(refuse(engine, approved.invocation(), judgment, &Refusal::Changed { what }));
     }
-    let settled = Settled::Allowed(approved.basis());
     let process = if manner.watched { Caller::unique_name() } else { None };
-    let told = Told { process: process.as_deref(), ..Told::default() };
-    match record(engine, approved.invocation(), judgment, approved.digest(), settled, &told) {
-        Ok(receipt) => Ok(Ready { approved, receipt, asked: false }),
-        Err(refusal) => Err(say(&refusal, risk)),
-    }
+    ready(engine, approved, judgment, &Told { process: process.as_deref(), ..Told::default() }, false)
 }
 
 /// Whether a yes in advance counts. One that an approver has to sign is given on the card.
@@ -152,61 +145,104 @@ fn with_a_person(
     manner: RunOptions,
     inherited: &mut Inherited,
 ) -> Result<Ready, u8> {
-    let directory = directory_identity(&invocation.cwd);
-    let begun = Instant::now();
+    let shown = Shown::now(engine, invocation, judgment);
     inherited.hold_alarm();
-    let mut review = Review::begin(engine, &invocation, judgment, Duration::MAX);
-    let asked = ask::ask(engine, &invocation, judgment, prompt, manner.no_wait, &mut review);
-    let answer = Some(begun.elapsed());
-    let opinion = review.opinion.take();
-    drop(review);
-    let refuse =
-        |refusal: &Refusal, answer| refuse_with(engine, &invocation, judgment, refusal, (answer, opinion.as_ref()));
-    let (grant, by) = match asked {
-        Asked::Yes { grant, by } => (grant, by),
-        Asked::Reviewed(approved) => return reviewed(engine, *approved, judgment, opinion.as_ref()),
-        Asked::Queued { request } => {
-            let _ = writeln!(
-                std::io::stderr(),
-                "guard: queued as request {request}; guard wait {request} waits for the answer. Once approved, the \
-                 same command in the same directory runs once"
-            );
-            return Err(exit::QUEUED);
-        }
-        // Where nobody could be asked, nobody took time to answer.
-        Asked::No(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
-            return Err(refuse(&refusal, None));
-        }
-        // Nobody was asked about what the reviewer refused.
-        Asked::No(refusal @ Refusal::Reviewer { .. }) => return Err(refuse(&refusal, None)),
-        Asked::No(refusal) => return Err(refuse(&refusal, answer)),
-        Asked::Killed { refusal, signal } => {
-            let _ = refuse(&refusal, answer);
-            exec::leave(exec::Ended::Killed { signal, core: false });
-        }
-    };
-    // Time has passed: what was approved must still be what would run.
-    let fresh = engine.judge_again(&invocation);
-    if directory != directory_identity(&invocation.cwd) {
-        let refusal = Refusal::Changed { what: "the working directory".to_owned() };
-        return Err(refuse(&refusal, answer));
+    let answered = shown.ask(prompt, manner.no_wait);
+    shown.settle(answered)
+}
+
+/// A command that somebody is asked about, as it was when they were shown it.
+struct Shown<'a> {
+    engine: &'a Engine,
+    invocation: Invocation,
+    judgment: &'a Judgment,
+    /// Device and inode of the working directory.
+    directory: Option<(u64, u64)>,
+}
+
+/// How asking about it went.
+struct Answered {
+    asked: Asked,
+    /// How long that took.
+    time: Duration,
+    /// What a reviewer thought of it.
+    opinion: Option<Opinion>,
+}
+
+impl<'a> Shown<'a> {
+    fn now(engine: &'a Engine, invocation: Invocation, judgment: &'a Judgment) -> Self {
+        let directory = paths::directory_identity(&invocation.cwd);
+        Self { engine, invocation, judgment, directory }
     }
-    let approved = match Approved::by_person(invocation.clone(), judgment, &fresh) {
-        Ok(approved) => approved,
-        Err(refusal) => return Err(refuse(&refusal, answer)),
-    };
-    let settled = Settled::Allowed(approved.basis());
-    let process = Caller::unique_name();
-    let waits = process.as_deref();
-    let words = by.as_deref();
-    let told = Told { answer, words, process: waits, opinion: opinion.as_ref() };
-    let receipt = record(engine, approved.invocation(), judgment, approved.digest(), settled, &told);
-    let receipt = match receipt {
-        Ok(receipt) => receipt,
-        Err(refusal) => return Err(say(&refusal, &judgment.risk)),
-    };
-    ask::give_or_tell(engine, &invocation, grant.as_ref());
-    Ok(Ready { approved, receipt, asked: true })
+
+    /// Asks the reviewer and whoever may answer.
+    fn ask(&self, prompt: &Prompt, no_wait: bool) -> Answered {
+        let Self { engine, invocation, judgment, .. } = self;
+        let begun = Instant::now();
+        let mut review = Review::begin(engine, invocation, judgment, Duration::MAX);
+        let asked = ask::ask(engine, invocation, judgment, prompt, no_wait, &mut review);
+        Answered { asked, time: begun.elapsed(), opinion: review.opinion.take() }
+    }
+
+    /// What the answer makes of it.
+    fn settle(self, Answered { asked, time, opinion }: Answered) -> Result<Ready, u8> {
+        let opinion = opinion.as_ref();
+        match asked {
+            Asked::Yes { grant, by } => {
+                let told = Told { answer: Some(time), words: by.as_deref(), opinion, ..Told::default() };
+                self.allowed(grant.as_ref(), told)
+            }
+            Asked::Reviewed(approved) => reviewed(self.engine, *approved, self.judgment, opinion),
+            Asked::Queued { request } => {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "guard: queued as request {request}; guard wait {request} waits for the answer. Once approved, \
+                     the same command in the same directory runs once"
+                );
+                Err(exit::QUEUED)
+            }
+            Asked::No(refusal) => Err(self.refuse(&refusal, was_asked(&refusal).then_some(time), opinion)),
+            Asked::Killed { refusal, signal } => {
+                let _ = self.refuse(&refusal, Some(time), opinion);
+                exec::leave(exec::Ended::Killed { signal, core: false });
+            }
+        }
+    }
+
+    /// What a person said yes to, as far as it is still what they were shown: written down, with the grant they gave.
+    fn allowed(self, grant: Option<&Offer>, told: Told<'_>) -> Result<Ready, u8> {
+        let approved = match self.still_approved() {
+            Ok(approved) => approved,
+            Err(refusal) => return Err(self.refuse(&refusal, told.answer, told.opinion)),
+        };
+        let process = Caller::unique_name();
+        let told = Told { process: process.as_deref(), ..told };
+        let ready = ready(self.engine, approved, self.judgment, &told, true)?;
+        asked::give_or_tell(self.engine, &self.invocation, grant);
+        Ok(ready)
+    }
+
+    /// Time has passed since it was shown: what was approved must still be what would run.
+    fn still_approved(&self) -> Result<Approved, Refusal> {
+        let fresh = self.engine.judge_again(&self.invocation);
+        if self.directory != paths::directory_identity(&self.invocation.cwd) {
+            return Err(Refusal::Changed { what: "the working directory".to_owned() });
+        }
+        Approved::by_person(self.invocation.clone(), self.judgment, &fresh)
+    }
+
+    fn refuse(&self, refusal: &Refusal, answer: Option<Duration>, opinion: Option<&Opinion>) -> u8 {
+        refuse_with(self.engine, &self.invocation, self.judgment, refusal, (answer, opinion))
+    }
+}
+
+/// Whether it was a person who had the time that asking took: nobody could be asked, or nobody was about what the
+/// reviewer refused.
+const fn was_asked(refusal: &Refusal) -> bool {
+    !matches!(
+        refusal,
+        Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. } | Refusal::Reviewer { .. }
+    )
 }
 
 /// What a reviewer let run: nobody was asked, and it is waited for, so that what came of it is known.
@@ -214,27 +250,26 @@ fn reviewed(engine: &Engine, approved: Approved, judgment: &Judgment, opinion: O
     if let Some(opinion) = opinion {
         reviewer::warn_of_yolo(engine, approved.invocation(), opinion);
     }
-    let settled = Settled::Allowed(approved.basis());
     let process = Caller::unique_name();
     let told = Told { process: process.as_deref(), opinion, ..Told::default() };
-    match record(engine, approved.invocation(), judgment, approved.digest(), settled, &told) {
-        Ok(receipt) => Ok(Ready { approved, receipt, asked: true }),
+    ready(engine, approved, judgment, &told, true)
+}
+
+/// Writes down that a command runs. Without that it does not, and this is said.
+fn ready(engine: &Engine, approved: Approved, judgment: &Judgment, told: &Told<'_>, asked: bool) -> Result<Ready, u8> {
+    let settled = Settled::Allowed(approved.basis());
+    match record(engine, approved.invocation(), judgment, approved.digest(), settled, told) {
+        Ok(receipt) => Ok(Ready { approved, receipt, asked }),
         Err(refusal) => Err(say(&refusal, &judgment.risk)),
     }
 }
 
 /// Writes down a refusal and says it. A refusal that cannot be written down is one all the same.
-fn refuse(
-    engine: &Engine,
-    invocation: &Invocation,
-    judgment: &Judgment,
-    refusal: &Refusal,
-    answer: Option<Duration>,
-) -> u8 {
-    refuse_with(engine, invocation, judgment, refusal, (answer, None))
+fn refuse(engine: &Engine, invocation: &Invocation, judgment: &Judgment, refusal: &Refusal) -> u8 {
+    refuse_with(engine, invocation, judgment, refusal, (None, None))
 }
 
-/// The same, with what a reviewer thought of it.
+/// The same, with how long somebody had to answer, and what a reviewer thought of it.
 fn refuse_with(
     engine: &Engine,
     invocation: &Invocation,
@@ -259,100 +294,11 @@ fn refuse_with(
     code
 }
 
-/// Prunes what the policy no longer keeps, where no command waits for guard: it has ended, or it does not run. What
-/// stands in the way is told by `guard log prune` and `guard verify`.
-pub(super) fn keep_to_retention(engine: &Engine) {
-    if let Ok(store) = engine.store() {
-        let kept = Retention { days: engine.policy().retention_days, mib: engine.policy().retention_mib };
-        store.keep_to_policy(kept, &engine.caller.account.name, Timestamp::now());
-    }
-}
-
-/// What a row tells beside the decision.
-#[derive(Clone, Copy, Debug, Default)]
-struct Told<'a> {
-    answer: Option<Duration>,
-    /// What goes with a yes.
-    words: Option<&'a str>,
-    /// This guard, where it will wait for the command.
-    process: Option<&'a str>,
-    opinion: Option<&'a Opinion>,
-}
-
-/// Writes the intent.
-///
-/// # Errors
-/// It could not be written, and the command is of tier 2 or above.
-fn record(
-    engine: &Engine,
-    invocation: &Invocation,
-    judgment: &Judgment,
-    digest: crate::judge::invocation::Digest,
-    settled: Settled<'_>,
-    told: &Told<'_>,
-) -> Result<Receipt, Refusal> {
-    let parent = engine.parent();
-    let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
-    let changes = match settled {
-        Settled::Refused(_) => CommandChanges::default(),
-        Settled::Allowed(_) | Settled::Asked => changes::of(engine, invocation, judgment),
-    };
-    let row = IntentRow {
-        changes: &changes,
-        answer_ms: told.answer.map(milliseconds),
-        words: told.words,
-        parent: parent.as_deref(),
-        process: told.process,
-        opinion: told.opinion,
-        shape: shape.as_deref(),
-        ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
-    };
-    write_down(engine, &row, |backend| backend.intent(&row))
-}
-
-/// For how long, as the record counts it.
-pub(super) fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Writes a decision down, in the way that is given, and sends it on. Where the policy keeps only what is flagged, what
-/// is not is left out.
-///
-/// # Errors
-/// It could not be written, and the command is of tier 2 or above.
-pub(super) fn write_down(
-    engine: &Engine,
-    row: &IntentRow<'_>,
-    write: impl FnOnce(&RecordBackend) -> Result<Receipt, StoreError>,
-) -> Result<Receipt, Refusal> {
-    let risk = row.risk;
-    let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(row.settled, Settled::Allowed(_));
-    if plain && engine.policy().record == Record::Flagged {
-        return Ok(Receipt::Unrecorded);
-    }
-    let written = engine.store().map_err(ToString::to_string);
-    match written.and_then(|backend| write(backend).map_err(|error| error.to_string())) {
-        Ok(receipt) => {
-            deliver::at_once(engine, receipt.row());
-            Ok(receipt)
-        }
-        // Help is given whether or not it can be written down.
-        Err(_) if risk.tier <= Tier::Low || matches!(row.settled, Settled::Allowed(ApprovalReason::Support)) => {
-            Ok(Receipt::Unrecorded)
-        }
-        Err(why) => Err(Refusal::Unrecorded { why }),
-    }
-}
-
 /// One line on stderr: which kind of refusal, the worst finding, and what to do instead.
 fn say(refusal: &Refusal, risk: &Risk) -> u8 {
     let _ = writeln!(std::io::stderr(), "{}", verdict::refused(refusal, risk));
     exit::REFUSED
 }
 
-/// Device and inode of the working directory.
-pub(super) fn directory_identity(directory: &std::path::Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    let facts = std::fs::metadata(directory).ok()?;
-    Some((facts.dev(), facts.ino()))
-}
+#[cfg(test)]
+mod tests;

@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
 
-use super::ask;
 use super::check::code;
 use super::engine::Engine;
+use super::evidence;
 use super::exit;
 use super::failure::Failure;
 use super::tool::ToolArgs;
@@ -49,7 +49,7 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let judged = engine.judge(&invocation);
     let threshold = engine.policy().thresholds.of(invocation.origin);
     let card = CardView {
-        evidence: ask::evidence(&engine, &invocation, &judged.judgment),
+        evidence: evidence::evidence(&engine, &invocation, &judged.judgment),
         ..CardView::new(&invocation, judged.judgment.risk.clone(), threshold)
     };
     let role = review::role(&judged.judgment, engine.policy());

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::versions::Manner;
-use super::ask::Asked;
+use super::asked::Asked;
 use super::engine::{self, Engine, Judged};
 use super::failure::Failure;
 use super::queue::{self, Tells, Wait};

@@ -7,10 +7,10 @@ use std::io::{self, Write as _};
 
 use clap::Args;
 
-use super::approvals::place::{attempt, not_from_here};
 use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
+use super::place::{attempt, not_from_here};
 use crate::judge::policy::Refusal;
 
 /// The arguments of `guard person`.

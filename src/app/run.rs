@@ -4,45 +4,29 @@
 //! about replaces guard, what somebody was asked about is waited for. Commands on standard input go the same way, one
 //! after the other (`shell::stdin`).
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 
 use super::authorize::{self, Ready, RunOptions};
-use super::engine::{Engine, EngineError};
-use super::exit;
+use super::engine::Engine;
 use super::export::deliver;
-use super::shell::called::Called;
-use super::shell::{ShellCall, dispatch};
-use super::unknown_envelope;
+use super::{exit, intent, unknown_envelope};
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::Request;
-use crate::store::{End, Outcome};
+use crate::store::{End, Outcome, StoreError};
 use crate::world::paths;
-
-/// What is to be run.
-#[derive(Debug)]
-pub enum Wanted {
-    Argv(Vec<std::ffi::OsString>),
-    Shell(Called, ShellCall),
-}
 
 /// Runs a command, or says why not. Returns an exit code only where the command's own did not become guard's.
 #[must_use]
-pub fn run(wanted: Wanted, manner: RunOptions, inherited: Inherited) -> u8 {
+pub fn run(argv: Vec<OsString>, manner: RunOptions, mut inherited: Inherited) -> u8 {
     match Engine::open() {
-        Ok(engine) => on(&engine, wanted, manner, inherited).unwrap_or_else(|error| failed(&error.to_string())),
+        Ok(engine) => one(&engine, Request::Argv(argv), manner, &mut inherited),
         Err(error) => failed(&error.to_string()),
     }
-}
-
-fn on(engine: &Engine, wanted: Wanted, manner: RunOptions, mut inherited: Inherited) -> Result<u8, EngineError> {
-    Ok(match wanted {
-        Wanted::Argv(argv) => one(engine, Request::Argv(argv), manner, &mut inherited),
-        Wanted::Shell(called, call) => dispatch::enter(engine, &called, call, manner, inherited)?,
-    })
 }
 
 /// Runs one command, or says why not.
@@ -68,7 +52,7 @@ pub(super) fn one_with(
                 if let Err(error) = result(engine, receipt, &outcome) {
                     let _ = writeln!(std::io::stderr(), "guard: cannot record the result: {error}");
                 }
-                authorize::keep_to_retention(engine);
+                intent::keep_to_retention(engine);
                 exec::leave(outcome.ended)
             }
             Err(error) => could_not_start(&error),
@@ -77,14 +61,24 @@ pub(super) fn one_with(
     }
 }
 
-fn result(engine: &Engine, receipt: Receipt, outcome: &exec::Outcome) -> Result<(), String> {
+/// Why the result of a command is not written down.
+#[derive(Debug, thiserror::Error)]
+enum NoResult<'a> {
+    /// The record cannot be opened.
+    #[error("{0}")]
+    Closed(&'a StoreError),
+    #[error("{0}")]
+    Unwritten(StoreError),
+}
+
+fn result<'a>(engine: &'a Engine, receipt: Receipt, outcome: &exec::Outcome) -> Result<(), NoResult<'a>> {
     let end = match outcome.ended {
         exec::Ended::Exited { code } => End::Exit(code),
         exec::Ended::Killed { signal, .. } => End::Signal(signal),
     };
-    let duration_ms = authorize::milliseconds(outcome.duration);
-    let store = engine.store().map_err(ToString::to_string)?;
-    store.result(&receipt, &Outcome { end, duration_ms }, Timestamp::now()).map_err(|error| error.to_string())?;
+    let duration_ms = intent::milliseconds(outcome.duration);
+    let store = engine.store().map_err(NoResult::Closed)?;
+    store.result(&receipt, &Outcome { end, duration_ms }, Timestamp::now()).map_err(NoResult::Unwritten)?;
     deliver::at_once(engine, receipt.row());
     Ok(())
 }

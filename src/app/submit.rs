@@ -19,13 +19,13 @@ use nix::unistd::getpid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ask::{self, Asked, Offer};
+use super::asked::{self, Asked, Offer};
 use super::engine::{Engine, Judged};
 use super::failure::Failure;
 use super::queue::{self, Tells, Wait};
 use super::reviewer::{Advice, Review, overrulable};
 use super::tool::{Servers, Told};
-use super::{authorize, exit};
+use super::{exit, intent};
 use crate::judge::Judgment;
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Digest, Invocation, Origin, Request};
@@ -279,7 +279,7 @@ impl Case<'_> {
     ) -> Result<u8, Failure> {
         match self.write(Settled::Allowed(basis), answered, by) {
             Ok(receipt) => {
-                ask::give_or_tell(self.engine, self.invocation, grant.as_ref());
+                asked::give_or_tell(self.engine, self.invocation, grant.as_ref());
                 let code = self.tell(decision, ("allow", basis.name()), by, None, receipt.row())?;
                 if let Some(lines) = self.report {
                     self.ended(lines, &receipt)?;
@@ -310,13 +310,13 @@ impl Case<'_> {
     fn write(&self, settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>) -> Result<Receipt, Refusal> {
         let shape = self.judgment.may_grant.then(|| self.judgment.shape_to_grant()).flatten();
         let row = IntentRow {
-            answer_ms: answered.map(authorize::milliseconds),
+            answer_ms: answered.map(intent::milliseconds),
             words,
             shape: shape.as_deref().filter(|_| self.invocation.tool().is_some()),
             opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), self.invocation, self.digest(), &self.judgment.risk, settled)
         };
-        authorize::write_down(self.engine, &row, |backend| backend.advised(&row, None))
+        intent::write_down(self.engine, &row, |backend| backend.advised(&row, None))
     }
 
     fn digest(&self) -> Digest {

@@ -2,7 +2,6 @@
 //!
 //! What may not enter: what trust means for a command, which is the judge's.
 
-use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -10,12 +9,12 @@ use clap::Args;
 use toml::de::{DeTable, DeValue};
 
 use super::approvals::Approvals;
-use super::engine::Engine;
+use super::engine::{Engine, EngineError};
 use super::exit;
 use super::failure::Failure;
-use super::install::file;
+use super::install::file::{self, FileError};
 use super::log::named;
-use crate::config::Layer;
+use crate::config::{ConfigProblem, Layer};
 use crate::judge::document::quoted;
 use crate::judge::risk::CircumstanceFact;
 use crate::prompt::confirm::confirm;
@@ -68,7 +67,7 @@ pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
             Ok(exit::ALLOW)
         }
         Ok(None) => refuse("directory not trusted"),
-        Err(why) => refuse(&why),
+        Err(error) => refuse(&error.to_string()),
     }
 }
 
@@ -84,26 +83,66 @@ fn refuse(why: &str) -> Result<u8, Failure> {
     Ok(exit::REFUSED)
 }
 
+/// Why a directory is not trusted, or not taken back.
+#[derive(Debug, thiserror::Error)]
+enum TrustError {
+    #[error("you have no configuration file")]
+    NoFile,
+    #[error("{}: {why}", path.display())]
+    File { path: PathBuf, why: FileError },
+    #[error("{}: {why}", path.display())]
+    List { path: PathBuf, why: ListError },
+    #[error(
+        "{directory} {} {}",
+        if *.removes { "is not among the directories of" } else { "is already trusted by" },
+        path.display()
+    )]
+    Already { directory: String, removes: bool, path: PathBuf },
+    #[error("{0}")]
+    Terminal(#[source] io::Error),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// What is wrong with the configuration.
+    #[error("{0}")]
+    Problem(ConfigProblem),
+    #[error("another layer of the configuration prevents it")]
+    Prevented,
+    #[error("{0} is not a directory")]
+    NoDirectory(String),
+    #[error("{directory}: {error}")]
+    Directory { directory: String, error: io::Error },
+    #[error("{0} contains a whole home directory; trust a project's directory instead")]
+    HoldsHome(String),
+    #[error("{0} contains glob characters; add it to the configuration by hand")]
+    Glob(String),
+}
+
+/// Why the list of directories in a file is not read or changed.
+#[derive(Debug, thiserror::Error)]
+enum ListError {
+    #[error("not valid TOML: {0}")]
+    NotToml(String),
+    #[error("{KEY} is not a list of directories")]
+    NoList,
+    #[error("cannot change {KEY}; edit the file by hand")]
+    Unchangeable,
+}
+
 /// Changes the file, once a person has read what it means. `None`: they said no.
-fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
+fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, TrustError> {
     let directory = named(&engine.caller.cwd.join(&args.directory));
     if !args.remove {
         bounded(engine, &directory)?;
     }
-    let place = engine
-        .config()
-        .places
-        .iter()
-        .rfind(|place| place.layer == Layer::User)
-        .ok_or("you have no configuration file")?;
+    let place = engine.config().places.iter().rfind(|place| place.layer == Layer::User).ok_or(TrustError::NoFile)?;
     let path = place.file.clone();
-    let said = |why: &dyn Display| format!("{}: {why}", path.display());
-    let old = file::read(&path).map_err(|why| said(&why))?;
+    let named = |why: FileError| TrustError::File { path: path.clone(), why };
+    let of_list = |why: ListError| TrustError::List { path: path.clone(), why };
+    let old = file::read(&path).map_err(named)?;
     let text = old.clone().unwrap_or_default();
-    let mut directories = listed(&text).map_err(|why| said(&why))?;
+    let mut directories = listed(&text).map_err(of_list)?;
     if directories.contains(&directory) != args.remove {
-        let state = if args.remove { "is not among the directories of" } else { "is already trusted by" };
-        return Err(format!("{directory} {state} {}", path.display()));
+        return Err(TrustError::Already { directory, removes: args.remove, path });
     }
     if args.remove {
         directories.retain(|known| *known != directory);
@@ -116,24 +155,20 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
             visible::text(&directory),
             -weight
         );
-        if !confirm(&shown, "Trust this directory?").map_err(|error| error.to_string())? {
+        if !confirm(&shown, "Trust this directory?").map_err(TrustError::Terminal)? {
             return Ok(None);
         }
         directories.push(directory.clone());
     }
-    let new = with(&text, &directories).map_err(|why| said(&why))?;
-    file::make_directories(&path).map_err(|why| said(&why))?;
-    file::replace(&path, old.as_deref(), &new, false).map_err(|why| said(&why))?;
+    let new = with(&text, &directories).map_err(of_list)?;
+    file::make_directories(&path).map_err(named)?;
+    file::replace(&path, old.as_deref(), &new, false).map_err(named)?;
     // What another layer forbids, and what this file could not say, is told, and taken back.
-    let again = Engine::open().map_err(|error| error.to_string())?;
+    let again = Engine::open()?;
     if !args.remove && !again.policy().trusted_folders.contains(&directory) {
-        let why = again
-            .config()
-            .problems
-            .first()
-            .map_or_else(|| "another layer of the configuration prevents it".to_owned(), ToString::to_string);
-        file::replace(&path, Some(&new), &text, false).map_err(|why| said(&why))?;
-        return Err(why);
+        let problem = again.config().problems.first().cloned();
+        file::replace(&path, Some(&new), &text, false).map_err(named)?;
+        return Err(problem.map_or(TrustError::Prevented, TrustError::Problem));
     }
     Ok(Some(if args.remove {
         format!("{directory} is no longer trusted.")
@@ -143,43 +178,43 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
 }
 
 /// A directory that may be trusted: it is one, and neither everything nor all of a home.
-fn bounded(engine: &Engine, directory: &str) -> Result<(), String> {
+fn bounded(engine: &Engine, directory: &str) -> Result<(), TrustError> {
     let path = Path::new(directory);
     if !path.is_dir() {
-        return Err(format!("{directory} is not a directory"));
+        return Err(TrustError::NoDirectory(directory.to_owned()));
     }
-    let real = path.canonicalize().map_err(|error| format!("{directory}: {error}"))?;
+    let real = path.canonicalize().map_err(|error| TrustError::Directory { directory: directory.to_owned(), error })?;
     let home = engine.caller.account.home.as_deref().and_then(|home| home.canonicalize().ok());
     let named = engine.caller.env.get("HOME").and_then(|home| Path::new(home).canonicalize().ok());
     if real.parent().is_none() || [home, named].iter().flatten().any(|home| home.starts_with(&real)) {
-        return Err(format!("{directory} contains a whole home directory; trust a project's directory instead"));
+        return Err(TrustError::HoldsHome(directory.to_owned()));
     }
     if directory.contains(['*', '?', '[', ']', '{', '}', '!', '\\']) {
-        return Err(format!("{directory} contains glob characters; add it to the configuration by hand"));
+        return Err(TrustError::Glob(directory.to_owned()));
     }
     Ok(())
 }
 
 /// The directories that a configuration names.
-fn listed(text: &str) -> Result<Vec<String>, String> {
-    let table = DeTable::parse(text).map_err(|error| format!("not valid TOML: {}", error.message()))?;
+fn listed(text: &str) -> Result<Vec<String>, ListError> {
+    let table = DeTable::parse(text).map_err(|error| ListError::NotToml(error.message().to_owned()))?;
     match table.get_ref().get(KEY).map(|value| value.get_ref()) {
         None => Ok(Vec::new()),
         Some(DeValue::Array(items)) => items
             .iter()
             .map(|item| match item.get_ref() {
                 DeValue::String(directory) => Ok(directory.to_string()),
-                _ => Err(format!("{KEY} is not a list of directories")),
+                _ => Err(ListError::NoList),
             })
             .collect(),
-        Some(_) => Err(format!("{KEY} is not a list of directories")),
+        Some(_) => Err(ListError::NoList),
     }
 }
 
 /// The configuration with these directories, and every other byte as it was.
-fn with(text: &str, directories: &[String]) -> Result<String, String> {
+fn with(text: &str, directories: &[String]) -> Result<String, ListError> {
     let list = directories.iter().map(|directory| quoted(directory)).collect::<Vec<_>>().join(", ");
-    let table = DeTable::parse(text).map_err(|error| format!("not valid TOML: {}", error.message()))?;
+    let table = DeTable::parse(text).map_err(|error| ListError::NotToml(error.message().to_owned()))?;
     let new = match table.get_ref().get(KEY).map(toml::Spanned::span) {
         Some(span) => {
             let (before, after) = (text.get(..span.start), text.get(span.end..));
@@ -188,7 +223,7 @@ fn with(text: &str, directories: &[String]) -> Result<String, String> {
         // In front of everything, because behind a table's head it would be that table's.
         None => format!("{KEY} = [{list}]\n{text}"),
     };
-    if listed(&new)? == directories { Ok(new) } else { Err(format!("cannot change {KEY}; edit the file by hand")) }
+    if listed(&new)? == directories { Ok(new) } else { Err(ListError::Unchangeable) }
 }
 
 #[cfg(test)]

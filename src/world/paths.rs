@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use super::{Known, Unanswered};
@@ -183,4 +183,11 @@ pub fn physical(directory: &Path) -> PathBuf {
 #[must_use]
 pub fn real(directory: &str) -> Option<String> {
     std::fs::canonicalize(directory).ok()?.into_os_string().into_string().ok()
+}
+
+/// Device and inode of a directory: another one may have taken its name. `None` where there is none.
+#[must_use]
+pub fn directory_identity(directory: &Path) -> Option<(u64, u64)> {
+    let facts = std::fs::metadata(directory).ok()?;
+    Some((facts.dev(), facts.ino()))
 }

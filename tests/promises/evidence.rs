@@ -6,9 +6,7 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use guard::judge::analysis::act::{
-    Act, Flag, Input, Operand, Output, Piece, Source, Taint, Unknown, UnknownReason, Value, Verb,
-};
+use guard::judge::analysis::act::{Act, Flag, Operand, Piece, Taint, Unknown, UnknownReason, Value, Verb};
 use guard::judge::analysis::effect::Effect;
 use guard::judge::risk::{Finding, Reversibility, Tier, Weight};
 use guard::judge::syntax::tree::Span;
@@ -20,33 +18,7 @@ use crate::fixture::Fixture;
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 fn act(fixture: &Fixture, verb: Verb) -> Act {
-    Act {
-        verb,
-        tier: Tier::Low,
-        sub: Vec::new(),
-        flags: Vec::new(),
-        operands: Vec::new(),
-        args: Vec::new(),
-        env: Vec::new().into(),
-        code: None,
-        dry_run: false,
-        recursive: true,
-        input: Input::default(),
-        feeds: Vec::new(),
-        output: Output::default(),
-        taint: Taint::default(),
-        root: false,
-        remote: None,
-        cwd: Some(fixture.text("")),
-        targets: Vec::new(),
-        wrappers: Vec::new().into(),
-        disguise: None,
-        parent: None,
-        conditional: false,
-        staged: false,
-        source: Source::default(),
-        span: Span::new(0, 10),
-    }
+    Act { recursive: true, span: Span::new(0, 10), ..Act::plain(verb, Some(fixture.text(""))) }
 }
 
 fn operand(value: Value) -> Operand {

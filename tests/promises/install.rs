@@ -452,14 +452,19 @@ fn shims_are_links_that_lead_to_guard_and_are_removed_again() {
     assert_eq!((end.as_str(), directory.exists()), ("exit 0", false));
 }
 
-#[test]
-fn a_script_stands_for_a_link_and_runs_nothing_when_guard_is_gone() {
+/// A home with a guard of its own that stands in for shells, and what guard said of it.
+fn with_shims() -> (Home, PathBuf, String) {
     let home = home();
     let own = home.path("bin/guard");
     fs::remove_file(&own).ok();
     crate::harness::program::copy(GUARD, &own);
-    let guard = |words: &[&str]| home.program(own.to_str().unwrap()).args(words).output().unwrap();
-    let said = String::from_utf8(guard(&["install", "shims", "--yes"]).stdout).unwrap();
+    let output = home.program(own.to_str().unwrap()).args(["install", "shims", "--yes"]).output().unwrap();
+    (home, own, String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn a_script_stands_for_a_link_and_runs_nothing_when_guard_is_gone() {
+    let (home, own, said) = with_shims();
     let script = home.data().join("shims/script/bash");
     assert!(said.contains(&format!("export SHELL={}    for Aider", script.display())), "{said}");
     assert!(said.contains("Aider: Without a terminal it starts /bin/sh itself"), "{said}");
@@ -494,12 +499,7 @@ fn a_class_that_an_agent_loads_runs_its_commands_through_guard_and_leaves_nothin
     if !crate::harness::tools::is_installed("python3") {
         return;
     }
-    let home = home();
-    let own = home.path("bin/guard");
-    fs::remove_file(&own).ok();
-    crate::harness::program::copy(GUARD, &own);
-    let guard = |words: &[&str]| home.program(own.to_str().unwrap()).args(words).output().unwrap();
-    let said = String::from_utf8(guard(&["install", "shims", "--yes"]).stdout).unwrap();
+    let (home, own, said) = with_shims();
     let directory = home.data().join("shims");
     let scripts = directory.join("script");
     assert!(said.contains(&format!("export PYTHONPATH={}    for mini-swe-agent", scripts.display())), "{said}");

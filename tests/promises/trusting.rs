@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::harness::home::{FLAGGED, Home};
+use crate::harness::pty::Terminal;
 use crate::queue::stage::{self, apart, person, shell};
 
 /// A person who answers the one question of a verb.
@@ -53,6 +54,28 @@ fn in_a_trusted_folder_tier_2_runs_and_tier_3_is_asked_about() {
 }
 
 #[test]
+fn a_yes_that_was_typed_before_the_question_does_not_answer_it() {
+    let home = stage::home();
+    let typed = home.path("typed");
+    let mut command = home.program("sh");
+    command
+        .args(["-c", r#"until [ -e "$1" ]; do sleep 0.02; done; exec "$0" trust ."#, env!("CARGO_BIN_EXE_guard")])
+        .arg(&typed);
+    command.env("TERM", "xterm").env("LANG", "C.UTF-8");
+    let mut terminal = Terminal::spawn(command);
+    // They stand in the line of the terminal before guard starts.
+    terminal.send("y\ryes\r");
+    terminal.wait_for("yes");
+    std::fs::write(&typed, "").unwrap();
+    terminal.wait_for("[y/N]");
+    terminal.settle(Duration::from_millis(300));
+    assert_eq!(home.prints(&["trust", "--list"], 0), "No trusted directories.\n");
+    terminal.send("\r");
+    terminal.wait_exit();
+    assert!(terminal.screen().contains("not trusted"), "{}", terminal.screen());
+}
+
+#[test]
 fn a_home_is_not_trusted_as_a_whole_nor_by_who_is_no_person() {
     let home = stage::home();
     for directory in ["/", home.path("home").to_str().unwrap(), home.path("").to_str().unwrap(), "/nowhere"] {
@@ -66,7 +89,7 @@ fn a_home_is_not_trusted_as_a_whole_nor_by_who_is_no_person() {
     assert_eq!(told, "guard: refused: no directory list; did you mean guard trust --list?\n");
     let mut marked = home.guard(&["trust", "."]);
     marked.env("TERM", "xterm").env("CLAUDECODE", "1");
-    let mut terminal = crate::harness::pty::Terminal::spawn(marked);
+    let mut terminal = Terminal::spawn(marked);
     assert_eq!(crate::harness::pty::ended(terminal.wait_exit()), "exit 126");
     assert!(!home.path("home/.config/guard/config.toml").exists());
     assert_eq!(home.prints(&["trust", "--list"], 0), "No trusted directories.\n");

@@ -18,6 +18,40 @@ use crate::prompt::line;
 /// How often a passphrase or a code may be wrong.
 const TRIES: usize = 3;
 
+/// Why a yes is not signed, or not by enough approvers.
+#[derive(Debug, thiserror::Error)]
+pub enum NoSignature {
+    /// The files of the approvers: what is wrong with them.
+    #[error("cannot read the enrolled approvers: {0}")]
+    Unreadable(String),
+    #[error("the enrolled approvers sign with passkeys on the gateway's page; see guard serve")]
+    OnlyPasskeys,
+    #[error("no approvers are enrolled")]
+    NobodyEnrolled,
+    #[error("all enrolled approvers have already signed")]
+    AllSigned,
+    #[error("{0} signs with a passkey on the gateway's page")]
+    Passkey(String),
+    #[error("{0} has already signed; another approver must sign")]
+    Signed(String),
+    #[error("no passphrase entered")]
+    NoPassphrase,
+    #[error("no code entered")]
+    NoCode,
+    #[error(
+        "the approval is not signed, but {}",
+        if *.approvals > 1 { format!("{approvals} different approvers are needed") } else { "approvers are enrolled".to_owned() }
+    )]
+    Unsigned { approvals: u8 },
+    #[error("{} of {approvals} approvals, by {}", by.len(), by.join(" and "))]
+    TooFew { by: Vec<String>, approvals: u8 },
+    #[error(transparent)]
+    Wrong(#[from] BadSignature),
+    /// The terminal, or the program that signs.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
 /// Whether a yes to a command of this tier, which wants so many approvers, wants a signature.
 #[must_use]
 pub fn is_wanted(enrolled: &Enrolled, tier: Tier, approvals: u8) -> bool {
@@ -65,82 +99,80 @@ pub fn names(enrolled: &Enrolled, name: &str) -> Vec<String> {
 ///
 /// # Errors
 /// Why there is no signature.
-pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> Result<Signed, String> {
+pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> Result<Signed, NoSignature> {
     if let Some(problem) = enrolled.problems.first() {
-        return Err(format!("cannot read the enrolled approvers: {problem}"));
+        return Err(NoSignature::Unreadable(problem.to_string()));
     }
-    let told = |error: std::io::Error| error.to_string();
     let has_signed = |one: &Approver| names(enrolled, &one.name).iter().any(|name| but.contains(name));
     let at_terminal = |one: &&Approver| !one.key.is_of_the_page();
     let left: Vec<&Approver> = enrolled.approvers.iter().filter(|one| !has_signed(one)).filter(at_terminal).collect();
     let approver = match left.as_slice() {
         [] if !enrolled.approvers.iter().all(has_signed) => {
-            return Err("the enrolled approvers sign with passkeys on the gateway's page; see guard serve".to_owned());
+            return Err(NoSignature::OnlyPasskeys);
         }
-        [] if but.is_empty() => return Err("no approvers are enrolled".to_owned()),
-        [] => return Err("all enrolled approvers have already signed".to_owned()),
+        [] if but.is_empty() => return Err(NoSignature::NobodyEnrolled),
+        [] => return Err(NoSignature::AllSigned),
         [one] => *one,
         several => {
             let names: Vec<_> = several.iter().map(|approver| approver.name.as_str()).collect();
-            let name = line::ask("", &format!("{what}: which approver signs ({})?", names.join(", "))).map_err(told)?;
+            let name = line::ask("", &format!("{what}: which approver signs ({})?", names.join(", ")))?;
             let name = name.trim();
-            let found = enrolled.named(name).ok_or_else(|| BadSignature::Unknown(name.to_owned()).to_string())?;
+            let found = enrolled.named(name).ok_or_else(|| BadSignature::Unknown(name.to_owned()))?;
             if found.key.is_of_the_page() {
-                return Err(format!("{name} signs with a passkey on the gateway's page"));
+                return Err(NoSignature::Passkey(name.to_owned()));
             }
             if has_signed(found) {
-                return Err(format!("{name} has already signed; another approver must sign"));
+                return Err(NoSignature::Signed(name.to_owned()));
             }
             found
         }
     };
     let name = &approver.name;
-    let mut last = String::new();
-    for tried in 1..=TRIES {
+    let mut tried = 1;
+    loop {
         let signed = match &approver.key {
             ApproverKey::Passphrase { .. } => {
-                let passphrase =
-                    line::ask_hidden("", &format!("{what}, enter the passphrase of {name}:")).map_err(told)?;
+                let passphrase = line::ask_hidden("", &format!("{what}, enter the passphrase of {name}:"))?;
                 if passphrase.is_empty() {
-                    return Err("no passphrase entered".to_owned());
+                    return Err(NoSignature::NoPassphrase);
                 }
                 approver.sign_with_passphrase(&passphrase, message)
             }
             ApproverKey::Totp { .. } => {
-                let code = line::ask("", &format!("{what}, enter the code of {name}:")).map_err(told)?;
+                let code = line::ask("", &format!("{what}, enter the code of {name}:"))?;
                 if code.trim().is_empty() {
-                    return Err("no code entered".to_owned());
+                    return Err(NoSignature::NoCode);
                 }
                 approver.sign_with_code(&code, message, u64::try_from(Timestamp::now().as_second()).unwrap_or(0))
             }
             ApproverKey::Ssh { public } => return with_ssh(approver, public, message),
-            ApproverKey::Passkey(_) => return Err(format!("{name} signs with a passkey on the gateway's page")),
+            ApproverKey::Passkey(_) => return Err(NoSignature::Passkey(name.clone())),
         };
-        match signed {
+        let error = match signed {
             Ok(signed) => return Ok(signed),
-            Err(error) => last = error.to_string(),
+            Err(error) => error,
+        };
+        if tried == TRIES {
+            return Err(error.into());
         }
-        if tried < TRIES {
-            line::tell(&format!("guard: {last}; {} attempts left", TRIES - tried)).map_err(told)?;
-        }
+        line::tell(&format!("guard: {error}; {} attempts left", TRIES - tried))?;
+        tried += 1;
     }
-    Err(last)
 }
 
 /// Lets `ssh-keygen` sign, with the private key whose public half is enrolled.
-fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed, String> {
-    let told = |error: std::io::Error| error.to_string();
+fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed, NoSignature> {
     let directory = std::env::var_os("HOME").map(PathBuf::from).map(|home| home.join(".ssh"));
     let beside = directory.as_deref().and_then(|directory| private_half(directory, public));
     let mut held = None;
     let key = match beside {
         Some(path) => path,
         // The other half is with an agent, which needs to be told which one.
-        None => held.insert(Held::write(public).map_err(told)?).path.clone(),
+        None => held.insert(Held::write(public)?).path.clone(),
     };
-    let signature = ssh_keygen::sign(&key, NAMESPACE, message).map_err(told)?;
+    let signature = ssh_keygen::sign(&key, NAMESPACE, message)?;
     let signed = Signed { approver: approver.name.clone(), signature };
-    approver.verify(message, &signed).map_err(|error| error.to_string())?;
+    approver.verify(message, &signed)?;
     Ok(signed)
 }
 
@@ -176,8 +208,6 @@ impl Drop for Held {
     }
 }
 
-const ENROLLED: &str = "approvers are enrolled";
-
 /// Whether the signatures under a yes are enough for its tier and the approvers it wants; the names of those who
 /// signed.
 ///
@@ -188,22 +218,20 @@ pub fn are_enough(
     (tier, approvals): (Tier, u8),
     message: &[u8],
     signatures: &[Signed],
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, NoSignature> {
     if !is_wanted(enrolled, tier, approvals) {
         return Ok(Vec::new());
     }
     if let Some(problem) = enrolled.problems.first() {
-        return Err(format!("cannot read the enrolled approvers: {problem}"));
+        return Err(NoSignature::Unreadable(problem.to_string()));
     }
-    let names = approver::signers(&enrolled.approvers, message, signatures).map_err(|error| error.to_string())?;
+    let names = approver::signers(&enrolled.approvers, message, signatures)?;
     if names.is_empty() {
-        let why =
-            if approvals > 1 { format!("{approvals} different approvers are needed") } else { ENROLLED.to_owned() };
-        return Err(format!("the approval is not signed, but {why}"));
+        return Err(NoSignature::Unsigned { approvals });
     }
     if names.len() < usize::from(approvals) {
-        let by = names.join(" and ");
-        return Err(format!("{} of {approvals} approvals, by {by}", names.len()));
+        let by = names.into_iter().map(str::to_owned).collect();
+        return Err(NoSignature::TooFew { by, approvals });
     }
     Ok(names.into_iter().map(str::to_owned).collect())
 }

@@ -58,6 +58,28 @@ preset = \"balanced\"
 # notify = [\"notify-send\", \"guard\", \"{summary}\"]
 ";
 
+/// Why a configuration file is not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    #[error("the file exists; use guard config set")]
+    Exists,
+    #[error("unknown key {key}{}", near.map_or_else(String::new, |near| format!("; did you mean {near}?")))]
+    UnknownKey { key: String, near: Option<&'static str> },
+    #[error("{0} is a list of tables; edit the file by hand")]
+    Tables(String),
+    #[error("{0} is not a table in the file; edit it by hand")]
+    NoTable(String),
+    #[error("{0} is not set in the file")]
+    Absent(String),
+    #[error("not valid TOML: {0}")]
+    NotToml(String),
+    #[error("the change cannot be tested: {0}")]
+    Untested(#[source] io::Error),
+    /// What the loader has against the changed file.
+    #[error("{0}")]
+    Refused(String),
+}
+
 /// Sets a key.
 ///
 /// # Errors
@@ -79,20 +101,14 @@ pub fn unset(args: &UnsetArgs) -> Result<u8, Failure> {
 /// # Errors
 /// The file cannot be read or written, or there is no terminal.
 pub fn init() -> Result<u8, Failure> {
-    changed(&["init"], |text| {
-        if text.trim().is_empty() {
-            Ok(TEMPLATE.to_owned())
-        } else {
-            Err("the file exists; use guard config set".into())
-        }
-    })
+    changed(&["init"], |text| if text.trim().is_empty() { Ok(TEMPLATE.to_owned()) } else { Err(EditError::Exists) })
 }
 
 /// The text with a key set to a value as a person types it.
 ///
 /// # Errors
 /// There is no such key, or the text is not valid TOML.
-pub fn set_in(text: &str, key: &str, typed: &str) -> Result<String, String> {
+pub fn set_in(text: &str, key: &str, typed: &str) -> Result<String, EditError> {
     with(text, key, Some(value(key, typed)?))
 }
 
@@ -120,7 +136,7 @@ impl Own {
     }
 
     /// What the loader has against this text in the file's place.
-    pub fn in_order(&self, text: &str) -> Result<(), String> {
+    pub fn in_order(&self, text: &str) -> Result<(), EditError> {
         in_order(&self.approvals.engine, &self.path, text)
     }
 
@@ -142,7 +158,7 @@ impl Own {
 }
 
 /// Changes the account's own file, once the result is in order and a person said yes.
-fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) -> Result<u8, Failure> {
+fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, EditError>) -> Result<u8, Failure> {
     let own = match Own::open(words)? {
         Ok(own) => own,
         Err(code) => return Ok(code),
@@ -158,10 +174,10 @@ fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) 
 }
 
 /// What the loader says of a file with this text in the place of the account's own.
-fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), String> {
-    let directory = Scratch::new("config").map_err(|error| format!("the change cannot be tested: {error}"))?;
+fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), EditError> {
+    let directory = Scratch::new("config").map_err(EditError::Untested)?;
     let tried = directory.path().join("config.toml");
-    std::fs::write(&tried, text).map_err(|error| format!("the change cannot be tested: {error}"))?;
+    std::fs::write(&tried, text).map_err(EditError::Untested)?;
     let caller = &engine.caller;
     let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
     let instead = Instead { file: Some(tried.clone()), patterns: None };
@@ -169,21 +185,20 @@ fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), String> {
     match loaded.problems.iter().find(|problem| problem.file == tried) {
         Some(problem) => {
             let problem = problem.to_string().replace(&tried.display().to_string(), &path.display().to_string());
-            Err(visible::text(&problem).to_string())
+            Err(EditError::Refused(visible::text(&problem).to_string()))
         }
         None => Ok(()),
     }
 }
 
 /// A value as it was typed: as TOML where it is some, and as a word where the key takes words.
-fn value(key: &str, typed: &str) -> Result<Value, String> {
+fn value(key: &str, typed: &str) -> Result<Value, EditError> {
     let Some(row) = KEYS.iter().find(|row| row.name == key) else {
         let near = nearest(key, KEYS.iter().map(|row| row.name));
-        let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        return Err(format!("unknown key {}{hint}", visible::text(key)));
+        return Err(EditError::UnknownKey { key: visible::text(key).to_string(), near });
     };
     if matches!(row.kind, ConfigType::Tables(_) | ConfigType::LockOnly) {
-        return Err(format!("{key} is a list of tables; edit the file by hand"));
+        return Err(EditError::Tables(key.to_owned()));
     }
     Ok(match typed.parse::<Value>() {
         Ok(value) if !matches!(row.kind, ConfigType::Word(_)) => value,
@@ -192,9 +207,9 @@ fn value(key: &str, typed: &str) -> Result<Value, String> {
 }
 
 /// The text with a key set to a value, or without it; every other byte stays as it was.
-fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, String> {
+fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, EditError> {
     let mut document: DocumentMut =
-        text.parse().map_err(|error: toml_edit::TomlError| format!("not valid TOML: {}", error.message()))?;
+        text.parse().map_err(|error: toml_edit::TomlError| EditError::NotToml(error.message().to_owned()))?;
     let (table, name) = match key.split_once('.') {
         Some((table, name)) => (Some(table), name),
         None => (None, key),
@@ -206,7 +221,7 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, String> {
             .entry(table)
             .or_insert_with(|| Item::Table(Table::new()))
             .as_table_mut()
-            .ok_or_else(|| format!("{table} is not a table in the file; edit it by hand"))?,
+            .ok_or_else(|| EditError::NoTable(table.to_owned()))?,
     };
     match value {
         None => {
@@ -226,8 +241,8 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, String> {
     Ok(document.to_string())
 }
 
-fn absent(key: &str) -> Result<String, String> {
-    Err(format!("{key} is not set in the file"))
+fn absent(key: &str) -> Result<String, EditError> {
+    Err(EditError::Absent(key.to_owned()))
 }
 
 #[cfg(test)]
@@ -236,7 +251,7 @@ mod tests {
 
     const TEXT: &str = "# mine\nmode = \"manual\" # why\n\n[thresholds]\n# low\ncli = 2.5\n\n[queue]\nwait = 5\n";
 
-    fn set(text: &str, key: &str, typed: &str) -> Result<String, String> {
+    fn set(text: &str, key: &str, typed: &str) -> Result<String, EditError> {
         with(text, key, Some(value(key, typed)?))
     }
 
@@ -260,16 +275,16 @@ mod tests {
     fn a_key_is_taken_out_and_one_that_is_not_there_is_told() {
         assert_eq!(with(TEXT, "queue.wait", None).unwrap(), TEXT.replace("wait = 5\n", ""));
         for key in ["queue.pending", "timeouts.high", "preset"] {
-            assert_eq!(with(TEXT, key, None).unwrap_err(), format!("{key} is not set in the file"));
+            assert_eq!(with(TEXT, key, None).unwrap_err().to_string(), format!("{key} is not set in the file"));
         }
     }
 
     #[test]
     fn what_is_no_key_or_no_toml_is_told() {
-        assert_eq!(value("modes", "off").unwrap_err(), "unknown key modes; did you mean mode?");
-        assert!(value("grant", "x").unwrap_err().contains("by hand"));
-        assert!(set("a = [", "mode", "off").unwrap_err().starts_with("not valid TOML"));
-        assert!(set("queue = 3\n", "queue.wait", "3").unwrap_err().contains("by hand"));
+        assert_eq!(value("modes", "off").unwrap_err().to_string(), "unknown key modes; did you mean mode?");
+        assert!(value("grant", "x").unwrap_err().to_string().contains("by hand"));
+        assert!(set("a = [", "mode", "off").unwrap_err().to_string().starts_with("not valid TOML"));
+        assert!(set("queue = 3\n", "queue.wait", "3").unwrap_err().to_string().contains("by hand"));
     }
 
     #[test]

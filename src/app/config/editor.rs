@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::process::ExitStatus;
 
 use super::edit::{Own, TEMPLATE};
 use crate::app::exit;
@@ -41,16 +42,27 @@ pub fn edit() -> Result<u8, Failure> {
     }
 }
 
+/// Why the editor left nothing to read.
+#[derive(Debug, thiserror::Error)]
+enum EditorError {
+    #[error("/bin/sh: {0}")]
+    Shell(#[source] io::Error),
+    #[error("editor {0} not found; set EDITOR to yours")]
+    NotFound(String),
+    #[error("{editor} failed ({status})")]
+    Failed { editor: String, status: ExitStatus },
+}
+
 /// Runs the editor that the environment names on a file, and waits for it.
-fn edited(file: &Path) -> Result<(), String> {
+fn edited(file: &Path) -> Result<(), EditorError> {
     let editor = named(|name| std::env::var(name).ok());
     // As a shell reads it: the variable may hold options.
     let tool = Tool::line(format!("{editor} \"$@\""), &[editor.as_ref(), file.as_ref()]);
-    let status = tool.and_then(Tool::status).map_err(|error| format!("/bin/sh: {error}"))?;
+    let status = tool.and_then(Tool::status).map_err(EditorError::Shell)?;
     match status.code() {
         Some(0) => Ok(()),
-        Some(127) => Err(format!("editor {editor} not found; set EDITOR to yours")),
-        _ => Err(format!("{editor} failed ({status})")),
+        Some(127) => Err(EditorError::NotFound(editor)),
+        _ => Err(EditorError::Failed { editor, status }),
     }
 }
 

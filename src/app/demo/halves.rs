@@ -17,8 +17,8 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::{NEXT, adopted, git};
-use crate::app::approvals::place::not_from_here;
 use crate::app::failure::Failure;
+use crate::app::place::not_from_here;
 use crate::app::{answer, engine, exit, log, review, screen};
 use crate::exec::tool::Tool;
 use crate::judge::invocation::quote;

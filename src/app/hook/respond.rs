@@ -16,10 +16,10 @@ use super::hosts::Host;
 use super::typing;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
-use crate::app::ask::{self, Asked, Offer};
-use crate::app::authorize;
+use crate::app::asked::{self, Asked, Offer};
 use crate::app::changes;
 use crate::app::engine::{Engine, EngineError, Judged};
+use crate::app::intent;
 use crate::app::queue::{self, Tells, Wait};
 use crate::app::reviewer::{Advice, Review, overrulable, yolo_in};
 use crate::judge::Judgment;
@@ -134,7 +134,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
                     let settled = Settled::Allowed(&ApprovalReason::Person);
                     match note.write(settled, Some(begun.elapsed()), by.as_deref(), hands()) {
                         Ok(()) => {
-                            ask::give_or_tell(&engine, &invocation, grant.as_ref());
+                            asked::give_or_tell(&engine, &invocation, grant.as_ref());
                             Ok(allow())
                         }
                         Err(refusal) => deny(refusal, None),
@@ -323,11 +323,11 @@ impl Note<'_> {
         };
         let row = IntentRow {
             changes: &changes,
-            answer_ms: answered.map(authorize::milliseconds),
+            answer_ms: answered.map(intent::milliseconds),
             words,
             opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
         };
-        authorize::write_down(engine, &row, |backend| backend.advised(&row, handed)).map(drop)
+        intent::write_down(engine, &row, |backend| backend.advised(&row, handed)).map(drop)
     }
 }

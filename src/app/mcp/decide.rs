@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::app::ask::{self as asking, Asked, Offer};
-use crate::app::authorize;
+use crate::app::asked::{self, Asked, Offer};
 use crate::app::engine::{self, Engine, Judged};
+use crate::app::intent;
 use crate::app::queue::{self, Tells, Wait};
 use crate::app::reviewer::{Advice, Review, overrulable};
 use crate::judge::approved::Approved;
@@ -83,13 +83,13 @@ fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), Stri
     let write = |settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>| {
         let opinion = opinion.borrow().clone();
         let row = IntentRow {
-            answer_ms: answered.map(authorize::milliseconds),
+            answer_ms: answered.map(intent::milliseconds),
             words,
             shape: shape.as_deref(),
             opinion: opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), &invocation, digest, risk, settled)
         };
-        authorize::write_down(&engine, &row, |backend| backend.advised(&row, None)).map(drop)
+        intent::write_down(&engine, &row, |backend| backend.advised(&row, None)).map(drop)
     };
     let deny = |refusal: &Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
@@ -122,7 +122,7 @@ fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), Stri
                 Ok((grant, by)) => {
                     write(Settled::Allowed(&ApprovalReason::Person), Some(begun.elapsed()), by.as_deref())
                         .map_err(|refusal| deny(&refusal, None))?;
-                    asking::give_or_tell(&engine, &invocation, grant.as_ref());
+                    asked::give_or_tell(&engine, &invocation, grant.as_ref());
                     Ok(())
                 }
                 // Where nobody could be asked, nobody took time to answer.

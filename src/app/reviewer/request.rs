@@ -7,8 +7,8 @@
 use serde::Serialize;
 
 use super::contents::{self, Content};
-use crate::app::ask::evidence;
 use crate::app::engine::Engine;
+use crate::app::evidence::evidence;
 use crate::judge::Judgment;
 use crate::judge::invocation::Invocation;
 use crate::judge::review::{Role, role};

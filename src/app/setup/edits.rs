@@ -190,10 +190,10 @@ impl Planner<'_> {
             if let Some(preset) = wishes.preset {
                 const WORDS: [&str; 4] = ["relaxed", "balanced", "strict", "paranoid"];
                 let word = usize::try_from(place(preset)).ok().and_then(|at| WORDS.get(at)).unwrap_or(&"balanced");
-                text = edit::set_in(&text, "preset", word)?;
+                text = edit::set_in(&text, "preset", word).map_err(|error| error.to_string())?;
             }
             if notify {
-                text = edit::set_in(&text, "queue.notify", NOTIFY)?;
+                text = edit::set_in(&text, "queue.notify", NOTIFY).map_err(|error| error.to_string())?;
             }
             Ok(text)
         })

@@ -14,11 +14,19 @@ use crate::app::engine::{Engine, EngineError};
 use crate::app::run;
 use crate::exec::Inherited;
 
-/// Does what a shell's caller asks for. Returns an exit code where the shell's own did not become guard's.
+/// Does what a shell's caller asks for, or says why not. Returns an exit code only where the shell's own did not become
+/// guard's.
+#[must_use]
+pub fn run(called: &Called, call: ShellCall, manner: RunOptions, inherited: Inherited) -> u8 {
+    let entered = Engine::open().and_then(|engine| enter(&engine, called, call, manner, inherited));
+    entered.unwrap_or_else(|error| run::failed(&error.to_string()))
+}
+
+/// The same, where the engine is open.
 ///
 /// # Errors
 /// There is no real shell of that name.
-pub fn enter(
+fn enter(
     engine: &Engine,
     called: &Called,
     call: ShellCall,

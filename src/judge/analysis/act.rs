@@ -145,6 +145,40 @@ pub struct Act {
     pub span: Span,
 }
 
+impl Act {
+    /// An act of tier 1 in this directory, and nothing else said of it: it reads and prints where the whole command does.
+    #[must_use]
+    pub fn plain(verb: Verb, cwd: Option<String>) -> Self {
+        Self {
+            verb,
+            tier: Tier::Low,
+            sub: Vec::new(),
+            flags: Vec::new(),
+            operands: Vec::new(),
+            args: Vec::new(),
+            env: EnvView::default(),
+            code: None,
+            dry_run: false,
+            recursive: false,
+            input: Input::default(),
+            feeds: Vec::new(),
+            output: Output::default(),
+            taint: Taint::default(),
+            root: false,
+            remote: None,
+            cwd,
+            targets: Vec::new(),
+            wrappers: Rc::default(),
+            disguise: None,
+            parent: None,
+            conditional: false,
+            staged: false,
+            source: Source::default(),
+            span: Span::default(),
+        }
+    }
+}
+
 /// Code handed to an interpreter of another language than the shell. (Shell code becomes acts of its own.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::analysis::act::{
-    Code, Disguise, Effect, Input, Operand, Output, Piece, Remote, Source, Taint, Unknown, UnknownReason, Value,
+    Code, Disguise, Effect, Operand, Piece, Remote, Taint, Unknown, UnknownReason, Value,
 };
 use crate::judge::analysis::inquiry::Answers;
 use crate::judge::analysis::question::{Question, RepositoryFacts, WorldAnswer};
@@ -12,33 +12,7 @@ use crate::judge::testing::{argv, finding};
 const HERE: &str = "/home/ada/project";
 
 fn act(verb: Verb) -> Act {
-    Act {
-        verb,
-        tier: Tier::Low,
-        sub: Vec::new(),
-        flags: Vec::new(),
-        operands: Vec::new(),
-        args: Vec::new(),
-        env: Vec::new().into(),
-        code: None,
-        dry_run: false,
-        recursive: false,
-        input: Input::Inherited,
-        feeds: Vec::new(),
-        output: Output::Inherited,
-        taint: Taint::default(),
-        root: false,
-        remote: None,
-        cwd: Some(HERE.to_owned()),
-        targets: Vec::new(),
-        wrappers: std::rc::Rc::default(),
-        disguise: None,
-        parent: None,
-        conditional: false,
-        staged: false,
-        source: Source::Command,
-        span: Span::default(),
-    }
+    Act::plain(verb, Some(HERE.to_owned()))
 }
 
 fn program(name: &str) -> Act {

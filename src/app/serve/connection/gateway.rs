@@ -110,7 +110,7 @@ impl Connection<'_> {
                     let names =
                         sign::are_enough(&enrolled, (tier.max(Tier::High), 1), &message, std::slice::from_ref(signed));
                     let names = names.inspect_err(|why| self.attempt(&format!("request {}: {why}", pending.id)));
-                    let names = names.map_err(|why| Refusal::Unsigned { why }.to_string())?;
+                    let names = names.map_err(|why| Refusal::Unsigned { why: why.to_string() }.to_string())?;
                     signer = names.first().map_or_else(Vec::new, |name| sign::names(&enrolled, name));
                 }
                 None if sign::is_wanted(&enrolled, tier, pending.approvals) => return Ok(Outcome::Unsigned),

@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::super::server::ALL;
 use super::{Connection, MAX_LATE, MAX_WAIT, Or, reply, told};
-use crate::app::approvals::place::attempted;
 use crate::app::approver::sign;
+use crate::app::place::attempted;
 use crate::judge::approved::exactly;
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
@@ -234,7 +234,7 @@ impl Connection<'_> {
                 let message = whole.approval(&whole.fresh, digest, bindings, given.scope).message();
                 // Of several, this is one; that it is there and holds is what is wanted now.
                 let names = sign::are_enough(&enrolled, (pending.tier.max(Tier::High), 1), &message, &given.signatures);
-                let names = names.map_err(|why| Refusal::Unsigned { why }.to_string())?;
+                let names = names.map_err(|why| Refusal::Unsigned { why: why.to_string() }.to_string())?;
                 signer = names.first().map_or_else(Vec::new, |name| sign::names(&enrolled, name));
             }
         }

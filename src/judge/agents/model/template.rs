@@ -85,6 +85,35 @@ pub enum Part {
     Blanks,
 }
 
+/// What is wrong with a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TemplateError {
+    /// A closing mark without an opening one.
+    ClosesNothing(char),
+    /// A hole that the description does not name.
+    Undescribed(String),
+    /// Nothing but holes.
+    NoText,
+    /// An opening mark without the closing one that it needs.
+    NotClosed { letter: char, wanted: char },
+    /// Alternatives in a mark that takes none.
+    Alternatives(char),
+}
+
+impl std::fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::ClosesNothing(mark) => write!(f, "@{mark} closes nothing"),
+            Self::Undescribed(name) => write!(f, "@{name}@ is not described"),
+            Self::NoText => f.write_str("it has no text of its own"),
+            Self::NotClosed { letter, wanted } => write!(f, "@{letter} is not closed by @{wanted}"),
+            Self::Alternatives(letter) => write!(f, "@{letter} has alternatives: put them in @!…@>"),
+        }
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
 /// Holes that need no description.
 const KNOWN: [&str; 4] = ["COMMAND", "VALUE", "VARIABLE", "PATH"];
 
@@ -93,11 +122,11 @@ impl Template {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn read(&mut self) -> Result<(), String> {
+    pub fn read(&mut self) -> Result<(), TemplateError> {
         let mut rest = self.text.as_str();
         let (mut sequences, mark) = sequences(&mut rest)?;
         if let Some(mark) = mark {
-            return Err(format!("@{mark} closes nothing"));
+            return Err(TemplateError::ClosesNothing(mark));
         }
         self.parts = sequences.pop().unwrap_or_default();
         let mut unknown = None;
@@ -107,8 +136,8 @@ impl Template {
             }
         });
         match unknown {
-            Some(name) => Err(format!("@{name}@ is not described")),
-            None if self.mark().len() < 3 => Err("it has no text of its own".to_owned()),
+            Some(name) => Err(TemplateError::Undescribed(name)),
+            None if self.mark().len() < 3 => Err(TemplateError::NoText),
             None => Ok(()),
         }
     }
@@ -138,7 +167,7 @@ fn each(parts: &[Part], found: &mut impl FnMut(&str)) {
 }
 
 /// Reads alternatives up to a mark that closes them, which is returned.
-fn sequences(rest: &mut &str) -> Result<(Vec<Vec<Part>>, Option<char>), String> {
+fn sequences(rest: &mut &str) -> Result<(Vec<Vec<Part>>, Option<char>), TemplateError> {
     let mut all = vec![Vec::new()];
     let mut text = String::new();
     loop {
@@ -182,11 +211,11 @@ fn sequences(rest: &mut &str) -> Result<(Vec<Vec<Part>>, Option<char>), String> 
                     _ => '>',
                 };
                 if end != Some(wanted) {
-                    return Err(format!("@{letter} is not closed by @{wanted}"));
+                    return Err(TemplateError::NotClosed { letter, wanted });
                 }
                 let part = match letter {
                     '<' | '!' => Part::One { of, must: letter == '!' },
-                    _ if of.len() != 1 => return Err(format!("@{letter} has alternatives: put them in @!…@>")),
+                    _ if of.len() != 1 => return Err(TemplateError::Alternatives(letter)),
                     '(' => Part::Many(of.pop().unwrap_or_default()),
                     _ => Part::Before(of.pop().unwrap_or_default()),
                 };
@@ -208,7 +237,7 @@ fn put(all: &mut [Vec<Part>], text: &mut String, part: Option<Part>) {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Part>, String> {
+    fn read(text: &str) -> Result<Vec<Part>, TemplateError> {
         let holes = BTreeMap::from([("ID".to_owned(), Hole::Chars(String::new()))]);
         let mut template = Template { text: text.to_owned(), holes, ..Template::default() };
         template.read().map(|()| template.parts)
@@ -241,7 +270,7 @@ mod tests {
             ("run @(a@|b@)", "@( has alternatives"),
             ("@ID@", "no text of its own"),
         ] {
-            assert!(read(wrong).is_err_and(|said| said.contains(why)), "{wrong}: {:?}", read(wrong));
+            assert!(read(wrong).is_err_and(|said| said.to_string().contains(why)), "{wrong}: {:?}", read(wrong));
         }
     }
 

@@ -77,24 +77,55 @@ pub struct CallForm {
     pub id: Vec<String>,
 }
 
+/// What is wrong with the description of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TranscriptError {
+    /// A key that holds nothing.
+    Missing(&'static str),
+    /// A directory that does not lie below the agent's.
+    Outside(String),
+    /// A place that does not begin with `/`.
+    NoPlace(String),
+    /// A form of calls without its parts.
+    Call,
+    /// `**` before the last step.
+    EarlyStars(String),
+}
+
+impl std::fmt::Display for TranscriptError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing(key) => write!(f, "{key}: at least one is needed"),
+            Self::Outside(directory) => {
+                write!(f, "folders: {directory:?} must lead down from the agent's directory")
+            }
+            Self::NoPlace(place) => write!(f, "{place:?} is no place: one begins with /"),
+            Self::Call => f.write_str("call: at, input and one of tool and only are needed"),
+            Self::EarlyStars(way) => write!(f, "{way:?}: ** may only be the last step"),
+        }
+    }
+}
+
+impl std::error::Error for TranscriptError {}
+
 impl Transcript {
     /// Whether the description is one.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), TranscriptError> {
         let empty = [
             ("folders", self.directories.is_empty()),
             ("names", self.names.is_empty()),
             ("call", self.call.is_empty()),
         ];
         if let Some((key, _)) = empty.iter().find(|(_, empty)| *empty) {
-            return Err(format!("{key}: at least one is needed"));
+            return Err(TranscriptError::Missing(key));
         }
         let plain =
             |path: &String| !path.starts_with('/') && path.split('/').all(|step| !matches!(step, "" | "." | ".."));
         if let Some(directory) = self.directories.iter().find(|directory| *directory != "." && !plain(directory)) {
-            return Err(format!("folders: {directory:?} must lead down from the agent's directory"));
+            return Err(TranscriptError::Outside(directory.clone()));
         }
         let of_calls = self.call.iter().flat_map(|call| {
             let when = call.when.iter().map(|(place, _)| place);
@@ -103,15 +134,15 @@ impl Transcript {
         let pointers = self.cwd.iter().chain(&self.time).chain(of_calls);
         let ways = self.call.iter().flat_map(|call| &call.at);
         if let Some(wrong) = pointers.chain(ways).find(|place| !place.is_empty() && !place.starts_with('/')) {
-            return Err(format!("{wrong:?} is no place: one begins with /"));
+            return Err(TranscriptError::NoPlace(wrong.clone()));
         }
         for call in &self.call {
             if call.at.is_empty() || call.input.is_empty() || call.tool.is_empty() == call.only.is_none() {
-                return Err("call: at, input and one of tool and only are needed".to_owned());
+                return Err(TranscriptError::Call);
             }
             let early = |way: &String| way.strip_suffix("/**").unwrap_or(way).split('/').any(|step| step == "**");
             if let Some(way) = call.at.iter().find(|way| early(way)) {
-                return Err(format!("{way:?}: ** may only be the last step"));
+                return Err(TranscriptError::EarlyStars(way.clone()));
             }
         }
         Ok(())
@@ -122,7 +153,7 @@ impl Transcript {
 mod tests {
     use super::*;
 
-    fn with(change: impl FnOnce(&mut Transcript)) -> Result<(), String> {
+    fn with(change: impl FnOnce(&mut Transcript)) -> Result<(), TranscriptError> {
         let at = |text: &str| vec![text.to_owned()];
         let call = CallForm { at: at("/a/*/**"), tool: "/name".to_owned(), input: at("/input"), ..CallForm::default() };
         let mut good =
@@ -134,14 +165,14 @@ mod tests {
     #[test]
     fn what_is_no_description_is_told_with_its_place() {
         assert_eq!(with(|_| ()), Ok(()));
-        assert!(with(|it| it.directories.clear()).is_err_and(|why| why.starts_with("folders")));
-        assert!(with(|it| it.names.clear()).is_err_and(|why| why.starts_with("names")));
-        assert!(with(|it| it.call.clear()).is_err_and(|why| why.starts_with("call")));
+        assert!(with(|it| it.directories.clear()).is_err_and(|why| why.to_string().starts_with("folders")));
+        assert!(with(|it| it.names.clear()).is_err_and(|why| why.to_string().starts_with("names")));
+        assert!(with(|it| it.call.clear()).is_err_and(|why| why.to_string().starts_with("call")));
         for directory in ["/etc", "../x", "a/../b", "", "a//b", "./a"] {
             assert!(with(|it| it.directories[0] = directory.to_owned()).is_err(), "{directory}");
         }
         assert_eq!(with(|it| it.directories[0] = ".".to_owned()), Ok(()));
-        assert!(with(|it| it.time = vec!["at".to_owned()]).is_err_and(|why| why.contains("\"at\"")));
+        assert!(with(|it| it.time = vec!["at".to_owned()]).is_err_and(|why| why.to_string().contains("\"at\"")));
         assert!(with(|it| it.cwd = vec!["cwd".to_owned()]).is_err());
         assert!(with(|it| it.call[0].id = vec!["id".to_owned()]).is_err());
         assert!(with(|it| it.call[0].when = Some(("type".to_owned(), Vec::new()))).is_err());
@@ -152,7 +183,7 @@ mod tests {
         assert_eq!(with(only), Ok(()));
         assert!(with(|it| it.call[0].input.clear()).is_err());
         assert!(with(|it| it.call[0].at.clear()).is_err());
-        assert!(with(|it| it.call[0].at[0] = "/**/a".to_owned()).is_err_and(|why| why.contains("**")));
+        assert!(with(|it| it.call[0].at[0] = "/**/a".to_owned()).is_err_and(|why| why.to_string().contains("**")));
         assert_eq!(with(|it| it.call[0].at[0] = "/**".to_owned()), Ok(()));
     }
 }

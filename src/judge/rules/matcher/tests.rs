@@ -65,33 +65,7 @@ fn invocation(text: &str) -> Invocation {
 }
 
 fn act(verb: Verb) -> Act {
-    Act {
-        verb,
-        tier: Tier::Low,
-        sub: Vec::new(),
-        flags: Vec::new(),
-        operands: Vec::new(),
-        args: Vec::new(),
-        env: Vec::new().into(),
-        code: None,
-        dry_run: false,
-        recursive: false,
-        input: Input::Inherited,
-        feeds: Vec::new(),
-        output: Output::Inherited,
-        taint: Taint::default(),
-        root: false,
-        remote: None,
-        cwd: Some(CWD.into()),
-        targets: Vec::new(),
-        wrappers: Default::default(),
-        disguise: None,
-        parent: None,
-        conditional: false,
-        staged: false,
-        source: Source::Command,
-        span: Span::default(),
-    }
+    Act::plain(verb, Some(CWD.to_owned()))
 }
 
 /// Text with live `*`; `$X` stands for an unknown variable, `%` for a name made by `mktemp`.

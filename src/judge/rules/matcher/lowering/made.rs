@@ -3,8 +3,7 @@
 //! What may not enter: files, which are known by where they lie.
 
 use super::{earlier, is_opaque, place};
-use crate::judge::analysis::act::{Act, ActId, Flag, Input, Operand, Output, Source, Taint, Value, Verb};
-use crate::judge::analysis::env::EnvView;
+use crate::judge::analysis::act::{Act, ActId, Flag, Operand, Value, Verb};
 use crate::judge::analysis::letter::is_marked;
 use crate::judge::analysis::paths::{NormalPath, Start};
 use crate::judge::analysis::question::PathKind;
@@ -116,31 +115,10 @@ fn remembered(named: &Named) -> Act {
         span,
     };
     Act {
-        verb: Verb::Program { name: named.program.clone(), path: None },
-        tier: Tier::Low,
         sub: named.sub.clone(),
         flags: named.flags.iter().map(flag).collect(),
         operands: named.operands.iter().map(|text| Operand { value: Value::text(text), span }).collect(),
-        args: Vec::new(),
-        env: EnvView::default(),
-        code: None,
-        dry_run: false,
-        recursive: false,
-        input: Input::default(),
-        feeds: Vec::new(),
-        output: Output::default(),
-        taint: Taint::default(),
-        root: false,
-        remote: None,
-        cwd: named.cwd.clone(),
-        targets: Vec::new(),
-        wrappers: [].into(),
-        disguise: None,
-        parent: None,
-        conditional: false,
-        staged: false,
-        source: Source::Command,
-        span,
+        ..Act::plain(Verb::Program { name: named.program.clone(), path: None }, named.cwd.clone())
     }
 }
 

@@ -1,0 +1,105 @@
+//! How asking went, and the grant that a yes may carry.
+//!
+//! What may not enter: asking.
+
+use std::io::Write as _;
+
+use jiff::Timestamp;
+
+use super::engine::Engine;
+use crate::judge::answer_scope::{AnswerScope, NotOffered};
+use crate::judge::approved::{Approved, Until, exactly};
+use crate::judge::invocation::Invocation;
+use crate::judge::policy::Refusal;
+use crate::store::{NewGrant, StoreError};
+
+/// How asking went.
+#[derive(Debug)]
+pub enum Asked {
+    Yes {
+        grant: Option<Offer>,
+        /// Who answered, where that was not at this terminal: for the record.
+        by: Option<String>,
+    },
+    No(Refusal),
+    /// The reviewer let it run.
+    Reviewed(Box<Approved>),
+    /// A signal came while asking: it is recorded, then guard dies of it.
+    Killed {
+        refusal: Refusal,
+        signal: i32,
+    },
+    /// It waits in the queue under this name, and nobody waits for it here.
+    Queued {
+        request: String,
+    },
+}
+
+/// A grant that the card offers: exactly this command, in this directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    pub until: Until,
+    pub words: String,
+}
+
+/// The grant of exactly this command, for so long.
+pub(super) fn offer(invocation: &Invocation, until: Until) -> Offer {
+    let end = match &until {
+        Until::Session { .. } => "until this session ends".to_owned(),
+        Until::Date { at } => format!("until {}", Timestamp::from_second(*at).unwrap_or_default()),
+        Until::Revoked => "until revoked".to_owned(),
+    };
+    let directory = invocation.cwd.to_string_lossy();
+    Offer { until, words: format!("exactly this command, in {directory} and below, {end}") }
+}
+
+/// The grant of a yes that was given elsewhere and reaches so far; `may_grant` says whether the card offers one.
+///
+/// # Errors
+/// It is not offered.
+pub(super) fn asked_for(
+    invocation: &Invocation,
+    may_grant: bool,
+    scope: AnswerScope,
+) -> Result<Option<Offer>, NotOffered> {
+    let session = &invocation.session.id;
+    scope.check(may_grant, session, Timestamp::now().as_second())?;
+    Ok(scope.until(session).map(|until| offer(invocation, until)))
+}
+
+/// Keeps the grant that came with an answer, once its command may run, and says so where it cannot be kept.
+pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Option<&Offer>) {
+    if let Some(grant) = grant
+        && let Err(why) = give(engine, invocation, grant)
+    {
+        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be stored: {why}");
+    }
+}
+
+/// Keeps a grant that was given with an answer.
+///
+/// # Errors
+/// It could not be kept.
+fn give<'a>(engine: &'a Engine, invocation: &Invocation, offer: &Offer) -> Result<(), NotKept<'a>> {
+    let (what, place) = exactly(invocation);
+    let store = engine.store().map_err(NotKept::Closed)?;
+    let grant = NewGrant {
+        what: &what,
+        place: &place,
+        until: &offer.until,
+        words: &offer.words,
+        user: &invocation.user,
+        session: &invocation.session.id,
+    };
+    store.grant(&grant, Timestamp::now()).map(drop).map_err(NotKept::Unwritten)
+}
+
+/// Why a grant is not kept.
+#[derive(Debug, thiserror::Error)]
+enum NotKept<'a> {
+    /// The record cannot be opened.
+    #[error("{0}")]
+    Closed(&'a StoreError),
+    #[error("{0}")]
+    Unwritten(StoreError),
+}

@@ -1,0 +1,105 @@
+//! Writing a decision down before it takes effect: the intent that a command needs in order to run, or the refusal.
+//!
+//! What may not enter: deciding, and saying anything.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::changes;
+use super::engine::Engine;
+use super::export::deliver;
+use super::record_backend::RecordBackend;
+use crate::judge::Judgment;
+use crate::judge::approved::Receipt;
+use crate::judge::invocation::{Digest, Invocation};
+use crate::judge::ledger::CommandChanges;
+use crate::judge::policy::{ApprovalReason, Record, Refusal};
+use crate::judge::review::Opinion;
+use crate::judge::risk::Tier;
+use crate::store::{IntentRow, Retention, Settled, StoreError};
+
+/// Prunes what the policy no longer keeps, where no command waits for guard: it has ended, or it does not run. What
+/// stands in the way is told by `guard log prune` and `guard verify`.
+pub(super) fn keep_to_retention(engine: &Engine) {
+    if let Ok(store) = engine.store() {
+        let kept = Retention { days: engine.policy().retention_days, mib: engine.policy().retention_mib };
+        store.keep_to_policy(kept, &engine.caller.account.name, Timestamp::now());
+    }
+}
+
+/// What a row holds beside the decision.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told<'a> {
+    pub answer: Option<Duration>,
+    /// What was said with a yes.
+    pub words: Option<&'a str>,
+    /// This guard, where it will wait for the command.
+    pub process: Option<&'a str>,
+    pub opinion: Option<&'a Opinion>,
+}
+
+/// Writes the intent.
+///
+/// # Errors
+/// It could not be written, and the command is of tier 2 or above.
+pub(super) fn record(
+    engine: &Engine,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    digest: Digest,
+    settled: Settled<'_>,
+    told: &Told<'_>,
+) -> Result<Receipt, Refusal> {
+    let parent = engine.parent();
+    let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
+    let changes = match settled {
+        Settled::Refused(_) => CommandChanges::default(),
+        Settled::Allowed(_) | Settled::Asked => changes::of(engine, invocation, judgment),
+    };
+    let row = IntentRow {
+        changes: &changes,
+        answer_ms: told.answer.map(milliseconds),
+        words: told.words,
+        parent: parent.as_deref(),
+        process: told.process,
+        opinion: told.opinion,
+        shape: shape.as_deref(),
+        ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
+    };
+    write_down(engine, &row, |backend| backend.intent(&row))
+}
+
+/// For how long, as the record counts it.
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Writes a decision down, in the way that is given, and sends it on. Where the policy keeps only what is flagged, what
+/// is not is left out.
+///
+/// # Errors
+/// It could not be written, and the command is of tier 2 or above.
+pub(super) fn write_down(
+    engine: &Engine,
+    row: &IntentRow<'_>,
+    write: impl FnOnce(&RecordBackend) -> Result<Receipt, StoreError>,
+) -> Result<Receipt, Refusal> {
+    let risk = row.risk;
+    let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(row.settled, Settled::Allowed(_));
+    if plain && engine.policy().record == Record::Flagged {
+        return Ok(Receipt::Unrecorded);
+    }
+    let written = engine.store().map_err(ToString::to_string);
+    match written.and_then(|backend| write(backend).map_err(|error| error.to_string())) {
+        Ok(receipt) => {
+            deliver::at_once(engine, receipt.row());
+            Ok(receipt)
+        }
+        // Help is given whether or not it can be written down.
+        Err(_) if risk.tier <= Tier::Low || matches!(row.settled, Settled::Allowed(ApprovalReason::Support)) => {
+            Ok(Receipt::Unrecorded)
+        }
+        Err(why) => Err(Refusal::Unrecorded { why }),
+    }
+}

@@ -1,0 +1,182 @@
+//! Waiting for the answer to a request of this process, and what an answer has to be.
+
+use std::time::{Duration, Instant};
+
+use super::QueueError;
+use super::wait::Wait;
+use crate::app::approver::sign;
+use crate::app::asked::{Asked, Offer, asked_for};
+use crate::app::engine::Engine;
+use crate::app::record_backend::Requests;
+use crate::judge::answer_scope::AnswerScope;
+use crate::judge::approver::{self, Approval, Fresh, Signed};
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::{Digest, Invocation};
+use crate::judge::policy::Refusal;
+use crate::judge::risk::Tier;
+use crate::prompt::wakeup::{Heard, Wakeup};
+use crate::store::queue::WaitState;
+use crate::store::{Answered, StoreError};
+use crate::ui::pending;
+
+/// How long a service may be away while a command waits.
+const RESTART: Duration = Duration::from_secs(30);
+
+/// What the guard that waits keeps of its asking, so that no answer to another one is taken for one to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signing {
+    filed: i64,
+    approvals: u8,
+    fresh: Fresh,
+}
+
+impl Signing {
+    /// Of a request that was just filed. `theirs`: what the queue says of it counts, and not this process's own number.
+    pub(super) fn of(queue: &Requests, id: &str, fresh: Fresh, theirs: bool) -> Result<Self, StoreError> {
+        let whole = queue.whole(id)?;
+        let filed = whole.as_ref().map_or(0, |whole| whole.pending.filed.as_millisecond());
+        let approvals = whole.as_ref().map_or(1, |whole| whole.pending.approvals);
+        let fresh = whole.filter(|_| theirs).map_or(fresh, |whole| whole.fresh);
+        Ok(Self { filed, approvals, fresh })
+    }
+
+    /// What is signed for a yes to it that reaches so far.
+    pub(super) fn approval<'a>(
+        &'a self,
+        request: &'a str,
+        digest: &'a Digest,
+        bindings: &'a Bindings,
+        scope: AnswerScope,
+    ) -> Approval<'a> {
+        let Self { filed, approvals, fresh } = self;
+        Approval { request, filed: *filed, fresh, digest, bindings, approvals: *approvals, scope }
+    }
+}
+
+/// A request of this process.
+pub(super) struct Waiting<'a, 'e> {
+    pub engine: &'e Engine,
+    pub invocation: &'a Invocation,
+    pub queue: &'a Requests,
+    pub id: &'a str,
+    pub tier: Tier,
+    pub approvals: u8,
+    pub may_grant: bool,
+    pub digest: &'a Digest,
+    pub bindings: &'a Bindings,
+    pub signing: Signing,
+}
+
+impl<'e> Waiting<'_, 'e> {
+    /// Waits for the answer. `lost` says since when nothing is heard of the request.
+    pub(super) fn until(
+        &self,
+        wakeup: &mut Wakeup,
+        wait: &Wait,
+        mut lost: Option<Instant>,
+    ) -> Result<Asked, QueueError<'e>> {
+        let (queue, id) = (self.queue, self.id);
+        loop {
+            match self.look() {
+                Ok(Some(asked)) => return Ok(asked),
+                Ok(None) if lost.is_some() && queue.listen(id, wakeup).is_ok() => lost = None,
+                Ok(None) => {}
+                // A service that is started anew knows of the request still.
+                Err(_) if queue.is_shared() && lost.get_or_insert_with(Instant::now).elapsed() < RESTART => {}
+                Err(why) => return Err(why),
+            }
+            match wakeup.wait().map_err(QueueError::Wakeup)? {
+                Heard::Ring => {}
+                Heard::Time => {
+                    // An answer that came in the last moment is one.
+                    if !queue.give_up(id).map_err(QueueError::Store)?
+                        && let Some(asked) = self.look()?
+                    {
+                        return Ok(asked);
+                    }
+                    let seconds = u32::try_from(wait.time.as_secs()).unwrap_or(u32::MAX);
+                    let late = self.tier < Tier::Critical && self.approvals == 1;
+                    let so_far =
+                        queue.find(id).map_err(QueueError::Store)?.filter(|found| !found.approved_by.is_empty());
+                    let so_far = so_far.and_then(|found| pending::approvals(found.approvals, &found.approved_by));
+                    let (request, call) = (id.to_owned(), self.invocation.tool().is_some());
+                    return Ok(Asked::No(Refusal::Unanswered { request, seconds, late, so_far, call }));
+                }
+                Heard::Signal { signal, .. } => {
+                    // Answered or not: nobody is here to run it any more.
+                    let _ = queue.give_up(id);
+                    let refusal =
+                        Refusal::NoOne { why: format!("guard was killed by {signal} while request {id} waited") };
+                    return Ok(Asked::Killed { refusal, signal: signal as i32 });
+                }
+            }
+        }
+    }
+
+    /// That a signature is one of an earlier version, where it is.
+    fn of_an_earlier_version(&self, approval: &Approval<'_>, signatures: &[Signed]) -> Option<String> {
+        let enrolled = self.engine.approvers();
+        let signer = |message: Vec<u8>| {
+            let signers = approver::signers(&enrolled.approvers, &message, signatures).ok()?;
+            signers.first().map(|name| (*name).to_owned())
+        };
+        let name = approval.earlier_messages().into_iter().find_map(signer)?;
+        Some(format!(
+            "the signature of {name} is in the format of an earlier version of guard, which does not name the \
+             request and scope; run the command again"
+        ))
+    }
+
+    /// The grant that a yes asks for; why there is none to be had is a refusal.
+    fn grant(&self, answered: &Answered) -> Result<Option<Offer>, Refusal> {
+        let offer = asked_for(self.invocation, self.may_grant, answered.scope);
+        let mut offer = offer.map_err(|why| Refusal::Changed { what: why.to_string() })?;
+        // A service says by itself who gave it.
+        if let Some(offer) = offer.as_mut().filter(|_| !self.queue.is_shared()) {
+            offer.words.push_str(&format!(" (given by {})", answered.by));
+        }
+        Ok(offer)
+    }
+
+    /// The answer, when there is one.
+    fn look(&self) -> Result<Option<Asked>, QueueError<'e>> {
+        let id = self.id;
+        let store = self.engine.store().map_err(QueueError::Closed)?;
+        let found = self.queue.take(store, id, self.digest, self.bindings).map_err(QueueError::Store)?;
+        Ok(Some(match found {
+            WaitState::Waiting => return Ok(None),
+            WaitState::Yes(answered) => {
+                let approval = self.signing.approval(id, self.digest, self.bindings, answered.scope);
+                let signers = sign::are_enough(
+                    &self.engine.approvers(),
+                    (answered.scope.signed_as(self.tier), self.approvals),
+                    &approval.message(),
+                    &answered.signatures,
+                );
+                let signed = match signers {
+                    Ok(names) if names.is_empty() => String::new(),
+                    Ok(names) => format!(", signed by {}", names.join(" and ")),
+                    Err(why) => {
+                        let why = self
+                            .of_an_earlier_version(&approval, &answered.signatures)
+                            .unwrap_or_else(|| why.to_string());
+                        return Ok(Some(Asked::No(Refusal::Unsigned { why })));
+                    }
+                };
+                let grant = match self.grant(&answered) {
+                    Ok(grant) => grant,
+                    Err(refusal) => return Ok(Some(Asked::No(refusal))),
+                };
+                let reach = grant.as_ref().map_or(String::new(), |offer| format!(" for {}", offer.words));
+                let words = answered.words.map_or(String::new(), |words| format!(": {words}"));
+                let by =
+                    format!("request {id}, approved by {} in row {}{signed}{reach}{words}", answered.by, answered.row);
+                Asked::Yes { grant, by: Some(by) }
+            }
+            WaitState::No { words, .. } => Asked::No(Refusal::Person { words }),
+            WaitState::Void { what } => Asked::No(Refusal::Changed { what }),
+            // Somebody else gave it up, because its time was over by their clock.
+            WaitState::Late => Asked::No(Refusal::NoOne { why: format!("request {id} was cancelled") }),
+        }))
+    }
+}

@@ -1,0 +1,101 @@
+use super::super::sample::Sample;
+use super::*;
+
+fn now() -> Timestamp {
+    Timestamp::from_second(1_800_000_000).unwrap()
+}
+
+fn give(sample: &Sample, what: &What, until: &Until) -> Result<i64, StoreError> {
+    let place = Place::Directory { path: "/home/ada".to_owned() };
+    let grant = NewGrant { what, place: &place, until, words: "these words", user: "ada", session: "one" };
+    sample.store.grant(&grant, now())
+}
+
+fn exact(command: &str) -> What {
+    What::Exact { command: command.to_owned() }
+}
+
+fn in_force(sample: &Sample, session: &str, command: &str) -> Vec<i64> {
+    let grants = sample.store.grants_in_force(session, command, now()).unwrap();
+    grants.iter().filter_map(|grant| if let GrantId::Stored(id) = grant.id { Some(id) } else { None }).collect()
+}
+
+#[test]
+fn a_grant_comes_back_as_it_was_given() {
+    let sample = Sample::new();
+    let id = give(&sample, &exact("make x"), &Until::Revoked).unwrap();
+    let wanted = Grant {
+        id: GrantId::Stored(id),
+        what: exact("make x"),
+        place: Place::Directory { path: "/home/ada".to_owned() },
+        until: Until::Revoked,
+        given: now().as_second(),
+        words: "these words".to_owned(),
+    };
+    assert_eq!(sample.store.grants_in_force("any", "make x", now()).unwrap(), [wanted]);
+}
+
+#[test]
+fn an_exact_grant_is_of_one_command_to_the_byte() {
+    let sample = Sample::new();
+    let id = give(&sample, &exact("make x"), &Until::Revoked).unwrap();
+    assert_eq!(in_force(&sample, "one", "make x"), [id]);
+    for other in ["make x ", "make  x", "make X", "make"] {
+        assert!(in_force(&sample, "one", other).is_empty(), "{other}");
+    }
+}
+
+#[test]
+fn a_grant_of_a_command_with_a_secret_holds_and_keeps_no_secret() {
+    let sample = Sample::new();
+    let command = "mysql --password=Hunter2xYz shop";
+    let id = give(&sample, &exact(command), &Until::Revoked).unwrap();
+    assert_eq!(in_force(&sample, "one", command), [id]);
+    assert!(in_force(&sample, "one", "mysql --password=*** shop").is_empty());
+    assert_eq!(sample.store.grants(now()).unwrap()[0].grant.what, exact("mysql --password=*** shop"));
+    let log = std::fs::read(sample.directory.path().join("guard.db-wal")).unwrap();
+    assert!(!log.windows(7).any(|window| window == b"Hunter2"));
+}
+
+#[test]
+fn a_grant_dies_with_its_session_its_date_or_its_revocation() {
+    let sample = Sample::new();
+    let shape = What::Shape { shape: "make".to_owned() };
+    let session = give(&sample, &shape, &Until::Session { id: "one".to_owned() }).unwrap();
+    let date = give(&sample, &shape, &Until::Date { at: now().as_second() + 1 }).unwrap();
+    let always = give(&sample, &shape, &Until::Revoked).unwrap();
+    assert_eq!(in_force(&sample, "one", "x"), [always, date, session]);
+    assert_eq!(in_force(&sample, "one ", "x"), [always, date]);
+    assert_eq!(in_force(&sample, "", "x"), [always, date]);
+    let later = Timestamp::from_second(now().as_second() + 1).unwrap();
+    assert_eq!(sample.store.grants_in_force("one", "x", later).unwrap().len(), 2);
+    sample.store.revoke(always, "ada", now()).unwrap();
+    assert_eq!(in_force(&sample, "one", "x"), [date, session]);
+    let ended: Vec<_> = sample.store.grants(later).unwrap().iter().map(|listed| listed.ended).collect();
+    assert_eq!(ended, [None, Some(Ended::Past), Some(Ended::Revoked { at: now().as_millisecond() })]);
+}
+
+#[test]
+fn a_grant_that_another_hand_changed_or_wrote_does_not_hold() {
+    let sample = Sample::new();
+    let id = give(&sample, &What::Shape { shape: "make".to_owned() }, &Until::Revoked).unwrap();
+    sample.tamper(&format!(r#"UPDATE record SET what = '{{"kind":"shape","shape":"rm"}}' WHERE id = {id}"#));
+    sample.tamper(
+        r#"INSERT INTO record(id, hash, kind, at, scope, what, place, until) VALUES(2, zeroblob(32), 'grant', 1, '',
+           '{"kind":"shape","shape":"rm"}', '{"kind":"anywhere"}', '{"kind":"revoked"}')"#,
+    );
+    assert!(in_force(&sample, "one", "x").is_empty());
+    let ended: Vec<_> = sample.store.grants(now()).unwrap().iter().map(|listed| listed.ended).collect();
+    assert_eq!(ended, [Some(Ended::Altered), Some(Ended::Altered)]);
+}
+
+#[test]
+fn what_cannot_be_bounded_is_not_granted() {
+    let sample = Sample::new();
+    let refused = |what: &What, until: &Until| matches!(give(&sample, what, until), Err(StoreError::Refused { .. }));
+    assert!(refused(&exact("  "), &Until::Revoked));
+    assert!(refused(&exact("x"), &Until::Session { id: String::new() }));
+    assert!(refused(&exact("x"), &Until::Date { at: now().as_second() }));
+    assert!(sample.store.revoke(1, "ada", now()).is_err());
+    assert_eq!(sample.store.head().unwrap(), None);
+}
