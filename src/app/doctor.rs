@@ -51,7 +51,7 @@ pub struct DoctorArgs {
     #[arg(value_name = "CHECK")]
     only: Vec<String>,
     /// Run each AGENT, or all installed ones, in a temporary home against a stand-in for its model, and check that it
-    /// asks guard. Needs no account and no network, and does not read or change your files
+    /// asks guard. Needs no account and no network, does not read or change your files, and takes at most 60 seconds each
     #[arg(long, value_name = "AGENT", num_args = 0.., conflicts_with = "only", value_parser = live::names())]
     live: Option<Vec<String>>,
     /// Print one JSON object
@@ -299,10 +299,7 @@ impl Report {
                 .with(Style::Strong, format!("  {}{version}: ", finding.check))
                 .with(Style::Plain, &finding.says)
                 .with(Style::Dim, file);
-            for (number, line) in wrap::styled(&line, columns.saturating_sub(INDENT)).into_iter().enumerate() {
-                let lead = if number == 0 { 0 } else { INDENT };
-                lines.push(Line::of(Style::Plain, " ".repeat(lead)).and(&line));
-            }
+            lines.extend(wrap::hanging(&line, columns, INDENT));
             if let Some(remedy) = &finding.remedy {
                 lines.extend(wrap::labelled(&Line::of(Style::Plain, "      → "), Style::Plain, remedy, columns));
             }

@@ -29,7 +29,7 @@ enum Verb {
         #[arg(long, value_delimiter = ',', required = true, value_parser = scope)]
         scope: Vec<Scope>,
         /// A directory in which, and below, commands may be submitted; can be repeated (default: every directory)
-        #[arg(long = "folder", value_name = "DIR")]
+        #[arg(long, alias = "folder", value_name = "DIR")]
         directory: Vec<String>,
         /// The origin of its commands: api, or the messenger whose bot submits them
         #[arg(long, default_value = "api", value_parser = origin)]

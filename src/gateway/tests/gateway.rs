@@ -6,6 +6,7 @@ mod answers;
 mod browser;
 mod callbacks;
 mod channels;
+mod clients;
 mod doctor;
 mod http;
 mod killed;
