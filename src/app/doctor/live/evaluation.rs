@@ -48,7 +48,7 @@ fn play(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duration, 
     }
     stage.wire()?;
     let (argv, env) = (words(stage, &live.argv), stage.env(live, &url));
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome { knows_tools: !live.says.is_empty(), ..Outcome::default() };
     // What has no tools is told all at once, and is run anew when guard is gone.
     let parted: [&[Case]; 2] = [&[Case::Harmless, Case::Refused, Case::Killed], &[Case::Gone]];
     let whole: [&[Case]; 1] = [&Case::ALL];
@@ -142,6 +142,7 @@ impl Run<'_> {
         if next.as_ref().is_some_and(|trial| trial.case == Case::Other && trial.other.is_none()) {
             let (usable, unusable) = self.others(offered);
             outcome.unusable = unusable;
+            outcome.knows_tools = true;
             for (number, tool) in usable.into_iter().enumerate().rev() {
                 left.push_front(Trial { other: Some((number, tool)), ..Trial::of(Case::Other) });
             }
