@@ -55,15 +55,20 @@ pub enum Wrong {
 }
 
 const AFTER_HELP: &str = "\
-Exit codes: the command's own when it ran; 126 refused, 127 not found, 125 guard itself failed,
-75 queued without waiting.
-guard check: 0 allow, 1 ask, 2 deny.
+Exit codes
+  COMMAND        its own exit code when it ran; 126 refused, 127 not found, 125 guard itself failed, 75 queued without waiting
+  guard check    0 allow, 1 ask, 2 deny
 
-Files: ~/.config/guard/config.toml, ~/.config/guard/patterns/*.toml, .guard.toml and .guard/patterns/ in a
-project, /etc/guard/ for the machine, ~/.local/share/guard/guard.db (the record) and queue.db (what waits).
+Files
+  of your own    ~/.config/guard/config.toml, ~/.config/guard/patterns/*.toml
+  of a project   .guard.toml, .guard/patterns/
+  of the machine  /etc/guard/
+  the record     ~/.local/share/guard/guard.db; queue.db beside it is what waits
 
-Environment: GUARD_WAIT=SECONDS shortens how long a command waits in the queue; 0 refuses it at once.
-PAGER is the pager of guard log on a terminal (default: less); VISUAL or EDITOR is the editor of guard config edit.";
+Environment
+  GUARD_WAIT     seconds that a command waits in the queue for an answer; 0 refuses it at once
+  PAGER          the pager of guard log on a terminal (default: less)
+  VISUAL, EDITOR  the editor of guard config edit";
 
 /// Understands each command before it runs, asks a person when it should, and records every decision.
 #[derive(Debug, Parser)]

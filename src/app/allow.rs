@@ -78,7 +78,7 @@ struct AddArgs {
     #[arg(long, value_name = "RULE", conflicts_with_all = ["command", "tool"])]
     rule: Option<String>,
     /// Apply in this directory and below
-    #[arg(long = "folder", value_name = "DIR", conflicts_with = "anywhere")]
+    #[arg(long, alias = "folder", value_name = "DIR", conflicts_with = "anywhere")]
     directory: Option<PathBuf>,
     /// Apply in every directory
     #[arg(long)]

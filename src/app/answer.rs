@@ -33,6 +33,11 @@ pub struct ApproveArgs {
 }
 
 impl ApproveArgs {
+    /// One request, once.
+    pub(super) fn one(id: &str) -> Self {
+        Self { ids: vec![id.to_owned()], all: false, session: false, until: None, always: false }
+    }
+
     /// How far a yes reaches.
     fn scope(&self) -> Result<AnswerScope, Failure> {
         Ok(match &self.until {

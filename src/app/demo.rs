@@ -1,8 +1,11 @@
 //! `guard demo`: the main job shown on real commands, in a scratch project that it makes and removes, with a record of its
-//! own. On a terminal it waits for the person at each step.
+//! own. On a terminal it waits for the person at each step, and shows an agent that asks in one half of the window and the
+//! person who answers in the other ([`halves`]).
 //!
 //! Every command goes through this very binary, as a person would type it. None of them can harm
 //! anything: what is deleted was made here, and what is refused is a script that prints a line.
+
+mod halves;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -46,7 +49,13 @@ pub struct DemoArgs {
     /// One step, in the scratch project of the demo
     #[arg(long, hide = true, conflicts_with = "auto")]
     step: Option<usize>,
+    /// All of it in two halves of the window, in the scratch project of the demo
+    #[arg(long, hide = true, conflicts_with_all = ["auto", "step"])]
+    inside: bool,
 }
+
+/// What would lead to files of the account.
+const FOREIGN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
 
 /// What the name of a scratch project's directory begins with.
 const PURPOSE: &str = "demo";
@@ -57,14 +66,24 @@ const PURPOSE: &str = "demo";
 /// # Errors
 /// It stands in no such project, or there is no such step.
 pub fn enter(args: &DemoArgs) -> Result<Option<Vec<OsString>>, String> {
-    let Some(step) = args.step else { return Ok(None) };
-    let words = STEPS.get(step).ok_or("the demo has no such step")?.arguments;
+    if args.step.is_none() && !args.inside {
+        return Ok(None);
+    }
+    let words = match args.step {
+        None => &[][..],
+        Some(step) => {
+            let whole = STEPS.get(step).map(|step| step.arguments);
+            let halves = step.checked_sub(halves::FROM).and_then(|step| halves::COMMANDS.get(step).copied());
+            whole.or(halves).ok_or("the demo has no such step")?
+        }
+    };
     let project = std::env::current_dir().map_err(|error| error.to_string())?;
-    let root = project.parent().filter(|root| is_scratch(root)).ok_or("--step is for internal use by guard demo")?;
+    let root =
+        project.parent().filter(|root| is_scratch(root)).ok_or("--step is for internal use by guard demo")?.to_owned();
     Account::live_in(root.join(HOME));
     // A record of its own, where a service keeps that of the machine too.
     let _ = DIRECTORY.set(root.join("data"));
-    Ok(Some(words.iter().map(OsString::from).collect()))
+    Ok((!args.inside).then(|| words.iter().map(OsString::from).collect()))
 }
 
 /// Whether a directory is one that the demonstration makes: it can be entered by this account alone, and bears the name.
@@ -138,8 +157,14 @@ What next:
 /// # Errors
 /// The scratch project could not be made, or guard could not be started again.
 pub fn run(args: &DemoArgs) -> io::Result<u8> {
+    if args.inside {
+        return halves::run();
+    }
     let scratch = Sandbox::new()?;
     let guided = !args.auto && io::stdin().is_terminal() && io::stdout().is_terminal();
+    if guided && halves::is_possible() {
+        return Err(halves::enter(scratch.root.path(), &scratch.project));
+    }
     for (number, Step { why, arguments, seen }) in STEPS.iter().enumerate() {
         let shown = arguments.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
         let mut out = io::stdout().lock();
@@ -149,7 +174,7 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
         // A home and a record of its own, which go with it. Where nobody is asked, nothing waits.
         let step = Tool::own()?.args(["demo", "--step", &number.to_string()]).dir(&scratch.project);
         let step = step.env("HOME", scratch.root.path().join(HOME)).env("GUARD_WAIT", "0");
-        let step = step.without_env(&["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"]);
+        let step = step.without_env(&FOREIGN);
         let status = if guided {
             step.status()?
         } else {
@@ -180,6 +205,11 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
     Ok(exit::ALLOW)
 }
 
+/// The scratch directory that an earlier process of this demonstration made, from now on this one's to remove.
+fn adopted(root: &Path) -> Scratch {
+    Scratch::adopt(root)
+}
+
 /// The scratch project, removed when dropped.
 struct Sandbox {
     root: Scratch,
@@ -206,11 +236,17 @@ impl Sandbox {
         write("build/main.o", "made from src\n")?;
         write(".gitignore", "build/\n")?;
         write(".guard/patterns/demo.toml", RULES)?;
+        write("docs/plan.md", "First make it work.\n")?;
         write("deploy", "#!/bin/sh\necho 'nothing is deployed'\n")?;
         fs::set_permissions(self.project.join("deploy"), fs::Permissions::from_mode(0o755))?;
         git(&self.project, ["init", "-q", "-b", "main"])?;
         git(&self.project, ["add", "-A"])?;
-        git(&self.project, ["-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-qm", "Start"])
+        git(&self.project, ["-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-qm", "Start"])?;
+        git(&self.project, ["branch", "-q", "old"])?;
+        let remote = self.root.path().join("remote.git").display().to_string();
+        git(&self.project, ["init", "-q", "--bare", "-b", "main", &remote])?;
+        git(&self.project, ["remote", "add", "origin", &remote])?;
+        git(&self.project, ["push", "-q", "-u", "origin", "main"])
     }
 }
 

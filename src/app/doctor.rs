@@ -299,10 +299,7 @@ impl Report {
                 .with(Style::Strong, format!("  {}{version}: ", finding.check))
                 .with(Style::Plain, &finding.says)
                 .with(Style::Dim, file);
-            for (number, line) in wrap::styled(&line, columns.saturating_sub(INDENT)).into_iter().enumerate() {
-                let lead = if number == 0 { 0 } else { INDENT };
-                lines.push(Line::of(Style::Plain, " ".repeat(lead)).and(&line));
-            }
+            lines.extend(wrap::hanging(&line, columns, INDENT));
             if let Some(remedy) = &finding.remedy {
                 lines.extend(wrap::labelled(&Line::of(Style::Plain, "      → "), Style::Plain, remedy, columns));
             }

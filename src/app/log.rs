@@ -73,7 +73,7 @@ struct Filters {
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "*")]
     tool: Option<String>,
     /// Only commands in this directory and below
-    #[arg(long = "folder", value_name = "DIR")]
+    #[arg(long, alias = "folder", value_name = "DIR")]
     directory: Option<PathBuf>,
     /// Only rows that contain this text in the command, the findings, the reasons, the directory or the requester
     #[arg(long, value_name = "TEXT")]
@@ -138,6 +138,18 @@ fn tiers(text: &str) -> Result<(Tier, Tier), String> {
 /// The record cannot be read, an argument means nothing, or standard output cannot be written.
 pub fn run(args: &LogArgs) -> Result<u8, Failure> {
     unless_unread(look_up(args))
+}
+
+/// Shows so many of the newest rows, without a pager.
+///
+/// # Errors
+/// The record cannot be read, or standard output cannot be written.
+pub(super) fn newest(count: u32) -> Result<u8, Failure> {
+    let number = count.to_string();
+    let command = LogArgs::augment_args(clap::Command::new("log"));
+    let matches = command.try_get_matches_from(["log", "--no-pager", "-n", &number]);
+    let args = matches.and_then(|matches| <LogArgs as clap::FromArgMatches>::from_arg_matches(&matches));
+    run(&args.map_err(|error| Failure::Said(error.to_string()))?)
 }
 
 fn look_up(args: &LogArgs) -> Result<u8, Failure> {
@@ -342,9 +354,21 @@ fn show(entry: &Entry, as_json: bool, paged: bool, now: &Zoned) -> Result<u8, Fa
         for line in table::whole(entry, now.time_zone()) {
             print(&mut out, &line, &look)?;
         }
+        if let Some(request) = request_of(entry) {
+            print(&mut out, &table::labelled("request", request), &look)?;
+        }
     }
     out.flush()?;
     Ok(exit::ALLOW)
+}
+
+/// The request whose approval a row names, with the digest that was compared when it was approved; `None` where it names
+/// none, or the queue has forgotten it.
+fn request_of(entry: &Entry) -> Option<String> {
+    let (id, _) = entry.words.as_deref()?.strip_prefix("request ")?.split_once(", approved by ")?;
+    let request = engine::requests().ok()??.find(id).ok()??;
+    // A name is given again when its request is forgotten.
+    (request.filed <= entry.time).then(|| format!("{id}, digest {}", request.short_digest()))
 }
 
 fn json(out: &mut impl Write, entry: &Entry) -> io::Result<()> {
@@ -382,7 +406,7 @@ mod tests {
 
     #[test]
     fn filters_become_a_search() {
-        let args = parse(&["--tier", "2+", "--decision", "deny", "--folder", "/a/b/", "-n", "0", "--command", "x"]);
+        let args = parse(&["--tier", "2+", "--decision", "deny", "--directory", "/a/b/", "-n", "0", "--command", "x"]);
         let now: Zoned = "2026-11-21T15:30:00+01:00[+01:00]".parse().unwrap();
         let found = filter(&args.unwrap().filters, &now).unwrap();
         let wanted = Filter {

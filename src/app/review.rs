@@ -34,14 +34,25 @@ const PACE: Duration = Duration::from_millis(250);
 /// # Errors
 /// The queue or the terminal cannot be used.
 pub fn run() -> Result<u8, Failure> {
+    match sit()? {
+        Ok(code) => Ok(code),
+        Err(Closed::Interrupted(signal) | Closed::Signal(signal)) => {
+            crate::exec::leave(crate::exec::Ended::Killed { signal: signal as i32, core: false })
+        }
+        Err(closed) => Err(fullscreen::told(&closed).into()),
+    }
+}
+
+/// The same; how the terminal ended it before the person did is told to the caller.
+pub(super) fn sit() -> Result<Result<u8, Closed>, Failure> {
     let approvals = match Approvals::open("review", &[])? {
         Ok(approvals) => approvals,
-        Err(code) => return Ok(code),
+        Err(code) => return Ok(Ok(code)),
     };
     let look = Look::from_environment(|name| std::env::var(name).ok(), true);
     let size = crossterm::terminal::size().unwrap_or((80, 24));
     if look.dumb || !io::stdout().is_terminal() || size.0 < 40 || size.1 < 10 {
-        return one_by_one(&approvals);
+        return one_by_one(&approvals).map(Ok);
     }
     let mut failed = None;
     let done = fullscreen::on_screen(look, |screen| {
@@ -58,19 +69,15 @@ pub fn run() -> Result<u8, Failure> {
     if let Some(error) = failed {
         return Err(error);
     }
-    match done {
-        Ok(results) => {
-            let mut out = io::stdout().lock();
-            for line in results {
-                writeln!(out, "{}", visible::text(&line))?;
-            }
-            Ok(exit::ALLOW)
-        }
-        Err(Closed::Interrupted(signal) | Closed::Signal(signal)) => {
-            crate::exec::leave(crate::exec::Ended::Killed { signal: signal as i32, core: false })
-        }
-        Err(closed) => Err(fullscreen::told(&closed).into()),
+    let results = match done {
+        Ok(results) => results,
+        Err(closed) => return Ok(Err(closed)),
+    };
+    let mut out = io::stdout().lock();
+    for line in results {
+        writeln!(out, "{}", visible::text(&line))?;
     }
+    Ok(Ok(exit::ALLOW))
 }
 
 /// Where the cursor cannot be moved: the table, and one card after the other.
@@ -238,7 +245,7 @@ impl<'a> Sitting<'a> {
         let look = self.look;
         self.list.hold();
         let card = match self.list.here() {
-            _ if self.help => help(),
+            _ if self.help => help(columns.saturating_sub(1)),
             None => Vec::new(),
             Some(one) => match self.card(&one)? {
                 Ok(view) => card::plain(view, false, columns, &look),
@@ -268,6 +275,7 @@ impl<'a> Sitting<'a> {
             at: self.list.place(),
             filter: self.list.filter(),
             card,
+            help: self.help,
             status: self.status.clone(),
             entry: self.entry.clone(),
         })

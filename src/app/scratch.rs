@@ -23,6 +23,11 @@ impl Scratch {
         Ok(Self(path))
     }
 
+    /// One that a process made which became this one.
+    pub(super) fn adopt(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.0
     }

@@ -44,7 +44,7 @@ pub struct ServeArgs {
     #[arg(long)]
     system: bool,
     /// The directory of the record and the queue
-    #[arg(long = "folder", value_name = "DIR", default_value = "/var/lib/guard")]
+    #[arg(long, alias = "folder", value_name = "DIR", default_value = "/var/lib/guard")]
     directory: PathBuf,
     /// The socket to listen on (default: from the configuration)
     #[arg(long, value_name = "SOCKET", requires = "system")]

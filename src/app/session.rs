@@ -10,6 +10,7 @@ use jiff::{Timestamp, Zoned};
 use super::approvals::Approvals;
 use super::engine::Engine;
 use super::failure::Failure;
+use super::pending::is_open;
 use super::screen::Fitted;
 use super::{exit, record_backend, time};
 use crate::judge::approved::{Place, Until, What as Covers};
@@ -102,9 +103,21 @@ fn sessions(engine: &Engine, most: usize) -> Result<Vec<Stands>, StoreError> {
 pub(super) fn known() -> Result<Vec<(String, String)>, Failure> {
     let engine = Engine::open()?;
     let all = sessions(&engine, SHOWN)?.into_iter().take(SHOWN);
-    Ok(all
-        .map(|one| (one.id, format!("{} prompts in the last hour, {} denied in a row", one.prompts, one.denials)))
-        .collect())
+    Ok(all.map(|one| (one.id, told(one.prompts, one.denials, 0))).collect())
+}
+
+/// How often a session asked, how that ended, and what of it waits.
+fn told(prompts: u32, denials: u32, waiting: usize) -> String {
+    let prompts = match prompts {
+        1 => "1 prompt".to_owned(),
+        many => format!("{many} prompts"),
+    };
+    let waiting = match waiting {
+        0 => String::new(),
+        1 => "; 1 request waits".to_owned(),
+        many => format!("; {many} requests wait"),
+    };
+    format!("{prompts} in the last hour, {denials} denied in a row{waiting}")
 }
 
 fn show() -> Result<u8, Failure> {
@@ -112,17 +125,32 @@ fn show() -> Result<u8, Failure> {
     let zone = Zoned::now();
     let mut out = Fitted::over(io::stdout().lock(), true);
     writeln!(out, "This session: {}", visible::text(&engine.caller.session.id))?;
-    for one in sessions(&engine, SHOWN)?.iter().take(SHOWN) {
+    let now = zone.timestamp();
+    let mut waiting = super::engine::requests()?.map_or_else(|| Ok(Vec::new()), |queue| queue.list(now))?;
+    waiting.retain(|pending| is_open(pending, now));
+    let known = sessions(&engine, SHOWN)?;
+    // What nothing was decided of yet is no session of the record.
+    let mut fresh: Vec<(&str, Timestamp, usize)> = Vec::new();
+    for pending in waiting.iter().filter(|pending| known.iter().all(|one| one.root != pending.root)) {
+        match fresh.iter_mut().find(|(session, ..)| *session == pending.session) {
+            Some((_, last, count)) => (*last, *count) = ((*last).max(pending.filed), *count + 1),
+            None => fresh.push((&pending.session, pending.filed, 1)),
+        }
+    }
+    for (session, last, count) in fresh {
+        let line = format!("{}  {session}  {}", time::shown(last, zone.time_zone()), told(0, 0, count));
+        writeln!(out, "{}", visible::text(&line))?;
+    }
+    for one in known.iter().take(SHOWN) {
         let edited = one
             .edited
             .map_or(String::new(), |row| format!("; row {row} of the record was changed after it was written"));
         let stopped = if one.stopped { "; stopped: guard session resume" } else { "" };
         let line = format!(
-            "{}  {}  {} prompts in the last hour, {} denied in a row{edited}{stopped}",
+            "{}  {}  {}{edited}{stopped}",
             time::shown(one.last, zone.time_zone()),
             one.id,
-            one.prompts,
-            one.denials,
+            told(one.prompts, one.denials, waiting.iter().filter(|pending| pending.root == one.root).count()),
         );
         writeln!(out, "{}", visible::text(&line))?;
     }

@@ -21,7 +21,7 @@ use super::{exit, screen, time, update};
 use crate::config::Layer;
 use crate::judge::invocation::Origin;
 use crate::judge::policy::{Mode, Policy, Preset};
-use crate::store::{Filter, Store};
+use crate::store::{Filter, Store, is_probe};
 use crate::ui::pending::cut;
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
@@ -198,10 +198,17 @@ fn granted(engine: &Engine, store: Option<&Store>) -> Result<Vec<String>, Failur
 
 /// The commands that were refused last, the newest first.
 fn refused(store: &Store) -> Result<Vec<Refused>, Failure> {
-    let filter = Filter { decision: Some("deny".to_owned()), limit: Some(MOST), ..Filter::default() };
+    // The doctor's test commands lie between them, and were never a person's.
+    let filter = Filter { decision: Some("deny".to_owned()), limit: Some(MOST * 20), ..Filter::default() };
     let mut all = Vec::new();
     for row in store.find(&filter)?.into_iter().rev() {
+        if all.len() == MOST as usize {
+            break;
+        }
         let entry = store.entry(row)?;
+        if is_probe(&entry.findings) {
+            continue;
+        }
         if let Some(command) = entry.command {
             all.push(Refused { row, time: entry.time, command });
         }

@@ -14,7 +14,7 @@ use crate::judge::invocation::quote;
 pub fn no_topic(word: &str) -> String {
     let names: Vec<&str> = super::topics().map(|(name, _)| name).collect();
     let near = nearest(word, names.iter().copied()).map(str::to_owned).or_else(|| near(word));
-    let meant = near.map_or_else(String::new, |name| format!("; did you mean: guard help {name}"));
+    let meant = near.map_or_else(String::new, |name| format!("\n  did you mean: guard help {name}"));
     format!("no help on {} (topics: {}; a command: guard help COMMAND){meant}", quote(word), names.join(", "))
 }
 
@@ -40,7 +40,8 @@ pub fn no_verb(arguments: &[OsString], is_program: impl Fn(&str) -> bool) -> Str
             );
         }
     };
-    format!("unknown command {} (guard --help lists them); did you mean: {meant}", quote(first))
+    // On a line of its own it can be copied from a narrow terminal too.
+    format!("unknown command {} (guard --help lists them)\n  did you mean: {meant}", quote(first))
 }
 
 /// Whether this is a verb or another name that the command line knows.

@@ -29,7 +29,7 @@ enum Verb {
         #[arg(long, value_delimiter = ',', required = true, value_parser = scope)]
         scope: Vec<Scope>,
         /// A directory in which, and below, commands may be submitted; can be repeated (default: every directory)
-        #[arg(long = "folder", value_name = "DIR")]
+        #[arg(long, alias = "folder", value_name = "DIR")]
         directory: Vec<String>,
         /// The origin of its commands: api, or the messenger whose bot submits them
         #[arg(long, default_value = "api", value_parser = origin)]
@@ -64,7 +64,7 @@ fn scope(word: &str) -> Result<Scope, String> {
 pub fn base() -> Result<Base, String> {
     let directory = Account::of_this_process().directory()?;
     std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    Base::open(&directory.join("gateway.db"))
+    Ok(Base::open(&directory.join("gateway.db"))?)
 }
 
 /// Makes, lists or revokes.

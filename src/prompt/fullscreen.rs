@@ -14,6 +14,7 @@ use nix::sys::signal::Signal;
 
 pub use super::keys::KeyPress;
 
+use super::halves;
 use super::keys::Decoder;
 use super::signal_watch::Watch;
 use super::terminal::{Closed, failed, hung_up};
@@ -24,6 +25,10 @@ use crate::ui::style::{Line, Look};
 /// The alternate screen, no cursor, and brackets around what is pasted.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[H\x1b[2J";
 const LEAVE: &str = "\x1b[?2004l\x1b[?25h\x1b[?1049l";
+
+/// The same where the window is divided: the other half is not on the alternate screen.
+const ENTER_HALF: &str = "\x1b[?25l\x1b[?2004h\x1b[H\x1b[J";
+const LEAVE_HALF: &str = "\x1b[?2004l\x1b[?25h\x1b[H\x1b[J";
 
 /// After an escape, for so long a sequence may go on.
 const ESCAPE: Duration = Duration::from_millis(50);
@@ -82,7 +87,7 @@ impl Fullscreen<'_> {
     /// The terminal hung up.
     pub fn draw(&mut self, lines: &[Line]) -> Result<(), Closed> {
         let lines: Vec<String> = lines.iter().take(self.size().rows).map(|line| line.render(&self.look)).collect();
-        let mut out = String::new();
+        let mut out = halves::changed().unwrap_or_default();
         for (number, line) in lines.iter().enumerate() {
             if self.drawn.get(number) != Some(line) {
                 out.push_str(&format!("\x1b[{};1H{line}\x1b[K", number + 1));
@@ -122,7 +127,8 @@ impl Fullscreen<'_> {
         let resized = watch.take(Signal::SIGWINCH);
         if watch.take(Signal::SIGCONT) || resized {
             self.drawn.clear();
-            self.write("\x1b[2J")?;
+            let anew = halves::divided(self.tty.whole_size());
+            self.write(anew.as_deref().unwrap_or("\x1b[2J"))?;
             return Ok(Event::Redraw);
         }
         if !self.tty.is_foreground().map_err(hung_up)? {
@@ -150,7 +156,7 @@ impl Fullscreen<'_> {
     /// # Errors
     /// The terminal hung up.
     pub fn meanwhile<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, Closed> {
-        self.write("\x1b[H\x1b[2J\x1b[?25h")?;
+        self.write("\x1b[H\x1b[J\x1b[?25h")?;
         self.modes.leave();
         self.watch = None;
         let done = work();
@@ -160,7 +166,7 @@ impl Fullscreen<'_> {
         self.decoder.clear();
         // What was typed at the other question does not count here.
         self.tty.flush_input().map_err(hung_up)?;
-        self.write("\x1b[?25l\x1b[?2004h\x1b[H\x1b[2J")?;
+        self.write(ENTER_HALF)?;
         Ok(done)
     }
 
@@ -179,11 +185,11 @@ impl Fullscreen<'_> {
         });
         INSIDE.store(true, Ordering::SeqCst);
         self.drawn.clear();
-        let _ = self.write(ENTER);
+        let _ = self.write(if halves::is_divided() { ENTER_HALF } else { ENTER });
     }
 
     fn leave(&self) {
-        let _ = self.write(LEAVE);
+        let _ = self.write(if halves::is_divided() { LEAVE_HALF } else { LEAVE });
         INSIDE.store(false, Ordering::SeqCst);
     }
 

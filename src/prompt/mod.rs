@@ -7,6 +7,7 @@ pub mod choose;
 pub mod confirm;
 mod dialog;
 pub mod fullscreen;
+pub mod halves;
 mod keys;
 pub mod line;
 mod lock;

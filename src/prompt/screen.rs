@@ -74,6 +74,11 @@ impl Screen {
         out
     }
 
+    /// Whether it was drawn in a window of another size.
+    pub(super) fn is_of_another_size(&self, size: Size) -> bool {
+        self.size.is_some_and(|before| before != size)
+    }
+
     /// What was drawn is no longer where it was: the next drawing begins anew, below.
     pub(super) fn forget(&mut self) {
         self.lines.clear();

@@ -13,6 +13,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::termios::{self, FlushArg, InputFlags, LocalFlags, SetArg, SpecialCharacterIndices, Termios};
 use nix::unistd;
 
+use super::halves;
 use crate::ui::card::Size;
 
 mod request {
@@ -78,8 +79,14 @@ impl Tty {
         Ok(unistd::tcgetpgrp(&self.file)? == unistd::getpgrp())
     }
 
-    /// Columns and rows; 80 × 24 where the terminal does not know.
+    /// Columns and rows that may be drawn on: of the lower half where the window is divided.
     pub(super) fn size(&self) -> Size {
+        let Size { columns, rows } = self.whole_size();
+        Size { columns, rows: rows - halves::rows_above(rows) }
+    }
+
+    /// Columns and rows; 80 × 24 where the terminal does not know.
+    pub(super) fn whole_size(&self) -> Size {
         let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
         // SAFETY: TIOCGWINSZ writes one `winsize` through the pointer, which is valid for the call.
         let known = unsafe { request::window_size(self.file.as_raw_fd(), &raw mut size) }.is_ok();

@@ -25,7 +25,7 @@ pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room
             lines
         }
         CardInput::Words(typed) => {
-            let lead = if columns < 50 { "Why not? " } else { "Why not? (Enter: no words) " };
+            let lead = if columns < 50 { "Why not? (or Enter) " } else { "Why not? (Enter: no reason) " };
             entry(&Line::of(Style::Plain, lead), typed, columns)
         }
         CardInput::Overrule(typed) => {

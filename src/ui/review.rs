@@ -3,7 +3,7 @@
 use super::card::Size;
 use super::pending::cut;
 use super::style::{Line, Style};
-use super::wrap::prose;
+use super::wrap::{labelled, prose};
 use crate::judge::risk::Tier;
 
 /// A request in the list.
@@ -32,8 +32,10 @@ pub struct ReviewView {
     pub at: usize,
     /// What is left out of the list, in words.
     pub filter: String,
-    /// The card of that row, or why there is none.
+    /// The card of that row, why there is none, or the help on the keys.
     pub card: Vec<Line>,
+    /// It is the help, which leaves the list one row.
+    pub help: bool,
     /// What became of the last key.
     pub status: String,
     /// Words that are being typed.
@@ -54,9 +56,9 @@ const KEYS: [(&str, &str); 10] = [
     ("t", "tier"),
 ];
 
-/// What the keys do, in sentences.
+/// What the keys do, in sentences that fit so many columns.
 #[must_use]
-pub fn help() -> Vec<Line> {
+pub fn help(columns: usize) -> Vec<Line> {
     [
         ("Enter", "open a request; answer on its card with y, s, a, n"),
         ("j k", "move, like the arrow keys"),
@@ -68,7 +70,7 @@ pub fn help() -> Vec<Line> {
         ("q", "quit; requests continue to wait"),
     ]
     .into_iter()
-    .map(|(keys, what)| Line::of(Style::Key, format!("{keys:8}")).with(Style::Plain, what))
+    .flat_map(|(keys, what)| labelled(&Line::of(Style::Key, format!("{keys:8}")), Style::Plain, what, columns))
     .collect()
 }
 
@@ -80,7 +82,11 @@ pub fn review(view: &ReviewView, size: Size) -> Vec<Line> {
     let count = view.rows.len();
     let mut lines = vec![head(view, columns)];
     let room = rows - 3;
-    let for_list = count.min(if view.card.is_empty() { room } else { (room / 2).max(1) });
+    let for_list = count.min(match (view.card.is_empty(), view.help) {
+        (true, _) => room,
+        (false, true) => 1,
+        (false, false) => (room / 2).max(1),
+    });
     let top = view.at.saturating_sub(for_list.saturating_sub(1)).min(count.saturating_sub(for_list));
     for (number, row) in view.rows.iter().enumerate().skip(top).take(for_list) {
         lines.push(drawn(row, number == view.at, columns));
@@ -95,7 +101,8 @@ pub fn review(view: &ReviewView, size: Size) -> Vec<Line> {
         if view.card.len() > room {
             lines.extend(view.card.iter().take(room - 1).cloned());
             let more = view.card.len() - (room - 1);
-            lines.push(Line::of(Style::Strong, format!("… {more} more lines: Enter shows all")));
+            let how = if view.help { "make the window taller" } else { "Enter shows all" };
+            lines.push(Line::of(Style::Strong, format!("… {more} more lines: {how}")));
         } else {
             lines.extend(view.card.iter().cloned());
         }
@@ -203,7 +210,8 @@ fn tail(text: &str, room: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ReviewView, Size, review};
+    use super::{ReviewView, Row, Size, help, review};
+    use crate::judge::risk::Tier;
 
     #[test]
     fn what_became_of_a_key_is_shown_whole() {
@@ -215,6 +223,7 @@ mod tests {
                 at: 0,
                 filter: String::new(),
                 card: Vec::new(),
+                help: false,
                 status: status.to_owned(),
                 entry: None,
             };
@@ -223,6 +232,38 @@ mod tests {
             let text: Vec<String> = lines.iter().map(crate::ui::style::Line::plain).collect();
             assert!(text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ").contains(status), "{text:#?}");
             assert!(lines.iter().all(|line| line.width() < columns), "{text:#?}");
+        }
+    }
+
+    #[test]
+    fn the_help_is_read_whole_beside_many_requests_on_a_narrow_screen() {
+        let row = |number: usize| Row {
+            id: format!("k{number}"),
+            tier: Tier::High,
+            waits: "20 s".to_owned(),
+            open: true,
+            by: "claude".to_owned(),
+            command: "rm -rf src".to_owned(),
+            marked: false,
+            opened: false,
+        };
+        for (columns, rows) in [(40, 24), (80, 24), (230, 50)] {
+            let view = ReviewView {
+                rows: (0..9).map(row).collect(),
+                at: 7,
+                filter: String::new(),
+                card: help(columns - 1),
+                help: true,
+                status: String::new(),
+                entry: None,
+            };
+            let lines = review(&view, Size { columns, rows });
+            let text: Vec<String> = lines.iter().map(crate::ui::style::Line::plain).collect();
+            assert!(lines.len() == rows && lines.iter().all(|line| line.width() < columns), "{text:#?}");
+            let words = text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+            for said in ["after showing each in full", "requests continue to wait", "> [ ] k7"] {
+                assert!(words.contains(said), "{columns}: {said}\n{text:#?}");
+            }
         }
     }
 }

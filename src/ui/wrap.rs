@@ -91,16 +91,24 @@ pub fn labelled(label: &Line, style: Style, text: &str, columns: usize) -> Vec<L
 /// A styled sentence wrapped at blanks; words keep their style.
 #[must_use]
 pub fn styled(line: &Line, columns: usize) -> Vec<Line> {
+    hanging(line, columns, 0)
+}
+
+/// The same, where what goes on in the next line stands so many columns from the left.
+#[must_use]
+pub fn hanging(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
     let mut lines = Vec::new();
+    let mut before = 0;
     let mut last = Line::new();
     // The blank before the next word, in the style of what it follows.
     let mut blank = None;
     for (style, text) in line.spans() {
         for word in text.split_inclusive(' ') {
             let bare = word.trim_end();
-            if last.width() > 0 && last.width() + usize::from(blank.is_some()) + width(bare) > columns {
-                lines.push(std::mem::take(&mut last));
-            } else if let Some(style) = blank.filter(|_| last.width() > 0) {
+            if last.width() > before && last.width() + usize::from(blank.is_some()) + width(bare) > columns {
+                lines.push(std::mem::replace(&mut last, Line::of(Style::Plain, " ".repeat(indent))));
+                before = indent;
+            } else if let Some(style) = blank.filter(|_| last.width() > before) {
                 last.push(style, " ");
             }
             last.push(*style, bare);

@@ -106,8 +106,12 @@ fn the_log_tells_what_was_decided_and_hides_secrets() {
     assert_eq!(count(&["--command", "PUSH"]), 1);
     assert_eq!(count(&["--since", "1h"]), 3);
     assert_eq!(count(&["--until", "1h"]), 0);
+    assert_eq!(count(&["--directory", "."]), 3);
+    assert_eq!(count(&["--directory", "elsewhere"]), 0);
+    // The name that the option had before, which no help shows.
     assert_eq!(count(&["--folder", "."]), 3);
     assert_eq!(count(&["--folder", "elsewhere"]), 0);
+    assert!(!home.prints(&["log", "--help"], 0).contains("folder"));
     assert_eq!(count(&["-n", "2"]), 2);
     assert!(home.prints(&["log", "show", "3"], 0).contains("git.push-force (tier 3): "));
     assert!(home.guard(&["log", "show", "4"]).output().unwrap().status.code() == Some(125));
@@ -174,7 +178,6 @@ fn a_row_tells_how_long_ago_it_was_what_it_ended_with_how_long_it_took_and_where
     let home = Home::new();
     let there = home.path("home/projects/a-long-name-of-a-project");
     std::fs::create_dir_all(&there).unwrap();
-    // guard waits for what has commands after it, and knows what came of it.
     let output = home.guard(&["-c", "sh -c 'exit 3'; exit 3"]).current_dir(&there).env("PWD", &there).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     let mut command = home.guard(&["log"]);
@@ -193,6 +196,33 @@ fn a_row_tells_how_long_ago_it_was_what_it_ended_with_how_long_it_took_and_where
     let mut terminal = Terminal::spawn_with(narrow, 80, 24, OnTerminal::ALL);
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
     assert!(terminal.screen().contains("exit 3  in ~"), "{}", terminal.screen());
+}
+
+#[test]
+fn what_guard_did_not_wait_for_is_said_to_be_unknown_and_not_left_blank() {
+    let home = Home::new();
+    // guard replaces itself with the first, waits for the second, which a person allows, and refuses the third.
+    assert!(home.run(&["true"]).status.success());
+    let mut command = home.guard(&["--"]);
+    command.args(FLAGGED).env("TERM", "xterm-256color").env_remove("GUARD_WAIT");
+    let mut terminal = Terminal::spawn_with(command, 100, 40, OnTerminal::ALL);
+    terminal.wait_for("answer means no");
+    terminal.settle(guard::prompt::terminal::READING + std::time::Duration::from_millis(200));
+    terminal.send("y");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+    let table = home.prints(&["log"], 0);
+    let columns = |row: usize| {
+        let (head, line) = (table.lines().next().unwrap(), table.lines().nth(row).unwrap());
+        let (exit, directory) = (head.find("EXIT").unwrap(), head.find("DIRECTORY").unwrap());
+        line[exit..directory].split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(columns(1), ["-", "-"], "{table}");
+    assert!(columns(2).len() == 3 && columns(2)[0] == "0", "{table}");
+    assert_eq!(columns(3), [""; 0], "{table}");
+    let whole = |row: &str| home.prints(&["log", "show", row], 0);
+    assert!(whole("1").contains("\nresult      not known: guard did not wait"), "{}", whole("1"));
+    assert!(!whole("2").contains("not known") && !whole("3").contains("not known"));
 }
 
 #[test]
@@ -278,9 +308,9 @@ fn a_directory_is_found_by_the_name_that_it_had_in_the_shell() {
     };
     assert_eq!(there(&["--", "true"]), 0);
     for (directory, found) in [(".", 1), ("..", 1), ("deep/..", 1), ("deep", 0), ("../link/", 1), ("../real", 0)] {
-        assert_eq!(there(&["log", "--json", "--folder", directory]), found, "{directory}");
+        assert_eq!(there(&["log", "--json", "--directory", directory]), found, "{directory}");
     }
-    assert_eq!(there(&["log", "--json", "--folder", link.to_str().unwrap()]), 1);
+    assert_eq!(there(&["log", "--json", "--directory", link.to_str().unwrap()]), 1);
 }
 
 #[test]
@@ -331,7 +361,7 @@ fn a_grant_for_a_directory_holds_there_and_below_however_the_directory_was_named
     for directory in ["work/in/deep", "work/out"] {
         std::fs::create_dir_all(home.path(directory)).unwrap();
     }
-    let mut add = home.guard(&["allow", "add", "--always", "--folder", "./../in/", "git push --force origin main"]);
+    let mut add = home.guard(&["allow", "add", "--always", "--directory", "./../in/", "git push --force origin main"]);
     add.current_dir(home.path("work/out"));
     let mut terminal = Terminal::spawn(add);
     terminal.wait_for("[y/N]");

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::harness::home::Home;
-use crate::harness::pty::{Terminal, ended};
+use crate::harness::pty::{OnTerminal, Terminal, ended};
 use crate::harness::tools;
 
 /// A script of the demonstration, in a home of its own. `None` where it cannot be played.
@@ -89,7 +90,7 @@ fn the_picture_in_the_readme_is_what_the_demonstration_shows() {
 fn the_demonstration_is_answered_by_the_person_who_plays_it() {
     let home = Home::new();
     let Some(command) = demonstration(&home, "run") else { return };
-    let mut terminal = Terminal::spawn_with(command, 110, 34, crate::harness::pty::OnTerminal::ALL);
+    let mut terminal = Terminal::spawn_with(command, 110, 34, OnTerminal::ALL);
     terminal.wait_for("guard: 6 requests");
     terminal.send("d");
     terminal.wait_for("Why not?");
@@ -129,6 +130,126 @@ fn the_demo_neither_reads_nor_writes_what_is_the_accounts() {
     assert!(said.contains("./deploy") && said.contains("demo.deploy"), "{said}");
     let left = said.split("tmp: ").nth(1).unwrap();
     assert_eq!(left, "\n/root/.config/guard\n/root/.config/guard/config.toml\n", "{said}");
+}
+
+/// The upper and the lower half of a window that is divided.
+fn halves(screen: &str) -> (String, String) {
+    let (above, below) = screen.split_once("── above: an agent").expect("the window is divided");
+    (above.to_owned(), below.split_once('\n').map_or("", |(_, below)| below).to_owned())
+}
+
+#[test]
+fn the_demo_has_an_agent_ask_in_one_half_of_the_window_and_the_person_answer_in_the_other() {
+    const AFTER_A_CARD: Duration = Duration::from_millis(900);
+    if !tools::is_installed("git") {
+        return;
+    }
+    for (columns, rows) in [(80, 40), (40, 30), (230, 50)] {
+        let home = Home::new();
+        std::fs::create_dir_all(home.path("tmp")).unwrap();
+        let mut command = home.guard(&["demo"]);
+        command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("TMPDIR", home.path("tmp"));
+        let mut terminal = Terminal::spawn_with(command, columns, rows, OnTerminal::ALL);
+        let next = |terminal: &mut Terminal, wanted: &str| {
+            terminal.wait_for(wanted);
+            terminal.settle(Duration::from_millis(200));
+            terminal.send("\r");
+        };
+        next(&mut terminal, "1 of 5: Enter");
+        next(&mut terminal, "2 of 5: Enter");
+        assert!(halves(&terminal.screen()).0.contains("6 total"), "{}", terminal.screen());
+        // A risky command: the card stands below what the agent sees.
+        next(&mut terminal, "$ guard approve ");
+        terminal.wait_for("answer means no");
+        let (above, below) = halves(&terminal.screen());
+        assert!(above.contains("$ guard -- rm -rf src") && above.contains("waits for"), "{}", terminal.screen());
+        assert!(below.contains("┃   rm -rf src") && !above.contains('┃'), "{}", terminal.screen());
+        if columns > 40 {
+            assert!(below.contains("deletes src: 2 files"), "{}", terminal.screen());
+        }
+        // The window is drawn anew when its size changes, both halves of it.
+        terminal.resize(columns, rows + 4);
+        terminal.settle(Duration::from_millis(400));
+        terminal.wait_until("both halves", |screen| {
+            let (above, below) = halves(screen);
+            above.contains("rm -rf src")
+                && below.contains("┃   rm -rf src")
+                && below.matches("answer means").count() == 1
+        });
+        terminal.settle(AFTER_A_CARD);
+        terminal.send("n");
+        terminal.wait_for("Why not?");
+        terminal.type_slowly("keep it");
+        terminal.send("\r");
+        terminal.wait_for("3 of 5: Enter");
+        let (above, _) = halves(&terminal.screen());
+        assert!(above.replace('\n', " ").contains("denied by a person: keep it"), "{}", terminal.screen());
+        next(&mut terminal, "3 of 5: Enter");
+        // The same in disguise, which is allowed and runs.
+        next(&mut terminal, "$ guard approve ");
+        terminal.wait_for("answer means no");
+        terminal.settle(AFTER_A_CARD);
+        terminal.send("y");
+        terminal.wait_for("4 of 5: Enter");
+        let (above, _) = halves(&terminal.screen());
+        assert!(above.contains("demo.deploy") && above.contains("$ guard -- git push"), "{}", terminal.screen());
+        next(&mut terminal, "4 of 5: Enter");
+        // Two of three are approved together.
+        next(&mut terminal, "$ guard review");
+        terminal.wait_for("guard: 3 requests");
+        terminal.settle(Duration::from_millis(300));
+        terminal.type_slowly("  A");
+        for _ in 0..8 {
+            terminal.settle(AFTER_A_CARD);
+            if terminal.screen().contains("[y/N]") {
+                break;
+            }
+            terminal.send(" ");
+        }
+        terminal.send("y");
+        terminal.wait_for("guard: 1 request");
+        terminal.send("q");
+        terminal.wait_for("5 of 5: Enter");
+        assert!(
+            halves(&terminal.screen()).0.replace('\n', " ").contains("no answer means no"),
+            "{}",
+            terminal.screen()
+        );
+        next(&mut terminal, "5 of 5: Enter");
+        assert_eq!(ended(terminal.wait_exit()), "exit 0");
+        let screen = terminal.screen();
+        assert!(screen.contains("What next:") && screen.contains("guard setup"), "{screen}");
+        let said = String::from_utf8_lossy(&terminal.raw).into_owned();
+        assert!(said.contains("./deploy production") && said.contains("SETTLED BY") == (columns >= 120), "{screen}");
+        // The margins of the terminal are as they were, and nothing is left behind.
+        assert!(said.rsplit("\x1b[?6l\x1b[r").next().is_some_and(|after| !after.contains("\x1b[?6h")), "{screen}");
+        assert_eq!(std::fs::read_dir(home.path("tmp")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn the_demo_that_is_interrupted_leaves_the_window_whole_and_no_file() {
+    if !tools::is_installed("git") {
+        return;
+    }
+    for key in ["\x03", "q"] {
+        let home = Home::new();
+        std::fs::create_dir_all(home.path("tmp")).unwrap();
+        let mut command = home.guard(&["demo"]);
+        command.env("TERM", "xterm-256color").env("TMPDIR", home.path("tmp"));
+        let mut terminal = Terminal::spawn_with(command, 80, 30, OnTerminal::ALL);
+        for step in ["1 of 5: Enter", "2 of 5: Enter"] {
+            terminal.wait_for(step);
+            terminal.settle(Duration::from_millis(200));
+            terminal.send("\r");
+        }
+        terminal.wait_for("$ guard approve ");
+        terminal.settle(Duration::from_millis(200));
+        terminal.send(key);
+        assert_eq!(ended(terminal.wait_exit()), "exit 0");
+        assert!(terminal.screen().contains("End of the demo."), "{}", terminal.screen());
+        assert_eq!(std::fs::read_dir(home.path("tmp")).unwrap().count(), 0);
+    }
 }
 
 #[test]

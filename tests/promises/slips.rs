@@ -1,7 +1,7 @@
 //! A slip of the hand is told: nothing is judged or run in its place, and what was probably meant is named.
 
 use crate::harness::home::Home;
-use crate::harness::pty::{Terminal, ended};
+use crate::harness::pty::{OnTerminal, Terminal, ended};
 
 fn told(home: &Home, arguments: &[&str]) -> String {
     let output = home.guard(arguments).output().unwrap();
@@ -22,6 +22,11 @@ fn a_command_or_a_misspelled_verb_runs_nothing_and_names_what_was_meant() {
         assert!(said.ends_with(&format!("did you mean: {meant}\n")), "{said}");
     }
     assert_eq!(home.ran(), 0);
+    // What was meant stands on a line of its own, in a narrow window too.
+    let mut terminal = Terminal::spawn_with(home.guard(&["rm", "-rf", "build"]), 40, 24, OnTerminal::ALL);
+    assert_eq!(ended(terminal.wait_exit()), "exit 125");
+    let screen = terminal.screen();
+    assert!(screen.lines().any(|line| line == "  did you mean: guard -- rm -rf build"), "{screen}");
 }
 
 #[test]
@@ -79,7 +84,7 @@ fn completions_and_pages_come_with_the_program() {
 fn help_is_in_groups_and_topics_are_told() {
     let home = Home::new();
     let whole = home.prints(&["--help"], 0);
-    for word in ["guard -- rm -rf build", "\nAnswer\n", "  review ", "guard help TOPIC", "Exit codes:"] {
+    for word in ["guard -- rm -rf build", "\nAnswer\n", "  review ", "guard help TOPIC", "\nExit codes\n"] {
         assert!(whole.contains(word), "{word}:\n{whole}");
     }
     assert_eq!(whole, home.prints(&["help"], 0));

@@ -36,14 +36,23 @@ fn what_is_set_up_waits_or_was_refused_is_named() {
     assert_eq!(home.run(&crate::harness::home::FLAGGED).status.code(), Some(126));
     let mut waits = home.guard(&["--no-wait", "--", "git", "push", "--force", "origin", "main"]);
     assert_eq!(waits.env_remove("GUARD_WAIT").output().unwrap().status.code(), Some(75));
+    // The doctor's test commands are no refusals of anybody's work, and hide none.
+    for words in
+        [&["guard-canary", "deny"][..], &["guard-canary", "ask"], &["sh", "-c", "guard-canary deny; git push --force"]]
+    {
+        assert_eq!(home.run(words).status.code(), Some(126));
+    }
     let found = status(&home);
+    let refused: Vec<&Value> = found["refused"].as_array().unwrap().iter().map(|refused| &refused["command"]).collect();
+    assert_eq!(refused, ["sh -c 'guard-canary deny; git push --force'", "git push --force origin main"]);
     assert_eq!((&found["agents"], &found["without"]), (&json!(["claude"]), &json!([])));
     assert_eq!(found["shells"][0][0], "bash");
     assert_eq!((&found["waiting"], found["shells"].as_array().unwrap().len()), (&json!(1), 1));
-    assert_eq!(found["refused"][0]["command"], "git push --force origin main");
     let said = home.prints(&["status"], 0);
     assert!(said.contains("waiting   1 request: guard review"), "{said}");
     assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waiting\n");
+    let sessions = home.prints(&["session"], 0);
+    assert_eq!(sessions.matches("; 1 request waits").count(), 1, "{sessions}");
 }
 
 #[test]

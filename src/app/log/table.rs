@@ -35,6 +35,9 @@ const TOOK: usize = 76;
 const DIRECTORY: usize = 100;
 const BY: usize = 120;
 
+/// What is said of the end of a command that guard was not there for.
+const UNKNOWN: &str = "not known: guard did not wait for the command to end, or it has not ended yet";
+
 /// Columns of a directory.
 const OF_DIRECTORY: usize = 20;
 
@@ -88,12 +91,14 @@ impl Layout {
             line.push(Style::Plain, "  ");
         }
         let end = entry.result.as_ref().and_then(ResultEntry::end);
+        // An empty column would read as a command that never ran.
+        let none = if is_unknown(entry) { "-" } else { "" };
         if self.has(EXIT) {
             let style = if end.is_none_or(|end| end == End::Exit(0)) { Style::Dim } else { Style::Strong };
-            line.push(style, format!("{:>4}  ", end.map(code).unwrap_or_default()));
+            line.push(style, format!("{:>4}  ", end.map_or_else(|| none.to_owned(), code)));
         }
         if self.has(TOOK) {
-            let took = entry.result.as_ref().map(|result| time::brief(result.duration_ms)).unwrap_or_default();
+            let took = entry.result.as_ref().map_or_else(|| none.to_owned(), |result| time::brief(result.duration_ms));
             line.push(Style::Dim, format!("{took:>6}  "));
         }
         let directory = entry.cwd.as_deref().map(|cwd| self.directory(cwd)).unwrap_or_default();
@@ -151,6 +156,12 @@ fn cut_front(text: &str, room: usize) -> String {
     let starts = text.char_indices().map(|(start, _)| &text[start..]);
     let end = starts.skip(1).find(|end| width(end) < room).unwrap_or_default();
     format!("…{end}")
+}
+
+/// Whether a command was let run and nothing is recorded of its end: guard replaced itself with it, left it to the agent
+/// that asked, or still waits for it.
+fn is_unknown(entry: &Entry) -> bool {
+    entry.kind == RowKind::Intent && entry.decision.as_deref() == Some("allow") && entry.result.is_none()
 }
 
 /// What a command ended with, in a narrow column: the code, or the signal without `SIG`.
@@ -225,12 +236,17 @@ fn ended(end: End) -> String {
     }
 }
 
+/// One thing that a row says, behind its name.
+pub(in crate::app) fn labelled(label: &str, text: String) -> Line {
+    Line::of(Style::Dim, format!("{label:12}")).with(Style::Plain, text)
+}
+
 /// All that a row says.
 pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut line = |label: &str, text: String| {
         if !text.is_empty() {
-            lines.push(Line::of(Style::Dim, format!("{label:12}")).with(Style::Plain, text));
+            lines.push(labelled(label, text));
         }
     };
     let or = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -242,7 +258,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     if entry.redacted {
         line("", "(secrets are hidden: ***)".to_owned());
     }
-    line("folder", or(&entry.cwd));
+    line("directory", or(&entry.cwd));
     if let Some(decision) = &entry.decision {
         let by = entry.settled_by.as_ref().map_or(String::new(), |by| format!(", settled by {by}"));
         let provenance = entry.provenance.as_ref().map_or(String::new(), |provenance| format!(" ({provenance})"));
@@ -278,6 +294,8 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     if let Some(result) = &entry.result {
         let end = result.end().map(ended).unwrap_or_default();
         line("result", format!("{end} after {}", time::length(result.duration_ms)));
+    } else if is_unknown(entry) {
+        line("result", UNKNOWN.to_owned());
     }
     let who = if entry.kind == RowKind::Answered { "answered by" } else { "asked by" };
     line(who, [or(&entry.user), or(&entry.origin), or(&entry.agent)].join(" ").trim().to_owned());

@@ -72,7 +72,7 @@ fn run(
     lines.send(line(&Reply::Ok(()))).map_err(told)?;
     let [out, errors] = pass::take(lines.stream()).map_err(told)?;
     let tool =
-        Tool::own().map_err(told)?.args(["serve", "--folder"]).arg(server.paths.directory()).arg("--").args(words);
+        Tool::own().map_err(told)?.args(["serve", "--directory"]).arg(server.paths.directory()).arg("--").args(words);
     let shown_by = environment.into_iter().filter(|(name, _)| SHOWN_BY.contains(&name.as_str()));
     let tool = tool.alone(shown_by.map(|(name, value)| (name.into(), value.into()))).stdout(out).stderr(errors);
     let mut child = tool.start().map_err(told)?;

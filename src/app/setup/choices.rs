@@ -35,7 +35,7 @@ pub struct Wishes {
 /// The presets, and what each means.
 const PRESETS: [(Preset, &str, &str); 4] = [
     (Preset::Relaxed, "relaxed", "asks only about dangerous commands"),
-    (Preset::Balanced, "balanced", "asks about changes that are hard to undo; asks agents more often than you"),
+    (Preset::Balanced, "balanced", "asks about what is hard to undo; asks agents more often"),
     (Preset::Strict, "strict", "also asks about changes outside the project"),
     (Preset::Paranoid, "paranoid", "asks about nearly everything except plain reading"),
 ];
@@ -118,7 +118,7 @@ impl Wishes {
         self.reach = ways.get(picked).and_then(|(_, reach)| *reach);
         if !found.approvers {
             let question = "Require a passphrase to approve high-risk commands? (Then no agent can approve for you.)";
-            self.approver = confirm("", question)?;
+            self.approver = confirm("\n", question)?;
         }
         Ok(())
     }

@@ -248,7 +248,7 @@ impl Walker<'_> {
     /// The path and the name of a program that an earlier act of the line wrote.
     #[inline(never)]
     fn made_here(&self, state: &State, value: &Value) -> Option<(String, String)> {
-        if value.known().is_some() || !value.spelled().is_some_and(|text| text.contains('/')) {
+        if value.known().is_some() || !value.place_text().is_some_and(|text| text.contains('/')) {
             return None;
         }
         let key = self.file_key(state, value).filter(|key| key.starts_with('/'))?;

@@ -7,6 +7,7 @@ use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use super::PromptLoop;
+use crate::prompt::halves;
 use crate::prompt::signal_watch::now;
 use crate::prompt::terminal::{Closed, failed, hung_up};
 use crate::ui::card::{self, CardInput, CardState, Size};
@@ -32,7 +33,12 @@ impl PromptLoop<'_> {
             None => card::card(&self.view, &self.state(), size, &self.look),
         };
         let first = self.shown.is_none();
-        let bytes = self.screen.draw(&lines, &self.look, size);
+        let anew = if self.screen.is_of_another_size(size) { halves::divided(self.tty.whole_size()) } else { None };
+        if anew.is_some() {
+            self.screen.forget();
+        }
+        let upper = anew.or_else(halves::changed).unwrap_or_default();
+        let bytes = upper + &self.screen.draw(&lines, &self.look, size);
         self.write(&bytes)?;
         if first {
             self.now_shown()?;
@@ -115,7 +121,7 @@ impl PromptLoop<'_> {
             CardInput::Overrule(_) => {
                 format!("The reviewer denied it. To run it anyway, type a reason, then Enter ({} s):", self.left())
             }
-            CardInput::Words(_) => format!("Why not? ({} s):", self.left()),
+            CardInput::Words(_) => format!("Why not? Enter: no reason ({} s):", self.left()),
             CardInput::Word { word, .. } => format!("To run it, type {word} and press Enter ({} s):", self.left()),
         };
         let mut out = String::from("\r\n");

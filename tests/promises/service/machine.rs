@@ -152,7 +152,7 @@ impl Machine {
 
     /// The service, as its account, with its own words first.
     pub fn serve(&self, account: &str, more: &[&str]) -> Command {
-        let mut command = self.guard(account, &["serve", "--system", "--folder"]);
+        let mut command = self.guard(account, &["serve", "--system", "--directory"]);
         command.arg(self.path("var/guard")).args(more);
         command
     }

@@ -93,7 +93,7 @@ fn approvers_read_the_record_and_the_service_prints_to_them() {
     let sent = machine.run("ada", &["export", "--deliver"]);
     assert!(String::from_utf8_lossy(&sent.stderr).contains("pruning or sending"), "{sent:?}");
     let directory = machine.path("var/guard");
-    let own = machine.prints("guard", &["serve", "--folder", directory.to_str().unwrap(), "--", "verify"], 0);
+    let own = machine.prints("guard", &["serve", "--directory", directory.to_str().unwrap(), "--", "verify"], 0);
     assert!(own.contains("1 row"), "{own}");
     // Whoever goes on reading is heard to end.
     let mut follows = machine.person("ada", &["log", "-f"]);

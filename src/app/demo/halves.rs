@@ -1,0 +1,345 @@
+//! The demonstration in two halves of the window: above, an agent's shell in which commands are typed; below, the terminal of
+//! the person who answers them.
+//!
+//! Both are real: the agent's commands run in a session of their own that has no terminal, as an agent's do, and wait in the
+//! queue of the scratch project; the person answers with `guard approve` and `guard review`. What may not enter: an answer
+//! that nobody typed.
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::{NEXT, adopted, git};
+use crate::app::approvals::place::not_from_here;
+use crate::app::failure::Failure;
+use crate::app::{answer, engine, exit, log, review, screen};
+use crate::exec::tool::Tool;
+use crate::judge::invocation::quote;
+use crate::prompt::fullscreen::{Event, KeyPress, on_screen, told};
+use crate::prompt::halves::Halves;
+use crate::prompt::terminal::Closed;
+use crate::store::queue::RequestState;
+use crate::ui::style::{Line, Look, Style};
+use crate::ui::wrap;
+use crate::world::identity::Caller;
+
+/// The agent's commands, by the number of their step.
+pub(super) const COMMANDS: &[&[&str]] = &[
+    &["-c", "wc -l src/* | sort -n"],
+    &["--", "rm", "-rf", "src"],
+    &["-c", "sh -c \"$(echo cm0gLXJmIHNyYwo= | base64 -d)\""],
+    &["--", "./deploy", "production"],
+    &["--", "git", "push"],
+    &["--", "chmod", "777", "deploy"],
+    &["--", "git", "branch", "-D", "old"],
+    &["--", "rm", "-rf", "docs"],
+];
+
+/// Where the numbers of these steps begin: below are those of the demonstration in one piece.
+pub(super) const FROM: usize = 100;
+
+/// The most that is waited for a request to be filed, or for a command to end that was answered.
+const SOON: Duration = Duration::from_secs(10);
+
+/// How often it is looked at what the agent does.
+const PACE: Duration = Duration::from_millis(50);
+
+/// What is above.
+const TITLE: &str = "above: an agent's shell · below: your terminal";
+
+/// The pauses.
+const STEPS: usize = 5;
+
+/// Whether a person may answer from here, and the window can be divided.
+pub(super) fn is_possible() -> bool {
+    let look = Look::from_environment(|name| std::env::var(name).ok(), true);
+    let Ok(caller) = Caller::of_this_process() else { return false };
+    !look.dumb
+        && crossterm::terminal::size().is_ok_and(|(columns, rows)| columns >= 40 && rows >= 24)
+        && not_from_here(&caller, &caller.behind_the_terminal()).is_none()
+}
+
+/// Goes on as a process whose account is the scratch project's, in its directory. What is returned is why it could not.
+pub(super) fn enter(root: &Path, project: &Path) -> io::Error {
+    let own = match Tool::own() {
+        Ok(own) => own,
+        Err(error) => return error,
+    };
+    let own = own.args(["demo", "--inside"]).dir(project).env("HOME", root.join(super::HOME)).env("PWD", project);
+    own.without_env(&super::FOREIGN).replace()
+}
+
+/// Shows it, from inside the scratch project, which is removed at the end.
+///
+/// # Errors
+/// The terminal, the queue or the record cannot be used.
+pub(super) fn run() -> io::Result<u8> {
+    let project = std::env::current_dir()?;
+    let root = project.parent().map(Path::to_owned).unwrap_or_default();
+    let _scratch = adopted(&root);
+    let look = Look::from_environment(|name| std::env::var(name).ok(), true);
+    let Some(halves) = Halves::begin(TITLE, look) else {
+        return Err(io::Error::other("the window is too small for two halves: guard demo --auto"));
+    };
+    let played =
+        Stage { _halves: halves, look, step: 0, project: &project, agents: Vec::new(), readers: Vec::new() }.play();
+    // The window is whole again.
+    match played {
+        Ok(()) => println(&format!("$ guard log\n")).map_err(Failure::from).and_then(|()| log::newest(12).map(drop)),
+        Err(Stopped::Closed(Closed::Interrupted(_))) | Err(Stopped::Enough) => Ok(()),
+        Err(Stopped::Closed(closed)) => Err(told(&closed).into()),
+        Err(Stopped::Failed(failure)) => Err(failure),
+    }
+    .map_err(|failure| io::Error::other(failure.to_string()))?;
+    println(&format!("\nEnd of the demo. The scratch project and its record are deleted.\n{NEXT}"))?;
+    Ok(exit::ALLOW)
+}
+
+/// Why it ended before its end.
+enum Stopped {
+    /// The person has seen enough.
+    Enough,
+    Closed(Closed),
+    Failed(Failure),
+}
+
+impl From<Closed> for Stopped {
+    fn from(closed: Closed) -> Self {
+        Self::Closed(closed)
+    }
+}
+
+impl<E: Into<Failure>> From<E> for Stopped {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+struct Stage<'a> {
+    _halves: Halves,
+    look: Look,
+    step: usize,
+    project: &'a Path,
+    /// The agent's commands that were started, each the leader of its group.
+    agents: Vec<Child>,
+    /// What reads what they print.
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Stage<'_> {
+    fn play(mut self) -> Result<(), Stopped> {
+        self.goes_on(
+            "Above, an agent works in a project; below is your terminal. Everything is real, in a scratch project that is \
+             deleted at the end. It takes about ninety seconds.",
+        )?;
+        self.agent(0)?;
+        self.until_ended("")?;
+        self.goes_on("Safe: this only reads. It ran without a question, and guard printed nothing of its own.")?;
+        self.answered(
+            1,
+            "src cannot be created again, so guard asks you: y runs it, n refuses it, ? explains it. The agent reads the \
+             words that you give with n.",
+        )?;
+        self.goes_on("Above is what the agent got. No answer would have meant no.")?;
+        self.restored()?;
+        self.answered(2, "The same command in disguise: guard decodes it, and shows what would run.")?;
+        self.restored()?;
+        self.agent(3)?;
+        self.until_ended("")?;
+        Halves::add("agent: a rule refuses that, and names another way: I take it.");
+        self.agent(4)?;
+        self.until_ended("")?;
+        self.goes_on(
+            "A rule of the project refuses this, and nobody is asked. The refusal is one line that an agent understands: \
+             the rule, the reason, and what to do instead.",
+        )?;
+        self.reviewed()?;
+        self.goes_on("What you approved has run, and nothing else. Every decision is in the record, which comes next.")
+    }
+
+    /// The agent types a command.
+    fn agent(&mut self, number: usize) -> io::Result<()> {
+        let command = COMMANDS.get(number).copied().unwrap_or_default();
+        let shown = command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
+        Halves::add(&format!("$ guard {shown}"));
+        let own = std::env::current_exe()?;
+        let step = (FROM + number).to_string();
+        // The shell leads the session, as an agent's does: guard is not the one that is waited for.
+        let shell = Tool::line("\"$0\" demo --step \"$1\"; exit $?", &[own.as_os_str(), OsStr::new(&step)])?;
+        let shell = shell.dir(self.project).env("GUARD_WAIT", "120").in_its_own_session().stdin(Stdio::null());
+        let mut child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).start()?;
+        let streams = [child.stdout.take().map(boxed), child.stderr.take().map(boxed)];
+        for stream in streams.into_iter().flatten() {
+            self.readers.push(std::thread::spawn(move || {
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    Halves::add(&line);
+                }
+            }));
+        }
+        self.agents.push(child);
+        Ok(())
+    }
+
+    /// The agent types a command that waits, and the person answers it.
+    fn answered(&mut self, number: usize, told: &str) -> Result<(), Stopped> {
+        self.agent(number)?;
+        let Some(id) = self.requests(1)?.pop() else { return self.until_ended("") };
+        let command = format!("$ guard approve {id}");
+        self.pause(&[told, "", &command], "Enter types this command, q ends")?;
+        answer::approve(&answer::ApproveArgs::one(&id))?;
+        self.until_ended("")
+    }
+
+    /// The agent types several commands, and the person looks at them together.
+    fn reviewed(&mut self) -> Result<(), Stopped> {
+        for number in 5..COMMANDS.len() {
+            self.agent(number)?;
+            self.requests(number - 4)?;
+        }
+        let told = "Three commands wait. guard review shows them together: space marks one, * all, A approves the marked ones \
+                    after one question, d denies with a reason, Enter opens a card, q goes on.";
+        self.pause(&[told, "", "$ guard review"], "Enter types this command, q ends")?;
+        review::sit()??;
+        let left = self.requests(0)?;
+        if !left.is_empty() {
+            Halves::add(&format!("nobody answered {}: no answer means no", left.join(", ")));
+            self.end_all();
+        }
+        self.until_ended("")
+    }
+
+    /// Waits for the agent's commands to end, and shows what they ended with. What goes on is ended.
+    fn until_ended(&mut self, told: &str) -> Result<(), Stopped> {
+        let mut agents = std::mem::take(&mut self.agents);
+        let mut ended: Vec<ExitStatus> = Vec::new();
+        let done = self.until(&[told], || {
+            agents.retain_mut(|child| match child.try_wait() {
+                Ok(Some(status)) => {
+                    ended.push(status);
+                    false
+                }
+                Ok(None) => true,
+                Err(_) => false,
+            });
+            agents.is_empty()
+        });
+        self.agents = agents;
+        done?;
+        self.end_all();
+        // Their last words come through pipes of their own.
+        for reader in self.readers.drain(..) {
+            let _ = reader.join();
+        }
+        for code in ended.iter().filter_map(ExitStatus::code) {
+            Halves::add(&format!("(exit code {code})"));
+        }
+        Ok(())
+    }
+
+    /// The requests that wait, once there are so many.
+    fn requests(&self, count: usize) -> Result<Vec<String>, Stopped> {
+        let mut failed = None;
+        let mut waiting = Vec::new();
+        self.until(&[""], || match waiting_now() {
+            Ok(found) => {
+                waiting = found;
+                waiting.len() >= count
+            }
+            Err(failure) => {
+                failed = Some(failure);
+                true
+            }
+        })?;
+        failed.map_or(Ok(waiting), |failure| Err(failure.into()))
+    }
+
+    /// What an approved command took away is there again for the next.
+    fn restored(&self) -> io::Result<()> {
+        git(self.project, ["checkout", "-q", "--", "src"])
+    }
+
+    /// Tells something, and waits until the person wants to see more.
+    fn goes_on(&mut self, told: &str) -> Result<(), Stopped> {
+        self.step += 1;
+        self.pause(&[told], &format!("{} of {STEPS}: Enter goes on, q ends", self.step))
+    }
+
+    /// Shows this in the lower half until Enter.
+    fn pause(&self, told: &[&str], question: &str) -> Result<(), Stopped> {
+        let goes_on = on_screen(self.look, |screen| {
+            loop {
+                let mut lines = prose(told, screen.size().columns);
+                lines.push(Line::new());
+                lines.extend(wrap::styled(&Line::of(Style::Strong, question), screen.size().columns - 1));
+                screen.draw(&lines)?;
+                // Several at once were typed ahead.
+                match screen.wait(PACE)? {
+                    Event::Keys(keys) if keys == [KeyPress::Enter] => return Ok(true),
+                    Event::Keys(keys) if keys == [KeyPress::Char('q')] || keys == [KeyPress::EndOfFile] => {
+                        return Ok(false);
+                    }
+                    _ => {}
+                }
+            }
+        })?;
+        if goes_on { Ok(()) } else { Err(Stopped::Enough) }
+    }
+
+    /// Shows this until something is done, for a while.
+    fn until(&self, told: &[&str], mut done: impl FnMut() -> bool) -> Result<(), Stopped> {
+        let until = Instant::now() + SOON;
+        Ok(on_screen(self.look, |screen| {
+            while !done() && Instant::now() < until {
+                screen.draw(&prose(told, screen.size().columns))?;
+                screen.wait(PACE)?;
+            }
+            Ok(())
+        })?)
+    }
+
+    /// Ends what the agent started.
+    fn end_all(&mut self) {
+        for mut child in self.agents.drain(..) {
+            let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM);
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
+
+/// The requests that wait.
+fn waiting_now() -> Result<Vec<String>, Failure> {
+    let all = engine::requests()?.map_or_else(|| Ok(Vec::new()), |queue| queue.list(Timestamp::now()))?;
+    Ok(all.into_iter().filter(|one| one.state == RequestState::Waiting).map(|one| one.id).collect())
+}
+
+/// Texts as lines of so many columns, the last of which stays free; what begins with `$ ` is typed.
+fn prose(texts: &[&str], columns: usize) -> Vec<Line> {
+    let columns = columns.saturating_sub(1);
+    let line = |text: &&str| {
+        let style = if text.starts_with("$ ") { Style::Strong } else { Style::Plain };
+        wrap::prose(text, columns).into_iter().map(move |row| Line::of(style, row)).collect::<Vec<_>>()
+    };
+    texts.iter().flat_map(line).collect()
+}
+
+fn boxed(stream: impl Read + Send + 'static) -> Box<dyn Read + Send> {
+    Box::new(stream)
+}
+
+/// A text on the whole window.
+fn println(text: &str) -> io::Result<()> {
+    io::stdout().write_all(screen::fitted(text).as_bytes())
+}
