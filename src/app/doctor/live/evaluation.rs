@@ -48,7 +48,7 @@ fn play(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duration, 
     }
     stage.wire()?;
     let (argv, env) = (words(stage, &live.argv), stage.env(live, &url));
-    let mut outcome = Outcome { knows_tools: !live.says.is_empty(), ..Outcome::default() };
+    let mut outcome = Outcome::default();
     // What has no tools is told all at once, and is run anew when guard is gone.
     let parted: [&[Case]; 2] = [&[Case::Harmless, Case::Refused, Case::Killed], &[Case::Gone]];
     let whole: [&[Case]; 1] = [&Case::ALL];
@@ -81,6 +81,7 @@ impl Run<'_> {
     /// The agent from its start to its end.
     fn act_out(&self, model: &mut Model, act: &[Case], probe: &Probe<'_>, outcome: &mut Outcome) -> io::Result<Seen> {
         let talks = !self.live.says.is_empty();
+        outcome.knows_tools |= talks;
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             let keys = self.live.keys.as_str();
