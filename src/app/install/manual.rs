@@ -30,7 +30,10 @@ its absolute path and can only use the hook.";
 const EVERYWHERE: &str = "\
 Programs that run commands through /bin/sh by its absolute path (make, system(3), subprocess with shell=True) do not \
 ask \
-guard; what they run is part of the command that started them.";
+guard; what they run is part of the command that started them. If a version of an agent puts something around its \
+commands that \
+guard does not know, guard judges the line as it stands and says so once per session; it shows the command alone \
+where the rest is harmless.";
 
 /// In place of what was seen, where the program was never run.
 const UNTRIED: &str = "not tried";
