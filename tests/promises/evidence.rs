@@ -31,6 +31,7 @@ fn act(fixture: &Fixture, verb: Verb) -> Act {
         code: None,
         dry_run: false,
         recursive: true,
+        staged: false,
         input: Input::default(),
         feeds: Vec::new(),
         output: Output::default(),
