@@ -147,7 +147,13 @@ async function overHttp(gateway: string, wanted: Json): Promise<Permit> {
   };
   let told = await send("POST", "/v1/requests", wanted);
   const action = told.action_id;
-  while (told.decision === undefined) told = await send("GET", `/v1/requests/${action}?wait=25`);
+  try {
+    while (told.decision === undefined) told = await send("GET", `/v1/requests/${action}?wait=25`);
+  } catch (error) {
+    // Nobody waits for it any more: no person should be asked in vain.
+    await send("DELETE", `/v1/requests/${action}`).catch(() => {});
+    throw error;
+  }
   if (told.decision !== "allow") throw new Refused(told.reason ?? "refused", told.verdict);
   const token = told.token;
   return permit(told, async (ended) => {

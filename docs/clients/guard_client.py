@@ -18,6 +18,7 @@ import inspect
 import json
 import os
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -62,7 +63,7 @@ def ask(tool, arguments=None, *, server=None, session=None, timeout=300, cwd=Non
     try:
         gateway = os.environ.get("GUARD_GATEWAY")
         return _over_http(gateway.rstrip("/"), wanted) if gateway else _by_program(wanted)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         # Whatever goes wrong means no.
         raise Refused(f"guard could not be asked: {error}") from error
 
@@ -120,7 +121,13 @@ def _plain(value):
 def _by_program(wanted):
     wanted = {**wanted, "client": os.environ.get("GUARD_CLIENT", "python"), "report": True}
     guard = os.environ.get("GUARD_BIN", "guard")
-    process = subprocess.Popen([guard, "submit"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # A pipe that nobody reads would stop guard once it is full.
+    errors = tempfile.TemporaryFile()
+    try:
+        process = subprocess.Popen([guard, "submit"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+    except BaseException:
+        errors.close()
+        raise
     try:
         process.stdin.write((json.dumps(wanted) + "\n").encode())
         process.stdin.flush()
@@ -132,22 +139,26 @@ def _by_program(wanted):
                 raise Refused(told.get("reason") or "refused", told.get("verdict"))
 
             def report(ended):
-                process.stdin.write((json.dumps(ended) + "\n").encode())
-                process.stdin.flush()
-                process.wait(timeout=10)
-                _close(process)
+                try:
+                    process.stdin.write((json.dumps(ended) + "\n").encode())
+                    process.stdin.flush()
+                    process.wait(timeout=10)
+                finally:
+                    _close(process, errors)
 
             return _Permit(told, report)
-        said = process.stderr.read().decode(errors="replace").strip()
+        process.wait()
+        errors.seek(0)
+        said = errors.read(8192).decode(errors="replace").strip()
         raise Refused(said or "guard ended without an answer")
     except BaseException:
         # The end of its input tells guard that nobody waits any more.
-        _close(process)
+        _close(process, errors)
         raise
 
 
-def _close(process):
-    for pipe in (process.stdin, process.stdout, process.stderr):
+def _close(process, errors):
+    for pipe in (process.stdin, process.stdout, errors):
         try:
             pipe.close()
         except OSError:
@@ -172,8 +183,16 @@ def _over_http(gateway, wanted):
 
     told = send("POST", "/v1/requests", wanted)
     action = told["action_id"]
-    while "decision" not in told:
-        told = send("GET", f"/v1/requests/{action}?wait=25", wait=40)
+    try:
+        while "decision" not in told:
+            told = send("GET", f"/v1/requests/{action}?wait=25", wait=40)
+    except BaseException:
+        # Nobody waits for it any more: no person should be asked in vain.
+        try:
+            send("DELETE", f"/v1/requests/{action}", wait=5)
+        except (OSError, ValueError, Refused):
+            pass
+        raise
     if told["decision"] != "allow":
         raise Refused(told.get("reason") or "refused", told.get("verdict"))
     once = told["token"]

@@ -16,6 +16,7 @@ use super::exit;
 use super::export::deliver;
 use super::record_backend::RecordBackend;
 use super::reviewer::{self, Review};
+use super::unknown_envelope;
 use crate::exec::{self, Inherited};
 use crate::judge::Judgment;
 use crate::judge::approved::{Advance, Approved, Receipt};
@@ -73,9 +74,22 @@ pub fn authorize(
         }
         Decision::Ask(prompt) => match by_host(engine, &invocation, &judgment) {
             Some(ready) => Ok(ready),
-            None => with_a_person(engine, invocation, &judgment, &prompt, manner, inherited),
+            None => {
+                say_of_envelope(engine, &invocation);
+                with_a_person(engine, invocation, &judgment, &prompt, manner, inherited)
+            }
         },
-        Decision::Refuse(refusal) => Err(refuse(engine, &invocation, &judgment, &refusal, None)),
+        Decision::Refuse(refusal) => {
+            say_of_envelope(engine, &invocation);
+            Err(refuse(engine, &invocation, &judgment, &refusal, None))
+        }
+    }
+}
+
+/// Says that the command comes in an envelope that guard does not know, once a session.
+fn say_of_envelope(engine: &Engine, invocation: &Invocation) {
+    if let Some(warning) = unknown_envelope::warning(engine, invocation) {
+        let _ = writeln!(std::io::stderr(), "guard: {warning}");
     }
 }
 

@@ -237,7 +237,11 @@ fn known(names: Names) -> Vec<(String, String)> {
         Names::Grants => grants().unwrap_or_default(),
         Names::Rules => Engine::open().map_or_else(
             |_| Vec::new(),
-            |engine| engine.catalog.all_rules().map(|rule| (rule.id.to_string(), rule.reason.to_string())).collect(),
+            |engine| {
+                let rules = engine.catalog.all_rules().map(|rule| (rule.id.clone(), rule.reason.clone()));
+                let tools = engine.catalog.tools().map(|(_, tool)| (tool.id.clone(), tool.reason.clone()));
+                rules.chain(tools).collect()
+            },
         ),
     }
 }

@@ -51,7 +51,7 @@ pub struct DoctorArgs {
     #[arg(value_name = "CHECK")]
     only: Vec<String>,
     /// Run each AGENT, or all installed ones, in a temporary home against a stand-in for its model, and check that it
-    /// asks guard. Needs no account and no network, and does not read or change your files
+    /// asks guard. Needs no account and no network, does not read or change your files, and takes at most 60 seconds each
     #[arg(long, value_name = "AGENT", num_args = 0.., conflicts_with = "only", value_parser = live::names())]
     live: Option<Vec<String>>,
     /// Print one JSON object

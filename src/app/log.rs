@@ -354,9 +354,21 @@ fn show(entry: &Entry, as_json: bool, paged: bool, now: &Zoned) -> Result<u8, Fa
         for line in table::whole(entry, now.time_zone()) {
             print(&mut out, &line, &look)?;
         }
+        if let Some(request) = request_of(entry) {
+            print(&mut out, &table::labelled("request", request), &look)?;
+        }
     }
     out.flush()?;
     Ok(exit::ALLOW)
+}
+
+/// The request whose approval a row names, with the digest that was compared when it was approved; `None` where it names
+/// none, or the queue has forgotten it.
+fn request_of(entry: &Entry) -> Option<String> {
+    let (id, _) = entry.words.as_deref()?.strip_prefix("request ")?.split_once(", approved by ")?;
+    let request = engine::requests().ok()??.find(id).ok()??;
+    // A name is given again when its request is forgotten.
+    (request.filed <= entry.time).then(|| format!("{id}, digest {}", request.short_digest()))
 }
 
 fn json(out: &mut impl Write, entry: &Entry) -> io::Result<()> {

@@ -54,6 +54,7 @@ pub mod submit;
 pub mod time;
 pub mod tool;
 pub mod trust;
+mod unknown_envelope;
 mod update;
 pub mod verify;
 pub mod version;

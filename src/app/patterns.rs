@@ -6,6 +6,7 @@ mod assumed;
 mod list;
 mod new;
 mod test;
+mod tools;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};

@@ -96,6 +96,7 @@ fn json(all: &[Pending]) -> io::Result<String> {
         let mut value = serde_json::to_value(pending).map_err(io::Error::from)?;
         if let Some(object) = value.as_object_mut() {
             object.insert("waited_for".to_owned(), is_waited_for(pending).into());
+            object.insert("short_digest".to_owned(), pending.short_digest().into());
         }
         text.push_str(&value.to_string());
         text.push('\n');
@@ -168,6 +169,9 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
             Some(so_far) => format!("{so_far}; in {}", pending.cwd),
             None => format!("in {}", pending.cwd),
         };
+        if pending.state.is_open() {
+            detail = format!("digest {}; {detail}", pending.short_digest());
+        }
         if is_abandoned(pending, now.timestamp()) {
             detail.push_str("; the requester no longer waits");
         }

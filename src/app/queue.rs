@@ -294,7 +294,11 @@ impl<'a> Asking<'a> {
                         _ if signed_here => format!("{} other approvers", approvals - 1),
                         _ => format!("{approvals} approvers"),
                     };
-                    let text = format!("guard: request {id} waits for {whom}, {} s at most\n", wait.time.as_secs());
+                    // The page shows the same digest: whoever signs there compares the two.
+                    let digest = queue.find(&id).ok().flatten();
+                    let digest = digest.map_or(String::new(), |one| format!("; digest {}", one.short_digest()));
+                    let seconds = wait.time.as_secs();
+                    let text = format!("guard: request {id} waits for {whom}, {seconds} s at most{digest}\n");
                     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
                 }
                 (id, signing)

@@ -15,10 +15,12 @@ use super::exit;
 use super::export::deliver;
 use super::shell::called::Called;
 use super::shell::{ShellCall, dispatch};
+use super::unknown_envelope;
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::Request;
 use crate::store::{End, Outcome};
+use crate::world::paths;
 
 /// What is to be run.
 #[derive(Debug)]
@@ -56,7 +58,8 @@ pub(super) fn one_with(
     manner: RunOptions,
     inherited: &mut Inherited,
 ) -> u8 {
-    let mut invocation = engine.caller.invocation(request).unwrapped();
+    let invocation = engine.caller.invocation(request).unwrapped(&paths::real);
+    let mut invocation = unknown_envelope::opened(engine, invocation);
     invocation.env.variables.extend(variables.iter().map(|(name, value)| ((*name).into(), value.into())));
     match authorize::authorize(engine, invocation, manner, inherited) {
         Ok(Ready { approved, receipt, asked: false }) => could_not_start(&exec::replace(approved, receipt, inherited)),

@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::answer::Answerer;
+use crate::answer::{Answerer, settled};
 use crate::api::App;
 use crate::api::answers::{GivenAnswer, give};
 use crate::api::lists::usual;
-use crate::backend::{Backend, Offer};
-use crate::channel::{Did, Press, Tap, discord};
+use crate::backend::{Backend, BackendError, Offer};
+use crate::channel::{Did, Press, Tap};
 use crate::routing::card;
 use crate::secrets::hash;
 
@@ -27,19 +27,22 @@ pub async fn hear(app: Arc<App>, mut taps: mpsc::Receiver<Tap>) {
     }
 }
 
-/// What a message is found by.
+/// What a message is found by, where no button of it was pressed.
 enum Find {
-    /// What one of its buttons carries, hashed.
-    Button([u8; 32]),
     /// The channel, and the channel's own name for it.
     Message(String, String),
+    /// The request that it asks about, by its name towards clients, and the channel.
+    Request(String, String),
 }
 
 impl Find {
-    fn in_base(&self, backend: &mut dyn Backend) -> Result<Option<Offer>, String> {
+    fn in_base(&self, backend: &mut dyn Backend) -> Result<Option<Offer>, BackendError> {
         match self {
-            Self::Button(nonce) => backend.base().offer_of(nonce),
             Self::Message(channel, message) => backend.base().offer_at(channel, message),
+            Self::Request(action, channel) => {
+                let all = backend.base().offers(Some(action))?;
+                Ok(all.into_iter().find(|offer| offer.channel == *channel))
+            }
         }
     }
 }
@@ -48,7 +51,7 @@ impl Find {
 async fn answered(app: &Arc<App>, tap: &Tap) -> String {
     let offer_of = async |find: Find| match app.room.at(move |backend| find.in_base(backend)).await {
         Ok(Ok(offer)) => Ok(offer.filter(|offer| offer.channel == tap.channel)),
-        Ok(Err(why)) | Err(why) => Err(format!("guard cannot process the answer now: {why}")),
+        Ok(Err(why)) | Err(why) => Err(cannot(&why)),
     };
     // Most marks are set on what others wrote.
     let marked = match &tap.did {
@@ -60,41 +63,82 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         _ => None,
     };
     let Some(approver) = &tap.approver else {
-        let why = format!("a stranger on {} ({})", tap.channel, tap.from);
-        eprintln!("guard-gateway: refused: {why}");
-        app.hub.tell("channel.stranger", "", json!({ "channel": tap.channel, "from": tap.from }), Timestamp::now());
-        let said = why.clone();
-        let _ = app.room.at(move |backend| backend.attempt(&said, Timestamp::now())).await;
+        refuse(app, "channel.stranger", format!("a stranger on {} ({})", tap.channel, tap.from), tap).await;
         return "you are not an approver of this guard".to_owned();
     };
-    let (shown, yes, words) = match &tap.did {
+    let mut pressed = None;
+    let (shown, offer, yes, words) = match &tap.did {
         Did::Said => return "usage: /approve ID, or /deny ID REASON".to_owned(),
-        Did::Typed { request, yes, words } => (app.hub.find_request(request), *yes, words.clone()),
-        Did::Reacted { yes, .. } => (marked.and_then(|offer| app.hub.find(&offer.action)), *yes, None),
-        Did::Pressed { nonce, press } => {
-            let offer = match offer_of(Find::Button(hash(nonce))).await {
-                Ok(Some(offer)) => offer,
-                Ok(None) => return "this is not a button of guard".to_owned(),
-                Err(why) => return why,
+        Did::Typed { request, yes, words } => {
+            let shown = app.hub.find_request(request);
+            let offer = match &shown {
+                Some(shown) => offer_of(Find::Request(shown.action.clone(), tap.channel.clone())).await,
+                None => Ok(None),
             };
+            match offer {
+                Ok(offer) => (shown, offer, *yes, words.clone()),
+                Err(why) => return why,
+            }
+        }
+        Did::Reacted { yes, .. } => (marked.as_ref().and_then(|offer| app.hub.find(&offer.action)), marked, *yes, None),
+        Did::Pressed { nonce, press } => {
+            let wanted = hash(nonce);
+            let button = match app.room.at(move |backend| backend.base().button(&wanted)).await {
+                Ok(Ok(found)) => found.filter(|button| button.offer.channel == tap.channel),
+                Ok(Err(why)) | Err(why) => return cannot(&why),
+            };
+            let Some(button) = button else { return "this is not a button of guard".to_owned() };
+            if button.approver != *approver {
+                let why = format!("{approver} on {} pressed a button of {}", tap.channel, button.approver);
+                refuse(app, "channel.others-button", why, tap).await;
+                return format!("this button is for {}; use your own", button.approver);
+            }
+            let shown = app.hub.find(&button.offer.action);
+            if button.used {
+                let ended =
+                    shown.map_or_else(|| "the request no longer exists".to_owned(), |one| settled(&one.pending));
+                return format!("this button was already used; the request: {ended}");
+            }
+            pressed = Some(button.nonce);
             let words = match press {
                 Press::Approve | Press::Deny => None,
                 Press::Reply(at) => usual(app).get(usize::from(*at)).cloned(),
             };
-            (app.hub.find(&offer.action), *press == Press::Approve, words)
+            (shown, Some(button.offer), *press == Press::Approve, words)
         }
     };
     let Some(shown) = shown else { return "the request no longer exists".to_owned() };
-    // A mark says yes to what the message shows, as a button does: where there is no button, a mark is none either.
-    if matches!(tap.did, Did::Reacted { yes: true, .. }) {
-        let card = card(app, &shown);
-        if card.bar.is_none() && !card.offers_yes(discord::MOST) {
-            return "this message does not show the whole command; see guard review".to_owned();
+    // A yes is to what a message of this channel shows: where it has no button for one, no other way to say it is one.
+    if yes && card(app, &shown).bar.is_none() {
+        match offer {
+            None => return "no message here shows this request; see guard review".to_owned(),
+            Some(offer) if !offer.offers_yes => {
+                return "this message does not show the whole command; see guard review".to_owned();
+            }
+            Some(_) => {}
         }
     }
     let who = Answerer { by: format!("{approver} ({})", tap.channel), token: None, max_tier: 3 };
     match give(app, &shown, &who, GivenAnswer { yes, words, ..GivenAnswer::default() }).await {
-        Ok(axum::Json(value)) => value["told"].as_str().unwrap_or("done").to_owned(),
+        Ok(axum::Json(value)) => {
+            // After the answer: had the gateway ended in between, the button would still be there to be pressed.
+            if let Some(nonce) = pressed {
+                let _ = app.room.at(move |backend| backend.base().use_button(&nonce)).await;
+            }
+            value["told"].as_str().unwrap_or("done").to_owned()
+        }
         Err(problem) => problem.detail,
     }
+}
+
+/// Why an answer is not processed.
+fn cannot(why: &BackendError) -> String {
+    format!("guard cannot process the answer now: {why}")
+}
+
+/// Records that somebody pressed who may not, and tells of it.
+async fn refuse(app: &App, kind: &'static str, why: String, tap: &Tap) {
+    tracing::warn!("refused: {why}");
+    app.hub.tell(kind, "", json!({ "channel": tap.channel, "from": tap.from }), Timestamp::now());
+    let _ = app.room.at(move |backend| backend.attempt(&why, Timestamp::now())).await;
 }

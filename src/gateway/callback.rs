@@ -22,7 +22,7 @@ pub fn tell(app: &Arc<App>, action: String) {
     let app = app.clone();
     tokio::spawn(async move {
         if let Err(why) = told(&app, &action).await {
-            eprintln!("guard-gateway: callback of {action}: {why}");
+            tracing::warn!("callback of {action}: {why}");
         }
     });
 }

@@ -4,16 +4,19 @@
 //! A file that is wrong in any place is refused whole, with the line; what held before goes on. Secrets do not stand in
 //! it: it names the file or the command that gives them. What may not enter: the environment.
 
-use std::collections::BTreeMap;
-use std::fmt;
+mod channels;
+mod routes;
+mod secret;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use jiff::civil::{Time, Weekday};
 use serde::Deserialize;
 
+pub use self::channels::{ChannelConfig, ChannelKind};
+pub use self::routes::{Day, Hours, Route};
+pub use self::secret::Secret;
 use crate::address::{Network, counted};
 
 /// The port, where the file names none. Browsers refuse 6000, which older documents name.
@@ -58,6 +61,8 @@ pub struct Config {
     pub connections: usize,
     /// The most connections from one address, which is neither this machine's nor a proxy's.
     pub connections_each: usize,
+    /// What is said on standard error: off, error, warn, info (with a line for each request), debug or trace.
+    pub log: String,
     /// Hosts of push services: what a browser names as the address of a device is one of these, or is refused.
     pub push_hosts: Vec<String>,
 }
@@ -121,6 +126,7 @@ impl Default for Config {
             request_secs: 30,
             connections: 16_384,
             connections_each: 256,
+            log: "warn".to_owned(),
             push_hosts: PUSH_HOSTS.map(str::to_owned).into(),
         }
     }
@@ -135,305 +141,6 @@ pub struct Callback {
     pub url: String,
     /// What it is signed with.
     pub secret: Secret,
-}
-
-/// A messenger.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "toml::Table")]
-pub struct ChannelConfig {
-    pub name: String,
-    pub kind: ChannelKind,
-}
-
-impl TryFrom<toml::Table> for ChannelConfig {
-    type Error = String;
-
-    fn try_from(mut table: toml::Table) -> Result<Self, String> {
-        let name = match table.remove("name") {
-            Some(toml::Value::String(name)) => name,
-            _ => return Err("a channel needs a name".to_owned()),
-        };
-        let kind = toml::Value::Table(table).try_into().map_err(|error| format!("channel {name}: {error}"))?;
-        Ok(Self { name, kind })
-    }
-}
-
-/// What a messenger needs.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum ChannelKind {
-    Telegram {
-        token: Secret,
-        #[serde(default = "telegram_url")]
-        url: String,
-        /// Where cards go.
-        chat: i64,
-        /// guard's approvers by their user ids.
-        approvers: BTreeMap<String, i64>,
-    },
-    Discord {
-        token: Secret,
-        #[serde(default = "discord_url")]
-        url: String,
-        /// Where cards go: the id of a channel.
-        chat: String,
-        approvers: BTreeMap<String, String>,
-        /// `!approve ID` and `!deny ID words` count too; the bot needs the intent for the content of messages.
-        #[serde(default)]
-        commands: bool,
-    },
-    Ntfy {
-        /// With the topic, which nobody can guess.
-        url: String,
-        token: Option<Secret>,
-    },
-    Webhook {
-        url: String,
-        secret: Secret,
-    },
-    Program {
-        command: Vec<String>,
-    },
-    Slack {
-        /// `xoxb-`, to write messages.
-        token: Secret,
-        /// `xapp-`, to open the connection of socket mode.
-        app_token: Secret,
-        #[serde(default = "slack_url")]
-        url: String,
-        /// Where cards go: the id of a channel.
-        chat: String,
-        approvers: BTreeMap<String, String>,
-    },
-    Pushover {
-        token: Secret,
-        /// The key of a user or a group.
-        user: Secret,
-        #[serde(default = "pushover_url")]
-        url: String,
-    },
-    Twilio {
-        account: String,
-        token: Secret,
-        #[serde(default = "twilio_url")]
-        url: String,
-        from: String,
-        to: Vec<String>,
-    },
-    Email {
-        /// The server: `smtps://mail.example.org`.
-        url: String,
-        user: Option<String>,
-        password: Option<Secret>,
-        from: String,
-        to: String,
-        /// Who reads mail there: whose answer it is that comes by the link.
-        approver: String,
-    },
-    Desktop {
-        /// `notify-send`, or what takes its arguments.
-        #[serde(default = "notify_send")]
-        command: Vec<String>,
-        /// Whom the record names for a no.
-        approver: String,
-    },
-}
-
-impl ChannelKind {
-    /// The word in the file.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Telegram { .. } => "telegram",
-            Self::Discord { .. } => "discord",
-            Self::Ntfy { .. } => "ntfy",
-            Self::Webhook { .. } => "webhook",
-            Self::Program { .. } => "program",
-            Self::Slack { .. } => "slack",
-            Self::Pushover { .. } => "pushover",
-            Self::Twilio { .. } => "twilio",
-            Self::Desktop { .. } => "desktop",
-            Self::Email { .. } => "email",
-        }
-    }
-
-    /// Where it stands among the channels that no route names an order of: the lowest is tried first.
-    #[must_use]
-    pub const fn default_order(&self) -> u8 {
-        match self {
-            Self::Telegram { .. } => 0,
-            Self::Discord { .. } => 1,
-            Self::Slack { .. }
-            | Self::Ntfy { .. }
-            | Self::Pushover { .. }
-            | Self::Email { .. }
-            | Self::Webhook { .. }
-            | Self::Program { .. } => 2,
-            // Whoever sits there has a terminal too.
-            Self::Desktop { .. } => 3,
-            // Each message costs money.
-            Self::Twilio { .. } => 4,
-        }
-    }
-
-    /// Whether answers come back from the messenger's own servers.
-    #[must_use]
-    pub const fn is_heard(&self) -> bool {
-        matches!(self, Self::Telegram { .. } | Self::Discord { .. } | Self::Slack { .. })
-    }
-}
-
-fn slack_url() -> String {
-    "https://slack.com/api".to_owned()
-}
-
-fn pushover_url() -> String {
-    "https://api.pushover.net".to_owned()
-}
-
-fn twilio_url() -> String {
-    "https://api.twilio.com".to_owned()
-}
-
-fn notify_send() -> Vec<String> {
-    vec!["notify-send".to_owned()]
-}
-
-fn telegram_url() -> String {
-    "https://api.telegram.org".to_owned()
-}
-
-fn discord_url() -> String {
-    "https://discord.com/api/v10".to_owned()
-}
-
-/// Where a secret is found. It is read when it is needed, and never shown.
-#[derive(Clone, Deserialize)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum Secret {
-    /// A file that only its owner can read.
-    File(PathBuf),
-    /// What this prints.
-    Command(Vec<String>),
-    /// The account's keyring, under this name.
-    Keyring(String),
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path) => write!(f, "Secret({})", path.display()),
-            Self::Command(words) => write!(f, "Secret({})", words.first().map_or("", String::as_str)),
-            Self::Keyring(name) => write!(f, "Secret({name} of the keyring)"),
-        }
-    }
-}
-
-impl Secret {
-    /// The secret itself.
-    ///
-    /// # Errors
-    /// It cannot be read, or others can read it too.
-    pub fn read(&self) -> Result<String, String> {
-        use std::os::unix::fs::MetadataExt as _;
-        let text = match self {
-            Self::File(path) => {
-                let told = |error: std::io::Error| format!("{}: {error}", path.display());
-                let mode = std::fs::metadata(path).map_err(told)?.mode();
-                if mode & 0o077 != 0 {
-                    return Err(format!("{} is readable by others; run chmod 600 on it", path.display()));
-                }
-                std::fs::read_to_string(path).map_err(told)?
-            }
-            Self::Keyring(name) => return crate::keyring::read(name),
-            Self::Command(words) => {
-                let Some((program, arguments)) = words.split_first() else {
-                    return Err("the command for the secret is empty".to_owned());
-                };
-                let output = Command::new(program).args(arguments).output();
-                let output = output.map_err(|error| format!("{program}: {error}"))?;
-                if !output.status.success() {
-                    return Err(format!("{program} failed ({}) and printed no secret", output.status));
-                }
-                String::from_utf8(output.stdout).map_err(|_| format!("the output of {program} is not text"))?
-            }
-        };
-        let text = text.trim();
-        if text.is_empty() { Err("the secret is empty".to_owned()) } else { Ok(text.to_owned()) }
-    }
-}
-
-/// A day of the week, as its first three letters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Day(pub Weekday);
-
-impl TryFrom<String> for Day {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        const DAYS: [(&str, Weekday); 7] = [
-            ("mon", Weekday::Monday),
-            ("tue", Weekday::Tuesday),
-            ("wed", Weekday::Wednesday),
-            ("thu", Weekday::Thursday),
-            ("fri", Weekday::Friday),
-            ("sat", Weekday::Saturday),
-            ("sun", Weekday::Sunday),
-        ];
-        let found = DAYS.iter().find(|(name, _)| *name == text.to_ascii_lowercase());
-        found
-            .map(|(_, day)| Self(*day))
-            .ok_or_else(|| format!("invalid day {text}: expected mon, tue, wed, thu, fri, sat or sun"))
-    }
-}
-
-/// Hours of a day, the end not in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Hours {
-    pub from: Time,
-    pub until: Time,
-}
-
-impl TryFrom<String> for Hours {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("invalid hours {text}: expected a range such as 09:00-17:00");
-        let time = |text: &str| {
-            let (hour, minute) = text.split_once(':').filter(|(hour, minute)| hour.len() == 2 && minute.len() == 2)?;
-            Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
-        };
-        let (from, until) = text.split_once('-').ok_or_else(wrong)?;
-        let (from, until) = (time(from).ok_or_else(wrong)?, time(until).ok_or_else(wrong)?);
-        if from == until { Err(wrong()) } else { Ok(Self { from, until }) }
-    }
-}
-
-/// Who is asked, for what matches; the first that matches counts.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Route {
-    pub tiers: Vec<u8>,
-    pub origins: Vec<String>,
-    /// A part of the session's name.
-    pub session: Option<String>,
-    /// The directory, and all below it.
-    #[serde(rename = "folder")]
-    pub directory: Option<String>,
-    /// The rule of the worst finding.
-    pub rule: Option<String>,
-    /// On these days of the week alone.
-    pub days: Vec<Day>,
-    /// At these hours of this machine's clock alone: `22:00-06:00` goes past midnight.
-    pub hours: Option<Hours>,
-    /// Names of channels, in order; none: nobody is asked here, and what waits is seen on the page and at the terminal.
-    pub channels: Vec<String>,
-    /// All at once, and not one after the other.
-    pub broadcast: bool,
-    /// Who is told when nobody answered.
-    pub admin: Vec<String>,
 }
 
 impl Config {
@@ -469,6 +176,7 @@ impl Config {
         for address in &config.listen {
             config.may_listen(*address).map_err(|why| format!("listen: {why}"))?;
         }
+        crate::logging::filter(&config.log)?;
         let names: Vec<&str> = config.channel.iter().map(|channel| channel.name.as_str()).collect();
         for (at, name) in names.iter().enumerate() {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
@@ -549,19 +257,5 @@ mod tests {
         );
         assert!(Config::parse(&text.replace("chat = 5", "chat = 5\nchatt = 6")).is_err());
         assert!(Config::parse(&format!("{text}{text}")).unwrap_err().contains("duplicate name tg"));
-    }
-
-    #[test]
-    fn a_secret_that_others_can_read_is_none() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("token");
-        std::fs::write(&path, "abc\n").unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(Secret::File(path.clone()).read().unwrap_err().contains("chmod 600"));
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(Secret::File(path).read().as_deref(), Ok("abc"));
-        assert_eq!(Secret::Command(vec!["echo".into(), "x".into()]).read().as_deref(), Ok("x"));
-        assert!(Secret::Command(vec!["false".into()]).read().is_err());
     }
 }

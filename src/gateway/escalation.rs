@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::api::App;
+use crate::backend::BackendError;
 use crate::connected::Wires;
 use crate::hub::Shown;
 use crate::route::{is_urgent, route};
@@ -37,7 +38,7 @@ impl Escalating {
     /// Tells of all that nobody answered and that was not told of, now or by a gateway before.
     pub async fn look(&mut self, app: &Arc<App>, wires: &Arc<Wires>) {
         let now = Timestamp::now();
-        let known = app.room.at(move |backend| -> Result<_, String> {
+        let known = app.room.at(move |backend| -> Result<_, BackendError> {
             let base = backend.base();
             Ok((base.escalates_since(now)?, base.escalated()?))
         });
@@ -45,7 +46,7 @@ impl Escalating {
             Ok(Ok(known)) => known,
             // Told twice is better than never.
             Ok(Err(why)) | Err(why) => {
-                eprintln!("guard-gateway: {why}");
+                tracing::warn!("{why}");
                 return;
             }
         };

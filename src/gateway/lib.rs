@@ -26,6 +26,7 @@ pub mod escalation;
 pub mod grounds;
 pub mod hub;
 pub mod keyring;
+pub mod logging;
 pub mod mcp;
 pub mod outcomes;
 pub mod pair;

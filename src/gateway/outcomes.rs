@@ -132,7 +132,7 @@ async fn close_channel(app: &App, wires: &Wires, offers: Vec<Offer>) -> (Vec<Off
         if let Some(wire) = wires.get(&offer.channel) {
             let card = shown.map_or_else(Card::default, |shown| card(app, &shown));
             if let Err(failed) = wire.close(message, &card, &ended).await {
-                eprintln!("guard-gateway: channel {}: {failed}", offer.channel);
+                tracing::warn!("channel {}: {failed}", offer.channel);
                 if !matches!(failed, Failed::Broken(_)) {
                     return (done, Some((offer, failed)));
                 }
@@ -156,7 +156,7 @@ mod tests {
 
     fn offer(action: &str, channel: &str) -> Offer {
         let message = Some("m".to_owned());
-        Offer { action: action.to_owned(), channel: channel.to_owned(), message, nonce: [0; 32], closed: false }
+        Offer { action: action.to_owned(), channel: channel.to_owned(), message, closed: false, offers_yes: true }
     }
 
     #[test]

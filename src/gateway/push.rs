@@ -200,7 +200,7 @@ pub async fn send_notices(app: Arc<App>) {
         let app = app.clone();
         tokio::spawn(async move {
             if let Err(why) = notify(&app, &shown).await {
-                eprintln!("guard-gateway: web push: {why}");
+                tracing::warn!("web push: {why}");
             }
         });
     }
@@ -228,8 +228,8 @@ async fn notify(app: &App, shown: &Shown) -> Result<(), String> {
                 app.room.at(move |backend| backend.base().unsubscribe(None, &endpoint)).await??;
             }
             Ok(200..=299) => {}
-            Ok(status) => eprintln!("guard-gateway: web push: the push service answered {status}"),
-            Err(why) => eprintln!("guard-gateway: web push: {why}"),
+            Ok(status) => tracing::warn!("web push: the push service answered {status}"),
+            Err(why) => tracing::warn!("web push: {why}"),
         }
     }
     Ok(())
@@ -247,6 +247,8 @@ async fn post(client: &reqwest::Client, vapid: &Vapid, to: &Subscription, text: 
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn bytes(text: &str) -> Vec<u8> {
@@ -314,5 +316,16 @@ mod tests {
         assert!(with(fine, &point, &point).check(&hosts).is_err());
         assert!(with(fine, "*", &auth).check(&hosts).is_err());
         assert!(with(fine, &point, &auth).encrypt(b"x").is_err(), "that is no point of the curve");
+    }
+
+    proptest! {
+        /// Whatever a browser names as its device is looked at without a panic, and is none without a known host and keys.
+        #[test]
+        fn a_device_is_one_of_a_known_push_service(
+            endpoint in "(https?://)?(push\\.example|[a-z.:@/\\[\\]]{0,20})?\\PC{0,10}", p256dh in "[A-Za-z0-9_-]{0,90}", auth in "\\PC{0,24}"
+        ) {
+            let device = Subscription { endpoint, keys: Keys { p256dh, auth } };
+            prop_assert!(device.check(&["push.example".to_owned()]).is_err(), "keys that are made up");
+        }
     }
 }

@@ -12,15 +12,16 @@ use tokio::sync::{Notify, mpsc};
 use crate::answer::{self, Answerer, Bar};
 use crate::api::lists::usual;
 use crate::api::{App, locked};
-use crate::backend::Offer;
+use crate::backend::{BackendError, Offer};
 use crate::button_taps::hear;
+use crate::channel::buttons::Own;
 use crate::channel::{self, Card, Channel, Doing, Health, Status};
 use crate::connected::{Wire, Wires};
 use crate::escalation::Escalating;
 use crate::hub::{Shown, seconds_left};
 use crate::judge::answer_scope::AnswerScope;
 use crate::route::{is_urgent, route};
-use crate::secrets::{hash, secret};
+use crate::secrets::hash;
 use crate::store::queue::{Pending, RequestState};
 
 /// How many taps may wait.
@@ -90,7 +91,7 @@ pub async fn tell(app: &App, name: &str, wire: &dyn Channel, text: &str, within:
         Ok(Err(failed)) => failed.to_string(),
         Err(_) => format!("no answer within {} s", within.as_secs()),
     };
-    eprintln!("guard-gateway: channel {name}: {why}");
+    tracing::warn!("channel {name}: {why}");
     note(app, name, |health| health.sends = Some(Status::Down { why }));
     false
 }
@@ -131,7 +132,7 @@ impl Carrier {
             let open = match channel::open(one) {
                 Ok(open) => open,
                 Err(why) => {
-                    eprintln!("guard-gateway: {why}");
+                    tracing::warn!("{why}");
                     channel::ChannelState::status(&Sink(app.clone()), &one.name, Status::Down { why });
                     continue;
                 }
@@ -240,34 +241,36 @@ async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
 
 /// Puts a card on a channel. True when it was taken, now or before.
 async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept: Duration) -> bool {
-    let Ok(nonce) = secret::<16>("") else { return false };
+    let Ok(own) = Own::of_all(wire.approvers()) else { return false };
+    let buttons: Vec<(String, [u8; 32])> = own.iter().map(|one| (one.approver.clone(), hash(&one.nonce))).collect();
     let (action, now) = (shown.action.clone(), Timestamp::now());
-    let new = Offer { action, channel: name.to_owned(), message: None, nonce: hash(&nonce), closed: false };
+    let card = card(app, shown);
+    let new =
+        Offer { action, channel: name.to_owned(), message: None, closed: false, offers_yes: wire.offers_yes(&card) };
     let kept = app
         .room
-        .at(move |backend| -> Result<Option<bool>, String> {
-            if backend.base().offer(&new, now)? {
+        .at(move |backend| -> Result<Option<bool>, BackendError> {
+            if backend.base().offer(&new, &buttons, now)? {
                 return Ok(None);
             }
             let before = backend.base().offers(Some(&new.action))?.into_iter().find(|one| one.channel == new.channel);
             if before.is_some_and(|before| before.message.is_some()) {
                 return Ok(Some(true));
             }
-            // It was on its way when the gateway ended: it goes out again, with another nonce.
+            // It was on its way when the gateway ended: it goes out again, with other nonces.
             backend.base().offered(&new.action, &new.channel, None)?;
-            Ok(if backend.base().offer(&new, now)? { None } else { Some(false) })
+            Ok(if backend.base().offer(&new, &buttons, now)? { None } else { Some(false) })
         })
         .await;
     match kept {
         Ok(Ok(None)) => {}
         Ok(Ok(Some(sent))) => return sent,
         Ok(Err(why)) | Err(why) => {
-            eprintln!("guard-gateway: {why}");
+            tracing::warn!("{why}");
             return false;
         }
     }
-    let card = card(app, shown);
-    let sent = match tokio::time::timeout(accept, wire.send(&card, &nonce)).await {
+    let sent = match tokio::time::timeout(accept, wire.send(&card, &own)).await {
         Ok(Ok(message)) => Ok(message),
         Ok(Err(failed)) => Err(failed.to_string()),
         Err(_) => Err(format!("no answer within {} s", accept.as_secs())),
@@ -283,7 +286,7 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
             true
         }
         Err(why) => {
-            eprintln!("guard-gateway: channel {name}: {why}");
+            tracing::warn!("channel {name}: {why}");
             note(app, name, |health| health.sends = Some(Status::Down { why: why.clone() }));
             app.hub.tell("request.refused", &shown.action, json!({ "channel": name, "why": why }), now);
             false

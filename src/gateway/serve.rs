@@ -3,18 +3,19 @@
 //!
 //! What may not enter: what is served.
 
+mod listen;
+
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use listenfd::ListenFd;
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use self::listen::{SPARE, bind, listeners, take_files};
 use crate::account::Account;
 use crate::api::access::Peer;
 use crate::api::passes::Passes;
@@ -26,6 +27,7 @@ use crate::callback;
 use crate::config::Config;
 use crate::connections::{self, About, Manners, Places};
 use crate::hub::Hub;
+use crate::logging::Log;
 use crate::request_names::Names;
 use crate::routing::Carrier;
 use crate::secrets::{hash, secret};
@@ -44,12 +46,6 @@ const LOGIN: Duration = Duration::from_secs(10 * 60);
 
 /// How long connections may go on when the gateway ends.
 const FAREWELL: Duration = Duration::from_secs(2);
-
-/// The most files, and so connections, that it asks the system for: each that listens holds one.
-const FILES: u64 = 65_536;
-
-/// Files that connections leave alone: those of the record, of messengers, of judges.
-const SPARE: usize = 200;
 
 /// The most connections at once over the Unix socket.
 const OWN: usize = 256;
@@ -117,7 +113,7 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
-    runtime.block_on(async { if args.status { status(args).await } else { serve(args).await } })
+    if args.status { runtime.block_on(status(args)) } else { runtime.block_on(serve(args)) }
 }
 
 /// Where the configuration is, and what it says.
@@ -138,22 +134,12 @@ fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), 
     Ok((path, config))
 }
 
-/// Takes as many files as the system gives without asking, and says how many: what most shells hand down is enough for a
-/// thousand listeners.
-fn take_files() -> usize {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return SPARE };
-    let wanted = hard.min(FILES);
-    // Where it is forbidden it stays as it was, and whoever comes too late waits.
-    let raised = soft < wanted && setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).is_ok();
-    usize::try_from(if raised { wanted } else { soft }).unwrap_or(usize::MAX)
-}
-
 async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let files = take_files();
     let account = Account::of_this_process();
     let directory = account.directory()?;
     let (path, config) = configured(args, &account)?;
+    let log = Log::begin(std::env::var("RUST_LOG").ok().as_deref(), &config.log)?;
     let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
     let socket = account.socket(&config)?;
     let (opened, service) = (directory.clone(), account.service.clone());
@@ -199,7 +185,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     for listener in listeners(&config).await? {
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
         if let Some(why) = blocked_ports::warning(bound.port()) {
-            eprintln!("guard-gateway: warning: {why}");
+            tracing::warn!("{why}");
         }
         let (router, manners, about) = (router(app.clone()), manners(&places), counted(&app));
         if let Some(presented) = presented.clone().filter(|_| !bound.ip().is_loopback()) {
@@ -234,7 +220,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     for one in app.room.at(|backend| backend.base().unfinished()).await?? {
         // Whoever waited for it went with the gateway that was before; it is asked about anew, under the same name.
         if let Err(why) = submit::begin(&app, one).await {
-            eprintln!("guard-gateway: {why}");
+            tracing::warn!("{why}");
         }
     }
     for action in app.room.at(|backend| backend.base().untold()).await?? {
@@ -253,13 +239,16 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
                         *presented.write().unwrap_or_else(PoisonError::into_inner) = made;
                     }
                     let later = later(&app.config(), &config);
+                    if let Err(why) = log.change(&config.log) {
+                        tracing::warn!("{why}");
+                    }
                     *app.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
                     carrier.end().await;
                     locked(&app.channels).clear();
                     carrier = Carrier::begin(&app);
                     println!("guard-gateway: reloaded {}{later}", path.display());
                 }
-                Err(why) => eprintln!("guard-gateway: the configuration is invalid, so the previous one is still \
+                Err(why) => tracing::warn!("the configuration is invalid, so the previous one is still \
                                        used: {}", why.trim_end()),
             },
         }
@@ -297,45 +286,10 @@ fn certificate(config: &Config) -> Result<Option<Arc<rustls::ServerConfig>>, Str
     tls::read(certificate, key).map(Some)
 }
 
-/// What systemd listens at already, or else what the configuration names.
-async fn listeners(config: &Config) -> Result<Vec<TcpListener>, String> {
-    let mut passed = ListenFd::from_env();
-    let mut all = Vec::new();
-    for at in 0..passed.len() {
-        let told = |error: std::io::Error| format!("socket {at} of systemd's: {error}");
-        let Some(listener) = passed.take_tcp_listener(at).map_err(told)? else { continue };
-        let address = listener.local_addr().map_err(told)?;
-        config.may_listen(address).map_err(|why| format!("systemd's socket: {why}"))?;
-        listener.set_nonblocking(true).map_err(told)?;
-        all.push(TcpListener::from_std(listener).map_err(told)?);
-    }
-    if all.is_empty() {
-        for address in &config.listen {
-            all.push(TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"))?);
-        }
-    }
-    Ok(all)
-}
-
 /// Who is at the other end of a connection, by its address.
 fn counted(app: &Arc<App>) -> impl Fn(SocketAddr) -> About<Peer> + use<> {
     let app = app.clone();
     move |address| About { peer: Some(Peer::Address(address.ip())), counted: app.config().counted(address.ip()) }
-}
-
-/// The Unix socket; one that a gateway still listens at is left alone.
-async fn bind(path: &Path) -> Result<UnixListener, String> {
-    let told = |error: std::io::Error| format!("{}: {error}", path.display());
-    if tokio::net::UnixStream::connect(path).await.is_ok() {
-        return Err(format!("a gateway already listens at {}; see guard serve --status", path.display()));
-    }
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(told(error)),
-        _ => {}
-    }
-    let listener = UnixListener::bind(path).map_err(told)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(told)?;
-    Ok(listener)
 }
 
 /// Prints, on a terminal, where the page is and a code that logs in once.
@@ -361,11 +315,11 @@ async fn look(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
         let _ = tokio::time::timeout(SELDOM, changes.recv()).await;
         tokio::time::sleep(SETTLED).await;
         while changes.try_recv().is_ok() {}
-        let failed = app.look().await.err();
+        let failed = app.look().await.err().map(|why| why.to_string());
         if let Some(why) = &failed {
             // A service that is away for long is told of once.
             if said.as_ref() != Some(why) {
-                eprintln!("guard-gateway: {why}");
+                tracing::warn!("{why}");
             }
             tokio::time::sleep(SELDOM).await;
         }

@@ -56,10 +56,11 @@ struct Play {
 
 impl Play {
     /// Step `number`, which is asked for where it is not there yet. `told` is what the agent said of the steps before,
-    /// `heard` the whole conversation.
-    fn step(&mut self, number: usize, told: &[String], heard: &str) -> Step {
+    /// `heard` the whole conversation, `offered` what can be used.
+    fn step(&mut self, number: usize, told: &[String], heard: &str, offered: &[offer::Tool]) -> Step {
         while self.steps.len() <= number {
-            tell(&json!({ "wants": self.steps.len(), "told": told, "heard": heard }));
+            let tools: Vec<Value> = offered.iter().map(offer::Tool::described).collect();
+            tell(&json!({ "wants": self.steps.len(), "told": told, "heard": heard, "offered": tools }));
             let line = self.lines.recv().ok();
             let step = line.and_then(|line| serde_json::from_str(&line).ok());
             self.steps.push(step.unwrap_or_else(|| Step::Say("Nothing more to do.".to_owned())));
@@ -151,13 +152,13 @@ fn next(stage: &Stage, dialect: Dialect, body: &Value) -> Said {
         false => return Said::Text(dialect.aside(body)),
     };
     let heard = dialect.conversation(body);
-    let step = play.step(number, &told, &heard);
+    let step = play.step(number, &told, &heard, &offered);
     match offer::call(&step, &offered) {
         Some(said) => said.numbered(number),
         None => {
             tell(&json!({ "lacks": number }));
             play.steps.truncate(number);
-            let next = play.step(number, &told, &heard);
+            let next = play.step(number, &told, &heard, &offered);
             offer::call(&next, &offered).map_or_else(|| Said::Text("ok".to_owned()), |said| said.numbered(number))
         }
     }

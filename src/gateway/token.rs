@@ -64,7 +64,7 @@ fn scope(word: &str) -> Result<Scope, String> {
 pub fn base() -> Result<Base, String> {
     let directory = Account::of_this_process().directory()?;
     std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    Base::open(&directory.join("gateway.db"))
+    Ok(Base::open(&directory.join("gateway.db"))?)
 }
 
 /// Makes, lists or revokes.

@@ -6,11 +6,15 @@
 //! as it stands. An envelope never lowers: the command is judged by itself, and once more behind what the envelope
 //! does in front of it (a snapshot that is sourced, a directory that is entered), and the findings are joined.
 //!
+//! An `eval` of one literal text among other commands, from an agent that has templates, is an envelope that is not known
+//! ([`unknown`]). Whoever calls this opens it where what stands around the text is harmless; it is judged as it stands too.
+//!
 //! What may not enter: reading files, and what one agent alone does. Where a template names a file, its place must be the one
 //! that the agent uses.
 
 mod matching;
 mod scan;
+mod unknown;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -33,6 +37,8 @@ pub struct Envelope {
     pub lead: Vec<u8>,
     /// It holds no command: the agent prepares its own files.
     pub is_preparation: bool,
+    /// A template describes it.
+    pub is_known: bool,
 }
 
 /// A template that fits: what it holds.
@@ -52,20 +58,35 @@ struct Places<'a> {
     environment: &'a Environment,
     /// The agent that asks, as far as its processes tell.
     agent: Option<&'a str>,
+    real: Real<'a>,
 }
+
+/// The path that a directory really has, without links in it; whoever reads a line answers it.
+pub type Real<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Places<'_> {
     /// The directories that a pattern of a path may begin with.
-    fn of(&self, name: &str) -> Vec<&str> {
+    fn of(&self, name: &str) -> Vec<String> {
+        let named = |all: &[&str]| all.iter().copied().map(str::to_owned).collect();
         match name {
-            "~" => self.homes.clone(),
-            "TMP" => self.temporary.clone(),
-            "PREFIX" => {
-                let searched = self.environment.get("PATH").unwrap_or_default().split(':');
-                searched.filter_map(|directory| directory.strip_suffix("/bin")).collect()
-            }
+            "~" => named(&self.homes),
+            "TMP" => named(&self.temporary),
+            "PREFIX" => self.prefixes(),
             _ => Vec::new(),
         }
+    }
+
+    /// The directories above those of programs: as PATH names them, and as they really lie. A program that tells where it is
+    /// tells it without links.
+    fn prefixes(&self) -> Vec<String> {
+        let searched = self.environment.get("PATH").unwrap_or_default().split(':');
+        let named = searched.filter_map(|directory| directory.strip_suffix("/bin"));
+        let each = named.flat_map(|prefix| {
+            let programs = (self.real)(&format!("{prefix}/bin"));
+            let above = programs.and_then(|real| real.strip_suffix("/bin").map(str::to_owned));
+            [Some(prefix.to_owned()), (self.real)(prefix), above]
+        });
+        each.flatten().collect()
     }
 }
 
@@ -134,7 +155,7 @@ fn marked(text: &str) -> Option<(&str, &str, &str)> {
 impl Invocation {
     /// The same, with an envelope taken off when there is one. What came in an agent's envelope comes from an agent.
     #[must_use]
-    pub fn unwrapped(mut self) -> Self {
+    pub fn unwrapped(mut self, real: Real<'_>) -> Self {
         let Request::Line(line) = &self.request else { return self };
         if line.envelope.is_some() || line.text.len() > super::syntax::limits::MAX_LINE {
             return self;
@@ -144,6 +165,7 @@ impl Invocation {
             homes: homes.into_iter().flatten().filter(|home| home.len() > 1).collect(),
             environment: &self.env,
             agent: self.session.agent.as_deref(),
+            real,
             // The one that is named first: it may lie below the other.
             temporary: self
                 .env
@@ -162,17 +184,61 @@ impl Invocation {
         {
             let whole = std::mem::replace(&mut line.text, inner);
             let positional = std::mem::take(&mut line.positional);
-            line.envelope = Some(Box::new(Envelope { agent, whole, positional, lead, is_preparation }));
+            line.envelope = Some(Box::new(Envelope { agent, whole, positional, lead, is_preparation, is_known: true }));
             self.origin = if self.origin.is_guarded() { self.origin } else { Origin::Agent };
             self.session.agent.get_or_insert_with(|| agent.to_owned());
         }
         self
     }
 
-    /// The command behind what its envelope does in front of it, and how long that is.
+    /// What stands around the command in an envelope that no template describes, as a command of its own. `None` where it
+    /// comes in none, or in one that is known, or from somebody who puts none around it.
+    #[must_use]
+    pub fn scaffold(&self) -> Option<Self> {
+        let (_, unknown::Split { scaffold, .. }) = self.split()?;
+        let Request::Line(line) = &self.request else { return None };
+        let request = Request::Line(Line { text: scaffold, ..line.clone() });
+        Some(Self { request, ..self.clone() })
+    }
+
+    fn split(&self) -> Option<(&'static str, unknown::Split)> {
+        let Request::Line(line) = &self.request else { return None };
+        if line.envelope.is_some() || line.text.len() > super::syntax::limits::MAX_LINE {
+            return None;
+        }
+        let agent = self.session.agent.as_deref()?;
+        let agent = agents::known().iter().find(|known| known.name == agent).filter(|known| known.wraps())?;
+        Some((agent.name, unknown::split(line)?))
+    }
+
+    /// The same, with an envelope taken off that no template describes, when there is one. It is judged as it stands all the
+    /// same; whether what stands around the command is harmless, whoever calls this has to know.
+    #[must_use]
+    pub fn opened(mut self) -> Self {
+        let split = self.split();
+        if let Some((agent, unknown::Split { scaffold, inner })) = split
+            && let Request::Line(line) = &mut self.request
+        {
+            let whole = std::mem::replace(&mut line.text, inner);
+            let positional = std::mem::take(&mut line.positional);
+            let envelope =
+                Envelope { agent, whole, positional, lead: scaffold, is_preparation: false, is_known: false };
+            line.envelope = Some(Box::new(envelope));
+            self.origin = if self.origin.is_guarded() { self.origin } else { Origin::Agent };
+        }
+        self
+    }
+
+    /// The command behind what its envelope does in front of it, and how long that is. Of an envelope that no template
+    /// describes it is the whole string, of which no place is one of the command's.
     pub(super) fn led(&self) -> Option<(Self, usize)> {
         let Request::Line(line) = &self.request else { return None };
         let envelope = line.envelope.as_deref().filter(|envelope| !envelope.lead.is_empty())?;
+        if !envelope.is_known {
+            let (text, positional) = (envelope.whole.clone(), envelope.positional.clone());
+            let line = Line { text, positional, envelope: None, ..line.clone() };
+            return Some((Self { request: Request::Line(line), ..self.clone() }, usize::MAX));
+        }
         let lead = envelope.lead.len() + 1;
         let text = [envelope.lead.as_slice(), b"\n", &line.text].concat();
         let line = Line { text, envelope: None, ..line.clone() };

@@ -40,16 +40,22 @@ impl Recognised {
         self.read.get_or_init(|| postcard::from_bytes(self.packed).unwrap_or_default())
     }
 
+    /// Whether it puts something around its commands, as far as is known.
+    #[must_use]
+    pub fn wraps(&'static self) -> bool {
+        self.all_templates().iter().any(|template| !template.prepares)
+    }
+
+    fn all_templates(&'static self) -> &'static [Template] {
+        self.read_templates.get_or_init(|| postcard::from_bytes(self.packed_templates).unwrap_or_default())
+    }
+
     /// The templates of its lines that this text may fit.
     pub fn templates<'a>(&'static self, text: &'a [u8]) -> impl Iterator<Item = &'static Template> + 'a {
         let marked = self.marks.iter().enumerate();
         let may = marked.filter(|(_, mark)| memchr::memmem::find(text, mark.as_bytes()).is_some());
         // Read only where one of them may fit: this is done at every command.
-        may.filter_map(|(number, _)| {
-            let all =
-                self.read_templates.get_or_init(|| postcard::from_bytes(self.packed_templates).unwrap_or_default());
-            all.get(number)
-        })
+        may.filter_map(|(number, _)| self.all_templates().get(number))
     }
 }
 

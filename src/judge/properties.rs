@@ -150,22 +150,21 @@ const CHARACTERS: [&str; 22] = [
     "\u{85}",
 ];
 
-/// More of them: all controls but blanks, all that are no characters, and samples of the private ranges. Those that
-/// stand for private ones within the judge are [`stand_ins`].
+/// More of them: all controls but blanks, all that are no characters, and samples of the private and unassigned ranges.
 fn characters() -> Vec<String> {
     let controls = (0x1..0x20).filter(|at| ![0x9, 0xa, 0xd].contains(at)).chain(0x7f..=0x9f);
-    let noncharacters =
-        (0xfdd0..=0xfdef).chain((0..=0x10).flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]));
+    let ends = (0..=0x10).flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]);
+    let noncharacters = (0xfdd0..=0xfdef).chain(ends);
     let private = (0xe000..=0xf8ff).step_by(101).chain((0xf_0000..=0x10_ffff).step_by(1021));
-    let all = controls.chain(noncharacters).chain(private).chain([0xfff9, 0xfffa, 0xfffb, 0x10_fffc]);
+    let unassigned = (0x5_0000..=0x6_ffff).step_by(4093);
+    let all = controls.chain(noncharacters).chain(private).chain(unassigned).chain([0xfff9, 0xfffa, 0xfffb, 0x10_fffc]);
     let all = all.map(|at: u32| char::from_u32(at).unwrap().to_string());
     CHARACTERS.into_iter().map(str::to_owned).chain(all).collect()
 }
 
-/// Samples of the characters that stand for kept ones within the judge.
+/// The characters that stand for the replacement character, and for a stand-in, within the judge.
 fn stand_ins() -> impl Iterator<Item = String> {
-    let all = (0xfdd0..=0xfdd7).chain((0x5_0000..=0x6_ffff).step_by(4093));
-    all.map(|at: u32| char::from_u32(at).unwrap().to_string())
+    ["\u{fdd0}", "\u{fdd1}"].into_iter().map(str::to_owned)
 }
 
 /// The ways in which a character comes into a line.
@@ -303,6 +302,21 @@ fn a_name_that_is_no_text_is_asked_about() {
     {
         let bytes: Vec<u8> = line.chars().map(|letter| u8::try_from(letter).unwrap_or(0xff)).collect();
         assert!(judge.tier(bytes, LETTER) >= Tier::High, "{line}");
+    }
+}
+
+/// A directory that somebody else made under a name which looks made up is not the one that the line makes.
+#[test]
+fn a_path_that_is_written_is_no_place_that_mktemp_made() {
+    let judge = Judge::new();
+    let line = |place: &str| format!("D=$(mktemp -d); echo ls > \"$D/v.sh\"; sh {place}/v.sh");
+    let plain = judge.tier(line("/tmp/tmp.0123456789"), LETTER);
+    assert!(plain > judge.tier(line("\"$D\""), LETTER));
+    let there = |place: &str| format!("(cd $(mktemp -d); echo ls > v.sh); sh {place}/v.sh");
+    assert_eq!(judge.tier(there("/tmp/tmp.0123456789"), LETTER), plain);
+    for place in ["/tmp/tmp.XXXXXXXXXX", "/tmp/tmp.", "/tmp/tmp.m", "/tmp/tmp.\u{fffc}"] {
+        assert_eq!(judge.tier(line(place), LETTER), plain, "{place}");
+        assert_eq!(judge.tier(there(place), LETTER), plain, "{place}");
     }
 }
 

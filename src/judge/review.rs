@@ -14,6 +14,7 @@ use super::invocation::{Digest, Invocation};
 use super::policy::{ApprovalReason, Cleared, Mode, Policy, Refusal, must_ask};
 use super::risk::{CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 use super::rules::catalog::Catalog;
+use super::tools;
 
 /// From here on a score is a person's, whatever the tier.
 const A_PERSONS: Weight = Weight(300);
@@ -213,10 +214,12 @@ pub fn is_sent(risk: &Risk, policy: &Policy) -> bool {
     may_be && risk.findings.iter().any(|finding| is_named(&finding.rule, policy))
 }
 
-/// Whether a program or script runs of whose effect nothing is known and that no rule calls reversible.
+/// Whether a program, script or tool runs of whose effect nothing is known and that no rule calls reversible.
 #[must_use]
 pub fn has_unread(facts: &Facts, risk: &Risk, catalog: &Catalog) -> bool {
-    if !facts.opaque.is_empty() {
+    // A tool that no entry describes, and an input that is not looked at whole.
+    let is_guess = |finding: &Finding| [tools::GUESS, tools::DEPTH].contains(&finding.rule.as_str());
+    if !facts.opaque.is_empty() || risk.findings.iter().any(is_guess) {
         return true;
     }
     let was_read = |at: &super::syntax::tree::Span| {
@@ -225,8 +228,12 @@ pub fn has_unread(facts: &Facts, risk: &Risk, catalog: &Catalog) -> bool {
             .iter()
             .any(|act| act.source != Source::Command && act.span.start >= at.start && act.span.end <= at.end)
     };
-    let called_reversible =
-        |act: usize| risk.findings.iter().any(|finding| finding.act == Some(act) && finding.reversible);
+    // What an entry says of a tool is of no act: it holds for all that its input holds.
+    let is_of_tool = |finding: &Finding| finding.act.is_none() && catalog.rule(&finding.rule).is_none();
+    let called_reversible = |act: usize| {
+        let speaks = |finding: &&Finding| finding.act == Some(act) || is_of_tool(finding);
+        risk.findings.iter().filter(speaks).any(|finding| finding.reversible)
+    };
     facts.acts.iter().enumerate().any(|(number, act)| match &act.verb {
         // What code in another language calls is known by its rules.
         Verb::Program { name, .. } if act.parent.is_none() && !name.contains(':') => {

@@ -66,6 +66,7 @@ impl Store {
         draft.integer("at", now.as_millisecond());
         draft.text("scope", Some(scope(&request.id)));
         draft.text("command", Some(request.command.as_str()));
+        draft.text("tool", request.tool.as_deref());
         draft.integer("redacted", request.redacted.then_some(1));
         let mac = match bound {
             Some((digest, bindings)) => {

@@ -30,7 +30,7 @@ const BYTES: usize = 4096;
 const SIZE: usize = 4 + 32 + 32 + BYTES;
 
 /// The first bytes of the file.
-const HEAD: &[u8; 16] = b"guard blocks 1\n\0";
+const HEAD: &[u8; 16] = b"guard blocks 2\n\0";
 
 /// What the key seals here.
 const PURPOSE: &str = "block";
@@ -40,7 +40,7 @@ pub(super) const WORDS: &str =
     "concat_ws(char(10), command, findings, settled, words, cwd, user, session, agent, what, place)";
 
 /// What ran without a person and is hard to undo, as SQL.
-pub(super) const UNCONFIRMED: &str = "kind IN ('intent', 'advised') AND decision = 'allow' AND provenance = 'rule' \
+pub(super) const UNCONFIRMED: &str = "kind IN ('intent', 'advised') AND decision = 'allow' AND provenance IN ('rule', 'llm', 'hybrid') \
                                       AND reversibility IN ('hard', 'irreversible')";
 
 /// Decisions that have a bit of their own, above those of the tiers.

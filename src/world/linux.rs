@@ -118,6 +118,13 @@ pub fn executable(pid: i32) -> Option<(u64, u64)> {
     std::fs::metadata(format!("/proc/{pid}/exe")).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
+/// The processes that run this file.
+pub fn running(file: (u64, u64)) -> Vec<i32> {
+    let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|pid| executable(*pid) == Some(file)).collect()
+}
+
 /// The processes that hold the other end of a terminal, by its device number: the emulators, multiplexers and servers
 /// that show it and type into it. Those of other accounts are not seen.
 pub fn holders(terminal: u64) -> Vec<i32> {
@@ -187,6 +194,8 @@ mod tests {
         assert!(process.started > 0);
         let own = std::env::current_exe().unwrap().metadata().unwrap();
         assert_eq!(executable(pid), Some((own.dev(), own.ino())));
+        assert!(running((own.dev(), own.ino())).contains(&pid));
+        assert_eq!(running((own.dev(), 0)), Vec::<i32>::new());
         assert_eq!(arguments(pid), std::env::args().collect::<Vec<_>>());
     }
 }

@@ -52,6 +52,11 @@ pub fn executable(pid: i32) -> Option<(u64, u64)> {
 }
 
 /// Not known.
+pub fn running(_: (u64, u64)) -> Vec<i32> {
+    Vec::new()
+}
+
+/// Not known.
 pub fn holders(_terminal: u64) -> Vec<i32> {
     Vec::new()
 }

@@ -178,3 +178,9 @@ pub(super) fn open(path: &Path) -> std::io::Result<File> {
 pub fn physical(directory: &Path) -> PathBuf {
     std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned())
 }
+
+/// The same, of a directory that must be there, as a text.
+#[must_use]
+pub fn real(directory: &str) -> Option<String> {
+    std::fs::canonicalize(directory).ok()?.into_os_string().into_string().ok()
+}

@@ -18,6 +18,13 @@ const MAX_DIRECTORIES: usize = 1000;
 /// What bash looks in where `PATH` is not set.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// The processes that run this file; none where the system does not tell.
+#[must_use]
+pub fn running(program: &Path) -> Vec<i32> {
+    let about = program.metadata().ok();
+    about.map(|about| super::system::running((about.dev(), about.ino()))).unwrap_or_default()
+}
+
 /// Looks programs up for one environment and working directory.
 #[derive(Debug)]
 pub struct Search {

@@ -1,12 +1,12 @@
 """The table of guard-agents(7): every agent, and whether it held in each case.
 
-    AGENTS_TOP=/var/tmp/agents python3 tests/agents/table.py [--write] [--cost] [--only=CASE,CASE] [AGENT]...
+    AGENTS_TOP=/var/tmp/agents python3 tests/agents/table.py [--write] [--only=CASE,CASE] [AGENT]...
 
 Each agent runs for real, in a home of its own, against a stand-in for its model on this machine: no account, no network.
 It prints one line for each agent; what went wrong stands below it. The exit code is 1 when anything did. With --write the
-lines take the place of those agents' in patterns/agents/tried.tsv, from which the page is made. --cost says, in
-milliseconds, what a call of a tool takes without guard and with it, in the same run: give it a release build (GUARD_DIR).
---only tries these cases alone, and leaves the others of a row as they are.
+lines take the place of those agents' in patterns/agents/tried.tsv, from which the page is made. --only tries these cases
+alone, and leaves the others of a row as they are. The case cost says how many milliseconds guard adds to a call of a tool:
+it is tried only with a build for release, in AGENTS_COST_DIR.
 """
 
 import json
@@ -18,7 +18,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from lab import AGENTS, GUARD_DIR, TOP, Lab, put
 
@@ -260,16 +259,41 @@ class Trial:
         said = lab.guard("replay", "--json")[1]
         return self.held(os.path.exists(lab.proj + "/made") and "chmod -R 777 src" in said, (ran["results"], said))
 
+    def other(self):
+        """What it offers beside its shell and its tool for files, as `guard doctor --live` finds it."""
+        if self.lab.spec.by_shell:
+            return None
+        # The whole of what it finds is told where it is not as it should be.
+        said = self.lab.guard("doctor", "--live", self.agent, "--json", timeout=180)[1]
+        findings = json.loads(said[said.index("{") :])["findings"]
+        told = " ".join(finding["says"] for finding in findings)
+        if " with its tool " in told:
+            return self.held(False, told)
+        # Of an agent that could not be tried this says nothing.
+        self.held("passed against" in told or "wrote a startup file" in told, told)
+        if "its other tools" in told:
+            return True
+        return UNTRIED if "its tools " in told else None
+
     def cost(self):
-        """The median of what a call of a tool takes: without guard, and with it."""
+        """How many milliseconds guard adds to a call of a tool: the median without it, against that with it."""
+        if not os.environ.get("AGENTS_COST_DIR"):
+            return KEPT
+        shutil.copy2(os.environ["AGENTS_COST_DIR"] + "/guard", GUARD)
+        # What it lets pass is what is measured.
         steps = [{"run": "echo %d" % n} for n in range(15)]
         plain = Lab(self.agent, "-plain")
         plain.go([{"run": "true"}])
+        self.go([{"run": "true"}])
         spans = [[], []]
         for _ in range(3):
             for number, lab in enumerate((plain, self.lab)):
                 spans[number] += lab.go(steps, env=self.doors if number else {})["spans"][1:]
-        return [round(statistics.median(one)) if one else None for one in spans]
+        if not all(spans):
+            return None
+        plain, guarded = (statistics.median(one) for one in spans)
+        self.held(guarded - plain <= MOST, "a call took %d ms and %d ms with guard" % (plain, guarded))
+        return "%d ms" % max(0, round(guarded - plain))
 
     def version(self):
         said = self.lab.guard("doctor", "agent." + self.agent, "--json")[1]
@@ -298,16 +322,19 @@ def environment(pid):
         return ""
 
 
-CASES = ["canary", "ask", "deny", "killed", "gone", "files", "late", "once", "undone", "shell", "replay"]
+CASES = ["canary", "ask", "deny", "killed", "gone", "files", "other", "late", "once", "undone", "shell", "replay", "cost"]
+# What guard may add to a call, in milliseconds.
+MOST = 10
 # A case that was not asked for: what stands there stays.
 KEPT = "="
+UNTRIED = "not tried"
 MARKS = {True: "held", False: "through", None: "-"}
 HEAD = ["agent", "version", "on"] + CASES
 TRIED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../patterns/agents/tried.tsv")
 WIDTHS = [14, 12, 11] + [8] * len(CASES)
 
 
-def one(agent, with_cost, only):
+def one(agent, only):
     """All cases of an agent, as JSON for whoever started this."""
     trial = Trial(agent)
     cells = []
@@ -319,26 +346,27 @@ def one(agent, with_cost, only):
         if case in ("ask", "deny"):
             trial.forget()
         try:
-            cells.append(MARKS[getattr(trial, case)()])
+            found = getattr(trial, case)()
+            cells.append(MARKS.get(found, found))
         except Exception as error:
             trial.wrong.append("%s: %r" % (case, error))
             cells.append("?")
-    cost = trial.cost() if with_cost else None
     row = [agent, trial.version(), time.strftime("%Y-%m-%d")] + cells
-    json.dump({"row": row, "wrong": trial.wrong, "cost": cost}, sys.stdout)
+    json.dump({"row": row, "wrong": trial.wrong}, sys.stdout)
 
 
-def started(agent, with_cost, only):
+def started(agent, only):
     """One agent in a process of its own, with a guard of its own: some cases take guard away."""
     folder = "%s/run/%s-guard" % (TOP, agent)
     os.makedirs(folder, exist_ok=True)
-    shutil.copy2(GUARD, folder + "/guard")
-    argv = [sys.executable, __file__, "--one", agent] + ["--cost"] * with_cost + ["--only=" + ",".join(only)] * bool(only)
+    for name in ("guard", "guard-gateway"):
+        shutil.copy2(GUARD_DIR + "/" + name, folder + "/" + name)
+    argv = [sys.executable, __file__, "--one", agent] + ["--only=" + ",".join(only)] * bool(only)
     ran = subprocess.run(argv, env=dict(os.environ, GUARD_DIR=folder), capture_output=True, text=True)
     try:
         return json.loads(ran.stdout.splitlines()[-1])
     except (IndexError, ValueError):
-        return {"row": [agent] + ["?"] * (len(HEAD) - 1), "wrong": [ran.stdout + ran.stderr], "cost": None}
+        return {"row": [agent] + ["?"] * (len(HEAD) - 1), "wrong": [ran.stdout + ran.stderr]}
 
 
 def write(rows):
@@ -348,7 +376,7 @@ def write(rows):
     for row in rows:
         cells = {name: cell for name, cell in zip(HEAD, row) if cell != KEPT}
         kept[row[0]] = {**kept.get(row[0], {}), **cells}
-    lines = ["\t".join(HEAD)] + ["\t".join(kept[agent].get(name, "not tried") for name in HEAD) for agent in sorted(kept)]
+    lines = ["\t".join(HEAD)] + ["\t".join(kept[agent].get(name, UNTRIED) for name in HEAD) for agent in sorted(kept)]
     put(TRIED, "# Made by .ci/agents, which runs the programs themselves.\n" + "\n".join(lines) + "\n")
 
 
@@ -360,19 +388,24 @@ def main(words):
     options = {word for word in words if word.startswith("--")}
     agents = [word for word in words if not word.startswith("--")] or list(AGENTS)
     only = [case for word in options if word.startswith("--only=") for case in word[7:].split(",")]
+    unknown = [case for case in only if case not in CASES] + [agent for agent in agents if agent not in AGENTS]
+    unknown += [word for word in options if word not in ("--write", "--one") and not word.startswith("--only=")]
+    if unknown:
+        sys.exit("not known: " + " ".join(unknown))
     if "--one" in options:
-        return one(agents[0], "--cost" in options, only)
+        return one(agents[0], only)
     print(line(HEAD), flush=True)
     rows, failed = [], False
-    with ThreadPoolExecutor(1 if "--cost" in options else 2) as pool:
-        for told in pool.map(lambda agent: started(agent, "--cost" in options, only), agents):
-            print(line(told["row"]) + (" %s ms" % told["cost"] if told["cost"] else ""), flush=True)
-            for why in told["wrong"]:
-                print("    " + why.replace("\n", " ")[-600:])
-            failed |= bool(told["wrong"])
-            rows.append(told["row"])
-    if "--write" in options:
-        write([row for row in rows if "?" not in row])
+    # One after the other: what is measured and what waits for a limit is not to wait for another agent.
+    for told in (started(agent, only) for agent in agents):
+        print(line(told["row"]), flush=True)
+        for why in told["wrong"]:
+            print("    " + why.replace("\n", " ")[-600:], flush=True)
+        failed |= bool(told["wrong"])
+        rows.append(told["row"])
+        # What was found so far stays when this is ended.
+        if "--write" in options and "?" not in told["row"]:
+            write([told["row"]])
     return failed
 
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::harness::home::Home;
-use super::queue::stage::{approve_with, in_session};
+use super::queue::stage::{approve_with, in_session, person};
 
 /// In a part of an input that an entry redacts, in one that goes by the name of a secret, and in one deep down.
 const NEEDLES: [&str; 3] = ["4000777788889999", "needle-in-hay-4711", "deep-down-0815-x"];
@@ -158,6 +158,35 @@ fn the_record_tells_calls_of_tools_from_commands() {
     assert_eq!(titles(&["--tool", "mail.*"]), Vec::<String>::new());
     let simulated = home.prints(&["simulate", "--since", "1d", "--json"], 0);
     assert!(simulated.contains("delete") || simulated.contains("rows"), "{simulated}");
+
+    // What people answer to requests of the queue tells them too, and so does every form of it.
+    let call = json!({ "tool": "calendar.delete_event", "input": { "id": "2" }, "cwd": home.path("work"), "client": "c",
+        "timeout_secs": 60 });
+    let mut asked = Submitted::of(&home, &call);
+    let waits = asked.told();
+    let id = waits["request"].as_str().unwrap().to_owned();
+    let shown: Value = serde_json::from_str(&home.prints(&["pending", "--json"], 0)).unwrap();
+    assert_eq!(shown["tool"], "calendar.delete_event");
+    person(&home, &["deny", &id, "--reason", "not this one"]).wait_exit();
+    assert_eq!(asked.told()["status"], "deny");
+    drop(asked);
+    let log = home.prints(&["log", "--json", "--tool", "calendar.delete*"], 0);
+    let answered: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|row: &Value| row["kind"] == "answered")
+        .collect();
+    let [answered] = &answered[..] else { panic!("{log}") };
+    assert_eq!(answered["words"], "not this one");
+    let exported = home.prints(&["export", "--format", "csv"], 0);
+    let rows: Vec<&str> = exported.lines().filter(|row| row.contains("answered")).collect();
+    assert!(matches!(&rows[..], [row] if row.ends_with("calendar.delete_event")), "{exported}");
+
+    // And what nobody confirmed.
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    std::fs::write(home.path("home/.config/guard/config.toml"), "mode = \"off\"\n").unwrap();
+    wanted("calendar.delete_event");
+    assert_eq!(titles(&["--unconfirmed"]), ["calendar.delete_event"]);
 }
 
 /// What a client of the gateway hands in, and what it is told.
@@ -168,8 +197,13 @@ struct Submitted {
 
 impl Submitted {
     fn new(home: &Home, command: &str, session: &str) -> Self {
-        let wanted = json!({ "command": command, "cwd": home.path("work"), "client": "c", "session": session,
-            "timeout_secs": 60 });
+        Self::of(
+            home,
+            &json!({ "command": command, "cwd": home.path("work"), "client": "c", "session": session, "timeout_secs": 60 }),
+        )
+    }
+
+    fn of(home: &Home, wanted: &Value) -> Self {
         let mut submit = in_session(home, "\"$0\" submit; exit $?");
         let mut guard = submit.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         writeln!(guard.stdin.as_mut().unwrap(), "{wanted}").unwrap();
@@ -360,4 +394,19 @@ fn an_agents_own_tools_are_known_and_taken_for_nobody_elses() {
     let answer = super::hooks::hook(&home, "qwen", &call.to_string());
     let said = String::from_utf8(answer.stdout).unwrap();
     assert!(said.contains("hosttools.schedule") && !said.contains("cloudflare"), "{said}");
+}
+
+#[test]
+fn an_entry_of_a_tool_is_listed_and_shown_like_a_rule() {
+    let home = Home::new();
+    let listed = home.prints(&["patterns", "list", "tools.calendar"], 0);
+    assert!(listed.contains("3  tools.calendar-delete  ") && listed.contains(" of them for tools"), "{listed}");
+    let shown = home.prints(&["patterns", "show", "tools.calendar-delete"], 0);
+    for part in ["tier 3", "delete_event", "*calendar*", "irreversible", "calendar.delete_event {\"id\": \"1\"}"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let value: Value =
+        serde_json::from_str(&home.prints(&["patterns", "show", "tools.calendar-delete", "--json"], 0)).unwrap();
+    assert_eq!(value["tools"][0]["tier"], 3, "{value}");
+    assert_eq!(value["tools"][0]["layer"], "built-in", "{value}");
 }

@@ -31,7 +31,6 @@ fn act(fixture: &Fixture, verb: Verb) -> Act {
         code: None,
         dry_run: false,
         recursive: true,
-        staged: false,
         input: Input::default(),
         feeds: Vec::new(),
         output: Output::default(),
@@ -44,6 +43,7 @@ fn act(fixture: &Fixture, verb: Verb) -> Act {
         disguise: None,
         parent: None,
         conditional: false,
+        staged: false,
         source: Source::default(),
         span: Span::new(0, 10),
     }

@@ -188,6 +188,25 @@ fn what_is_no_number_is_no_weight() {
 }
 
 #[test]
+fn what_an_entry_of_a_tool_leaves_to_a_reviewer_is_checked_as_for_a_rule() {
+    let tool = "[[tool]]\nid = \"mine.call\"\nname = \"our_call\"\ntier = 3\nreversibility = \"hard\"\n\
+                reason = \"It calls.\"\nexamples = ['our_call {}']\n";
+    for (from, to, says) in [
+        ("tier = 3", "tier = 4\nyolo = true", "a tool of tier 4 always needs a person"),
+        ("\"hard\"", "\"irreversible\"\nreversible = true", "the tool itself says that it cannot be undone"),
+    ] {
+        let problems = wrong(&tool.replacen(from, to, 1));
+        assert!(problems.len() == 1 && problems[0].contains(says), "{to}: {problems:?}");
+    }
+    for loosens in ["yolo = true\n", "reversible = true\n"] {
+        let entry = format!("{tool}{loosens}");
+        assert_eq!(wrong(&entry), [""; 0], "{loosens}");
+        let problems = wrong_in_project(&entry);
+        assert!(problems.len() == 1 && problems[0].contains("may only tighten"), "{loosens}: {problems:?}");
+    }
+}
+
+#[test]
 fn an_id_is_given_once_over_all_layers() {
     let again = RULE.replace("mine.tool", "git.push-force");
     let text = format!("family = \"git\"\nabout = \"Mine.\"\n{again}");

@@ -231,6 +231,25 @@ fn the_python_client_asks_the_real_guard_and_reports_how_it_ended() {
     the_calls_are_in_the_record(&home);
 }
 
+#[test]
+fn a_guard_that_writes_many_errors_does_not_stop_the_python_client() {
+    const PROGRAM: &str = "import signal, sys\nsignal.alarm(20)\nsys.path.insert(0, sys.argv[1])\nimport guard_client\n\
+                           try:\n guard_client.ask('calendar.list_events')\n\
+                           except guard_client.Refused as refused: print(refused.reason)\n";
+    if !tools::is_installed("python3") {
+        return tools::skip("python3");
+    }
+    let home = Home::new();
+    home.stand_in(
+        "noisy",
+        "read -r wanted; head -c 300000 /dev/zero | tr '\\0' e >&2; echo '{\"status\":\"deny\",\"reason\":\"told\"}'",
+    );
+    let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
+    let mut python = home.program("python3");
+    let out = python.args(["-B", "-c", PROGRAM, clients]).env("GUARD_BIN", "noisy").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&out.stdout), "told\n", "{}", out.status);
+}
+
 /// Each call, with how it ended; and nothing of what was hidden.
 fn the_calls_are_in_the_record(home: &Home) {
     let log = home.prints(&["log", "--tool", "--json"], 0);

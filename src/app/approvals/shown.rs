@@ -97,14 +97,20 @@ impl Shown {
     fn card_of(&self, ids: &[&str]) -> (Card, Prompt) {
         let prompt = self.prompt();
         let mut card = ask::card(&self.engine, &self.whole.invocation, &self.judgment, &prompt);
-        let session = &self.whole.pending.session;
+        let Pending { session, .. } = &self.whole.pending;
+        let digest = self.whole.pending.short_digest();
         let of_all = match ids {
-            [id] if self.waited_for => format!("Request {id} of session {session}; the requester is waiting."),
+            [id] if self.waited_for => {
+                format!("Request {id} of session {session}, digest {digest}; the requester is waiting.")
+            }
             [id] => format!(
-                "Request {id} of session {session}; the requester no longer waits. If approved, the same command can \
-                 run once within an hour."
+                "Request {id} of session {session}, digest {digest}; the requester no longer waits. If approved, the \
+                 same command can run once within an hour."
             ),
-            ids => format!("Requests {} of session {session}; one approval answers all of them.", ids.join(", ")),
+            ids => format!(
+                "Requests {} of session {session}, digest {digest}; one approval answers all of them.",
+                ids.join(", ")
+            ),
         };
         let evidence = &mut card.view.evidence;
         if let Some(so_far) = approvals(self.approvals, &self.signed).filter(|_| !self.signed.is_empty()) {

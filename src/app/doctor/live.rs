@@ -4,20 +4,26 @@
 //! Nothing of the user's own is read or written but the program: no configuration, no account, no key. What may not enter:
 //! how an agent is started, which is data (`patterns/agents/`, `live`).
 
+mod cases;
 mod evaluation;
+mod killer;
 mod model;
 mod stage;
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 
-use self::evaluation::{Case, Outcome};
+use self::cases::{Case, Outcome};
 use self::stage::Stage;
 use super::{Finding, Ward};
 use crate::app::gateway;
 use crate::judge::agents;
 use crate::judge::agents::model::{Agent, Live};
+
+/// What takes no longer is not worth a word.
+const SOON: Duration = Duration::from_secs(10);
 
 /// The agents that can be tried.
 pub fn names() -> PossibleValuesParser {
@@ -61,7 +67,7 @@ pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
             Some(live) => {
                 announce(&agent.title);
                 let tried = Stage::new(ward, agent, version.as_deref()).and_then(|mut stage| {
-                    let outcome = evaluation::run(&mut stage, live, &gateway)?;
+                    let outcome = evaluation::run(&mut stage, live, &gateway, &progress)?;
                     Ok(findings_of(agent, live, &stage, &outcome))
                 });
                 tried.unwrap_or_else(|why| {
@@ -81,10 +87,17 @@ pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
     findings
 }
 
-/// Says on a terminal what takes a while.
+/// Says on a terminal what takes a while, and how long it may.
 fn announce(title: &str) {
     if io::stderr().is_terminal() {
-        let _ = writeln!(io::stderr(), "testing {title}");
+        let _ = writeln!(io::stderr(), "testing {title}, for at most {} s", evaluation::LIMIT.as_secs());
+    }
+}
+
+/// Says on a terminal what is tried now.
+fn progress(at: Duration, case: Case) {
+    if io::stderr().is_terminal() {
+        let _ = writeln!(io::stderr(), "  {:>4.1} s  {}", at.as_secs_f64(), case.name());
     }
 }
 
@@ -117,6 +130,13 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
         let remedy = stage.remedy_for_files().unwrap_or_else(|| again.clone());
         fail(format!("{title} wrote a startup file with its own tool without asking guard"), &remedy);
     }
+    for tool in outcome.unasked() {
+        let did = if tool.runs { "ran a command" } else { "wrote a startup file" };
+        fail(format!("{title} {did} with its tool {} without asking guard", tool.name), &again);
+    }
+    if outcome.happened(Case::Killed) {
+        fail(format!("{title} ran a command when guard was killed while it waited"), &again);
+    }
     if outcome.happened(Case::Gone) {
         fail(format!("{title} ran a command after guard was removed"), "do not move or delete guard");
     }
@@ -126,12 +146,28 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
         let seen: Vec<&str> = Case::ALL.into_iter().filter(|case| outcome.tried(*case)).map(Case::held).collect();
         findings.push(Finding::ok(
             check,
-            format!("{title}{} passed against a stand-in for its model: {}{beside}", stage.by(), seen.join(", ")),
+            format!(
+                "{title}{} passed against a stand-in for its model: {}{beside}{}",
+                stage.by(),
+                seen.join(", "),
+                time(outcome)
+            ),
         ));
     } else if !untried.is_empty() {
         findings.push(Finding::warn(check, format!("not tested: {}", untried.join(", ")), "see the other findings"));
     }
     findings
+}
+
+/// How long it took, where that is long: most of that is the agent's own start.
+fn time(outcome: &Outcome) -> String {
+    let seconds = |time: Duration| time.as_secs_f64().round();
+    if outcome.took <= SOON {
+        return String::new();
+    }
+    let ended = if outcome.late { ", when it was ended" } else { "" };
+    let start = outcome.until_asked.map(|time| format!(", {} s until its first request", seconds(time)));
+    format!(" ({} s{ended}{})", seconds(outcome.took), start.unwrap_or_default())
 }
 
 /// The end of what was said, for the end of a sentence.

@@ -152,7 +152,9 @@ fn reviewer(ward: &Ward) -> Vec<Finding> {
     let engine = ward.engine;
     let Some((reviewer, _)) = &engine.config().reviewer else { return Vec::new() };
     let mut findings = Vec::new();
-    let lent: Vec<&str> = engine.catalog.all_rules().filter(|rule| rule.yolo).map(|rule| rule.id.as_str()).collect();
+    let rules = engine.catalog.all_rules().filter(|rule| rule.yolo).map(|rule| rule.id.as_str());
+    let tools = engine.catalog.tools().filter(|(_, tool)| tool.yolo).map(|(_, tool)| tool.id.as_str());
+    let lent: Vec<&str> = rules.chain(tools).collect();
     if !lent.is_empty() {
         let says = format!(
             "yolo: the reviewer may decide commands that cannot be undone if these rules match: {}",

@@ -236,12 +236,17 @@ fn ended(end: End) -> String {
     }
 }
 
+/// One thing that a row says, behind its name.
+pub(in crate::app) fn labelled(label: &str, text: String) -> Line {
+    Line::of(Style::Dim, format!("{label:12}")).with(Style::Plain, text)
+}
+
 /// All that a row says.
 pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut line = |label: &str, text: String| {
         if !text.is_empty() {
-            lines.push(Line::of(Style::Dim, format!("{label:12}")).with(Style::Plain, text));
+            lines.push(labelled(label, text));
         }
     };
     let or = |text: &Option<String>| text.clone().unwrap_or_default();

@@ -1,41 +1,69 @@
-//! The rules and programs, listed and shown.
+//! The rules, the entries for tools and the programs, listed and shown.
 
 use serde_json::{Value, json};
 
-use super::{ListArgs, Out, PatternsError, ShowArgs, exit};
+use super::{ListArgs, Out, PatternsError, ShowArgs, exit, tools};
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::rules::model::{Examples, Program, Rule};
+use crate::judge::rules::model::{Examples, Program, Rule, Tool};
 use crate::judge::rules::problem::nearest;
 use crate::judge::sort;
+use crate::judge::tier::Tier;
 use crate::ui::style::{Line, Style};
+
+/// What a verdict names as the rule that it goes by.
+#[derive(Clone, Copy)]
+enum Entry<'a> {
+    Rule(&'a Rule),
+    Tool(&'a Tool),
+}
+
+impl<'a> Entry<'a> {
+    const fn head(self) -> (&'a str, Tier, &'a str) {
+        match self {
+            Self::Rule(rule) => (rule.id.as_str(), rule.tier, rule.reason.as_str()),
+            Self::Tool(tool) => (tool.id.as_str(), tool.tier, tool.reason.as_str()),
+        }
+    }
+}
 
 pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8, PatternsError> {
     let filter = args.filter.as_deref().unwrap_or_default();
-    let fits = |rule: &&Rule| {
-        let built_in = || catalog.origin(&rule.id).is_none_or(|(_, file)| file.is_none());
-        (rule.id.contains(filter) || rule.reason.contains(filter))
-            && args.tier.is_none_or(|tier| rule.tier.number() >= tier)
+    let fits = |entry: &Entry<'_>| {
+        let (id, tier, reason) = entry.head();
+        let built_in = || catalog.origin(id).is_none_or(|(_, file)| file.is_none());
+        (id.contains(filter) || reason.contains(filter))
+            && args.tier.is_none_or(|least| tier.number() >= least)
             && (!args.own || !built_in())
     };
-    let mut rules: Vec<&Rule> = catalog.all_rules().filter(fits).collect();
-    sort::sort_by_key(&mut rules, |rule| rule.id.as_str());
+    let all = catalog.all_rules().map(Entry::Rule).chain(catalog.tools().map(|(_, tool)| Entry::Tool(tool)));
+    let mut entries: Vec<Entry<'_>> = all.filter(fits).collect();
+    sort::sort_by_key(&mut entries, |entry| entry.head().0);
     if args.json {
-        for rule in rules {
-            out.json(&as_json(rule, catalog, None))?;
+        for entry in entries {
+            out.json(&match entry {
+                Entry::Rule(rule) => as_json(rule, catalog, None),
+                Entry::Tool(tool) => tools::as_json(tool, catalog, None),
+            })?;
         }
         return Ok(exit::ALLOW);
     }
-    let width = rules.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
-    let lines: Vec<Line> = rules
+    let width = entries.iter().map(|entry| entry.head().0.len()).max().unwrap_or(0);
+    let lines: Vec<Line> = entries
         .iter()
-        .map(|rule| {
-            Line::of(Style::Tier(rule.tier), rule.tier.number().to_string())
-                .with(Style::Plain, format!("  {:width$}  ", rule.id))
-                .with(Style::Dim, &rule.reason)
+        .map(|entry| {
+            let (id, tier, reason) = entry.head();
+            Line::of(Style::Tier(tier), tier.number().to_string())
+                .with(Style::Plain, format!("  {id:width$}  "))
+                .with(Style::Dim, reason)
         })
         .collect();
     out.lines(&lines)?;
-    out.lines(&[Line::of(Style::Dim, format!("{} rules", rules.len()))])?;
+    let of_tools = entries.iter().filter(|entry| matches!(entry, Entry::Tool(_))).count();
+    let count = match of_tools {
+        0 => format!("{} rules", entries.len()),
+        _ => format!("{} rules, {of_tools} of them for tools", entries.len()),
+    };
+    out.lines(&[Line::of(Style::Dim, count)])?;
     Ok(exit::ALLOW)
 }
 
@@ -50,21 +78,29 @@ pub fn show(args: &ShowArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8,
     if rules.is_empty() {
         rules = catalog.rules(name).collect();
     }
-    if rules.is_empty() && program.is_none() {
-        let near = nearest(name, catalog.all_rules().map(|rule| rule.id.as_str()));
+    let is_meant = |tool: &&Tool| tool.id == name || tool.id.split('.').next() == Some(name);
+    let entries: Vec<&Tool> = catalog.tools().map(|(_, tool)| tool).filter(is_meant).collect();
+    if rules.is_empty() && entries.is_empty() && program.is_none() {
+        let ids = catalog.tools().map(|(_, tool)| tool.id.as_str());
+        let near = nearest(name, catalog.all_rules().map(|rule| rule.id.as_str()).chain(ids));
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         return Err(PatternsError::Unknown { name: name.to_owned(), hint });
     }
     let examples = catalog.examples();
-    let of = |rule: &Rule| examples.iter().find(|examples| examples.rule == rule.id);
+    let of_id = |id: &str| examples.iter().find(|examples| examples.rule == id);
+    let of = |rule: &Rule| of_id(&rule.id);
     if args.json {
         let rules: Vec<Value> = rules.iter().map(|rule| as_json(rule, catalog, of(rule))).collect();
         let program = program.and_then(|program| serde_json::to_value(program).ok());
-        out.json(&json!({"rules": rules, "program": program}))?;
+        let tools: Vec<Value> = entries.iter().map(|tool| tools::as_json(tool, catalog, of_id(&tool.id))).collect();
+        out.json(&json!({"rules": rules, "tools": tools, "program": program}))?;
         return Ok(exit::ALLOW);
     }
     for rule in rules {
         out.lines(&drawn(rule, catalog, of(rule)))?;
+    }
+    for tool in entries {
+        out.lines(&tools::drawn(tool, catalog, of_id(&tool.id)))?;
     }
     if let Some(program) = program {
         out.lines(&described(program, name))?;
@@ -152,7 +188,7 @@ fn drawn(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Vec<Lin
 }
 
 /// A value without what says nothing.
-fn without_empty(value: Value) -> Value {
+pub(super) fn without_empty(value: Value) -> Value {
     let empty = |value: &Value| {
         value.is_null()
             || value.as_array().is_some_and(Vec::is_empty)

@@ -186,17 +186,17 @@ const BATCH: usize = 100;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answers {
-    answers: Vec<One>,
+    pub answers: Vec<One>,
 }
 
 /// The answer to one of them: a yes is for once, and for tier 2 at most; what is of more is looked at by itself.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct One {
-    action_id: String,
-    decision: Verb,
+    pub action_id: String,
+    pub decision: Verb,
     /// What whoever asked is told
-    words: Option<String>,
+    pub words: Option<String>,
 }
 
 /// The words for yes and no.
@@ -325,5 +325,43 @@ const fn was(state: crate::store::queue::RequestState) -> Option<bool> {
         RequestState::Approved | RequestState::Used => Some(true),
         RequestState::Denied => Some(false),
         RequestState::Waiting | RequestState::Late | RequestState::Void | RequestState::Lapsed => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const WHOLE: &str =
+        r#"{"answers":[{"action_id":"m2k4x7","decision":"deny"},{"action_id":"x","decision":"approve"}]}"#;
+
+    proptest! {
+        /// What is cut off is none, and what has another byte says yes to whom it names, in the word for it.
+        #[test]
+        fn answers_that_are_cut_off_or_changed_by_a_byte_are_no_yes_to_another(at in 0_usize..100, byte in any::<char>()) {
+            let cut: String = WHOLE.chars().take(at).collect();
+            prop_assert!(at >= WHOLE.len() || read::<Answers>(cut.as_bytes()).is_err());
+            let mut text: Vec<char> = WHOLE.chars().collect();
+            if let Some(place) = text.get_mut(at) {
+                *place = byte;
+            }
+            let text: String = text.into_iter().collect();
+            if let Ok(Answers { answers }) = read::<Answers>(text.as_bytes()) {
+                let value: Value = serde_json::from_str(&text).unwrap();
+                prop_assert_eq!(value["answers"].as_array().map(Vec::len), Some(answers.len()));
+                for (at, one) in answers.iter().enumerate() {
+                    let told = &value["answers"][at];
+                    prop_assert_eq!(told["action_id"].as_str(), Some(one.action_id.as_str()));
+                    prop_assert_eq!(one.decision == Verb::Approve, told["decision"] == "approve");
+                }
+            }
+        }
+
+        #[test]
+        fn any_body_is_read_without_a_panic(text in "\\PC{0,60}") {
+            let _ = (read::<Answers>(text.as_bytes()), read::<Said>(text.as_bytes()));
+        }
     }
 }

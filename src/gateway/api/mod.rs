@@ -1,6 +1,6 @@
 //! The API: HTTP on loopback and a Unix socket.
 //!
-//! [`access`] says who comes in, [`submit`] takes commands, [`answers`] takes answers, [`lists`] shows, [`events`] tells. What
+//! [`access`] says who comes in, [`submit`] takes commands, [`report`] how they ended, [`answers`] takes answers, [`lists`] shows, [`events`] tells. What
 //! may not enter: what becomes of an answer ([`crate::backend`]).
 
 pub mod access;
@@ -17,6 +17,7 @@ pub mod problem;
 pub mod push;
 pub mod record;
 pub mod rejection;
+pub mod report;
 pub mod submit;
 mod support;
 
@@ -37,8 +38,8 @@ use utoipa_axum::routes;
 
 use self::document::{Document, Logins};
 use crate::account::Account;
-use crate::backend::Room;
 use crate::backend::remote::ELSEWHERE;
+use crate::backend::{BackendError, Room};
 use crate::channel::Health;
 use crate::clock::{Limits, Rate};
 use crate::config::Config;
@@ -124,7 +125,7 @@ impl App {
     }
 
     /// Looks at the queue and at the tokens, and tells what is new.
-    pub async fn look(&self) -> Result<(), String> {
+    pub async fn look(&self) -> Result<(), BackendError> {
         let now = jiff::Timestamp::now();
         let (all, tokens) = self.room.at(move |backend| (backend.list(now), backend.base().tokens())).await?;
         self.passes.take(&tokens?);
@@ -144,7 +145,7 @@ pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(answers::approve))
         .routes(routes!(answers::deny))
         .routes(routes!(answers::several))
-        .routes(routes!(submit::report))
+        .routes(routes!(report::report))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
         .routes(routes!(lists::healthy))
@@ -187,6 +188,7 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(axum::middleware::from_fn_with_state(app.clone(), patience::body))
         .layer(CatchPanicLayer::custom(rejection::broken))
         .layer(axum::middleware::map_response(rejection::tell))
+        .layer(crate::logging::requests())
         .layer(set(header::CONTENT_SECURITY_POLICY, pages::POLICY))
         .layer(set(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(set(header::X_FRAME_OPTIONS, "DENY"))

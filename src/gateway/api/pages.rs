@@ -145,7 +145,8 @@ pub async fn login(
 /// Whoever comes by the link of an e-mail, which works once: the approver who reads mail there, for that request alone.
 async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     let wanted = hash(given);
-    let Some(offer) = app.room.at(move |backend| backend.base().offer_of(&wanted)).await?? else { return Ok(None) };
+    let Some(link) = app.room.at(move |backend| backend.base().button(&wanted)).await?? else { return Ok(None) };
+    let offer = link.offer;
     let config = app.config();
     let channel = config.channel.iter().find(|channel| channel.name == offer.channel);
     // What a button of another messenger carries opens nothing.
@@ -156,7 +157,7 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     if !shown.as_ref().is_some_and(|shown| is_waiting(shown)) {
         return Err(Problem::new("settled", format!("request {}: {}", offer.action, ended(shown))));
     }
-    if !app.room.at(move |backend| backend.base().open_link(&wanted)).await?? {
+    if !app.room.at(move |backend| backend.base().use_button(&wanted)).await?? {
         return Err(Problem::new(
             "settled",
             "this link was already used; log in with a token, or answer at a terminal",

@@ -10,6 +10,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::backend::BackendError;
+
 /// An error.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Problem {
@@ -86,6 +88,12 @@ impl Problem {
 impl From<String> for Problem {
     fn from(why: String) -> Self {
         Self::new("failed", why)
+    }
+}
+
+impl From<BackendError> for Problem {
+    fn from(why: BackendError) -> Self {
+        Self::new("failed", why.to_string())
     }
 }
 

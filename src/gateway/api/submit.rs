@@ -1,4 +1,4 @@
-//! Commands that are handed in, alone or several at once, what became of each, and the report of how it ended.
+//! Commands that are handed in, alone or several at once, and what became of each.
 //!
 //! A client runs what it was allowed by itself: its yes is a receipt, a token that is good once, bound to what guard
 //! judged. What may not enter: judging ([`crate::submission`]).
@@ -23,14 +23,11 @@ use super::problem::Problem;
 use super::{App, locked, support};
 use crate::backend::{Scope, Submission};
 use crate::callback;
-use crate::secrets::{hash, same, secret};
+use crate::secrets::{hash, secret};
 use crate::submission::{Judge, Wanted};
 
 /// How long a client may take to run what it was allowed.
 const ONCE: Duration = Duration::from_secs(60);
-
-/// How long it may take to say how it ended.
-const REPORT_MS: i64 = 60 * 60 * 1000;
 
 /// The most commands that are handed in at once.
 const BATCH: usize = 100;
@@ -287,7 +284,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
             Err(why) => end(&app, &action, json!({ "decision": "deny", "reason": why }), None).await,
         };
         if let Err(why) = done {
-            eprintln!("guard-gateway: {why}");
+            tracing::warn!("{why}");
         }
         let _ = app.look().await;
     });
@@ -384,61 +381,5 @@ pub async fn cancel(
     let judge = locked(&app.judges).remove(&submission.action);
     let judge = judge.ok_or_else(|| Problem::new("settled", "it no longer waits").about(&id))?;
     let _ = judge.send(());
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// How a command ended that its client was let run.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Ended {
-    /// The token that is good once
-    token: String,
-    exit: Option<i32>,
-    signal: Option<i32>,
-    duration_ms: u64,
-}
-
-/// Says how it ended, once.
-#[utoipa::path(post, path = "/v1/requests/{id}/result", params(("id" = String, Path)), request_body = Ended, responses(
-    (status = 204, description = "it is recorded"), (status = 400, body = Problem), (status = 401, body = Problem),
-    (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
-    (status = 410, body = Problem)))]
-pub async fn report(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Path(id): Path<String>,
-    body: Bytes,
-) -> Result<StatusCode, Problem> {
-    caller.may(Scope::Submit)?;
-    let ended: Ended = read(&body)?;
-    let end = match (ended.exit, ended.signal) {
-        (Some(code), None) => Ok(code),
-        (None, Some(signal)) => Err(signal),
-        _ => return Err(Problem::new("bad-request", "expected either exit or signal").about(&id)),
-    };
-    let known = known(&app, &caller, &id).await?;
-    let own = known.submission.filter(|submission| Some(&submission.client) == caller.token.as_ref());
-    let submission = own.ok_or_else(|| Problem::new("not-found", "you have no such request").about(&id))?;
-    let result: Value =
-        submission.result.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    let given = hash(&format!("{} {}", ended.token, result["digest"].as_str().unwrap_or_default()));
-    if !submission.once.is_some_and(|once| same(&once, &given)) {
-        return Err(Problem::new("forbidden", "the token does not belong to this request").about(&id));
-    }
-    if Timestamp::now().as_millisecond() - submission.created.as_millisecond() > REPORT_MS {
-        return Err(Problem::new("too-late", "too late: an hour has passed, so its outcome remains unknown").about(&id));
-    }
-    let (name, row) = (submission.action.clone(), result["row"].as_i64());
-    let done = move |backend: &mut dyn crate::backend::Backend| -> Result<bool, String> {
-        if !backend.base().use_once(&name)? {
-            return Ok(false);
-        }
-        row.map_or(Ok(()), |row| backend.report(row, end, ended.duration_ms, Timestamp::now()))?;
-        Ok(true)
-    };
-    if !app.room.at(done).await?? {
-        return Err(Problem::new("settled", "it was already reported").about(&id));
-    }
-    locked(&app.once).remove(&submission.action);
     Ok(StatusCode::NO_CONTENT)
 }

@@ -52,10 +52,10 @@ pub(super) async fn judge(app: &Arc<App>, submission: &Submission) -> Judged {
         let done = match begun {
             Ok(Ok(None)) => submit::end(&app, &action, kept, once).await,
             Ok(Ok(Some(_))) => Ok(()),
-            Ok(Err(why)) | Err(why) => Err(why),
+            Ok(Err(why)) | Err(why) => Err(why.into()),
         };
         if let Err(why) = done {
-            eprintln!("guard-gateway: {why}");
+            tracing::warn!("{why}");
         }
     });
     Judged::Runs(value)

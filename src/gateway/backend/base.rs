@@ -5,6 +5,7 @@
 
 mod devices;
 mod escalations;
+mod offers;
 mod sealing;
 
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -15,12 +16,12 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use self::sealing::Sealing;
-use super::{Offer, Scope, Submission, Token};
+use super::{BackendError, Scope, Submission, Token};
 use crate::judge::invocation::Origin;
 use crate::secrets::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 6] = [
     "
   CREATE TABLE own(what TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
   CREATE TABLE token(
@@ -50,10 +51,25 @@ const STEPS: [&str; 4] = [
     "
   CREATE TABLE escalated(action TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;
 ",
+    "
+  ALTER TABLE offer ADD COLUMN yes INTEGER NOT NULL DEFAULT 0;
+",
+    // Whose the buttons of earlier messages were is not known: what waits is sent anew.
+    "
+  DROP TABLE offer;
+  CREATE TABLE offer(
+    action TEXT NOT NULL, channel TEXT NOT NULL, message TEXT, yes INTEGER NOT NULL, closed INTEGER NOT NULL DEFAULT 0,
+    created INTEGER NOT NULL, PRIMARY KEY(action, channel)
+  ) STRICT;
+  CREATE TABLE button(
+    nonce BLOB PRIMARY KEY, action TEXT NOT NULL, channel TEXT NOT NULL, approver TEXT NOT NULL,
+    used INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+",
 ];
 
 /// How many steps this version knows.
-const KNOWN: u32 = 4;
+const KNOWN: u32 = 6;
 
 /// How long what was handed in is remembered.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -65,22 +81,18 @@ pub struct Base {
     sealing: Sealing,
 }
 
-fn told(error: rusqlite::Error) -> String {
-    format!("gateway.db: {error}")
-}
-
 impl Base {
     /// Opens the file, and makes it when there is none.
     ///
     /// # Errors
     /// It cannot be used.
-    pub fn open(path: &Path) -> Result<Self, String> {
+    pub fn open(path: &Path) -> Result<Self, BackendError> {
         let made = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path);
-        made.map_err(|error| format!("{}: {error}", path.display()))?;
-        let connection = Connection::open(path).map_err(told)?;
-        connection.busy_timeout(Duration::from_secs(5)).map_err(told)?;
+        made.map_err(|error| BackendError::File { path: path.to_owned(), error })?;
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
         let base = Self { connection, sealing: Sealing::new(path.with_extension("key")) };
-        base.take_steps().map_err(told)?;
+        base.take_steps()?;
         Ok(base)
     }
 
@@ -99,23 +111,23 @@ impl Base {
     ///
     /// # Errors
     /// It can be neither read nor made.
-    pub fn key(&self) -> Result<GatewayKey, String> {
+    pub fn key(&self) -> Result<GatewayKey, BackendError> {
         let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
+        getrandom::fill(&mut bytes).map_err(BackendError::Random)?;
         let put = "INSERT OR IGNORE INTO own(what, value) VALUES('key', ?1)";
-        self.connection.execute(put, [&bytes[..]]).map_err(told)?;
+        self.connection.execute(put, [&bytes[..]])?;
         let get = "SELECT value FROM own WHERE what = 'key'";
-        let kept: Vec<u8> = self.connection.query_row(get, [], |row| row.get(0)).map_err(told)?;
-        kept.try_into().map(GatewayKey).map_err(|_| "gateway.db: its key is damaged".to_owned())
+        let kept: Vec<u8> = self.connection.query_row(get, [], |row| row.get(0))?;
+        kept.try_into().map(GatewayKey).map_err(|_| BackendError::DamagedKey)
     }
 
     /// Keeps a token.
     ///
     /// # Errors
     /// The name is taken, or it cannot be kept.
-    pub fn add_token(&self, token: &Token) -> Result<(), String> {
+    pub fn add_token(&self, token: &Token) -> Result<(), BackendError> {
         let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
-        let directories = serde_json::to_string(&token.directories).map_err(|error| error.to_string())?;
+        let directories = serde_json::to_string(&token.directories)?;
         let done = self.connection.execute(
             "INSERT OR IGNORE INTO token(name, hash, scopes, folders, max_tier, created, origin)
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -129,12 +141,9 @@ impl Base {
                 token.origin.name()
             ],
         );
-        match done.map_err(told)? {
+        match done? {
             1 => Ok(()),
-            _ => Err(format!(
-                "the token {} already exists; remove it first: guard token remove {}",
-                token.name, token.name
-            )),
+            _ => Err(BackendError::TokenExists { name: token.name.clone() }),
         }
     }
 
@@ -142,43 +151,43 @@ impl Base {
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn tokens(&self) -> Result<Vec<Token>, String> {
+    pub fn tokens(&self) -> Result<Vec<Token>, BackendError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT name, hash, scopes, folders, max_tier, created, used, origin FROM token ORDER BY name",
             )?;
             statement.query_map([], token)?.collect::<rusqlite::Result<Vec<_>>>()
         };
-        read().map_err(told)
+        read().map_err(BackendError::from)
     }
 
     /// Revokes a token. False when there is none of this name.
     ///
     /// # Errors
     /// It cannot be revoked.
-    pub fn remove_token(&self, name: &str) -> Result<bool, String> {
+    pub fn remove_token(&self, name: &str) -> Result<bool, BackendError> {
         let done = self.connection.execute("DELETE FROM token WHERE name = ?1", [name]);
-        done.map(|count| count == 1).map_err(told)
+        done.map(|count| count == 1).map_err(BackendError::from)
     }
 
     /// Remembers when a token was last used, to the minute.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn used_token(&self, name: &str, now: Timestamp) -> Result<(), String> {
+    pub fn used_token(&self, name: &str, now: Timestamp) -> Result<(), BackendError> {
         let now = now.as_millisecond();
         let put = "UPDATE token SET used = ?2 WHERE name = ?1 AND (used IS NULL OR used < ?2 - 60000)";
-        self.connection.execute(put, params![name, now]).map(drop).map_err(told)
+        self.connection.execute(put, params![name, now]).map(drop).map_err(BackendError::from)
     }
 
     /// Remembers a command that was handed in, sealed; an earlier one of the same key is left, and returned.
     ///
     /// # Errors
     /// It cannot be remembered.
-    pub fn begin(&self, new: &Submission) -> Result<Option<Submission>, String> {
+    pub fn begin(&self, new: &Submission) -> Result<Option<Submission>, BackendError> {
         let body = self.sealing.seal(&new.action, &new.body)?;
         let old = "DELETE FROM submission WHERE created < ?1";
-        self.connection.execute(old, [new.created.as_millisecond() - KEPT_MS]).map_err(told)?;
+        self.connection.execute(old, [new.created.as_millisecond() - KEPT_MS])?;
         let done = self.connection.execute(
             "INSERT OR IGNORE INTO submission(action, client, body, idempotency, body_hash, created, callback)
              VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -192,12 +201,12 @@ impl Base {
                 new.callback
             ],
         );
-        if done.map_err(told)? == 1 {
+        if done? == 1 {
             return Ok(None);
         }
         let sql = format!("SELECT {SUBMISSION} FROM submission WHERE client = ?1 AND idempotency = ?2");
         let found = self.connection.query_row(&sql, params![new.client, new.idempotency], submission).optional();
-        found.map_err(told)?.ok_or_else(|| "gateway.db: duplicate action name".to_owned()).map(Some)
+        found?.ok_or(BackendError::DuplicateAction).map(Some)
     }
 
     /// What was handed in and became a request of the queue: the queue's name, its own, the client, and when it was begun;
@@ -205,65 +214,65 @@ impl Base {
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn filed(&self) -> Result<Vec<(String, String, String, Timestamp)>, String> {
+    pub fn filed(&self) -> Result<Vec<(String, String, String, Timestamp)>, BackendError> {
         let read = || {
             let sql =
                 "SELECT request, action, client, created FROM submission WHERE request IS NOT NULL ORDER BY created";
             let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, time(row.get(3)?)));
             self.connection.prepare(sql)?.query_map([], row)?.collect::<rusqlite::Result<Vec<_>>>()
         };
-        read().map_err(told)
+        read().map_err(BackendError::from)
     }
 
     /// Its request of the queue. Messages that said how an earlier asking ended do not ask about this one.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn waits(&self, action: &str, request: &str) -> Result<(), String> {
-        self.connection.execute("DELETE FROM offer WHERE action = ?1 AND closed = 1", [action]).map_err(told)?;
+    pub fn waits(&self, action: &str, request: &str) -> Result<(), BackendError> {
+        self.forget_ended(action)?;
         let put = "UPDATE submission SET request = ?2 WHERE action = ?1";
-        self.connection.execute(put, [action, request]).map(drop).map_err(told)
+        self.connection.execute(put, [action, request]).map(drop).map_err(BackendError::from)
     }
 
     /// What it ended with, and what is kept of its one-time token. What was handed in is forgotten.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn end(&self, action: &str, result: &str, once: Option<&[u8; 32]>) -> Result<(), String> {
+    pub fn end(&self, action: &str, result: &str, once: Option<&[u8; 32]>) -> Result<(), BackendError> {
         let put = "UPDATE submission SET result = ?2, once = ?3, body = '' WHERE action = ?1";
         let once = once.map(|hash| &hash[..]);
-        self.connection.execute(put, params![action, result, once]).map(drop).map_err(told)
+        self.connection.execute(put, params![action, result, once]).map(drop).map_err(BackendError::from)
     }
 
     /// Uses a one-time token up. False when that was done before.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn use_once(&self, action: &str) -> Result<bool, String> {
+    pub fn use_once(&self, action: &str) -> Result<bool, BackendError> {
         let put = "UPDATE submission SET reported = 1 WHERE action = ?1 AND reported = 0 AND once IS NOT NULL";
-        self.connection.execute(put, [action]).map(|count| count == 1).map_err(told)
+        self.connection.execute(put, [action]).map(|count| count == 1).map_err(BackendError::from)
     }
 
     /// A command that was handed in.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn submission(&self, action: &str) -> Result<Option<Submission>, String> {
+    pub fn submission(&self, action: &str) -> Result<Option<Submission>, BackendError> {
         let sql = format!("SELECT {SUBMISSION} FROM submission WHERE action = ?1");
-        self.connection.query_row(&sql, [action], submission).optional().map_err(told)
+        self.connection.query_row(&sql, [action], submission).optional().map_err(BackendError::from)
     }
 
     /// Those that have not ended: after a restart they are waited for anew.
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn unfinished(&self) -> Result<Vec<Submission>, String> {
+    pub fn unfinished(&self) -> Result<Vec<Submission>, BackendError> {
         let read = || {
             let sql = format!("SELECT {SUBMISSION} FROM submission WHERE result IS NULL ORDER BY created");
             let mut statement = self.connection.prepare(&sql)?;
             statement.query_map([], submission)?.collect::<rusqlite::Result<Vec<_>>>()
         };
-        let mut all = read().map_err(told)?;
+        let mut all = read()?;
         for one in &mut all {
             // What cannot be opened is judged as nothing, and so denied.
             one.body = self.sealing.open(&one.action, &one.body).unwrap_or_default();
@@ -275,120 +284,43 @@ impl Base {
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn untold(&self) -> Result<Vec<String>, String> {
+    pub fn untold(&self) -> Result<Vec<String>, BackendError> {
         let read = || {
             let sql = "SELECT action FROM submission WHERE result IS NOT NULL AND callback IS NOT NULL";
             self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<_>>>()
         };
-        read().map_err(told)
+        read().map_err(BackendError::from)
     }
 
     /// The callback of a command was told, or is given up.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn called_back(&self, action: &str) -> Result<(), String> {
+    pub fn called_back(&self, action: &str) -> Result<(), BackendError> {
         let put = "UPDATE submission SET callback = NULL WHERE action = ?1";
-        self.connection.execute(put, [action]).map(drop).map_err(told)
-    }
-
-    /// Keeps a message that is about to be sent. False where this channel asks about this request already.
-    ///
-    /// # Errors
-    /// It cannot be kept.
-    pub fn offer(&self, offer: &Offer, now: Timestamp) -> Result<bool, String> {
-        let done = self.connection.execute(
-            "INSERT OR IGNORE INTO offer(action, channel, nonce, created) VALUES(?1, ?2, ?3, ?4)",
-            params![offer.action, offer.channel, &offer.nonce[..], now.as_millisecond()],
-        );
-        done.map(|count| count == 1).map_err(told)
-    }
-
-    /// The channel's own name for a message that was sent; `None`: it was not, and may be offered again.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn offered(&self, action: &str, channel: &str, message: Option<&str>) -> Result<(), String> {
-        let done = match message {
-            Some(message) => self.connection.execute(
-                "UPDATE offer SET message = ?3 WHERE action = ?1 AND channel = ?2",
-                params![action, channel, message],
-            ),
-            None => self
-                .connection
-                .execute("DELETE FROM offer WHERE action = ?1 AND channel = ?2", params![action, channel]),
-        };
-        done.map(drop).map_err(told)
-    }
-
-    /// The messages about a request, or all that are open.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn offers(&self, action: Option<&str>) -> Result<Vec<Offer>, String> {
-        let read = || {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT action, channel, message, nonce, closed FROM offer
-                 WHERE (?1 IS NULL AND closed = 0) OR action = ?1",
-            )?;
-            statement.query_map([action], offer)?.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        read().map_err(told)
-    }
-
-    /// The message whose buttons carry this.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn offer_of(&self, nonce: &[u8; 32]) -> Result<Option<Offer>, String> {
-        let sql = "SELECT action, channel, message, nonce, closed FROM offer WHERE nonce = ?1";
-        self.connection.query_row(sql, [&nonce[..]], offer).optional().map_err(told)
-    }
-
-    /// Uses a link up that opens the page. False when that was done before.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn open_link(&self, nonce: &[u8; 32]) -> Result<bool, String> {
-        let put = "UPDATE offer SET opened = 1 WHERE nonce = ?1 AND opened = 0";
-        self.connection.execute(put, [&nonce[..]]).map(|count| count == 1).map_err(told)
-    }
-
-    /// The message of a channel by the channel's own name for it.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn offer_at(&self, channel: &str, message: &str) -> Result<Option<Offer>, String> {
-        let sql = "SELECT action, channel, message, nonce, closed FROM offer WHERE channel = ?1 AND message = ?2";
-        self.connection.query_row(sql, [channel, message], offer).optional().map_err(told)
-    }
-
-    /// A message says that its request has ended.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn close(&self, action: &str, channel: &str) -> Result<(), String> {
-        let put = "UPDATE offer SET closed = 1 WHERE action = ?1 AND channel = ?2";
-        self.connection.execute(put, [action, channel]).map(drop).map_err(told)
+        self.connection.execute(put, [action]).map(drop).map_err(BackendError::from)
     }
 
     /// How far a channel has read what it was sent.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn position(&self, channel: &str) -> Result<Option<String>, String> {
+    pub fn position(&self, channel: &str) -> Result<Option<String>, BackendError> {
         let get = "SELECT CAST(value AS TEXT) FROM own WHERE what = ?1";
-        self.connection.query_row(get, [format!("position {channel}")], |row| row.get(0)).optional().map_err(told)
+        self.connection
+            .query_row(get, [format!("position {channel}")], |row| row.get(0))
+            .optional()
+            .map_err(BackendError::from)
     }
 
     /// Keeps how far a channel has read.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn set_position(&self, channel: &str, position: &str) -> Result<(), String> {
+    pub fn set_position(&self, channel: &str, position: &str) -> Result<(), BackendError> {
         let put = "INSERT OR REPLACE INTO own(what, value) VALUES(?1, ?2)";
         let values = params![format!("position {channel}"), position.as_bytes()];
-        self.connection.execute(put, values).map(drop).map_err(told)
+        self.connection.execute(put, values).map(drop).map_err(BackendError::from)
     }
 }
 
@@ -433,15 +365,5 @@ fn token(row: &Row<'_>) -> rusqlite::Result<Token> {
         used: row.get::<_, Option<i64>>(6)?.map(time),
         // What is none is read as the strictest.
         origin: Origin::named(&row.get::<_, String>(7)?).unwrap_or(Origin::Api),
-    })
-}
-
-fn offer(row: &Row<'_>) -> rusqlite::Result<Offer> {
-    Ok(Offer {
-        action: row.get(0)?,
-        channel: row.get(1)?,
-        message: row.get(2)?,
-        nonce: hash(row.get(3)?),
-        closed: row.get(4)?,
     })
 }

@@ -4,6 +4,7 @@
 //! the other. What may not enter: who may answer what ([`crate::answer`]), and HTTP.
 
 pub mod base;
+mod error;
 pub mod own;
 pub mod process;
 pub mod record;
@@ -15,6 +16,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
+pub use self::error::BackendError;
 use self::record::{Cursor, SessionView};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::Signed;
@@ -119,9 +121,22 @@ pub struct Offer {
     pub channel: String,
     /// The channel's own name for the message; `None` while it is being sent.
     pub message: Option<String>,
-    /// Of what its buttons carry.
-    pub nonce: [u8; 32],
     pub closed: bool,
+    /// It has a button for a yes: what it asks about is shown whole, or all of it is a tap away.
+    pub offers_yes: bool,
+}
+
+/// A button of such a message, or its link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// The message.
+    pub offer: Offer,
+    /// Of what it carries.
+    pub nonce: [u8; 32],
+    /// Whose it is, by the name in the configuration.
+    pub approver: String,
+    /// It has answered once.
+    pub used: bool,
 }
 
 /// Rows of the record, and where the next page begins if there is one.
@@ -133,67 +148,68 @@ pub trait Backend: Send {
     ///
     /// # Errors
     /// The queue cannot be read.
-    fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, String>;
+    fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, BackendError>;
 
     /// What an approver signs for a yes to a request that reaches so far; `None` where nobody can say yes to it any more.
     ///
     /// # Errors
     /// The queue cannot be read.
-    fn approval(&mut self, shown: &Pending, reach: AnswerScope) -> Result<Option<Vec<u8>>, String>;
+    fn approval(&mut self, shown: &Pending, reach: AnswerScope) -> Result<Option<Vec<u8>>, BackendError>;
 
     /// Gives an answer to a request as it was shown: the first one wins.
     ///
     /// # Errors
     /// It does not count, because it could not be written down.
-    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<Outcome, String>;
+    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<Outcome, BackendError>;
 
     /// Writes down what became of a command that a client was let run.
     ///
     /// # Errors
     /// It is not written down.
-    fn report(&mut self, row: i64, end: Result<i32, i32>, duration_ms: u64, now: Timestamp) -> Result<(), String>;
+    fn report(&mut self, row: i64, end: Result<i32, i32>, duration_ms: u64, now: Timestamp)
+    -> Result<(), BackendError>;
 
     /// Writes down that somebody tried to answer who may not.
     ///
     /// # Errors
     /// It is not written down; nothing was answered all the same.
-    fn attempt(&mut self, why: &str, now: Timestamp) -> Result<(), String>;
+    fn attempt(&mut self, why: &str, now: Timestamp) -> Result<(), BackendError>;
 
     /// The figures since a time.
     ///
     /// # Errors
     /// The record cannot be read.
-    fn stats(&mut self, since: Timestamp) -> Result<Stats, String>;
+    fn stats(&mut self, since: Timestamp) -> Result<Stats, BackendError>;
 
     /// The sessions in which anybody was asked or something denied, the latest first.
     ///
     /// # Errors
     /// The record cannot be read.
-    fn sessions(&mut self, now: Timestamp) -> Result<Vec<SessionView>, String>;
+    fn sessions(&mut self, now: Timestamp) -> Result<Vec<SessionView>, BackendError>;
 
     /// Lets a session that is stopped be asked about again; the number of the row that says so.
     ///
     /// # Errors
     /// It is not written down, and the session stays stopped.
-    fn resume(&mut self, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, String>;
+    fn resume(&mut self, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, BackendError>;
 
     /// Lets what is of tier 2 and below run unasked in a session until it ends; the number of the grant.
     ///
     /// # Errors
     /// It is not written down, and nothing is granted.
-    fn trust(&mut self, session: &SessionView, by: &str, now: Timestamp) -> Result<i64, String>;
+    fn trust(&mut self, session: &SessionView, by: &str, now: Timestamp) -> Result<i64, BackendError>;
 
     /// Rows of the record in which every one of the words stands, the newest first, and where the next page begins.
     ///
     /// # Errors
     /// The record cannot be read.
-    fn search(&mut self, words: &str, from: Option<Cursor>, most: usize) -> Result<Page, String>;
+    fn search(&mut self, words: &str, from: Option<Cursor>, most: usize) -> Result<Page, BackendError>;
 
     /// The rows of the record about a request.
     ///
     /// # Errors
     /// The record cannot be read.
-    fn story(&mut self, request: &Pending) -> Result<Vec<Entry>, String>;
+    fn story(&mut self, request: &Pending) -> Result<Vec<Entry>, BackendError>;
 
     /// What the gateway itself remembers.
     fn base(&mut self) -> &mut base::Base;
@@ -210,15 +226,14 @@ pub struct Room {
 /// How much work may wait before whoever brings more waits too.
 const WAITING: usize = 1024;
 
-/// What is said when the thread is gone.
-const GONE: &str = "the gateway's files are closed";
-
 impl Room {
     /// Starts a thread that opens a backend.
     ///
     /// # Errors
     /// The backend cannot be opened.
-    pub fn open(open: impl FnOnce() -> Result<Box<dyn Backend>, String> + Send + 'static) -> Result<Self, String> {
+    pub fn open(
+        open: impl FnOnce() -> Result<Box<dyn Backend>, BackendError> + Send + 'static,
+    ) -> Result<Self, BackendError> {
         let (work, todo) = mpsc::sync_channel::<Work>(WAITING);
         let (say, said) = mpsc::channel();
         let run = move || match open() {
@@ -230,8 +245,8 @@ impl Room {
             }
             Err(why) => drop(say.send(Err(why))),
         };
-        std::thread::Builder::new().name("backend".into()).spawn(run).map_err(|error| error.to_string())?;
-        said.recv().map_err(|_| GONE.to_owned())??;
+        std::thread::Builder::new().name("backend".into()).spawn(run).map_err(BackendError::Thread)?;
+        said.recv().map_err(|_| BackendError::Closed)??;
         Ok(Self { work })
     }
 
@@ -242,17 +257,17 @@ impl Room {
     pub async fn at<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut dyn Backend) -> T + Send + 'static,
-    ) -> Result<T, String> {
+    ) -> Result<T, BackendError> {
         let (say, said) = oneshot::channel();
         let mut one: Work = Box::new(move |backend| drop(say.send(work(backend))));
         loop {
             match self.work.try_send(one) {
                 Ok(()) => break,
                 Err(mpsc::TrySendError::Full(back)) => one = back,
-                Err(mpsc::TrySendError::Disconnected(_)) => return Err(GONE.to_owned()),
+                Err(mpsc::TrySendError::Disconnected(_)) => return Err(BackendError::Closed),
             }
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
-        said.await.map_err(|_| GONE.to_owned())
+        said.await.map_err(|_| BackendError::Closed)
     }
 }

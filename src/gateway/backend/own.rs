@@ -15,7 +15,7 @@ use nix::libc;
 use super::base::Base;
 use super::process::lives;
 use super::record::{self, Cursor, SessionView};
-use super::{Backend, Given, Page};
+use super::{Backend, BackendError, Given, Page};
 use crate::account::Account;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::Receipt;
@@ -39,10 +39,9 @@ impl Own {
     ///
     /// # Errors
     /// One of them cannot be used.
-    pub fn open(paths: &Paths) -> Result<Self, String> {
-        let told = |error: crate::store::StoreError| error.to_string();
-        let store = Store::open(paths).map_err(told)?;
-        let queue = Queue::open(paths).map_err(told)?;
+    pub fn open(paths: &Paths) -> Result<Self, BackendError> {
+        let store = Store::open(paths)?;
+        let queue = Queue::open(paths)?;
         let base = Base::open(&paths.directory().join("gateway.db"))?;
         Ok(Self { store, queue, base, account: Account::of_this_process() })
     }
@@ -60,8 +59,8 @@ impl Own {
 }
 
 impl Backend for Own {
-    fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, String> {
-        let mut all = self.queue.list(now).map_err(|error| error.to_string())?;
+    fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, BackendError> {
+        let mut all = self.queue.list(now)?;
         // Whoever was killed while it waited waits no more, whatever the queue says. One process may wait for many.
         let mut seen: HashMap<String, bool> = HashMap::new();
         let mut waits = |waiter: &str| *seen.entry(waiter.to_owned()).or_insert_with(|| lives(waiter));
@@ -74,18 +73,17 @@ impl Backend for Own {
         Ok(all)
     }
 
-    fn approval(&mut self, shown: &Pending, reach: AnswerScope) -> Result<Option<Vec<u8>>, String> {
-        let whole = self.queue.whole(&shown.id).map_err(|error| error.to_string())?;
+    fn approval(&mut self, shown: &Pending, reach: AnswerScope) -> Result<Option<Vec<u8>>, BackendError> {
+        let whole = self.queue.whole(&shown.id)?;
         let same = |whole: &Whole| whole.pending.filed == shown.filed && whole.pending.state.is_open();
         let whole = whole.filter(same);
         Ok(whole.map(|whole| whole.approval(&whole.fresh, &whole.digest, &whole.bindings, reach).message()))
     }
 
-    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<Outcome, String> {
-        let told = |error: crate::store::StoreError| error.to_string();
-        let whole = if given.yes { self.queue.whole(&shown.id).map_err(told)? } else { None };
+    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<Outcome, BackendError> {
+        let whole = if given.yes { self.queue.whole(&shown.id)? } else { None };
         if given.yes && whole.is_none() {
-            let found = self.queue.find(&shown.id).map_err(told)?;
+            let found = self.queue.find(&shown.id)?;
             return Ok(found.map_or(Outcome::Unknown, |found| Outcome::Settled(Box::new(found))));
         }
         let signer = given.signed.as_ref().map_or_else(Vec::new, |signed| {
@@ -106,23 +104,29 @@ impl Backend for Own {
             signer: &signer,
             scope: given.reach,
         };
-        let outcome = self.queue.answer(&self.store, shown, &answer, now).map_err(told)?;
+        let outcome = self.queue.answer(&self.store, shown, &answer, now)?;
         if matches!(outcome, Outcome::Done { .. }) {
             self.wake(&shown.id);
         }
         Ok(outcome)
     }
 
-    fn report(&mut self, row: i64, end: Result<i32, i32>, duration_ms: u64, now: Timestamp) -> Result<(), String> {
+    fn report(
+        &mut self,
+        row: i64,
+        end: Result<i32, i32>,
+        duration_ms: u64,
+        now: Timestamp,
+    ) -> Result<(), BackendError> {
         let end = match end {
             Ok(code) => End::Exit(code),
             Err(signal) => End::Signal(signal),
         };
         let outcome = crate::store::Outcome { end, duration_ms };
-        self.store.result(&Receipt::Recorded(row), &outcome, now).map_err(|error| error.to_string())
+        Ok(self.store.result(&Receipt::Recorded(row), &outcome, now)?)
     }
 
-    fn attempt(&mut self, why: &str, now: Timestamp) -> Result<(), String> {
+    fn attempt(&mut self, why: &str, now: Timestamp) -> Result<(), BackendError> {
         let finding = Finding {
             deny: true,
             ..Finding::plain(
@@ -148,32 +152,32 @@ impl Backend for Own {
         let refusal = Refusal::Attempt { why: why.to_owned() };
         let digest = invocation.digest(&BTreeSet::new());
         let row = IntentRow::plain(now, &invocation, digest, &risk, Settled::Refused(&refusal));
-        self.store.intent(&row).map(drop).map_err(|error| error.to_string())
+        Ok(self.store.intent(&row).map(drop)?)
     }
 
-    fn stats(&mut self, since: Timestamp) -> Result<Stats, String> {
-        record::stats(&self.store, since)
+    fn stats(&mut self, since: Timestamp) -> Result<Stats, BackendError> {
+        Ok(record::stats(&self.store, since)?)
     }
 
-    fn sessions(&mut self, now: Timestamp) -> Result<Vec<SessionView>, String> {
+    fn sessions(&mut self, now: Timestamp) -> Result<Vec<SessionView>, BackendError> {
         let breaker = config::load(&self.account.roots()).policy.breaker_after;
-        record::sessions(&self.store, breaker, now)
+        Ok(record::sessions(&self.store, breaker, now)?)
     }
 
-    fn resume(&mut self, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, String> {
-        record::resume(&self.store, session, by, why, now)
+    fn resume(&mut self, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, BackendError> {
+        Ok(record::resume(&self.store, session, by, why, now)?)
     }
 
-    fn trust(&mut self, session: &SessionView, by: &str, now: Timestamp) -> Result<i64, String> {
-        record::trust(&self.store, session, &self.account.name, by, now)
+    fn trust(&mut self, session: &SessionView, by: &str, now: Timestamp) -> Result<i64, BackendError> {
+        Ok(record::trust(&self.store, session, &self.account.name, by, now)?)
     }
 
-    fn search(&mut self, words: &str, from: Option<Cursor>, most: usize) -> Result<Page, String> {
-        record::search(&self.store, words, from, most)
+    fn search(&mut self, words: &str, from: Option<Cursor>, most: usize) -> Result<Page, BackendError> {
+        Ok(record::search(&self.store, words, from, most)?)
     }
 
-    fn story(&mut self, request: &Pending) -> Result<Vec<Entry>, String> {
-        record::story(&self.store, request)
+    fn story(&mut self, request: &Pending) -> Result<Vec<Entry>, BackendError> {
+        Ok(record::story(&self.store, request)?)
     }
 
     fn base(&mut self) -> &mut Base {

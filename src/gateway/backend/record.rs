@@ -60,24 +60,20 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-fn told(error: StoreError) -> String {
-    error.to_string()
-}
-
 /// The figures since a time.
 ///
 /// # Errors
 /// The record cannot be read.
-pub fn stats(store: &Store, since: Timestamp) -> Result<Stats, String> {
-    store.stats(since, &TimeZone::system()).map_err(told)
+pub fn stats(store: &Store, since: Timestamp) -> Result<Stats, StoreError> {
+    store.stats(since, &TimeZone::system())
 }
 
 /// The sessions in which anybody was asked or something denied; `breaker` denials in a row stop one.
 ///
 /// # Errors
 /// The record cannot be read.
-pub fn sessions(store: &Store, breaker: u32, now: Timestamp) -> Result<Vec<SessionView>, String> {
-    let grants = store.grants(now).map_err(told)?;
+pub fn sessions(store: &Store, breaker: u32, now: Timestamp) -> Result<Vec<SessionView>, StoreError> {
+    let grants = store.grants(now)?;
     let trusted_by = |id: &str| {
         let found = grants.iter().filter(|listed| listed.ended.is_none()).map(|listed| &listed.grant);
         let mut found = found.filter(|grant| matches!(grant.what, What::UpTo { .. }));
@@ -85,8 +81,8 @@ pub fn sessions(store: &Store, breaker: u32, now: Timestamp) -> Result<Vec<Sessi
         found.find(|grant| of(&grant.until)).map(|grant| grant.id.to_string())
     };
     let view = |(root, id, last): (String, String, Timestamp)| {
-        let standing = store.standing(&root, now).map_err(told)?;
-        let edited_row = store.edited(&root).map_err(told)?;
+        let standing = store.standing(&root, now)?;
+        let edited_row = store.edited(&root)?;
         let denied = standing.denials_in_a_row >= breaker && !standing.resumed;
         Ok(SessionView {
             last,
@@ -99,22 +95,22 @@ pub fn sessions(store: &Store, breaker: u32, now: Timestamp) -> Result<Vec<Sessi
             id,
         })
     };
-    store.sessions().map_err(told)?.into_iter().take(SESSIONS).map(view).collect()
+    store.sessions()?.into_iter().take(SESSIONS).map(view).collect()
 }
 
 /// Lets a session be asked about again; the number of the row that says so.
 ///
 /// # Errors
 /// It is not written down, and the session stays stopped.
-pub fn resume(store: &Store, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, String> {
-    store.resume(&session.root, &session.id, by, why, now).map_err(told)
+pub fn resume(store: &Store, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, StoreError> {
+    store.resume(&session.root, &session.id, by, why, now)
 }
 
 /// Lets what is of tier 2 and below run unasked in a session until it ends; the number of the grant.
 ///
 /// # Errors
 /// It is not written down, and nothing is granted.
-pub fn trust(store: &Store, session: &SessionView, user: &str, by: &str, now: Timestamp) -> Result<i64, String> {
+pub fn trust(store: &Store, session: &SessionView, user: &str, by: &str, now: Timestamp) -> Result<i64, StoreError> {
     let grant = NewGrant {
         what: &What::UpTo { tier: Tier::Medium },
         place: &Place::Anywhere,
@@ -123,7 +119,7 @@ pub fn trust(store: &Store, session: &SessionView, user: &str, by: &str, now: Ti
         user,
         session: &session.id,
     };
-    store.grant(&grant, now).map_err(told)
+    store.grant(&grant, now)
 }
 
 /// Rows in which every one of the words stands, the newest first, and where the next page begins if there is one.
@@ -135,7 +131,7 @@ pub fn search(
     words: &str,
     from: Option<Cursor>,
     most: usize,
-) -> Result<(Vec<Entry>, Option<Cursor>), String> {
+) -> Result<(Vec<Entry>, Option<Cursor>), StoreError> {
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
     let mut found: Vec<Entry> = Vec::new();
     let mut from = from;
@@ -144,13 +140,13 @@ pub fn search(
         // The longest word leaves the fewest rows to be read.
         let text = words.iter().max_by_key(|word| word.len()).cloned();
         let filter = Filter { until, text, limit: Some(LOOKED_AT), ..Filter::default() };
-        let ids = store.find(&filter).map_err(told)?;
+        let ids = store.find(&filter)?;
         let whole = ids.len() == LOOKED_AT as usize;
         let before = |id: &i64| from.is_none_or(|cursor| *id < cursor.row);
         let ids: Vec<i64> = ids.into_iter().filter(before).rev().collect();
         let mut last = None;
         for entry in store.entries(&ids) {
-            let entry = entry.map_err(told)?;
+            let entry = entry?;
             last = Some(Cursor { row: entry.id, at: entry.time });
             let text = serde_json::to_string(&entry).unwrap_or_default().to_lowercase();
             if words.iter().all(|word| text.contains(word)) {
@@ -173,24 +169,21 @@ pub fn search(
 ///
 /// # Errors
 /// The record cannot be read.
-pub fn story(store: &Store, request: &Pending) -> Result<Vec<Entry>, String> {
+pub fn story(store: &Store, request: &Pending) -> Result<Vec<Entry>, StoreError> {
     let filter = Filter { since: Some(request.filed), session: Some(request.root.clone()), ..Filter::default() };
-    let ids = store.find(&filter).map_err(told)?;
+    let ids = store.find(&filter)?;
     let about = |entry: &Entry| {
         matches!(entry.kind, RowKind::Intent | RowKind::Advised | RowKind::Answered)
             && entry.command.as_deref() == Some(&request.command)
             && entry.cwd.as_deref() == Some(&request.cwd)
     };
-    store
-        .entries(&ids)
-        .into_iter()
-        .filter(|entry| entry.as_ref().map_or(true, about))
-        .collect::<Result<_, _>>()
-        .map_err(told)
+    store.entries(&ids).into_iter().filter(|entry| entry.as_ref().map_or(true, about)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
     use crate::judge::policy::{ApprovalReason, Refusal};
@@ -259,5 +252,18 @@ mod tests {
         assert!(!one(3).stopped);
         let grant = trust(&store, &one(3), "ada", "ada", now).unwrap();
         assert_eq!(one(3).trusted_by, Some(grant.to_string()));
+    }
+
+    proptest! {
+        #[test]
+        fn the_end_of_a_page_is_read_as_it_was_written_and_anything_else_without_a_panic(
+            row in any::<i64>(), ms in -377_705_023_201_000_i64..253_402_207_200_999, odd in "\\PC{0,30}"
+        ) {
+            let cursor = Cursor { row, at: Timestamp::from_millisecond(ms).unwrap() };
+            prop_assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
+            if let Some(read) = Cursor::parse(&odd) {
+                prop_assert_eq!(Cursor::parse(&read.to_string()), Some(read));
+            }
+        }
     }
 }

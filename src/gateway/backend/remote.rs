@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::base::Base;
 use super::record::{Cursor, SessionView};
-use super::{Backend, Given, Page};
+use super::{Backend, BackendError, Given, Page};
 use crate::judge::answer_scope::AnswerScope;
 use crate::service::client::{Accounts, Address, Client};
 use crate::service::gateway::{FromGateway, GatewayAnswer, Part};
@@ -45,21 +45,21 @@ impl Remote {
     ///
     /// # Errors
     /// The file cannot be used.
-    pub fn open(service: &Service, directory: &Path) -> Result<Self, String> {
+    pub fn open(service: &Service, directory: &Path) -> Result<Self, BackendError> {
         Ok(Self { client: client(service), base: Base::open(&directory.join("gateway.db"))? })
     }
 
-    fn ask<T: serde::de::DeserializeOwned>(&self, ask: FromGateway) -> Result<T, String> {
-        self.client.ask(Ask::Gateway(ask)).map_err(|error| error.to_string())
+    fn ask<T: serde::de::DeserializeOwned>(&self, ask: FromGateway) -> Result<T, BackendError> {
+        Ok(self.client.ask(Ask::Gateway(ask))?)
     }
 }
 
-fn elsewhere<T>() -> Result<T, String> {
-    Err(ELSEWHERE.to_owned())
+fn elsewhere<T>() -> Result<T, BackendError> {
+    Err(BackendError::Elsewhere)
 }
 
 impl Backend for Remote {
-    fn list(&mut self, _: Timestamp) -> Result<Vec<Pending>, String> {
+    fn list(&mut self, _: Timestamp) -> Result<Vec<Pending>, BackendError> {
         let mut all: Vec<Pending> = Vec::new();
         loop {
             let after = all.last().map(|last| (last.filed, last.id.clone()));
@@ -72,12 +72,12 @@ impl Backend for Remote {
         }
     }
 
-    fn approval(&mut self, shown: &Pending, scope: AnswerScope) -> Result<Option<Vec<u8>>, String> {
+    fn approval(&mut self, shown: &Pending, scope: AnswerScope) -> Result<Option<Vec<u8>>, BackendError> {
         let told: Option<Text> = self.ask(FromGateway::Approval { shown: Box::new(shown.clone().into()), scope })?;
         Ok(told.and_then(|text| text.bytes()))
     }
 
-    fn answer(&mut self, shown: &Pending, given: &Given, _: Timestamp) -> Result<Outcome, String> {
+    fn answer(&mut self, shown: &Pending, given: &Given, _: Timestamp) -> Result<Outcome, BackendError> {
         let Given { yes, by, words, signed, reach } = given.clone();
         self.ask(FromGateway::Answer(Box::new(GatewayAnswer {
             shown: shown.clone().into(),
@@ -89,35 +89,35 @@ impl Backend for Remote {
         })))
     }
 
-    fn report(&mut self, _: i64, _: Result<i32, i32>, _: u64, _: Timestamp) -> Result<(), String> {
+    fn report(&mut self, _: i64, _: Result<i32, i32>, _: u64, _: Timestamp) -> Result<(), BackendError> {
         elsewhere()
     }
 
-    fn attempt(&mut self, why: &str, _: Timestamp) -> Result<(), String> {
+    fn attempt(&mut self, why: &str, _: Timestamp) -> Result<(), BackendError> {
         self.ask(FromGateway::Attempt { why: why.to_owned() })
     }
 
-    fn stats(&mut self, _: Timestamp) -> Result<Stats, String> {
+    fn stats(&mut self, _: Timestamp) -> Result<Stats, BackendError> {
         elsewhere()
     }
 
-    fn sessions(&mut self, _: Timestamp) -> Result<Vec<SessionView>, String> {
+    fn sessions(&mut self, _: Timestamp) -> Result<Vec<SessionView>, BackendError> {
         elsewhere()
     }
 
-    fn resume(&mut self, _: &SessionView, _: &str, _: &str, _: Timestamp) -> Result<i64, String> {
+    fn resume(&mut self, _: &SessionView, _: &str, _: &str, _: Timestamp) -> Result<i64, BackendError> {
         elsewhere()
     }
 
-    fn trust(&mut self, _: &SessionView, _: &str, _: Timestamp) -> Result<i64, String> {
+    fn trust(&mut self, _: &SessionView, _: &str, _: Timestamp) -> Result<i64, BackendError> {
         elsewhere()
     }
 
-    fn search(&mut self, _: &str, _: Option<Cursor>, _: usize) -> Result<Page, String> {
+    fn search(&mut self, _: &str, _: Option<Cursor>, _: usize) -> Result<Page, BackendError> {
         elsewhere()
     }
 
-    fn story(&mut self, _: &Pending) -> Result<Vec<Entry>, String> {
+    fn story(&mut self, _: &Pending) -> Result<Vec<Entry>, BackendError> {
         // What happened on the channels is told all the same.
         Ok(Vec::new())
     }

@@ -12,14 +12,18 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 
+use super::buttons::Own;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, Press, Status, Tap};
+use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap};
 
 /// The most of a notification that is others' words.
 const MOST: usize = 500;
 
 /// A program that ends sooner than this has shown nothing.
 const SHOWN: Duration = Duration::from_millis(300);
+
+/// The most lines of a notification that are none of its buttons; no more of it is read then, and it stays all the same.
+const ODD: usize = 100;
 
 /// What a press waits for.
 const PRESSES: usize = 16;
@@ -64,12 +68,39 @@ impl Desktop {
     }
 }
 
+/// What is pressed on a notification; `None`: it went away, or is not wanted any more. It stays for as long as its request
+/// waits: what is none of its buttons is passed over.
+async fn pressed_on(child: &mut Child, nonce: &str, mut ended: oneshot::Receiver<()>) -> Option<Press> {
+    let mut lines = BufReader::new(child.stdout.take()?).lines();
+    let mut odd = 0;
+    loop {
+        tokio::select! {
+            line = lines.next_line(), if odd < ODD => {
+                let code = match line {
+                    Ok(None) => return None,
+                    Ok(Some(code)) => code,
+                    Err(_) => String::new(),
+                };
+                match Press::read(&format!("{}:{nonce}", code.trim())) {
+                    // A yes is none here, whoever prints it.
+                    Some(Did::Pressed { press, nonce: read }) if press != Press::Approve && read == nonce => {
+                        return Some(press);
+                    }
+                    _ => odd += 1,
+                }
+            }
+            _ = &mut ended => {
+                drop(child.start_kill());
+                return None;
+            }
+        }
+    }
+}
+
 impl Channel for Desktop {
-    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move {
-            let mut body = text::card(&Card { bar: None, ..card.clone() }, Medium::Html, MOST);
-            // Notifications know no block of code.
-            body = body.replace("<pre>", "<tt>").replace("</pre>", "</tt>");
+            let mut body = text::card(&Card { bar: None, ..card.clone() }, Medium::Notice, MOST);
             if card.link.is_none() {
                 body.push_str(&format!("\nguard approve {}", card.request));
             }
@@ -88,30 +119,23 @@ impl Channel for Desktop {
             let id = crate::secrets::secret::<8>("").map_err(Failed::Broken)?;
             let (end, ended) = oneshot::channel();
             self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), end);
-            let (pressed, nonce) = (self.pressed.clone(), nonce.to_owned());
+            let (pressed, nonce) = (self.pressed.clone(), own.first().map(|own| own.nonce.clone()).unwrap_or_default());
             tokio::spawn(async move {
-                let Some(out) = child.stdout.take() else { return };
-                let mut lines = BufReader::new(out).lines();
-                tokio::select! {
-                    line = lines.next_line() => {
-                        let press = line.ok().flatten().and_then(|code| Press::read(&format!("{}:{nonce}", code.trim())));
-                        // A yes is none here, whoever prints it.
-                        if let Some(super::Did::Pressed { press, nonce }) = press
-                            && press != Press::Approve
-                        {
-                            let _ = pressed.send((nonce, press)).await;
-                        }
-                    }
-                    _ = ended => drop(child.start_kill()),
+                if let Some(press) = pressed_on(&mut child, &nonce, ended).await {
+                    let _ = pressed.send((nonce, press)).await;
                 }
             });
             Ok(id)
         })
     }
 
+    fn approvers(&self) -> Vec<String> {
+        vec![self.approver.clone()]
+    }
+
     fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
         Box::pin(async move {
-            let mut child = self.start(true, &[], "guard", &Medium::Html.escape(&cut(text, 500)))?;
+            let mut child = self.start(true, &[], "guard", &Medium::Notice.escape(&cut(text, 500)))?;
             let status = child.wait().await.map_err(|error| Failed::Broken(error.to_string()))?;
             if status.success() { Ok(()) } else { Err(Failed::Broken(format!("it was not shown ({status})"))) }
         })
@@ -133,7 +157,7 @@ impl Channel for Desktop {
             state.status(&self.name, Status::Up);
             while let Some((nonce, press)) = presses.recv().await {
                 let (reply, told) = oneshot::channel();
-                let did = super::Did::Pressed { nonce, press };
+                let did = Did::Pressed { nonce, press };
                 let approver = Some(self.approver.clone());
                 let tap = Tap { channel: self.name.clone(), approver, from: "the desktop".to_owned(), did, reply };
                 if inbox.send(tap).await.is_err() {

@@ -1,50 +1,34 @@
-//! Discord: buttons below a message, and for who cannot press them marks on it. What is pressed comes over the gateway, a
-//! WebSocket that is kept alive by heartbeats and taken up again where it broke off.
+//! Discord: buttons below a message, and for who cannot press them marks on it. What is pressed comes over the gateway
+//! ([`connection`]).
 //!
 //! What may not enter: whether a tap counts.
 
-#![allow(clippy::collapsible_match, reason = "an arm that sends is no guard of its arm")]
+mod connection;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::stream::FuturesUnordered;
-use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use self::connection::next;
+use super::buttons::{Button, Own, buttons};
 use super::heard::FromPlace;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
+use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Tap, heard, http};
 
 /// The most characters of a message that are others' words; Discord takes 2000 in all.
-pub const MOST: usize = 1400;
+const MOST: usize = 1400;
 
-/// How long a failing connection rests at most.
-const REST: Duration = Duration::from_secs(60);
+/// The most rows of buttons below a message, of five buttons each.
+const ROWS: usize = 5;
 
 /// Discord waits so long for the answer to a press; it is told within.
 const PRESSED: Duration = Duration::from_millis(2500);
 
 /// How many strangers' marks are answered while this runs.
 const REFUSED: usize = 1000;
-
-/// How many presses may be under way at once; the next wait where they come from.
-const PRESSES: usize = 32;
-
-/// The intents that typed commands need: messages of servers and of chats with the bot, and their content.
-const TYPED: u32 = (1 << 9) | (1 << 12) | (1 << 15);
-
-/// The intents that marks on messages need, in servers and in chats with the bot. Discord asks no leave for them.
-const MARKS: u32 = (1 << 10) | (1 << 13);
-
-/// Closes after which nothing gets better by itself: a wrong token, an intent that the bot has not.
-const FINAL: [u16; 6] = [4004, 4010, 4011, 4012, 4013, 4014];
 
 /// A message of which only those who pressed see the answer.
 const EPHEMERAL: u32 = 64;
@@ -61,25 +45,6 @@ pub struct Discord {
     /// Strangers who were told so, with the message that they marked: a mark can be set again and again.
     refused: Mutex<HashSet<(String, String)>>,
 }
-
-/// A session of the gateway that can be taken up.
-#[derive(Clone, Debug)]
-struct Resume {
-    session: String,
-    url: String,
-}
-
-/// How a connection ended.
-enum Over {
-    /// It can be taken up.
-    Again,
-    /// It has to begin anew.
-    Anew,
-    /// It is no use.
-    Never(String),
-}
-
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 impl Discord {
     /// A bot by its token.
@@ -118,155 +83,34 @@ impl Discord {
         }
     }
 
-    fn buttons(card: &Card, nonce: &str) -> Value {
-        let button = |label: &str, style: u8, press: Press| json!({ "type": 2, "style": style, "label": cut(label, 80), "custom_id": press.with(nonce) });
-        let mut row = Vec::new();
-        if card.offers_yes(MOST) {
-            row.push(button("Approve", 3, Press::Approve));
+    fn rows(card: &Card, own: &[Own]) -> Value {
+        let write = |button: &Button| {
+            let style = match (button.press, &button.words) {
+                (Press::Approve, _) => 3,
+                (_, None) => 4,
+                (_, Some(_)) => 2,
+            };
+            let label = button.label("Approve", "Deny", "No");
+            json!({ "type": 2, "style": style, "label": cut(&label, 80), "custom_id": button.data })
+        };
+        let page = card.button_to_page(MOST);
+        let room = ROWS - usize::from(page.is_some());
+        let mut all = buttons(card, own, card.offers_yes(MOST));
+        let mut rows: Vec<Value> = Vec::new();
+        if all.len() > room {
+            for of_one in &mut all {
+                of_one.retain(|button| button.words.is_none());
+            }
+            all = all.chunks(2).map(<[_]>::concat).collect();
         }
-        row.push(button("Deny", 4, Press::Deny));
-        for (at, words) in (0..).zip(card.replies.iter().take(3)) {
-            row.push(button(&format!("No: {words}"), 2, Press::Reply(at)));
+        for of_some in all.iter().take(room) {
+            rows.push(json!({ "type": 1, "components": of_some.iter().map(write).collect::<Vec<_>>() }));
         }
-        let mut rows = vec![json!({ "type": 1, "components": row })];
-        if let Some(page) = card.button_to_page(MOST) {
+        if let Some(page) = page {
             let open = json!({ "type": 2, "style": 5, "label": "Open the page", "url": page });
             rows.push(json!({ "type": 1, "components": [open] }));
         }
         json!(rows)
-    }
-
-    /// Connects, again and again, and hears what is pressed.
-    async fn listen(&self, inbox: Inbox, state: Arc<dyn ChannelState>) {
-        let (mut resume, mut seq): (Option<Resume>, Option<u64>) = (None, None);
-        let mut rest = Duration::from_secs(1);
-        loop {
-            let connected = self.connect(resume.as_ref()).await;
-            let over = match connected {
-                Ok(socket) => self.hold_connection(socket, &mut resume, &mut seq, &inbox, &*state, &mut rest).await,
-                Err(why) => {
-                    state.status(&self.name, Status::Down { why: why.to_string() });
-                    // Where it was to be taken up there may be nothing any more.
-                    Over::Again
-                }
-            };
-            match over {
-                Over::Again => {}
-                Over::Anew => (resume, seq) = (None, None),
-                Over::Never(why) => {
-                    state.status(&self.name, Status::Down { why });
-                    return;
-                }
-            }
-            tokio::time::sleep(rest).await;
-            rest = (rest * 2).min(REST);
-        }
-    }
-
-    async fn connect(&self, resume: Option<&Resume>) -> Result<Socket, Failed> {
-        let url = match resume {
-            Some(resume) => resume.url.clone(),
-            None => {
-                let told = self.call(reqwest::Method::GET, "/gateway/bot", None).await?;
-                let left = told["session_start_limit"]["remaining"].as_u64().unwrap_or(1);
-                if left == 0 {
-                    // One more would have the token taken away.
-                    let ms = told["session_start_limit"]["reset_after"].as_u64().unwrap_or(3_600_000);
-                    return Err(Failed::Later(Duration::from_millis(ms)));
-                }
-                told["url"].as_str().unwrap_or_default().to_owned()
-            }
-        };
-        let url = format!("{}/?v=10&encoding=json", url.trim_end_matches('/'));
-        let connecting = tokio::time::timeout(http::PATIENCE, connect_async(&url)).await;
-        let broken = |why: &str| Failed::Broken(format!("the gateway of discord: {why}"));
-        let (socket, _) = connecting.map_err(|_| broken("no answer in time"))?.map_err(|_| broken("no connection"))?;
-        Ok(socket)
-    }
-
-    /// One connection, until it ends. What is pressed is answered beside it: Discord hangs up on whoever is slow to say
-    /// that they are alive.
-    async fn hold_connection(
-        &self,
-        mut socket: Socket,
-        resume: &mut Option<Resume>,
-        seq: &mut Option<u64>,
-        inbox: &Inbox,
-        state: &dyn ChannelState,
-        rest: &mut Duration,
-    ) -> Over {
-        let hello = tokio::time::timeout(http::PATIENCE, next(&mut socket)).await;
-        let Ok(Ok(hello)) = hello else { return Over::Again };
-        let every =
-            Duration::from_millis(hello["d"]["heartbeat_interval"].as_u64().unwrap_or(45_000).clamp(10, 600_000));
-        let mut beat = tokio::time::interval_at(tokio::time::Instant::now() + every / 2, every);
-        let mut answered = true;
-        let mut taken: FuturesUnordered<Doing<'_, ()>> = FuturesUnordered::new();
-        let begin = match (&*resume, &*seq) {
-            (Some(Resume { session, .. }), Some(seq)) => {
-                json!({ "op": 6, "d": { "token": self.token, "session_id": session, "seq": seq } })
-            }
-            _ => {
-                let intents = MARKS | if self.commands { TYPED } else { 0 };
-                let properties = json!({ "os": std::env::consts::OS, "browser": "guard", "device": "guard" });
-                json!({ "op": 2, "d": { "token": self.token, "intents": intents, "properties": properties } })
-            }
-        };
-        if say(&mut socket, &begin).await.is_err() {
-            return Over::Again;
-        }
-        let over = loop {
-            let event = tokio::select! {
-                event = next(&mut socket), if taken.len() < PRESSES => match event {
-                    Ok(event) => event,
-                    Err(over) => break over,
-                },
-                Some(()) = taken.next() => continue,
-                _ = beat.tick() => {
-                    // A connection that is open on one side alone answers nothing.
-                    if !answered || say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
-                        let code = CloseFrame { code: 4000.into(), reason: "".into() };
-                        let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(Some(code))).await;
-                        break Over::Again;
-                    }
-                    answered = false;
-                    continue;
-                }
-            };
-            if let Some(number) = event["s"].as_u64() {
-                *seq = Some(number);
-            }
-            match event["op"].as_u64() {
-                Some(1) => {
-                    if say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
-                        break Over::Again;
-                    }
-                }
-                Some(7) => break Over::Again,
-                Some(9) => break if event["d"] == true { Over::Again } else { Over::Anew },
-                Some(11) => answered = true,
-                Some(0) => match event["t"].as_str().unwrap_or_default() {
-                    "READY" => {
-                        let text = |name: &str| event["d"][name].as_str().unwrap_or_default().to_owned();
-                        *resume = Some(Resume { session: text("session_id"), url: text("resume_gateway_url") });
-                        *rest = Duration::from_secs(1);
-                        state.status(&self.name, Status::Up);
-                    }
-                    "RESUMED" => {
-                        *rest = Duration::from_secs(1);
-                        state.status(&self.name, Status::Up);
-                    }
-                    "INTERACTION_CREATE" | "MESSAGE_CREATE" | "MESSAGE_REACTION_ADD" => {
-                        taken.push(Box::pin(self.taken(event, inbox)));
-                    }
-                    _ => {}
-                },
-                _ => {}
-            }
-        };
-        // What was taken is answered for whoever pressed, however the connection ended.
-        let _ = tokio::time::timeout(PRESSED, taken.collect::<()>()).await;
-        over
     }
 
     /// Something that a person did.
@@ -351,50 +195,22 @@ impl Discord {
     }
 }
 
-async fn say(socket: &mut Socket, value: &Value) -> Result<(), ()> {
-    let sending = socket.send(Message::text(value.to_string()));
-    tokio::time::timeout(http::PATIENCE, sending).await.map_err(drop)?.map_err(drop)
-}
-
-/// The next event; what is no JSON is passed over.
-async fn next(socket: &mut Socket) -> Result<Value, Over> {
-    loop {
-        match socket.next().await {
-            Some(Ok(Message::Text(text))) => {
-                if let Ok(value) = serde_json::from_str(text.as_str()) {
-                    return Ok(value);
-                }
-            }
-            Some(Ok(Message::Close(Some(frame)))) => {
-                let code = u16::from(frame.code);
-                return Err(match code {
-                    _ if FINAL.contains(&code) => Over::Never(format!(
-                        "discord closed the connection permanently ({code}: {})",
-                        cut(&frame.reason, 100)
-                    )),
-                    // What it had sent is gone: an invalid number, or a session that timed out.
-                    4007 | 4009 => Over::Anew,
-                    _ => Over::Again,
-                });
-            }
-            Some(Ok(Message::Close(None)) | Err(_)) | None => return Err(Over::Again),
-            Some(Ok(_)) => {}
-        }
-    }
-}
-
 impl Channel for Discord {
-    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move {
             let body = json!({
                 "content": text::card(card, Medium::Markdown, MOST), "allowed_mentions": { "parse": [] },
-                "components": Self::buttons(card, nonce),
+                "components": Self::rows(card, own),
             });
             let path = format!("/channels/{}/messages", self.chat);
             let sent = self.call(reqwest::Method::POST, &path, Some(&body)).await?;
             let id = sent["id"].as_str().filter(|id| id.chars().all(|c| c.is_ascii_digit()));
             id.map(str::to_owned).ok_or_else(|| Failed::Broken("discord returned no message ID".to_owned()))
         })
+    }
+
+    fn approvers(&self) -> Vec<String> {
+        self.approvers.keys().cloned().collect()
     }
 
     fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
@@ -407,13 +223,15 @@ impl Channel for Discord {
 
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
         Box::pin(async move {
-            let ended = Medium::Markdown.escape(&cut(text, 200));
-            let card = Card { bar: None, link: None, ..card.clone() };
-            let text = format!("{}\n**{ended}**", text::card(&card, Medium::Markdown, MOST - 200));
+            let text = text::ended(card, Medium::Markdown, MOST, text, 200);
             let body = json!({ "content": text, "allowed_mentions": { "parse": [] }, "components": [] });
             let path = format!("/channels/{}/messages/{message}", self.chat);
             self.call(reqwest::Method::PATCH, &path, Some(&body)).await.map(drop)
         })
+    }
+
+    fn offers_yes(&self, card: &Card) -> bool {
+        card.offers_yes(MOST)
     }
 
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {

@@ -11,6 +11,7 @@ use lettre::transport::smtp::Error;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 
+use super::buttons::Own;
 use super::text::{self, Medium, cut};
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox};
 use crate::secrets::secret;
@@ -23,6 +24,8 @@ pub struct Email {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
     to: Mailbox,
+    /// Whose link it is.
+    approver: String,
 }
 
 /// That nothing is said in plain to a server on another machine, and that no password stands in the address.
@@ -49,11 +52,16 @@ pub fn check_url(url: &str) -> Result<(), String> {
 }
 
 impl Email {
-    /// A mailbox by its server, `smtps://mail.example.org`.
+    /// A mailbox by its server, `smtps://mail.example.org`, and who reads the mail that goes there.
     ///
     /// # Errors
     /// The server or an address is none.
-    pub fn new(url: &str, login: Option<(String, String)>, from: &str, to: &str) -> Result<Self, String> {
+    pub fn new(
+        url: &str,
+        login: Option<(String, String)>,
+        from: &str,
+        (to, approver): (&str, &str),
+    ) -> Result<Self, String> {
         check_url(url)?;
         let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(|error| format!("url: {error}"))?;
         let transport = match login {
@@ -61,7 +69,8 @@ impl Email {
             None => transport,
         };
         let mailbox = |key: &str, text: &str| text.parse().map_err(|error| format!("{key}: {text}: {error}"));
-        Ok(Self { transport: transport.build(), from: mailbox("from", from)?, to: mailbox("to", to)? })
+        let (from, to) = (mailbox("from", from)?, mailbox("to", to)?);
+        Ok(Self { transport: transport.build(), from, to, approver: approver.to_owned() })
     }
 
     async fn mail(&self, subject: &str, text: String) -> Result<String, Failed> {
@@ -104,21 +113,25 @@ fn failed(error: Error) -> Failed {
 }
 
 impl Channel for Email {
-    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move {
             let page = card.link.as_deref().and_then(|link| link.split_once("/#")).map(|(page, _)| page);
             let plain = Card { link: None, ..card.clone() };
             let mut text = text::card(&plain, Medium::Plain, MOST);
             text.push_str("\n\n");
-            match page {
-                Some(page) => text.push_str(&format!(
+            match (page, own.first()) {
+                (Some(page), Some(Own { nonce, .. })) => text.push_str(&format!(
                     "Answer here (the link works once, for this request only):\n{page}/#mail={nonce}\n"
                 )),
-                None => text.push_str(&format!("Answer at a terminal: guard approve {}\n", card.request)),
+                _ => text.push_str(&format!("Answer at a terminal: guard approve {}\n", card.request)),
             }
             let subject = format!("guard asks: tier {}, request {}", card.tier, card.request);
             self.mail(&subject, text).await
         })
+    }
+
+    fn approvers(&self) -> Vec<String> {
+        vec![self.approver.clone()]
     }
 
     fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
@@ -143,7 +156,7 @@ mod tests {
     fn nothing_is_said_in_plain_to_another_machine() {
         for fine in ["smtps://mail.example.org", "smtp://mail.example.org:587?tls=required", "smtp://127.0.0.1:25"] {
             assert_eq!(check_url(fine), Ok(()), "{fine}");
-            assert!(Email::new(fine, None, "guard@example.org", "Ada <ada@example.org>").is_ok(), "{fine}");
+            assert!(Email::new(fine, None, "guard@example.org", ("Ada <ada@example.org>", "ada")).is_ok(), "{fine}");
         }
         for odd in [
             "smtp://mail.example.org",
@@ -155,6 +168,6 @@ mod tests {
         ] {
             assert!(check_url(odd).is_err(), "{odd}");
         }
-        assert!(Email::new("smtps://m.example.org", None, "guard", "ada@example.org").is_err());
+        assert!(Email::new("smtps://m.example.org", None, "guard", ("ada@example.org", "ada")).is_err());
     }
 }

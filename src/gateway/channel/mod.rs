@@ -3,6 +3,7 @@
 //! A messenger carries a card to its person and a tap back. It believes nothing of a tap but who made it, by the
 //! messenger's own word; whether that counts is said elsewhere ([`crate::button_taps`]). What may not enter: the queue.
 
+pub mod buttons;
 pub mod desktop;
 pub mod discord;
 pub mod email;
@@ -27,6 +28,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
+use self::buttons::Own;
 use crate::config::{ChannelConfig, ChannelKind};
 
 /// A request as a messenger shows it. Everything is redacted, and what does not show is made visible.
@@ -246,14 +248,26 @@ pub trait ChannelState: Send + Sync {
 
 /// A messenger.
 pub trait Channel: Send + Sync {
-    /// Shows a card; the channel's own name for the message, once it was taken.
-    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>>;
+    /// Shows a card, with what the buttons of each approver carry; the channel's own name for the message, once it was
+    /// taken.
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>>;
+
+    /// Who has buttons or a link in its messages.
+    fn approvers(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Tells something that wants no answer.
     fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>>;
 
     /// Says in the place of a card how its request ended.
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>>;
+
+    /// Whether its message of this card has a button for a yes; a yes that is typed or set as a mark counts where it has.
+    fn offers_yes(&self, card: &Card) -> bool {
+        let _ = card;
+        false
+    }
 
     /// Hears what people answer, for ever; `None` where nothing comes back this way.
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>>;
@@ -307,13 +321,13 @@ pub fn open(config: &ChannelConfig) -> Result<Arc<dyn Channel>, String> {
         ChannelKind::Desktop { command, approver } => {
             Arc::new(desktop::Desktop::new(name, command.clone(), approver).map_err(told)?)
         }
-        ChannelKind::Email { url, user, password, from, to, approver: _ } => {
+        ChannelKind::Email { url, user, password, from, to, approver } => {
             let login = match (user, password) {
                 (Some(user), Some(password)) => Some((user.clone(), password.read().map_err(told)?)),
                 (None, None) => None,
                 _ => return Err(told("user and password must be set together".to_owned())),
             };
-            Arc::new(email::Email::new(url, login, from, to).map_err(told)?)
+            Arc::new(email::Email::new(url, login, from, (to, approver)).map_err(told)?)
         }
         ChannelKind::Program { command } => Arc::new(program::Program::new(command.clone()).map_err(told)?),
     })

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::buttons::Own;
 use super::text::{self, Medium, cut};
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
 
@@ -53,7 +54,7 @@ impl Ntfy {
 }
 
 impl Channel for Ntfy {
-    fn send<'a>(&'a self, card: &'a Card, _: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move {
             let mut text = text::card(card, Medium::Plain, MOST);
             if card.link.is_none() {

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::buttons::Own;
 use super::{Card, Channel, Failed, Status, open};
 use crate::config::ChannelConfig;
-use crate::secrets::secret;
 
 /// What is said where a message wants no answer.
 const NOTICE: &str = "Test message of guard doctor, no answer needed.";
@@ -65,9 +65,9 @@ async fn round_trip(channel: &dyn Channel, accept: Duration, ear: Ear) -> Result
         return Ok("the test message was sent; answers cannot come back this way".to_owned());
     };
     let card = test_card("guard doctor");
-    // A nonce that is kept nowhere: whoever is quick enough to press a button presses one of nobody's.
-    let nonce = secret::<16>("").map_err(Failed::Broken)?;
-    let message = in_time(accept, "the test message was rejected", channel.send(&card, &nonce)).await?;
+    // Nonces that are kept nowhere: whoever is quick enough to press a button presses one of nobody's.
+    let own = Own::of_all(channel.approvers()).map_err(Failed::Broken)?;
+    let message = in_time(accept, "the test message was rejected", channel.send(&card, &own)).await?;
     let closing = channel.close(&message, &card, "Test of guard doctor finished, no answer needed");
     in_time(accept, "the test message was sent, but could not be changed afterwards", closing).await?;
     let deaf = "the test message was sent, but answers would not be received";

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, Command};
 
+use super::buttons::Own;
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox};
 
 /// How long it may take.
@@ -110,7 +111,7 @@ fn last_line(said: &[u8]) -> Option<String> {
 }
 
 impl Channel for Program {
-    fn send<'a>(&'a self, card: &'a Card, _: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move { self.run(&json!({ "type": "request.filed", "data": card })).await })
     }
 

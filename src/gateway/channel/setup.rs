@@ -16,12 +16,12 @@ use nix::unistd::Gid;
 use tokio::sync::mpsc;
 
 use self::ask::{Given, New, SetupKind};
+use super::buttons::Own;
 use super::probe::test_card;
 use super::{Channel, ChannelState, Did, Doing, Status, open};
 use crate::account::Account;
 use crate::config::{Config, Secret};
 use crate::person;
-use crate::secrets::secret;
 
 /// How long is waited for a person's tap.
 const TAP: Duration = Duration::from_secs(120);
@@ -47,12 +47,16 @@ enum Verb {
         /// The approver who answers there
         #[arg(long)]
         approver: Option<String>,
-        /// The file of its secret (mode 0600); by default guard asks for it and stores it beside the configuration
+        /// The file of its secret (mode 0600); by default guard asks for it and stores it beside the configuration. For a
+        /// channel with two secrets, give this or one of the next two options twice
         #[arg(long, value_name = "FILE")]
-        secret_file: Option<PathBuf>,
+        secret_file: Vec<PathBuf>,
         /// The name of its secret in the keyring
         #[arg(long, value_name = "NAME", conflicts_with = "secret_file")]
-        keyring: Option<String>,
+        keyring: Vec<String>,
+        /// A command that prints its secret, as one argument; it runs without a shell whenever the gateway starts
+        #[arg(long, value_name = "COMMAND", conflicts_with_all = ["secret_file", "keyring"])]
+        secret_command: Vec<String>,
         /// The chat or channel, if guard cannot detect it; for SMS and e-mail the sender
         #[arg(long, value_name = "ID")]
         chat: Option<String>,
@@ -127,7 +131,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
             println!("Removed {name} from {}. Restart the gateway, or kill -HUP it.", path.display());
             Ok(0)
         }
-        Verb::Add { kind, name, approver, secret_file, keyring, chat, user, url, no_test, command } => {
+        Verb::Add { kind, name, approver, secret_file, keyring, secret_command, chat, user, url, no_test, command } => {
             let name = name.clone().unwrap_or_else(|| kind.name().to_owned());
             if config.channel.iter().any(|channel| channel.name == name) {
                 return Err(format!(
@@ -140,17 +144,10 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
                 directory: path.parent().unwrap_or(Path::new("/")),
                 reader: reader.map(|(uid, _)| uid),
             };
-            let secret = match (secret_file, keyring) {
-                (Some(file), _) => {
-                    let found = std::fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
-                    Some(Secret::File(found))
-                }
-                (None, Some(name)) => Some(Secret::Keyring(name.clone())),
-                (None, None) => None,
-            };
+            let secrets = places(secret_file, keyring, secret_command)?;
             let given = Given {
                 approver: approver.clone(),
-                secret,
+                secrets,
                 chat: chat.clone(),
                 user: user.clone(),
                 url: url.clone(),
@@ -170,6 +167,22 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
             Ok(0)
         }
     }
+}
+
+/// Where the secrets of a channel are, by the options that name them.
+///
+/// # Errors
+/// A file is not there, or a command is none.
+fn places(files: &[PathBuf], keyring: &[String], commands: &[String]) -> Result<Vec<Secret>, String> {
+    let file = |file: &PathBuf| {
+        std::fs::canonicalize(file).map(Secret::File).map_err(|error| format!("{}: {error}", file.display()))
+    };
+    let command = |text: &String| match shlex::split(text) {
+        Some(words) if !words.is_empty() => Ok(Secret::Command(words)),
+        _ => Err(format!("--secret-command: not a command: {text:?}")),
+    };
+    let named = keyring.iter().map(|name| Ok(Secret::Keyring(name.clone())));
+    files.iter().map(file).chain(named).chain(commands.iter().map(command)).collect()
 }
 
 struct Quiet;
@@ -193,10 +206,10 @@ impl ChannelState for Quiet {
 /// Sends a card of no request, and waits for the tap.
 async fn test(channel: Arc<dyn Channel>) -> Result<u8, String> {
     let card = test_card("guard channel test");
-    let nonce = secret::<16>("")?;
+    let own = Own::of_all(channel.approvers())?;
     let (inbox, mut taps) = mpsc::channel(8);
     let listening = channel.clone().receive(inbox, Arc::new(Quiet));
-    let message = channel.send(&card, &nonce).await.map_err(|failed| failed.to_string())?;
+    let message = channel.send(&card, &own).await.map_err(|failed| failed.to_string())?;
     let Some(listening) = listening else {
         println!("The test card was sent; answers cannot come back this way.");
         return Ok(0);
@@ -204,8 +217,11 @@ async fn test(channel: Arc<dyn Channel>) -> Result<u8, String> {
     println!("The test card was sent. Press one of its buttons.");
     let waiting = async {
         while let Some(tap) = taps.recv().await {
-            let ours = matches!(&tap.did, Did::Pressed { nonce: pressed, .. } if *pressed == nonce);
-            let known = tap.approver.clone().filter(|_| ours);
+            let is_own = |name: &String| {
+                let of_them = |one: &Own| matches!(&tap.did, Did::Pressed { nonce, .. } if *nonce == one.nonce);
+                own.iter().any(|one| one.approver == *name && of_them(one))
+            };
+            let known = tap.approver.clone().filter(is_own);
             let _ = tap
                 .reply
                 .send(if known.is_some() { "it works" } else { "this is not the test card of guard" }.to_owned());
@@ -284,6 +300,23 @@ fn write(path: &Path, text: &str, group: Option<Gid>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_is_what_a_command_prints() {
+        let words = |text: &str| {
+            let all = places(&[], &[], &[text.to_owned()])?;
+            Ok(all
+                .iter()
+                .map(|one| if let Secret::Command(words) = one { words.join("|") } else { String::new() })
+                .collect())
+        };
+        assert_eq!(words("pass show 'guard telegram'"), Ok(vec!["pass|show|guard telegram".to_owned()]));
+        for odd in ["", "  ", "pass 'show"] {
+            assert!(words(odd).is_err_and(|why: String| why.contains("not a command")), "{odd}");
+        }
+        assert!(places(&["/nowhere/secret".into()], &[], &[]).is_err());
+        assert_eq!(places(&[], &["a".to_owned(), "b".to_owned()], &[]).unwrap().len(), 2);
+    }
 
     #[test]
     fn a_channel_is_taken_out_and_the_rest_stays() {

@@ -15,12 +15,16 @@ use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use super::buttons::{Button, Own, buttons};
 use super::heard::FromPlace;
 use super::text::{self, Medium, cut};
 use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
 
 /// The most characters of a message that are others' words; a section of Slack's takes 3000.
 const MOST: usize = 2400;
+
+/// The most approvers that have buttons: Slack takes 50 blocks in a message.
+const ROWS: usize = 40;
 
 /// How long a failing connection rests at most.
 const REST: Duration = Duration::from_secs(60);
@@ -83,31 +87,31 @@ impl Slack {
         Err(Failed::of(status, format!("slack: {method}: {status}: {}", cut(why, 100))))
     }
 
-    fn blocks(card: &Card, nonce: Option<&str>, text: &str) -> Value {
-        let section = json!({ "type": "section", "text": { "type": "mrkdwn", "text": text, "verbatim": true } });
-        let Some(nonce) = nonce else { return json!([section]) };
-        let button = |label: &str, style: Option<&str>, press: Press| {
-            let label = json!({ "type": "plain_text", "text": cut(label, 70) });
-            let mut button =
-                json!({ "type": "button", "text": label, "action_id": press.code(), "value": press.with(nonce) });
-            if let Some(style) = style {
-                button["style"] = json!(style);
+    fn blocks(card: &Card, own: &[Own], text: &str) -> Value {
+        let write = |button: &Button| {
+            let label = json!({ "type": "plain_text", "text": cut(&button.label("Approve", "Deny", "No"), 70) });
+            let mut written =
+                json!({ "type": "button", "text": label, "action_id": button.press.code(), "value": button.data });
+            match (button.press, &button.words) {
+                (Press::Approve, _) => written["style"] = json!("primary"),
+                (_, None) => written["style"] = json!("danger"),
+                (_, Some(_)) => {}
             }
-            button
+            written
         };
-        let mut row = Vec::new();
-        if card.offers_yes(MOST) {
-            row.push(button("Approve", Some("primary"), Press::Approve));
-        }
-        row.push(button("Deny", Some("danger"), Press::Deny));
-        for (at, words) in (0..).zip(card.replies.iter().take(3)) {
-            row.push(button(&format!("No: {words}"), None, Press::Reply(at)));
-        }
+        let row = |elements: Vec<Value>| json!({ "type": "actions", "elements": elements });
+        let mut all = vec![Self::section(text)];
+        let of_each = buttons(card, own, card.offers_yes(MOST));
+        all.extend(of_each.iter().take(ROWS).map(|of_one| row(of_one.iter().map(write).collect())));
         if let Some(page) = card.button_to_page(MOST) {
             let label = json!({ "type": "plain_text", "text": "Open the page" });
-            row.push(json!({ "type": "button", "text": label, "action_id": heard::OPEN, "url": page }));
+            all.push(row(vec![json!({ "type": "button", "text": label, "action_id": heard::OPEN, "url": page })]));
         }
-        json!([section, { "type": "actions", "elements": row }])
+        json!(all)
+    }
+
+    fn section(text: &str) -> Value {
+        json!({ "type": "section", "text": { "type": "mrkdwn", "text": text, "verbatim": true } })
     }
 
     /// Connects, again and again, and hears what is pressed.
@@ -201,17 +205,21 @@ impl Slack {
 }
 
 impl Channel for Slack {
-    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move {
             let text = text::card(card, Medium::Slack, MOST);
             let body = json!({
                 "channel": self.chat, "text": format!("guard asks (tier {})", card.tier), "unfurl_links": false,
-                "unfurl_media": false, "blocks": Self::blocks(card, Some(nonce), &text),
+                "unfurl_media": false, "blocks": Self::blocks(card, own, &text),
             });
             let sent = self.call("chat.postMessage", &self.token, &body).await?;
             let id = sent["ts"].as_str().filter(|ts| ts.chars().all(|c| c.is_ascii_digit() || c == '.'));
             id.map(str::to_owned).ok_or_else(|| Failed::Broken("slack returned no message ID".to_owned()))
         })
+    }
+
+    fn approvers(&self) -> Vec<String> {
+        self.approvers.keys().cloned().collect()
     }
 
     fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
@@ -225,12 +233,15 @@ impl Channel for Slack {
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
         Box::pin(async move {
             let ended = Medium::Slack.escape(&cut(text, 200));
-            let card = Card { bar: None, link: None, ..card.clone() };
-            let text = format!("{}\n*{ended}*", text::card(&card, Medium::Slack, MOST - 200));
-            let blocks = Self::blocks(&card, None, &text);
+            let text = text::ended(card, Medium::Slack, MOST, text, 200);
+            let blocks = json!([Self::section(&text)]);
             let body = json!({ "channel": self.chat, "ts": message, "text": ended, "blocks": blocks });
             self.call("chat.update", &self.token, &body).await.map(drop)
         })
+    }
+
+    fn offers_yes(&self, card: &Card) -> bool {
+        card.offers_yes(MOST)
     }
 
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {

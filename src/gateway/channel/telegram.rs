@@ -9,8 +9,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use super::buttons::{Button, Own, buttons};
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
+use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, Status, Tap, heard, http};
 
 /// How long one look for updates lasts.
 const POLL: Duration = Duration::from_secs(50);
@@ -66,16 +67,17 @@ impl Telegram {
         Err(Failed::of(status, format!("{method}: {status}: {}", cut(why, 200))))
     }
 
-    fn keyboard(card: &Card, nonce: &str) -> Value {
-        let button = |text: &str, press: Press| json!({ "text": cut(text, 40), "callback_data": press.with(nonce) });
-        let mut first = Vec::new();
-        if card.offers_yes(MOST) {
-            first.push(button("✅ Approve", Press::Approve));
-        }
-        first.push(button("❌ Deny", Press::Deny));
-        let mut rows = vec![first];
-        for (at, words) in (0..).zip(card.replies.iter().take(3)) {
-            rows.push(vec![button(&format!("❌ {words}"), Press::Reply(at))]);
+    fn keyboard(card: &Card, own: &[Own]) -> Value {
+        let write = |button: &Button| {
+            let label = button.label("✅ Approve", "❌ Deny", "❌");
+            json!({ "text": cut(&label, 40), "callback_data": button.data })
+        };
+        let mut rows = Vec::new();
+        for of_one in buttons(card, own, card.offers_yes(MOST)) {
+            // What is said with words has a line of its own, or it would not be read.
+            let (worded, plain): (Vec<_>, Vec<_>) = of_one.iter().partition(|button| button.words.is_some());
+            rows.push(plain.into_iter().map(write).collect());
+            rows.extend(worded.into_iter().map(|button| vec![write(button)]));
         }
         if let Some(page) = card.button_to_page(MOST) {
             rows.push(vec![json!({ "text": "Open the page", "url": page })]);
@@ -142,17 +144,21 @@ impl Telegram {
 }
 
 impl Channel for Telegram {
-    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move {
             let body = json!({
                 "chat_id": self.chat, "text": text::card(card, Medium::Html, MOST), "parse_mode": "HTML",
                 "protect_content": true, "link_preview_options": { "is_disabled": true },
-                "reply_markup": Self::keyboard(card, nonce),
+                "reply_markup": Self::keyboard(card, own),
             });
             let sent = self.call("sendMessage", &body).await?;
             let id = sent["message_id"].as_i64();
             id.map(|id| id.to_string()).ok_or_else(|| Failed::Broken("sendMessage returned no message ID".to_owned()))
         })
+    }
+
+    fn approvers(&self) -> Vec<String> {
+        self.approvers.keys().cloned().collect()
     }
 
     fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
@@ -165,8 +171,7 @@ impl Channel for Telegram {
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
         Box::pin(async move {
             let id: i64 = message.parse().unwrap_or_default();
-            let ended = Medium::Html.escape(&cut(text, 300));
-            let text = format!("{}\n\n<b>{ended}</b>", text::card(&ended_card(card), Medium::Html, MOST - 300));
+            let text = text::ended(card, Medium::Html, MOST, text, 300);
             let body = json!({
                 "chat_id": self.chat, "message_id": id, "text": text, "parse_mode": "HTML",
                 "reply_markup": { "inline_keyboard": [] },
@@ -177,6 +182,10 @@ impl Channel for Telegram {
                 done => done.map(drop),
             }
         })
+    }
+
+    fn offers_yes(&self, card: &Card) -> bool {
+        card.offers_yes(MOST)
     }
 
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
@@ -198,9 +207,4 @@ impl Channel for Telegram {
             Ok(())
         }))
     }
-}
-
-/// A card without what is to be done.
-fn ended_card(card: &Card) -> Card {
-    Card { bar: None, link: None, ..card.clone() }
 }

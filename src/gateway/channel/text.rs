@@ -1,6 +1,9 @@
 //! A card as text, cut to what a medium takes, and escaped for it.
 //!
-//! What is cut is said to be. What may not enter: what the card says.
+//! What is cut is said to be. HTML is made by a template that escapes whatever it is given. What may not enter: what the
+//! card says.
+
+use maud::{Markup, html};
 
 use super::Card;
 
@@ -10,6 +13,8 @@ pub enum Medium {
     Plain,
     /// Telegram's.
     Html,
+    /// A notification's on the desktop: HTML without blocks.
+    Notice,
     /// Discord's.
     Markdown,
     /// Slack's, in which three characters mean something and marks of style only what looks like them.
@@ -22,7 +27,7 @@ impl Medium {
     pub fn escape(self, text: &str) -> String {
         match self {
             Self::Plain => text.to_owned(),
-            Self::Html => text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;"),
+            Self::Html | Self::Notice => html! { (text) }.into_string(),
             Self::Slack => {
                 // What a mark of style would be stands behind a character that does not show, and is none.
                 let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -47,19 +52,63 @@ impl Medium {
         }
     }
 
-    /// A command, in letters of one width.
-    #[must_use]
-    pub fn code(self, text: &str) -> String {
-        match self {
-            Self::Plain => text.to_owned(),
-            Self::Html => format!("<pre>{}</pre>", self.escape(text)),
-            // A fence that the text itself cannot close: a character that does not show stands between its marks.
-            Self::Slack => {
-                let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-                format!("```\n{}\n```", text.replace("```", "`\u{200b}`\u{200b}`"))
+    /// A part of a card, where the medium is none of HTML's.
+    fn written(self, part: &Part) -> String {
+        // A fence that the text itself cannot close: a character that does not show stands between its marks.
+        let fenced = |text: &str| format!("```\n{}\n```", text.replace("```", "`\u{200b}`\u{200b}`"));
+        match (self, part) {
+            (_, Part::Own(text)) => text.clone(),
+            (_, Part::Theirs(text)) => self.escape(text),
+            (Self::Slack, Part::Command(text)) => {
+                fenced(&text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
             }
-            Self::Markdown => format!("```\n{}\n```", text.replace("```", "`\u{200b}`\u{200b}`")),
+            (Self::Markdown, Part::Command(text)) => fenced(text),
+            (_, Part::Command(text)) => text.clone(),
+            (Self::Slack, Part::Ended(text)) => format!("*{}*", self.escape(text)),
+            (Self::Markdown, Part::Ended(text)) => format!("**{}**", self.escape(text)),
+            (_, Part::Ended(text)) => text.clone(),
         }
+    }
+
+    /// A line of a card as HTML. Everything in it is escaped, by its type.
+    fn marked_up(self, line: &[Part]) -> Markup {
+        html! {
+            @for part in line {
+                @match part {
+                    Part::Own(text) | Part::Theirs(text) => (text),
+                    Part::Command(text) if self == Self::Notice => tt { (text) },
+                    Part::Command(text) => pre { (text) },
+                    Part::Ended(text) => b { (text) },
+                }
+            }
+        }
+    }
+
+    fn whole(self, lines: &[Vec<Part>]) -> String {
+        let line = |line: &Vec<Part>| match self {
+            Self::Html | Self::Notice => self.marked_up(line).into_string(),
+            Self::Plain | Self::Markdown | Self::Slack => line.iter().map(|part| self.written(part)).collect(),
+        };
+        lines.iter().map(line).collect::<Vec<String>>().join("\n")
+    }
+}
+
+/// A part of a line of a card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// guard's own words and addresses, in which nothing means anything to a medium.
+    Own(String),
+    /// What may be anything.
+    Theirs(String),
+    /// A command, in letters of one width.
+    Command(String),
+    /// How the request ended.
+    Ended(String),
+}
+
+impl Part {
+    fn own(text: &str) -> Self {
+        Self::Own(text.to_owned())
     }
 }
 
@@ -104,31 +153,47 @@ pub fn cut_middle(text: &str, most: usize) -> String {
 /// A card, with at most so many characters of what somebody else wrote.
 #[must_use]
 pub fn card(card: &Card, medium: Medium, most: usize) -> String {
-    let each = |text: &str, share: usize| cut(text, most * share / 100);
+    medium.whole(&lines(card, most))
+}
+
+/// A card of which nothing is asked any more, and how its request ended, in at most so many characters.
+#[must_use]
+pub fn ended(card: &Card, medium: Medium, most: usize, how: &str, longest: usize) -> String {
+    let mut all = lines(&Card { bar: None, link: None, ..card.clone() }, most - longest);
+    if medium == Medium::Html {
+        all.push(Vec::new());
+    }
+    all.push(vec![Part::Ended(cut(how, longest))]);
+    medium.whole(&all)
+}
+
+fn lines(card: &Card, most: usize) -> Vec<Vec<Part>> {
+    let each = |text: &str, share: usize| Part::Theirs(cut(text, most * share / 100));
     let front = match (card.decision, card.crisis) {
         (true, true) => "CRISIS: a person decides this. ",
         (true, false) => "A person decides this. ",
         (false, _) => "",
     };
     let mut lines = vec![
-        format!(
-            "{}guard asks: {} (tier {}, score {})",
-            medium.escape(front),
-            medium.escape(&card.tier_name),
-            card.tier,
-            medium.escape(&card.score)
-        ),
-        medium.code(&cut_middle(&card.command, room(most))),
-        format!("in {}", medium.escape(&each(&card.cwd, 15))),
+        vec![
+            Part::Theirs(front.to_owned()),
+            Part::own("guard asks: "),
+            Part::Theirs(card.tier_name.clone()),
+            Part::Own(format!(" (tier {}, score ", card.tier)),
+            Part::Theirs(card.score.clone()),
+            Part::own(")"),
+        ],
+        vec![Part::Command(cut_middle(&card.command, room(most)))],
+        vec![Part::own("in "), each(&card.cwd, 15)],
     ];
     if !card.why.is_empty() {
-        lines.push(medium.escape(&each(&card.why, 15)));
+        lines.push(vec![each(&card.why, 15)]);
     }
     if let Some(said) = &card.said {
-        lines.push(format!("reason: {}", medium.escape(&each(said, 10))));
+        lines.push(vec![Part::own("reason: "), each(said, 10)]);
     }
     let digest = if card.digest.is_empty() { String::new() } else { format!(" · digest {}", card.digest) };
-    lines.push(format!("{} · request {}{digest}", medium.escape(&each(&card.who, 10)), card.request));
+    lines.push(vec![each(&card.who, 10), Part::Own(format!(" · request {}{digest}", card.request))]);
     if is_cut(&card.command, most) {
         let place = match (&card.link, card.timeout_secs) {
             (Some(_), _) => "the page, or guard review",
@@ -136,15 +201,15 @@ pub fn card(card: &Card, medium: Medium, most: usize) -> String {
             // It does not wait any more.
             (None, _) => "guard log",
         };
-        lines.push(format!("The command is shortened. To see all of it: {place}."));
+        lines.push(vec![Part::Own(format!("The command is shortened. To see all of it: {place}."))]);
     }
     if let Some(bar) = &card.bar {
-        lines.push(medium.escape(bar));
+        lines.push(vec![Part::Theirs(bar.clone())]);
     }
     if let Some(link) = &card.link {
-        lines.push(link.clone());
+        lines.push(vec![Part::Own(link.clone())]);
     }
-    lines.join("\n")
+    lines
 }
 
 #[cfg(test)]
@@ -156,6 +221,12 @@ mod tests {
         let odd = Card { command: "</pre><a href=\"x\">ok</a> & ``` **y**".to_owned(), ..Card::default() };
         let html = card(&odd, Medium::Html, 4000);
         assert!(html.contains("&lt;/pre&gt;&lt;a href=&quot;x&quot;&gt;ok&lt;/a&gt; &amp;"), "{html}");
+        let notice = card(&odd, Medium::Notice, 500);
+        assert!(notice.contains("<tt>&lt;/pre&gt;") && !notice.contains("<pre>"), "{notice}");
+        let closed = ended(&odd, Medium::Html, 3400, "denied by <b>ada</b>", 300);
+        assert!(closed.ends_with("\n\n<b>denied by &lt;b&gt;ada&lt;/b&gt;</b>"), "{closed}");
+        let linked = Card { link: Some("https://x/#\"><b>".to_owned()), ..odd.clone() };
+        assert!(card(&linked, Medium::Html, 4000).ends_with("https://x/#&quot;&gt;&lt;b&gt;"), "all of it is escaped");
         let markdown = card(&odd, Medium::Markdown, 1900);
         assert_eq!(markdown.matches("```").count(), 2, "{markdown}");
         let slack = card(&odd, Medium::Slack, 1900);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::buttons::Own;
 use super::text::cut;
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
 
@@ -78,7 +79,7 @@ impl Twilio {
 }
 
 impl Channel for Twilio {
-    fn send<'a>(&'a self, card: &'a Card, _: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move {
             let place = card.link.clone().unwrap_or_else(|| format!("guard approve {}", card.request));
             let front = if card.decision { "A person decides. " } else { "" };

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
+use super::buttons::Own;
 use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
 use crate::secrets;
 
@@ -92,7 +93,7 @@ pub fn sign(secret: &[u8], id: &str, at: &str, body: &str) -> String {
 }
 
 impl Channel for Webhook {
-    fn send<'a>(&'a self, card: &'a Card, _: &'a str) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
         Box::pin(async move { self.post(&json!({ "type": "request.filed", "data": card })).await })
     }
 

@@ -89,6 +89,8 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn of(data: &str, id: Option<&str>, retry: Option<u64>) -> Event {
@@ -118,5 +120,19 @@ mod tests {
         let mut events = Events::default();
         assert!((0..4).all(|_| events.feed(&part).is_ok()));
         assert!(events.feed(&part).is_err());
+    }
+
+    proptest! {
+        /// Whatever a server sends, it is read without a panic, and the same in two parts as in one.
+        #[test]
+        fn anything_is_read_in_two_parts_as_in_one(bytes in prop::collection::vec(prop_oneof![
+            prop::sample::select(b"\n\r: datidre".to_vec()), any::<u8>()], 0..80), at in 0_usize..80) {
+            let whole = Events::default().feed(&bytes);
+            let (front, back) = bytes.split_at(at.min(bytes.len()));
+            let mut events = Events::default();
+            let mut parts = events.feed(front).unwrap();
+            parts.extend(events.feed(back).unwrap());
+            prop_assert_eq!(whole, Ok(parts));
+        }
     }
 }

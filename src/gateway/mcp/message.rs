@@ -217,6 +217,8 @@ pub fn line(mut text: Vec<u8>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -305,5 +307,22 @@ mod tests {
         assert_eq!(line(b"{}".to_vec()), b"{}\n");
         assert_eq!(version(br#"{"id":1,"result":{"protocolVersion":"2025-06-18"}}"#).as_deref(), Some("2025-06-18"));
         assert_eq!(version(br#"{"id":1,"error":{}}"#), None);
+    }
+
+    proptest! {
+        /// Whatever a client or a server sends is read without a panic, and what is waited for is in it in so many words.
+        #[test]
+        fn anything_is_read_without_a_panic(text in prop_oneof![
+            "\\PC{0,60}",
+            r#"\[?\{"(id|method|params|result)":("ping"|"tools/list"|\{"_meta":\{\}\}|[0-9]{1,3}|null)(,"(id|method)":("x"|[0-9]))?\}\]?"#,
+        ]) {
+            let bytes = text.as_bytes();
+            let mut asks = Asks::of(bytes);
+            for id in &asks.ids {
+                prop_assert!(text.contains(&id.to_string()), "{id}");
+            }
+            let _ = (asks.answered(bytes), version(bytes), mirrored(bytes), progress(bytes), adopted(bytes, &json!(1)));
+            prop_assert!(!plain(&text).contains(['\r', '\n']));
+        }
     }
 }

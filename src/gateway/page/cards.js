@@ -96,6 +96,10 @@ export function card(request, { bar, signed, grantSigned, replies, selected, doe
     facts(request),
   );
   if (bar && !signed) article.append(el("p", { class: "bar" }, bar));
+  if (signed || grantSigned) {
+    article.append(el("p", { class: "compare" }, "Before you sign, compare the digest ", el("strong", {}, request.short_digest),
+      " with the one that guard shows where the command waits, or in guard pending."));
+  }
   const words = el("input", { id: `words-${id}`, "aria-label": "Reason for the requester", placeholder: "reason (optional)", maxlength: "500" });
   const buttons = el("div", { class: "does" });
   const lasts = reach(request, id);

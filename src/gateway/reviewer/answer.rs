@@ -50,6 +50,8 @@ fn bare(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn prompt() -> Prompt {
@@ -98,6 +100,29 @@ mod tests {
         ] {
             let said = of(&text).unwrap_err();
             assert!(said.contains(why), "{text}: {said}");
+        }
+    }
+
+    proptest! {
+        /// An approval of which a byte is another one, or that is cut off, says the same of the same command or nothing.
+        #[test]
+        fn an_answer_that_is_changed_approves_nothing_else(at in 0_usize..80, byte in any::<char>()) {
+            let good = r#"{"verdict":"ESCALATE","reason":"r","digest":"0123abcd","canary":"c4n"}"#;
+            let cut: String = good.chars().take(at).collect();
+            prop_assert!(at >= good.len() || of(&cut).is_err());
+            let mut text: Vec<char> = good.chars().collect();
+            if let Some(place) = text.get_mut(at) {
+                *place = byte;
+            }
+            let text: String = text.into_iter().collect();
+            if let Ok((says, _)) = of(&text) {
+                prop_assert_eq!(says, Says::Escalate);
+            }
+        }
+
+        #[test]
+        fn anything_is_read_without_a_panic(text in "(```(json)?)?\\PC{0,60}(```)?") {
+            prop_assert!(of(&text).is_err());
         }
     }
 }

@@ -12,8 +12,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::prompt::{Prompt, Salts};
-use super::state::CountFile;
-use super::wire::{self, Bound, Said};
+use super::state::{CountFile, Spent};
+use super::wire::{self, Bound, Usage};
 use super::{Question, answer};
 use crate::channel::http;
 use crate::config::Secret;
@@ -52,10 +52,15 @@ async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, String>
     let seal = |bytes: &[u8]| seal_beside(directory, "review", bytes).ok();
     let key = key_of(question, &prompt);
     let calls = u64::try_from(reviewer.voices.len()).unwrap_or(u64::MAX);
+    // Kept back until it is known what it took, and for good if nobody waits for that.
+    let most = reviewer.voices.iter().fold(Spent::default(), |sum, voice| {
+        let usage = Usage::at_most(voice, &prompt);
+        sum.and(Spent { tokens: usage.tokens(), cost: cost(voice, usage) })
+    });
     let now = Timestamp::now();
     let begin = |counts: &mut super::state::Counts| {
         let known = if reviewer.cache == 0 { None } else { counts.known(&key, now, seal) };
-        known.map_or_else(|| counts.begin(reviewer, calls, now).map(|()| None), |known| Ok(Some(known)))
+        known.map_or_else(|| counts.begin(reviewer, calls, most, now).map(|()| None), |known| Ok(Some(known)))
     };
     if let Some(known) = state.change(begin)?? {
         return Ok(known);
@@ -64,9 +69,10 @@ async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, String>
     let ask = |voice| one(&client, voice, &prompt, reviewer.retries, until);
     let opinion = jury(join_all(reviewer.voices.iter().map(ask)).await);
     let opinion = Opinion { policy: prompt.version.clone(), ..opinion };
+    let begun = now;
     let now = Timestamp::now();
     state.change(|counts| {
-        counts.end(&opinion, now);
+        counts.end(&opinion, most, begun, now);
         // A yes or no of a moment; what failed is asked anew.
         if opinion.says != Says::Nothing && reviewer.cache > 0 {
             counts.keep(&key, &opinion, reviewer.cache, now, seal);
@@ -84,25 +90,21 @@ fn key_of(question: &Question, prompt: &Prompt) -> String {
 
 /// The opinion of one.
 async fn one(client: &Client, voice: &Voice, prompt: &Prompt, retries: u32, until: Instant) -> Opinion {
-    match told(client, voice, prompt, retries, until).await {
-        Err(why) => Opinion::nothing(&voice.model, why),
-        Ok(said) => {
-            let (tokens, cost) = (said.tokens.0 + said.tokens.1, cost(voice, said.tokens));
-            match answer::read(&said.text, prompt) {
-                Ok((says, reason)) => {
-                    let about = prompt.digest.clone();
-                    Opinion { says, reason, about, tokens, cost, ..Opinion::nothing(&voice.model, "") }
-                }
-                Err(why) => Opinion { tokens, cost, ..Opinion::nothing(&voice.model, why) },
-            }
+    let mut spent = Usage::default();
+    let said = told(client, voice, prompt, retries, until, &mut spent).await;
+    let opinion = match said.and_then(|text| answer::read(&text, prompt)) {
+        Ok((says, reason)) => {
+            Opinion { says, reason, about: prompt.digest.clone(), ..Opinion::nothing(&voice.model, "") }
         }
-    }
+        Err(why) => Opinion::nothing(&voice.model, why),
+    };
+    Opinion { tokens: spent.tokens(), cost: cost(voice, spent), ..opinion }
 }
 
 /// In millionths: a price is for a million tokens.
-fn cost(voice: &Voice, (input, output): (u64, u64)) -> u64 {
+fn cost(voice: &Voice, spent: Usage) -> u64 {
     #[expect(clippy::cast_precision_loss, reason = "no answer has so many tokens")]
-    let cost = voice.prices.0 * input as f64 + voice.prices.1 * output as f64;
+    let cost = voice.prices.0 * spent.input as f64 + voice.prices.1 * spent.output as f64;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -113,8 +115,15 @@ fn cost(voice: &Voice, (input, output): (u64, u64)) -> u64 {
     }
 }
 
-/// What a model says, tried again where that may help and there is time.
-async fn told(client: &Client, voice: &Voice, prompt: &Prompt, retries: u32, until: Instant) -> Result<Said, String> {
+/// What a model says, tried again where that may help and there is time. What that takes is added to `spent`.
+async fn told(
+    client: &Client,
+    voice: &Voice,
+    prompt: &Prompt,
+    retries: u32,
+    until: Instant,
+    spent: &mut Usage,
+) -> Result<String, String> {
     let key = voice.key.as_ref().map(read_key).transpose()?;
     let mut bound = Bound::Schema;
     let mut tried = 0;
@@ -123,7 +132,7 @@ async fn told(client: &Client, voice: &Voice, prompt: &Prompt, retries: u32, unt
         if left.is_zero() {
             return Err("no answer in time".to_owned());
         }
-        let (why, least) = match once(client, voice, key.as_deref(), prompt, bound, left).await {
+        let (why, least) = match once(client, voice, key.as_deref(), prompt, (bound, left), spent).await {
             Ok(said) => return Ok(said),
             Err(Fault::Final(why)) => return Err(why),
             Err(Fault::Bound(why)) => match bound.weaker() {
@@ -151,9 +160,9 @@ async fn once(
     voice: &Voice,
     key: Option<&str>,
     prompt: &Prompt,
-    bound: Bound,
-    left: Duration,
-) -> Result<Said, Fault> {
+    (bound, left): (Bound, Duration),
+    spent: &mut Usage,
+) -> Result<String, Fault> {
     let call = wire::call(voice, key, prompt, bound);
     let mut request = client.post(&call.url).timeout(left).json(&call.body);
     for (name, value) in &call.headers {
@@ -166,7 +175,13 @@ async fn once(
     });
     let least = least.unwrap_or_default();
     let passing = |why: String| Fault::Passing(why, least);
-    let (status, body) = http::answer(sent).await.map_err(|failed| passing(failed.to_string()))?;
+    let is_taken = sent.as_ref().map_or_else(|error| error.is_timeout(), |answer| answer.status().is_success());
+    let answered = http::answer(sent).await;
+    if is_taken {
+        let told = answered.as_ref().ok().and_then(|(_, body)| wire::usage(voice.provider, body));
+        *spent = spent.and(told.unwrap_or_else(|| Usage::at_most(voice, prompt)));
+    }
+    let (status, body) = answered.map_err(|failed| passing(failed.to_string()))?;
     match status {
         200 if body.is_null() => Err(passing("the answer is incomplete or invalid".to_owned())),
         200 => wire::said(voice.provider, &body).map_err(Fault::Final),

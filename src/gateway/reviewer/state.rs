@@ -42,6 +42,21 @@ pub struct Counts {
     pub kept: Vec<Kept>,
 }
 
+/// Tokens, and money in millionths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub tokens: u64,
+    pub cost: u64,
+}
+
+impl Spent {
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { tokens: self.tokens.saturating_add(other.tokens), cost: self.cost.saturating_add(other.cost) }
+    }
+}
+
 /// An opinion that may be used again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
@@ -53,12 +68,13 @@ pub struct Kept {
 }
 
 impl Counts {
-    /// Takes so many calls out of today's budget.
+    /// Takes so many calls out of today's budget, and the most that they may take of the rest: others that ask at the
+    /// same time share the budget, and whoever asks may end before the answer is there.
     ///
     /// # Errors
     /// Why nothing is asked now.
-    pub fn begin(&mut self, limits: &Reviewer, calls: u64, now: Timestamp) -> Result<(), String> {
-        let today = now.to_string().chars().take(10).collect::<String>();
+    pub fn begin(&mut self, limits: &Reviewer, calls: u64, most: Spent, now: Timestamp) -> Result<(), String> {
+        let today = day(now);
         if self.day != today {
             (self.calls, self.tokens, self.cost) = (0, 0, 0);
             self.day = today;
@@ -77,11 +93,18 @@ impl Counts {
             return Err("today's budget of money is used up".to_owned());
         }
         self.calls += calls;
+        self.tokens = self.tokens.saturating_add(most.tokens);
+        self.cost = self.cost.saturating_add(most.cost);
         Ok(())
     }
 
-    /// Counts what an opinion took, and whether it failed.
-    pub fn end(&mut self, opinion: &Opinion, now: Timestamp) {
+    /// Counts what an opinion took in the place of the most that it might, which was counted when it was `begun`, and
+    /// whether it failed.
+    pub fn end(&mut self, opinion: &Opinion, most: Spent, begun: Timestamp, now: Timestamp) {
+        if self.day == day(begun) {
+            self.tokens = self.tokens.saturating_sub(most.tokens);
+            self.cost = self.cost.saturating_sub(most.cost);
+        }
         self.tokens = self.tokens.saturating_add(opinion.tokens);
         self.cost = self.cost.saturating_add(opinion.cost);
         if opinion.says != Says::Nothing {
@@ -120,6 +143,11 @@ impl Counts {
         let over = self.kept.len().saturating_sub(MAX_KEPT);
         self.kept.drain(..over);
     }
+}
+
+/// The day, by UTC.
+fn day(at: Timestamp) -> String {
+    at.to_string().chars().take(10).collect()
 }
 
 /// What a seal is over.
@@ -202,27 +230,46 @@ mod tests {
     fn each_budget_ends_by_itself_and_begins_anew_the_next_day() {
         let noon = at("2026-11-22T12:00:00Z");
         let used = |calls, tokens, cost| Counts { day: "2026-11-22".into(), calls, tokens, cost, ..Counts::default() };
-        assert_eq!(used(9, 99, 49).begin(&limits(), 1, noon), Ok(()));
+        let most = Spent::default();
+        assert_eq!(used(9, 99, 49).begin(&limits(), 1, most, noon), Ok(()));
         for (mut counts, why) in [(used(10, 0, 0), "calls"), (used(0, 100, 0), "tokens"), (used(0, 0, 50), "money")] {
-            assert!(counts.begin(&limits(), 1, noon).unwrap_err().contains(why));
-            assert_eq!(counts.begin(&limits(), 1, at("2026-11-23T00:00:00Z")), Ok(()));
+            assert!(counts.begin(&limits(), 1, most, noon).unwrap_err().contains(why));
+            assert_eq!(counts.begin(&limits(), 1, most, at("2026-11-23T00:00:00Z")), Ok(()));
             assert_eq!((counts.calls, counts.tokens, counts.cost), (1, 0, 0));
         }
-        assert!(used(9, 0, 0).begin(&limits(), 2, noon).is_err(), "a jury of two takes two calls");
+        assert!(used(9, 0, 0).begin(&limits(), 2, most, noon).is_err(), "a jury of two takes two calls");
+    }
+
+    #[test]
+    fn the_most_that_a_call_may_take_is_counted_until_it_is_known_what_it_took() {
+        let (noon, next) = (at("2026-11-22T12:00:00Z"), at("2026-11-23T00:00:01Z"));
+        let most = Spent { tokens: 60, cost: 30 };
+        let mut counts = Counts::default();
+        assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
+        assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
+        // Two that nobody waited for have used it up; the end of one gives back what it did not take.
+        assert!(counts.begin(&limits(), 1, most, noon).unwrap_err().contains("tokens"));
+        counts.end(&Opinion { tokens: 5, cost: 4, ..approved() }, most, noon, noon);
+        assert_eq!((counts.tokens, counts.cost), (65, 34));
+        assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
+        // Over the end of a day there is nothing to give back.
+        assert_eq!(counts.begin(&limits(), 1, most, next), Ok(()));
+        counts.end(&Opinion { tokens: 5, cost: 4, ..approved() }, most, noon, next);
+        assert_eq!((counts.tokens, counts.cost), (65, 34));
     }
 
     #[test]
     fn after_failures_in_a_row_it_is_left_alone_for_a_while() {
         let noon = at("2026-11-22T12:00:00Z");
-        let mut counts = Counts::default();
+        let (mut counts, most) = (Counts::default(), Spent::default());
         for _ in 0..PATIENCE - 1 {
-            counts.end(&Opinion::nothing("m", "x"), noon);
+            counts.end(&Opinion::nothing("m", "x"), most, noon, noon);
         }
-        assert_eq!(counts.begin(&limits(), 1, noon), Ok(()));
-        counts.end(&Opinion::nothing("m", "x"), noon);
-        assert!(counts.begin(&limits(), 1, at("2026-11-22T12:00:59Z")).unwrap_err().contains("paused"));
-        assert_eq!(counts.begin(&limits(), 1, at("2026-11-22T12:01:00Z")), Ok(()));
-        counts.end(&approved(), noon);
+        assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
+        counts.end(&Opinion::nothing("m", "x"), most, noon, noon);
+        assert!(counts.begin(&limits(), 1, most, at("2026-11-22T12:00:59Z")).unwrap_err().contains("paused"));
+        assert_eq!(counts.begin(&limits(), 1, most, at("2026-11-22T12:01:00Z")), Ok(()));
+        counts.end(&approved(), most, noon, noon);
         assert_eq!((counts.failures, counts.alone_until), (0, None));
     }
 

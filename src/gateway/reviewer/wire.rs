@@ -37,12 +37,53 @@ pub struct ModelRequest {
     pub body: Value,
 }
 
-/// What a model said, and what it took.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    pub text: String,
-    /// Tokens in, and out.
-    pub tokens: (u64, u64),
+/// Tokens that a call took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub input: u64,
+    pub output: u64,
+}
+
+impl Usage {
+    /// The most that a call of this prompt is taken to cost, where nobody says what it took.
+    #[must_use]
+    pub fn at_most(voice: &Voice, prompt: &Prompt) -> Self {
+        // A token is about four bytes of English, and fewer of most else.
+        let bytes = prompt.system.len() + prompt.user.len();
+        Self { input: u64::try_from(bytes / 3).unwrap_or(u64::MAX), output: voice.max_tokens.into() }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn tokens(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    /// With those of another call.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { input: self.input.saturating_add(other.input), output: self.output.saturating_add(other.output) }
+    }
+}
+
+/// What an answer with status 200 says that it took, whatever else it says; `None` where it says nothing.
+#[must_use]
+pub fn usage(provider: Provider, body: &Value) -> Option<Usage> {
+    let count = |at: &str| body.pointer(at).and_then(Value::as_u64).unwrap_or_default();
+    let (input, output) = match provider {
+        Provider::Openai | Provider::Program => (count("/usage/prompt_tokens"), count("/usage/completion_tokens")),
+        Provider::OpenaiResponses | Provider::Anthropic => {
+            (count("/usage/input_tokens"), count("/usage/output_tokens"))
+        }
+        // What it thinks is paid for, and counted apart.
+        Provider::Gemini => {
+            let thought = count("/usageMetadata/thoughtsTokenCount");
+            let output = count("/usageMetadata/candidatesTokenCount").saturating_add(thought);
+            (count("/usageMetadata/promptTokenCount"), output)
+        }
+        Provider::Ollama => (count("/prompt_eval_count"), count("/eval_count")),
+    };
+    (input > 0 || output > 0).then_some(Usage { input, output })
 }
 
 /// The request to a model.
@@ -135,12 +176,11 @@ pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> 
 ///
 /// # Errors
 /// It refused, was cut, or the answer is none.
-pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
+pub fn said(provider: Provider, body: &Value) -> Result<String, String> {
     let text = |at: &str| body.pointer(at).and_then(Value::as_str).map(str::to_owned);
-    let count = |at: &str| body.pointer(at).and_then(Value::as_u64).unwrap_or_default();
     let cut = || Err("its answer was truncated".to_owned());
     let refused = || Err("it refused to answer".to_owned());
-    let (text, tokens) = match provider {
+    let text = match provider {
         Provider::Openai | Provider::Program => {
             let message = "/choices/0/message";
             if body.pointer(&format!("{message}/refusal")).is_some_and(|refusal| !refusal.is_null()) {
@@ -152,8 +192,7 @@ pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
                 Some("content_filter") => return refused(),
                 _ => return Err("its answer is incomplete".to_owned()),
             }
-            let tokens = (count("/usage/prompt_tokens"), count("/usage/completion_tokens"));
-            (text(&format!("{message}/content")), tokens)
+            text(&format!("{message}/content"))
         }
         Provider::OpenaiResponses => {
             if text("/status").as_deref() != Some("completed") {
@@ -166,8 +205,7 @@ pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
             }
             let mut texts = parts.iter().filter(|part| part["type"] == "output_text");
             let only = texts.next().and_then(|part| part["text"].as_str()).map(str::to_owned);
-            let tokens = (count("/usage/input_tokens"), count("/usage/output_tokens"));
-            (only.filter(|_| texts.next().is_none()), tokens)
+            only.filter(|_| texts.next().is_none())
         }
         Provider::Anthropic => {
             match text("/stop_reason").as_deref() {
@@ -179,8 +217,7 @@ pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
             let parts = body.get("content").and_then(Value::as_array).into_iter().flatten();
             let mut texts = parts.filter(|part| part["type"] == "text");
             let only = texts.next().and_then(|part| part["text"].as_str()).map(str::to_owned);
-            let tokens = (count("/usage/input_tokens"), count("/usage/output_tokens"));
-            (only.filter(|_| texts.next().is_none()), tokens)
+            only.filter(|_| texts.next().is_none())
         }
         Provider::Gemini => {
             if body.pointer("/promptFeedback/blockReason").is_some() {
@@ -191,8 +228,7 @@ pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
                 Some("MAX_TOKENS") => return cut(),
                 _ => return refused(),
             }
-            let tokens = (count("/usageMetadata/promptTokenCount"), count("/usageMetadata/candidatesTokenCount"));
-            (text("/candidates/0/content/parts/0/text"), tokens)
+            text("/candidates/0/content/parts/0/text")
         }
         Provider::Ollama => {
             match text("/done_reason").as_deref() {
@@ -200,8 +236,8 @@ pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
                 Some("length") => return cut(),
                 _ => return Err("its answer is incomplete".to_owned()),
             }
-            (text("/message/content"), (count("/prompt_eval_count"), count("/eval_count")))
+            text("/message/content")
         }
     };
-    text.map(|text| Said { text, tokens }).ok_or_else(|| "its answer contains no text".to_owned())
+    text.ok_or_else(|| "its answer contains no text".to_owned())
 }

@@ -20,7 +20,8 @@ pub struct Tool {
 /// Arguments that hold a command, a path, and what is written there.
 const COMMANDS: [&str; 4] = ["command", "cmd", "commands", "code"];
 const PATHS: [&str; 5] = ["file_path", "filePath", "path", "absolute_path", "target_file"];
-const CONTENTS: [&str; 5] = ["content", "contents", "file_text", "new_string", "text"];
+const CONTENTS: [&str; 8] =
+    ["content", "contents", "file_text", "new_string", "newString", "new_str", "new_text", "text"];
 const PATCHES: [&str; 3] = ["input", "patch", "patchText"];
 
 impl Tool {
@@ -32,6 +33,20 @@ impl Tool {
     fn is_told_to(&self, word: &str) -> bool {
         let words = self.schema.pointer("/properties/command/enum").and_then(Value::as_array);
         words.is_some_and(|words| words.iter().any(|known| known == word))
+    }
+
+    /// Whether it takes a file and what is written there.
+    fn writes(&self) -> bool {
+        let has_one_of = |names: &[&str]| names.iter().any(|name| self.has(name));
+        self.takes_text || has_one_of(&PATCHES[1..]) || has_one_of(&PATHS) && has_one_of(&CONTENTS)
+    }
+
+    /// For whoever chooses one: what can be proposed with it.
+    #[must_use]
+    pub fn described(&self) -> Value {
+        let writes = self.writes();
+        let runs = COMMANDS.iter().any(|name| self.has(name)) && !self.is_told_to("create");
+        json!({ "name": self.name, "runs": runs, "writes": writes })
     }
 
     /// Whether it takes a command. An agent that offers no such tool asks for something else than the next step.
@@ -191,6 +206,21 @@ mod tests {
             input(&step, &tool(json!({ "properties": { "patchText": {} } }), false)).1,
             json!({ "patchText": patch })
         );
+    }
+
+    #[test]
+    fn what_can_be_proposed_with_a_tool_is_read_from_what_it_takes() {
+        for (properties, takes_text, runs, writes) in [
+            (json!({ "cmd": {}, "why": {} }), false, true, false),
+            (json!({ "path": {}, "content": {} }), false, false, true),
+            (json!({ "patch": {} }), false, false, true),
+            (json!({}), true, false, true),
+            (json!({ "path": {} }), false, false, false),
+            (json!({ "command": { "enum": ["view", "create"] }, "path": {}, "file_text": {} }), false, false, true),
+        ] {
+            let tool = Tool { name: "t".to_owned(), schema: json!({ "properties": properties }), takes_text };
+            assert_eq!(tool.described(), json!({ "name": "t", "runs": runs, "writes": writes }), "{properties}");
+        }
     }
 
     #[test]

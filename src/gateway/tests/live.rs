@@ -26,9 +26,11 @@ def asked(name, given):
 def text(value):
     return {"type": "object", "properties": {name: {"type": "string"} for name in value}, "required": value}
 
-tools = [{"name": "Bash", "input_schema": text(["command", "description"])}, {"name": "Write", "input_schema": text(["file_path", "content"])}]
+tools = [{"name": "Bash", "input_schema": text(["command", "description"])}, {"name": "Write", "input_schema": text(["file_path", "content"])},
+         {"name": "Launch", "input_schema": text(["command"])}, {"name": "Paint", "input_schema": text(["colour"])},
+         {"name": "Read", "input_schema": text(["file_path"])}]
 messages = [{"role": "user", "content": "do it"}]
-for streams in [False, True] * 5:
+for streams in [False, True] * 6:
     body = json.dumps({"model": "m", "messages": messages, "tools": tools, "stream": streams}).encode()
     request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", body, {"content-type": "application/json"})
     answer = urllib.request.urlopen(request).read().decode()
@@ -43,7 +45,7 @@ for streams in [False, True] * 5:
     if part["type"] != "tool_use":
         break
     why = asked(part["name"], part["input"])
-    if why is None and part["name"] == "Bash":
+    if why is None and part["name"] in ("Bash", "Launch"):
         subprocess.run(part["input"]["command"], shell=True)
     elif why is None:
         open(part["input"]["file_path"], "w").write(part["input"]["content"])
@@ -57,7 +59,25 @@ const OBEYS: &str = "
         ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
     except OSError as error:
         return str(error)
-    return ran.stderr if ran.returncode == 2 else None";
+    return ran.stderr or 'killed' if ran.returncode else None";
+
+/// The same, but goes on where the hook is killed.
+const FORGIVING: &str = "
+    try:
+        ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
+    except OSError as error:
+        return str(error)
+    return ran.stderr if ran.returncode == 2 else None if ran.returncode <= 0 else str(ran)";
+
+/// The same, but asks the hook about its shell and its files alone.
+const PARTIAL: &str = "
+    if name == 'Launch':
+        return None
+    try:
+        ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
+    except OSError as error:
+        return str(error)
+    return ran.stderr or 'killed' if ran.returncode else None";
 
 /// The same, but goes on where the hook is not there.
 const CARELESS: &str = "
@@ -65,7 +85,7 @@ const CARELESS: &str = "
         ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
     except OSError:
         return None
-    return ran.stderr if ran.returncode == 2 else None";
+    return ran.stderr or 'killed' if ran.returncode else None";
 
 /// Does as the hook says, and tells its model nothing of it.
 const SILENT: &str = "
@@ -73,7 +93,7 @@ const SILENT: &str = "
         ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
     except OSError as error:
         return 'no'
-    return 'no' if ran.returncode == 2 else None";
+    return 'no' if ran.returncode else None";
 
 /// Asks no hook.
 const DEAF: &str = "return None";
@@ -158,10 +178,17 @@ fn an_agent_that_does_as_its_hook_says_holds_in_every_case() {
     let (code, findings) = Workspace::with("", OBEYS).tried();
     let [(status, says)] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!((code, status.as_str()), (0, "ok"), "{says}");
-    for held in ["harmless command ran", "told why", "no startup file", "nothing ran without guard"] {
+    for held in [
+        "harmless command ran",
+        "told why",
+        "no startup file",
+        "its other tools",
+        "when guard was killed",
+        "nothing ran without guard",
+    ] {
         assert!(says.contains(held), "{says}");
     }
-    assert!(!says.contains("not tried"), "{says}");
+    assert!(says.ends_with("; not tested: its tools Paint"), "{says}");
 }
 
 #[test]
@@ -176,7 +203,19 @@ fn an_agent_that_asks_nobody_is_found_out() {
 fn an_agent_that_goes_on_without_guard_is_found_out() {
     let careless = Workspace::with("", CARELESS);
     careless.finds("fail", "after guard was removed");
-    assert_eq!(careless.tried().1.len(), 1);
+    assert_eq!(careless.tried().1.len(), 2, "the other one is what was not tested");
+}
+
+#[test]
+fn an_agent_that_goes_on_when_guard_is_killed_is_found_out() {
+    let forgiving = Workspace::with("", FORGIVING);
+    forgiving.finds("fail", "ran a command when guard was killed while it waited");
+    assert_eq!(forgiving.tried().1.len(), 2, "the other one is what was not tested");
+}
+
+#[test]
+fn a_tool_of_which_guard_is_not_told_is_found_out() {
+    Workspace::with("", PARTIAL).finds("fail", "ran a command with its tool Launch without asking guard");
 }
 
 #[test]

@@ -124,6 +124,8 @@ fn a_passkey_approves_from_its_code_on_a_terminal_to_the_run() {
     let mut agent = gateway.agent(FLAGGED);
     page.until("document.querySelectorAll('[data-do=sign]').length === 1");
     assert_eq!(page.run("document.querySelectorAll('[data-do=approve]').length"), 0);
+    let compare = page.run("document.querySelector('.compare strong').textContent");
+    assert_eq!(compare, gateway.waiting()["short_digest"], "what guard's own side shows too");
     page.picture("passkey");
     page.run("document.querySelector('[data-do=sign]').click()");
     assert!(agent.wait().unwrap().success());

@@ -267,6 +267,27 @@ fn a_budget_ends_and_a_reviewer_that_fails_is_left_alone() {
 }
 
 #[test]
+fn what_is_paid_for_is_counted_whatever_comes_of_it() {
+    let cut = json!({
+        "choices": [{ "finish_reason": "length", "message": { "content": "{" } }],
+        "usage": { "prompt_tokens": 900, "completion_tokens": 400 },
+    });
+    let silent = json!({ "choices": [{ "finish_reason": "stop", "message": { "content": "no" } }] });
+    let money = "price_in = 1.0\nprice_out = 1.0\nmoney_per_day = 0.0013\nretries = 0\ncache = 0\n";
+    for (answer, why) in [(cut, "truncated"), (silent, "wrong format")] {
+        let server = Server::new(move |_| Some((200, answer.to_string())));
+        let home = Home::new(&openai(&server, money));
+        assert_ne!(home.runs(MIDDLE), 0);
+        let opinion = home.row()["review"].clone();
+        assert!(opinion["reason"].as_str().unwrap().contains(why), "{opinion}");
+        assert!(opinion["tokens"].as_u64().unwrap() >= 1000 && opinion["cost"] == opinion["tokens"], "{opinion}");
+        assert_ne!(home.runs("npm install other-unknown-pkg"), 0);
+        assert!(home.row()["review"]["reason"].as_str().unwrap().contains("money is used up"), "{}", home.row());
+        assert_eq!(server.asked("completions").len(), 1);
+    }
+}
+
+#[test]
 fn of_a_jury_both_must_approve() {
     let (one, other) = (says("APPROVE"), says("ESCALATE"));
     let jury = |second: &Server| {
@@ -298,7 +319,7 @@ fn each_provider_is_spoken_to_in_its_own_protocol() {
             }),
             "/models/m:generateContent" => json!({
                 "candidates": [{ "finishReason": "STOP", "content": { "parts": [{ "text": text }] } }],
-                "usageMetadata": { "promptTokenCount": 1, "candidatesTokenCount": 2 },
+                "usageMetadata": { "promptTokenCount": 1, "candidatesTokenCount": 1, "thoughtsTokenCount": 1 },
             }),
             "/api/chat" => json!({
                 "message": { "role": "assistant", "content": text }, "done": true, "done_reason": "stop",

@@ -17,7 +17,7 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::test_gateway::{HttpResponse, bearer, guard, send, until};
+use crate::test_gateway::{HttpResponse, bearer, guard, port_of, send, until};
 
 const ACCOUNTS: [(&str, u32); 3] = [("guard", 4100), ("agent", 4102), ("guard-gateway", 4104)];
 
@@ -142,12 +142,7 @@ impl Machine {
     fn start_gateway(&mut self) {
         let mut command = self.program("guard-gateway", "guard-gateway", &["serve", "--listen", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        out.read_line(&mut line).unwrap();
-        let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
-        self.port = port.unwrap_or_else(|| panic!("no port: {line}"));
-        std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
+        self.port = port_of(&mut child);
         self.gateway = Some(child);
         until(|| self.get("/readyz", "").status == 200);
     }

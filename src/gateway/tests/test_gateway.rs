@@ -123,13 +123,7 @@ impl TestGateway {
     pub fn start(&mut self) {
         let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        out.read_line(&mut line).unwrap();
-        let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
-        self.port = port.unwrap_or_else(|| panic!("no port: {line}"));
-        // What it prints later must have somewhere to go.
-        std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
+        self.port = port_of(&mut child);
         self.child = Some(child);
         self.until(|| self.get("/readyz", "").status == 200);
     }
@@ -211,6 +205,17 @@ impl Drop for TestGateway {
             let _ = child.wait();
         }
     }
+}
+
+/// The port of a gateway that was started with its standard output piped, once it listens.
+pub fn port_of(gateway: &mut Child) -> u16 {
+    let mut out = BufReader::new(gateway.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    // What it prints later must have somewhere to go.
+    std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
+    let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
+    port.unwrap_or_else(|| panic!("no port: {line}"))
 }
 
 /// A request to the gateway at this port.

@@ -168,7 +168,7 @@ fn every_template_is_taken_off_and_the_whole_string_runs() {
     for command in COMMANDS {
         for (agent, wrapped) in wrapped(command) {
             let before = wrapped.clone();
-            let unwrapped = wrapped.unwrapped();
+            let unwrapped = wrapped.unwrapped(&no_links);
             assert_eq!(inner(&unwrapped).as_deref(), Some(*command), "{agent}: {}", before.display());
             let (Request::Line(line), Request::Line(whole)) = (&unwrapped.request, &before.request) else { panic!() };
             let envelope = line.envelope.as_deref().unwrap();
@@ -186,7 +186,7 @@ fn an_envelope_never_lowers() {
     for command in COMMANDS {
         let alone = judged(&invocation(command, &[]));
         for (agent, wrapped) in wrapped(command) {
-            let in_it = judged(&wrapped.unwrapped());
+            let in_it = judged(&wrapped.unwrapped(&no_links));
             assert!(
                 in_it.tier >= alone.tier && in_it.score >= alone.score,
                 "{agent}: {command}: {in_it:?} < {alone:?}"
@@ -198,7 +198,7 @@ fn an_envelope_never_lowers() {
 #[test]
 fn what_came_in_an_envelope_comes_from_an_agent() {
     let (_, wrapped) = wrapped("ls").remove(0);
-    assert_eq!(Invocation { origin: Origin::Cli, ..wrapped }.unwrapped().origin, Origin::Agent);
+    assert_eq!(Invocation { origin: Origin::Cli, ..wrapped }.unwrapped(&no_links).origin, Origin::Agent);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn open_code_is_read_from_its_double_quotes() {
             "\n        shopt -s expand_aliases\n        [[ -f ~/.bashrc ]] && source ~/.bashrc >/dev/null 2>&1 || true\n        cd -- \"$1\"\n        {line}\n      "
         )
     };
-    let read = |text: &str, positional: &[&str]| inner(&invocation(&bash(text), positional).unwrapped());
+    let read = |text: &str, positional: &[&str]| inner(&invocation(&bash(text), positional).unwrapped(&no_links));
     let place = &["opencode", "/home/ada/project"];
     assert_eq!(read("eval \"git push --force origin main\"", place).as_deref(), Some("git push --force origin main"));
     assert_eq!(read("eval \"echo \\\"$HOME\\\"\"", place).as_deref(), Some("eval \"echo \\\"$HOME\\\"\""));
@@ -225,7 +225,7 @@ fn open_code_is_read_from_its_double_quotes() {
         assert_eq!(read(text, place), None, "{text}");
     }
     assert_eq!(read("eval \"ls\"", &["opencode"]), None);
-    let flagged = invocation(&bash("eval \"git push --force origin main\""), place).unwrapped();
+    let flagged = invocation(&bash("eval \"git push --force origin main\""), place).unwrapped(&no_links);
     assert!(judged(&flagged).findings.iter().any(|finding| finding.rule == "git.push-force"));
 }
 
@@ -233,7 +233,7 @@ fn open_code_is_read_from_its_double_quotes() {
 fn a_file_that_is_not_the_agents_own_makes_no_envelope() {
     let text = |snapshot: &str, file: &str| {
         invocation(&format!("source {snapshot} 2>/dev/null || true && eval 'ls' < /dev/null && pwd -P >| {file}"), &[])
-            .unwrapped()
+            .unwrapped(&no_links)
     };
     assert_eq!(inner(&text(SNAPSHOT, "/tmp/claude-7bb5-cwd")).as_deref(), Some("ls"));
     for (snapshot, file) in [
@@ -260,7 +260,7 @@ fn what_would_close_the_envelope_from_inside_makes_none() {
         )
     };
     for command in ["ls\n)\nrm -rf ~\n(", "cat <<E", "echo \"", "if true; then", ")", "ls \\"] {
-        assert_eq!(inner(&invocation(&around(command), &[]).unwrapped()), None, "{command}");
+        assert_eq!(inner(&invocation(&around(command), &[]).unwrapped(&no_links)), None, "{command}");
     }
     let claude = |inner: &str| {
         format!("source {SNAPSHOT} 2>/dev/null || true && eval '{inner}' < /dev/null && pwd -P >| /tmp/claude-7bb5-cwd")
@@ -272,7 +272,7 @@ fn what_would_close_the_envelope_from_inside_makes_none() {
         "ls'$(rm -rf ~)'",
         "ls' 'rm -rf ~",
     ] {
-        assert_eq!(inner(&invocation(&claude(command), &[]).unwrapped()), None, "{command}");
+        assert_eq!(inner(&invocation(&claude(command), &[]).unwrapped(&no_links)), None, "{command}");
     }
 }
 
@@ -299,7 +299,7 @@ const MAKES_SNAPSHOT: &str = r##"SNAPSHOT_FILE=/home/ada/.claude/shell-snapshots
 
 #[test]
 fn making_a_snapshot_is_an_agents_own_business_and_a_line_more_is_not() {
-    let made = invocation(MAKES_SNAPSHOT, &[]).unwrapped();
+    let made = invocation(MAKES_SNAPSHOT, &[]).unwrapped(&no_links);
     assert!(matches!(&made.request, Request::Line(Line { envelope: Some(envelope), .. }) if envelope.is_preparation));
     assert_eq!(judged(&made).findings, []);
     for line in [
@@ -311,7 +311,7 @@ fn making_a_snapshot_is_an_agents_own_business_and_a_line_more_is_not() {
         "echo '  alias rg='\"'/x'\" >> /home/ada/.bashrc",
         "echo \"fi\" >> \"$SNAPSHOT_FILE\"; rm x",
     ] {
-        let more = invocation(&format!("{MAKES_SNAPSHOT}{line}\n"), &[]).unwrapped();
+        let more = invocation(&format!("{MAKES_SNAPSHOT}{line}\n"), &[]).unwrapped(&no_links);
         assert_eq!(inner(&more), None, "{line}");
         let risk = judged(&more);
         assert!(risk.tier >= crate::judge::risk::Tier::Medium, "{line}: {risk:?}");
@@ -407,7 +407,7 @@ PATH_END_45okmd53ggl
 #[test]
 fn a_snapshot_with_functions_is_recognised_by_every_byte_of_them() {
     let preparation = |text: &str| {
-        let made = invocation(text, &[]).unwrapped();
+        let made = invocation(text, &[]).unwrapped(&no_links);
         matches!(&made.request, Request::Line(Line { envelope: Some(envelope), .. }) if envelope.is_preparation)
     };
     assert!(preparation(MAKES_FUNCTIONS));
@@ -456,16 +456,25 @@ fn a_directory_for_temporary_files_may_lie_below_the_usual_one() {
         line.text = String::from_utf8(line.text.clone()).unwrap().replace("/tmp/", "/tmp/user/1000/").into_bytes();
         wrapped.env =
             [("TMPDIR", "/tmp/user/1000")].map(|(name, value)| (name.into(), value.into())).into_iter().collect();
-        assert_eq!(inner(&wrapped.clone().unwrapped()).as_deref(), Some("ls -la"), "{wrapped:?}");
+        assert_eq!(inner(&wrapped.clone().unwrapped(&no_links)).as_deref(), Some("ls -la"), "{wrapped:?}");
     }
 }
 
 const RECORDED: [&str; 2] = [include_str!("recorded/claude-2.1.330.txt"), include_str!("recorded/hermes-0.19.txt")];
 
+/// A machine without links.
+fn no_links(_: &str) -> Option<String> {
+    None
+}
+
 fn is_preparation(text: &str) -> bool {
+    is_preparation_where(text, &no_links)
+}
+
+fn is_preparation_where(text: &str, real: Real<'_>) -> bool {
     let mut made = invocation(text, &[]);
     made.env = [("PATH".into(), "/usr/local/bin:/usr/bin".into())].into_iter().collect();
-    matches!(&made.unwrapped().request, Request::Line(Line { envelope: Some(envelope), .. }) if envelope.is_preparation)
+    matches!(&made.unwrapped(real).request, Request::Line(Line { envelope: Some(envelope), .. }) if envelope.is_preparation)
 }
 
 #[test]
@@ -495,11 +504,29 @@ fn what_agents_were_seen_to_prepare_is_theirs_and_no_byte_more() {
 }
 
 #[test]
+fn a_program_lies_where_a_link_on_the_path_leads() {
+    let linked = |from: &'static str, to: &'static str| move |at: &str| (at == from).then(|| to.to_owned());
+    let lies = |at: &str| RECORDED[0].replace("/usr/local/lib/", &format!("{at}/lib/"));
+    let there = lies("/opt/node-22");
+    assert!(!is_preparation(&there), "not on the PATH");
+    assert!(is_preparation_where(&there, &linked("/usr/local", "/opt/node-22")), "the prefix is a link");
+    assert!(
+        is_preparation_where(&there, &linked("/usr/local/bin", "/opt/node-22/bin")),
+        "the directory of programs is"
+    );
+    assert!(is_preparation_where(RECORDED[0], &linked("/usr/local", "/opt/node-22")), "as PATH names it");
+    for (from, to) in [("/usr/local", "/opt/node"), ("/usr/local/bin", "/opt/node-22/tools"), ("/opt", "/opt/node-22")]
+    {
+        assert!(!is_preparation_where(&there, &linked(from, to)), "{from} {to}");
+    }
+}
+
+#[test]
 fn claude_code_itself_may_ask_its_shell_for_the_environment_and_nobody_else() {
     let asks = |agent: Option<&str>, text: &str| {
         let mut asked = invocation(text, &[]);
         asked.session.agent = agent.map(str::to_owned);
-        matches!(asked.unwrapped().request, Request::Line(Line { envelope: Some(_), .. }))
+        matches!(asked.unwrapped(&no_links).request, Request::Line(Line { envelope: Some(_), .. }))
     };
     assert!(asks(Some("claude"), "env"));
     for (agent, text) in
@@ -523,7 +550,7 @@ proptest! {
         if insert { line.text.insert(at, byte) } else { line.text[at] = byte }
         prop_assume!(line.text != before);
         let text = line.text.clone();
-        if let Some(inner) = inner(&changed.clone().unwrapped()) {
+        if let Some(inner) = inner(&changed.clone().unwrapped(&no_links)) {
             // It fits a template still: then nothing but the command in it, a name of its files or a blank way of writing
             // them was changed, and no byte that ends a command stands anywhere else.
             let outside = String::from_utf8_lossy(&text).replacen(&inner, "", 1);
@@ -536,7 +563,7 @@ proptest! {
     #[test]
     fn any_command_comes_back_out_of_any_template(inner_ in "[ -~\n]{0,60}") {
         for (agent, wrapped) in wrapped(&inner_) {
-            let unwrapped = wrapped.unwrapped();
+            let unwrapped = wrapped.unwrapped(&no_links);
             prop_assert_eq!(inner(&unwrapped), Some(inner_.clone()), "{}", agent);
         }
     }
@@ -546,8 +573,49 @@ proptest! {
         let command = parts.join("; ");
         let alone = judged(&invocation(&command, &[]));
         for (agent, wrapped) in wrapped(&command) {
-            let in_it = judged(&wrapped.unwrapped());
+            let in_it = judged(&wrapped.unwrapped(&no_links));
             prop_assert!(in_it.tier >= alone.tier && in_it.score >= alone.score, "{agent}: {command}");
         }
     }
+}
+
+/// As a version may write it that guard does not know.
+fn of_another_version(inner: &str) -> Invocation {
+    let text = format!("set +o history; cd /home/ada/project && eval '{inner}' < /dev/null; __code=$?; exit $__code");
+    let mut asked = invocation(&text, &[]);
+    asked.session.agent = Some("claude".to_owned());
+    asked
+}
+
+#[test]
+fn an_envelope_that_is_not_known_is_opened_and_judged_as_it_stands() {
+    let asked = of_another_version("git push --force origin main");
+    assert_eq!(inner(&asked.clone().unwrapped(&no_links)), None);
+    let opened = asked.clone().opened();
+    assert_eq!(inner(&opened).as_deref(), Some("git push --force origin main"));
+    let Request::Line(Line { envelope: Some(envelope), .. }) = &opened.request else { unreachable!() };
+    assert!(!envelope.is_known && String::from_utf8_lossy(&envelope.whole).contains("eval 'git push"));
+    assert!(String::from_utf8_lossy(&envelope.lead).contains("&& : < /dev/null"));
+    assert!(judged(&opened).tier >= judged(&asked).tier, "it never lowers");
+    // What stands behind it and what it is led by count, wherever they are.
+    let behind =
+        Invocation { request: Request::Line(Line::of_bash("cd / && eval 'ls' && rm -rf home")), ..asked.clone() };
+    assert!(judged(&behind.clone().opened()).tier >= judged(&behind).tier);
+    assert!(judged(&behind.opened()).tier >= crate::judge::risk::Tier::High);
+}
+
+#[test]
+fn only_who_puts_something_around_commands_has_an_envelope_that_is_not_known() {
+    let asked = of_another_version("ls");
+    assert!(asked.scaffold().is_some());
+    for agent in [None, Some("goose"), Some("nobody")] {
+        let other = Invocation {
+            session: Session { agent: agent.map(str::to_owned), ..asked.session.clone() },
+            ..asked.clone()
+        };
+        assert!(other.scaffold().is_none(), "{agent:?}");
+        assert_eq!(inner(&other.opened()), None, "{agent:?}");
+    }
+    let known = wrapped("true; eval 'ls'").swap_remove(0).1.unwrapped(&no_links);
+    assert!(known.scaffold().is_none(), "in an envelope that is known");
 }

@@ -311,6 +311,8 @@ pub struct Remote {
     pub kind: RemoteKind,
     /// The host, container or pod, when known.
     pub name: Option<String>,
+    /// The command starts it, so that nothing was in it before.
+    pub fresh: bool,
 }
 
 /// The kinds of [`Remote`].

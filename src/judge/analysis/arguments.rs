@@ -8,6 +8,7 @@ mod options;
 mod scan;
 
 use super::act::{Effect, Flag, Operand, Remote, Value};
+use super::value::Build as _;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{
     Added, ArgumentPlace, EffectSpec, Files, FlagTest, OutputTaint, Program, Runs, Style, Sub, Target,
@@ -299,11 +300,30 @@ fn place(place: &ArgumentPlace, flags: &[Flag], operands: &[Operand], here: Span
         ArgumentPlace::Flag(names) | ArgumentPlace::Data(names) => {
             values(flags, names).map(|(value, span)| Operand { value: value.clone(), span }).collect()
         }
+        ArgumentPlace::Below(names) => {
+            let dirs: Vec<&Value> = values(flags, names).map(|(value, _)| value).collect();
+            operands.iter().flat_map(|operand| below(&dirs, operand)).collect()
+        }
         ArgumentPlace::Names => operands.iter().filter_map(last_name).collect(),
         ArgumentPlace::Here => vec![Operand { value: Value::text("."), span: here }],
         ArgumentPlace::Stdin => Vec::new(),
         ArgumentPlace::All(places) => places.iter().flat_map(|one| self::place(one, flags, operands, here)).collect(),
     }
+}
+
+/// An operand where it lies below each of these directories; one that is absolute, or without any directory, as it is.
+fn below(dirs: &[&Value], operand: &Operand) -> Vec<Operand> {
+    let leading = operand.value.leading();
+    if dirs.is_empty() || leading.starts_with(['/', '~']) {
+        return vec![operand.clone()];
+    }
+    let joined = |dir: &&Value| {
+        let mut value = (*dir).clone();
+        value.push_text("/");
+        value.push_value(&operand.value);
+        Operand { value, span: operand.span }
+    };
+    dirs.iter().map(joined).collect()
 }
 
 /// The file that a download of this address is saved as.

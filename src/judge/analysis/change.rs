@@ -2,6 +2,7 @@
 
 use super::act::{NumberId, Taint, UnknownReason, Value};
 use super::arithmetic;
+use super::letter::Letter;
 use super::pattern::Pattern;
 use super::state::{Attribute, unknown};
 use crate::judge::syntax::tree::ReplaceAnchor;
@@ -22,48 +23,58 @@ pub(super) fn substring(text: &str, offset: i64, length: Option<Option<i64>>) ->
     Some(text.chars().skip(from as usize).take(take as usize).collect())
 }
 
-pub(super) fn replace(text: &str, pattern: &str, replacement: &str, anchor: ReplaceAnchor) -> Option<String> {
+pub(super) fn replace(
+    text: &[Letter],
+    pattern: &str,
+    replacement: &[Letter],
+    anchor: ReplaceAnchor,
+) -> Option<Vec<Letter>> {
     // The empty pattern is found at the ends alone.
     if pattern.is_empty() {
         return Some(match anchor {
-            ReplaceAnchor::Prefix => format!("{replacement}{text}"),
-            ReplaceAnchor::Suffix => format!("{text}{replacement}"),
-            ReplaceAnchor::First | ReplaceAnchor::All => text.to_owned(),
+            ReplaceAnchor::Prefix => [replacement, text].concat(),
+            ReplaceAnchor::Suffix => [text, replacement].concat(),
+            ReplaceAnchor::First | ReplaceAnchor::All => text.to_vec(),
         });
     }
     let pattern = Pattern::new(pattern);
     match anchor {
         ReplaceAnchor::Prefix => {
             let cut = pattern.prefix(text, true)?;
-            Some(cut.map_or_else(|| text.to_owned(), |cut| format!("{replacement}{}", &text.get(cut..).unwrap_or(""))))
+            Some(cut.and_then(|cut| text.get(cut..)).map_or_else(|| text.to_vec(), |rest| [replacement, rest].concat()))
         }
         ReplaceAnchor::Suffix => {
             let cut = pattern.suffix(text, true)?;
-            Some(cut.map_or_else(|| text.to_owned(), |cut| format!("{}{replacement}", &text.get(..cut).unwrap_or(""))))
+            Some(cut.and_then(|cut| text.get(..cut)).map_or_else(|| text.to_vec(), |rest| [rest, replacement].concat()))
         }
         ReplaceAnchor::First => pattern.replace(text, replacement, false),
         ReplaceAnchor::All => pattern.replace(text, replacement, true),
     }
 }
 
-pub(super) fn change_case(text: &str, operator: &str, pattern: &str) -> Option<String> {
+pub(super) fn change_case(text: &[Letter], operator: &str, pattern: &str) -> Option<Vec<Letter>> {
     let pattern = if pattern.is_empty() { None } else { Some(Pattern::new(pattern)) };
     let all = operator.len() == 2;
-    let mut changed = String::with_capacity(text.len());
-    for (index, c) in text.chars().enumerate() {
+    let mut changed = Vec::with_capacity(text.len());
+    for (index, letter) in text.iter().enumerate() {
+        let Letter::Known(c) = *letter else {
+            // Its letters may be others now.
+            changed.push(Letter::Number(NumberId::default()));
+            continue;
+        };
         let hit = match &pattern {
             Some(pattern) => pattern.matches(c.encode_utf8(&mut [0; 4]))?,
             None => true,
         };
         if !hit || (index > 0 && !all) {
-            changed.push(c);
+            changed.push(*letter);
             continue;
         }
         match operator.chars().next()? {
-            '^' => changed.extend(c.to_uppercase()),
-            ',' => changed.extend(c.to_lowercase()),
-            _ if c.is_uppercase() => changed.extend(c.to_lowercase()),
-            _ => changed.extend(c.to_uppercase()),
+            '^' => changed.extend(c.to_uppercase().map(Letter::Known)),
+            ',' => changed.extend(c.to_lowercase().map(Letter::Known)),
+            _ if c.is_uppercase() => changed.extend(c.to_lowercase().map(Letter::Known)),
+            _ => changed.extend(c.to_uppercase().map(Letter::Known)),
         }
     }
     Some(changed)
@@ -85,6 +96,11 @@ pub(super) fn with_attribute(value: Value, attribute: Attribute) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::analysis::letter::known;
+
+    fn shown(letters: Option<Vec<Letter>>) -> String {
+        Value::of_letters(letters.unwrap()).rough().into_owned()
+    }
 
     #[test]
     fn substrings_count_from_either_end() {
@@ -96,21 +112,21 @@ mod tests {
 
     #[test]
     fn replacements_follow_the_anchor() {
-        assert_eq!(replace("axbx", "x", "-", ReplaceAnchor::First).as_deref(), Some("a-bx"));
-        assert_eq!(replace("axbx", "x", "-", ReplaceAnchor::All).as_deref(), Some("a-b-"));
-        assert_eq!(replace("axbx", "a", "", ReplaceAnchor::Prefix).as_deref(), Some("xbx"));
-        assert_eq!(replace("axbx", "x", "", ReplaceAnchor::Suffix).as_deref(), Some("axb"));
-        assert_eq!(replace("ab", "", "-", ReplaceAnchor::Prefix).as_deref(), Some("-ab"));
-        assert_eq!(replace("ab", "", "-", ReplaceAnchor::Suffix).as_deref(), Some("ab-"));
-        assert_eq!(replace("ab", "", "-", ReplaceAnchor::First).as_deref(), Some("ab"));
-        assert_eq!(replace("ab", "", "-", ReplaceAnchor::All).as_deref(), Some("ab"));
+        assert_eq!(shown(replace(&known("axbx"), "x", &known("-"), ReplaceAnchor::First)), "a-bx");
+        assert_eq!(shown(replace(&known("axbx"), "x", &known("-"), ReplaceAnchor::All)), "a-b-");
+        assert_eq!(shown(replace(&known("axbx"), "a", &known(""), ReplaceAnchor::Prefix)), "xbx");
+        assert_eq!(shown(replace(&known("axbx"), "x", &known(""), ReplaceAnchor::Suffix)), "axb");
+        assert_eq!(shown(replace(&known("ab"), "", &known("-"), ReplaceAnchor::Prefix)), "-ab");
+        assert_eq!(shown(replace(&known("ab"), "", &known("-"), ReplaceAnchor::Suffix)), "ab-");
+        assert_eq!(shown(replace(&known("ab"), "", &known("-"), ReplaceAnchor::First)), "ab");
+        assert_eq!(shown(replace(&known("ab"), "", &known("-"), ReplaceAnchor::All)), "ab");
     }
 
     #[test]
     fn case_is_changed_for_one_or_for_all() {
-        assert_eq!(change_case("RM", ",,", "").as_deref(), Some("rm"));
-        assert_eq!(change_case("rm", "^", "").as_deref(), Some("Rm"));
-        assert_eq!(change_case("rm", "^^", "m").as_deref(), Some("rM"));
-        assert_eq!(change_case("rM", "~~", "").as_deref(), Some("Rm"));
+        assert_eq!(shown(change_case(&known("RM"), ",,", "")), "rm");
+        assert_eq!(shown(change_case(&known("rm"), "^", "")), "Rm");
+        assert_eq!(shown(change_case(&known("rm"), "^^", "m")), "rM");
+        assert_eq!(shown(change_case(&known("rM"), "~~", "")), "Rm");
     }
 }

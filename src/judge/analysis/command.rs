@@ -248,7 +248,7 @@ impl Walker<'_> {
     /// The path and the name of a program that an earlier act of the line wrote.
     #[inline(never)]
     fn made_here(&self, state: &State, value: &Value) -> Option<(String, String)> {
-        if value.known().is_some() || !value.spelled().is_some_and(|text| text.contains('/')) {
+        if value.known().is_some() || !value.place_text().is_some_and(|text| text.contains('/')) {
             return None;
         }
         let key = self.file_key(state, value).filter(|key| key.starts_with('/'))?;
@@ -331,6 +331,13 @@ impl Walker<'_> {
             None => self.planted(state, context, name, env),
         };
         let by_shell = by_shell && path.is_none();
+        let other = path.as_deref().filter(|_| context.remote.is_none());
+        if let Some(other) = other.and_then(|path| self.under_another_name(state, name, path)) {
+            let name = other.rsplit('/').next().unwrap_or(&other).to_owned();
+            let mut child = state.child(&[]);
+            let disguise = Some(Disguise::Assembly);
+            self.program(&mut child, context, (&name, Some(other)), args, env, span, false, disguise);
+        }
         let act = self.program(state, context, (name, path), args, env, span, by_shell, disguise);
         alias.iter().for_each(|replaced| state.join(replaced));
         act

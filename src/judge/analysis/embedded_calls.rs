@@ -11,12 +11,12 @@ use super::code;
 use super::command::Lookup;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
+use super::letter::is_marked;
 use super::paths::NormalPath;
 use super::question::{FileFacts, PathKind};
-use super::redirect::absolute;
+use super::redirect::{absolute, at};
 use super::state::{Build as _, State};
 use super::streams::Stream;
-use super::value::is_hole;
 use super::walk::{Walker, depth};
 use crate::judge::ledger::Own;
 use crate::judge::rules::model::{OutputTaint, Rule};
@@ -66,7 +66,7 @@ impl Walker<'_> {
         // Code that code puts together is known in all its parts, or not at all.
         let by_call = act.and_then(|id| self.facts.acts.get(id)).is_some_and(|act| act.verb.key().contains(':'));
         let made = by_call && language != "sql" && text.pieces().iter().any(is_made);
-        let Some(source) = code::with_holes(&text).filter(|_| !made) else {
+        let Some(source) = code::Source::of(&text).filter(|_| !made) else {
             // A statement that a program puts together is its own affair.
             let own = language == "sql" && matches!(context.source, Source::Code(_));
             if !text.pieces().is_empty() && !own {
@@ -88,7 +88,8 @@ impl Walker<'_> {
         }
         let mut calls = read.calls;
         let given = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.args.as_slice()).unwrap_or_default();
-        let leaves = leaves_scratch(&source) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
+        let leaves =
+            leaves_scratch(source.text()) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
         if language == "sql" && !leaves && self.is_scratch(state, act, &home) {
             calls.iter_mut().for_each(|call| call.facts.push(Value::text("--scratch")));
         } else if language == "sql" && by_call {
@@ -122,11 +123,11 @@ impl Walker<'_> {
         if value.known().and_then(|path| absolute(state, &path)).is_some_and(own) {
             return true;
         }
-        let path = value.spelled().filter(|path| path.starts_with("/tmp/")).and_then(|path| absolute(state, &path));
+        let path = value.place_text().filter(|path| path.starts_with("/tmp/")).and_then(|path| at(state, &path));
         path.filter(|path| path.starts_with("/tmp/") && !is_work(path) && self.behind(state, value).is_none())
             .is_some_and(|path| {
                 // Under a name that is made up nothing was before.
-                if path.contains(is_hole) {
+                if is_marked(&path) {
                     return true;
                 }
                 let there = self.inquiry.path(&path);
@@ -182,7 +183,7 @@ impl Walker<'_> {
         let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
         let mut read = code::read(
             language,
-            text,
+            &code::Source::known(text),
             code::World {
                 home: &home,
                 fetches: &|_| false,

@@ -278,8 +278,8 @@ impl Walker<'_> {
     fn tilde(&mut self, state: &State, user: &str) -> Option<Value> {
         match user {
             "" => self.home(state),
-            "+" => state.cwd.as_deref().map(Value::of_spelled),
-            "-" => state.previous.as_deref().map(Value::of_spelled),
+            "+" => state.cwd.as_deref().map(Value::of_place),
+            "-" => state.previous.as_deref().map(Value::of_place),
             _ if user == self.invocation.user && !state.elsewhere => {
                 self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
             }

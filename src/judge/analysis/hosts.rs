@@ -103,7 +103,7 @@ fn authority(text: &str) -> Option<Host> {
         return None;
     }
     let name = percent_decoded(name);
-    if name.contains(HOLE) || !name.is_ascii() || name.contains(['*', '{', '$', '`']) {
+    if !name.is_ascii() || name.contains(['*', '{', '$', '`']) {
         return Some(Host::Odd);
     }
     Some(Host::Named(name.trim_end_matches('.').to_ascii_lowercase()))

@@ -166,6 +166,9 @@ impl<'a> Inquiry<'a> {
     }
 
     fn ask(&self, question: Question) -> Option<&'a WorldAnswer> {
+        if question.is_marked() {
+            return None;
+        }
         let question = match question.given_out() {
             Ok(question) => question,
             Err(why) => {
@@ -293,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_is_given_with_reserved_characters_is_read_without_and_kept_with_them() {
-        let reserved = '\u{F0000}'.to_string();
+        let reserved = char::REPLACEMENT_CHARACTER.to_string();
         let answers = Answers::none();
         answers.insert(Question::Program("x".to_owned()), WorldAnswer::Program(Some(reserved.clone())));
         let given = WorldAnswer::Program(Some(reserved));

@@ -71,7 +71,7 @@ impl Walker<'_> {
             itself.get_or_insert(tail.is_empty());
             path = next;
         }
-        let mut behind = Value::text(path);
+        let mut behind = Value::of_place(&path);
         behind.push_value(&rest);
         Some((behind, itself? && rest.is_empty()))
     }

@@ -92,6 +92,21 @@ impl<'a> Walker<'a> {
         Some(found.path.clone())
     }
 
+    /// The program of the system that a path outside it is a link to or a copy of, where it has another name and another
+    /// description: `ln -s /bin/rm tools/eslint; tools/eslint -r src`.
+    #[inline(never)]
+    pub fn under_another_name(&self, state: &State, name: &str, path: &str) -> Option<String> {
+        let path = absolute(state, path).filter(|path| !is_of_system(path))?;
+        let linked = || self.behind(state, &Value::text(path.as_str())).and_then(|(target, _)| target.known_text());
+        let copied = || self.files.get(&path)?.copies.first().cloned();
+        let there = || self.inquiry.path(&path).filter(|facts| facts.symlink).map(|facts| facts.canonical.clone());
+        let target = linked().or_else(copied).or_else(there).filter(|target| is_of_system(target))?;
+        let other = target.rsplit('/').next()?;
+        let described = self.catalog.program(other)?;
+        let is_same = self.catalog.program(name).is_some_and(|program| std::ptr::eq(program, described));
+        (!is_same && other != name).then_some(target)
+    }
+
     /// Whether a file with text lies there that the line named before, as it does to make one executable.
     fn is_touched_script(&self, state: &State, path: &str) -> bool {
         let is_it = |value: &Value| value.known().and_then(|name| absolute(state, &name)).as_deref() == Some(path);

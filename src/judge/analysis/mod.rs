@@ -31,6 +31,7 @@ pub mod hosts;
 mod indirection;
 mod input;
 pub mod inquiry;
+pub mod letter;
 mod links;
 mod lists;
 pub mod lookup;

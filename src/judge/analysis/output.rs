@@ -3,6 +3,7 @@
 
 use super::act::{Piece, UnknownReason, Value};
 use super::decode::{base32, base64, escapes, hexadecimal, translate};
+use super::letter::{self, Letter};
 use super::state::Build as _;
 use crate::judge::reserved;
 use crate::judge::rules::model::Printed;
@@ -40,7 +41,7 @@ pub(super) fn of(what: Printed, args: &[&Value], stdin: &Value) -> Option<Known>
         text.push_text("\n");
         plain(text)
     };
-    let spelled = || args.iter().map(|value| value.spelled()).collect::<Option<Vec<String>>>();
+    let spelled = || args.iter().map(|value| value.letters()).collect::<Option<Vec<Vec<Letter>>>>();
     let known = || args.iter().map(|value| value.known_text()).collect::<Option<Vec<String>>>();
     let decoded = |decode: fn(&str) -> Option<Vec<u8>>| {
         let text = String::from_utf8_lossy(&reserved::taken_in_bytes(&decode(&stdin.known()?)?)).into_owned();
@@ -53,8 +54,8 @@ pub(super) fn of(what: Printed, args: &[&Value], stdin: &Value) -> Option<Known>
     match what {
         Printed::Nothing => plain(Value::default()),
         Printed::Input => plain(stdin.clone()),
-        Printed::Name => line(Value::of_spelled(&name_of(&spelled()?)?)),
-        Printed::Directory => line(Value::of_spelled(&directory_of(&spelled()?)?)),
+        Printed::Name => line(Value::of_letters(name_of(&spelled()?)?.iter().copied())),
+        Printed::Directory => line(Value::of_letters(directory_of(&spelled()?)?)),
         Printed::Sequence => match known()?.as_slice() {
             [last] => sequence(1, last.parse().ok()?),
             [first, last] => sequence(first.parse().ok()?, last.parse().ok()?),
@@ -114,29 +115,36 @@ fn count_of(words: &[String]) -> Option<usize> {
 }
 
 /// The last name of a path, without an ending that is given.
-fn name_of(words: &[String]) -> Option<String> {
+fn name_of(words: &[Vec<Letter>]) -> Option<&[Letter]> {
     match words {
-        [path] => Some(base(path).to_owned()),
-        [option, suffix, path] if option == "-s" => Some(without(suffix, path)),
+        [path] => Some(base(path)),
+        [option, suffix, path] if *option == letter::known("-s") => Some(without(suffix, path)),
         [path, suffix] => Some(without(suffix, path)),
         _ => None,
     }
 }
 
-fn without(suffix: &str, path: &str) -> String {
+fn without<'p>(suffix: &[Letter], path: &'p [Letter]) -> &'p [Letter] {
     let name = base(path);
-    name.strip_suffix(suffix).filter(|name| !name.is_empty()).unwrap_or(name).to_owned()
+    name.strip_suffix(suffix).filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
-fn directory_of(words: &[String]) -> Option<String> {
+fn directory_of(words: &[Vec<Letter>]) -> Option<Vec<Letter>> {
     let [path] = words else { return None };
-    let path = path.trim_end_matches('/');
-    Some(path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }).to_owned())
+    let path = without_slashes(path);
+    let dir = path.iter().rposition(|letter| *letter == SLASH).and_then(|at| path.get(..at));
+    Some(dir.map_or_else(|| letter::known("."), |dir| if dir.is_empty() { vec![SLASH] } else { dir.to_vec() }))
 }
 
-fn base(path: &str) -> &str {
-    let path = path.trim_end_matches('/');
-    path.rsplit_once('/').map_or(path, |(_, name)| name)
+fn base(path: &[Letter]) -> &[Letter] {
+    without_slashes(path).rsplit(|letter| *letter == SLASH).next().unwrap_or_default()
+}
+
+const SLASH: Letter = Letter::Known('/');
+
+fn without_slashes(path: &[Letter]) -> &[Letter] {
+    let end = path.iter().rposition(|letter| *letter != SLASH).map_or(0, |last| last + 1);
+    path.get(..end).unwrap_or_default()
 }
 
 fn sequence(first: i64, last: i64) -> Option<Known> {

@@ -4,10 +4,10 @@ use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
 use super::enclosing::Context;
 use super::expand::{Tilde, push_expanded, unknown_atom};
 use super::fuel::of_bytes;
+use super::letter::MAX_NUMBERS;
 use super::secret_names::is_secret_name;
 use super::split::{Atom, Quote};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
-use super::value::MAX_NUMBERS;
 use super::walk::Walker;
 use crate::judge::reserved;
 use crate::judge::syntax::tree::{Dialect, Parameter, ParameterOp, Part, Word};
@@ -113,11 +113,11 @@ impl Walker<'_> {
         let known = |text: String| Bound::Scalar(Value::text(text));
         match name {
             "PWD" => {
-                return Bound::Scalar(state.cwd.as_deref().map_or_else(|| marker(name), Value::of_spelled));
+                return Bound::Scalar(state.cwd.as_deref().map_or_else(|| marker(name), Value::of_place));
             }
             "OLDPWD" => {
                 if let Some(dir) = &state.previous {
-                    return Bound::Scalar(Value::of_spelled(dir));
+                    return Bound::Scalar(Value::of_place(dir));
                 }
             }
             "IFS" => return known(" \t\n".to_owned()),

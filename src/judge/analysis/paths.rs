@@ -20,7 +20,7 @@ pub use normal::{Component, NormalPath, Relation, Start};
 use super::act::{Piece, Value};
 use super::fuel::cost;
 use super::inquiry::Inquiry;
-use super::value::is_hole;
+use super::letter::{Letter, letters_of};
 use crate::judge::invocation::Invocation;
 use crate::judge::rules::catalog::{Catalog, covers};
 
@@ -314,7 +314,10 @@ impl Placer {
         let one_below = |above: &str| {
             path.components.len() == 2
                 && path.relation(above) == Relation::Below
-                && path.components.last().is_some_and(|last| !last.unknown || last.text.starts_with(is_hole))
+                && path
+                    .components
+                    .last()
+                    .is_some_and(|last| !last.unknown || letters_of(&last.text).next().is_some_and(Letter::is_unknown))
         };
         let windows = texts.next().is_some_and(|first| first.text == "mnt")
             && texts.next().is_some_and(|drive| drive.text.len() == 1)
@@ -421,7 +424,7 @@ fn is_unnamed(path: &NormalPath, home: &str) -> bool {
     let Some(below) = path.components.get(normal::names(home).count()..) else { return false };
     let Some(at) = below.iter().position(|component| component.unknown) else { return false };
     let above: Vec<&str> = below.iter().take(at).map(|component| component.text.as_str()).collect();
-    let whole = below.get(at).is_some_and(|component| component.text.chars().all(is_hole));
+    let whole = below.get(at).is_some_and(|component| letters_of(&component.text).all(Letter::is_unknown));
     whole && (above.is_empty() || SETTINGS.contains(&above.join("/").as_str()))
 }
 

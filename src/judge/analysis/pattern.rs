@@ -4,13 +4,10 @@
 
 use std::ops::RangeInclusive;
 
+use super::letter::{self, Letter};
+
 /// Work that one match may take, in steps.
 const MAX_STEPS: u32 = 100_000;
-
-/// How many bytes characters take as text.
-fn bytes(chars: &[char]) -> usize {
-    chars.iter().map(|c| c.len_utf8()).sum()
-}
 
 /// One element of a pattern.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,37 +75,30 @@ impl Pattern {
 
     /// Whether it matches the whole text; `None` when that takes too much work.
     pub fn matches(&self, text: &str) -> Option<bool> {
-        let chars: Vec<char> = text.chars().collect();
         let mut steps = MAX_STEPS;
-        self.run(&chars, &mut steps)
+        self.run(&letter::known(text), &mut steps)
     }
 
-    /// The byte length of the shortest or longest prefix that matches.
-    pub fn prefix(&self, text: &str, longest: bool) -> Option<Option<usize>> {
-        let chars: Vec<char> = text.chars().collect();
-        let mut steps = MAX_STEPS;
-        let length = self.prefix_of(&chars, longest, &mut steps)?;
-        Some(length.map(|length| bytes(chars.get(..length).unwrap_or_default())))
+    /// The length of the shortest or longest prefix that matches.
+    pub fn prefix(&self, text: &[Letter], longest: bool) -> Option<Option<usize>> {
+        self.prefix_of(text, longest, &mut { MAX_STEPS })
     }
 
-    /// Where the shortest or longest suffix that matches begins, in bytes.
-    pub fn suffix(&self, text: &str, longest: bool) -> Option<Option<usize>> {
-        let chars: Vec<char> = text.chars().collect();
+    /// Where the shortest or longest suffix that matches begins.
+    pub fn suffix(&self, text: &[Letter], longest: bool) -> Option<Option<usize>> {
         let mut steps = MAX_STEPS;
-        let starts = chars.len() - chars.len().min(self.most())..=chars.len() - chars.len().min(self.least());
-        let start = Self::first(starts, longest, |start| self.run(chars.get(start..)?, &mut steps))?;
-        Some(start.map(|start| bytes(chars.get(..start).unwrap_or_default())))
+        let starts = text.len() - text.len().min(self.most())..=text.len() - text.len().min(self.least());
+        Self::first(starts, longest, |start| self.run(text.get(start..)?, &mut steps))
     }
 
     /// The text with what the pattern matches put in its place, at the first match or at all of them.
-    pub fn replace(&self, text: &str, replacement: &str, all: bool) -> Option<String> {
-        let chars: Vec<char> = text.chars().collect();
-        let (mut rest, mut steps) = (chars.as_slice(), MAX_STEPS);
-        let mut result = String::with_capacity(text.len());
+    pub fn replace(&self, text: &[Letter], replacement: &[Letter], all: bool) -> Option<Vec<Letter>> {
+        let (mut rest, mut steps) = (text, MAX_STEPS);
+        let mut result = Vec::with_capacity(text.len());
         while let Some((first, behind)) = rest.split_first() {
             match self.prefix_of(rest, true, &mut steps)? {
                 Some(length) if length > 0 => {
-                    result.push_str(replacement);
+                    result.extend_from_slice(replacement);
                     rest = rest.get(length..)?;
                     if !all {
                         break;
@@ -124,8 +114,8 @@ impl Pattern {
         Some(result)
     }
 
-    /// The length of the shortest or longest prefix that matches, in characters.
-    fn prefix_of(&self, text: &[char], longest: bool, steps: &mut u32) -> Option<Option<usize>> {
+    /// As [`Self::prefix`], within these steps.
+    fn prefix_of(&self, text: &[Letter], longest: bool, steps: &mut u32) -> Option<Option<usize>> {
         let lengths = text.len().min(self.least())..=text.len().min(self.most());
         Self::first(lengths, !longest, |length| self.run(text.get(..length)?, steps))
     }
@@ -155,7 +145,7 @@ impl Pattern {
     }
 
     /// Greedy backtracking to the last star only, so that the work is at most pattern × text.
-    fn run(&self, text: &[char], steps: &mut u32) -> Option<bool> {
+    fn run(&self, text: &[Letter], steps: &mut u32) -> Option<bool> {
         let (mut p, mut t) = (0, 0);
         let mut star: Option<(usize, usize)> = None;
         loop {
@@ -184,12 +174,15 @@ impl Pattern {
 }
 
 impl Element {
-    fn accepts(&self, c: char) -> bool {
-        match self {
-            Self::Char(own) => *own == c,
-            Self::Any => true,
-            Self::Many => false,
-            Self::Set { negated, members } => members.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated,
+    fn accepts(&self, letter: Letter) -> bool {
+        match (self, letter) {
+            (Self::Char(own), letter) => letter == Letter::Known(*own),
+            (Self::Any, _) => true,
+            (Self::Many, _) => false,
+            (Self::Set { negated, members }, Letter::Known(c)) => {
+                members.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated
+            }
+            (Self::Set { negated, .. }, _) => *negated,
         }
     }
 }
@@ -248,6 +241,7 @@ fn class(name: &str) -> Option<&'static [(char, char)]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::analysis::act::Value;
 
     fn matches(pattern: &str, text: &str) -> bool {
         Pattern::new(pattern).matches(text).unwrap()
@@ -264,28 +258,42 @@ mod tests {
     #[test]
     fn prefixes_and_suffixes_are_shortest_or_longest() {
         let star = Pattern::new("*/");
-        assert_eq!(star.prefix("a/b/c", false), Some(Some(2)));
-        assert_eq!(star.prefix("a/b/c", true), Some(Some(4)));
+        assert_eq!(star.prefix(&letter::known("a/b/c"), false), Some(Some(2)));
+        assert_eq!(star.prefix(&letter::known("a/b/c"), true), Some(Some(4)));
         let dot = Pattern::new(".*");
-        assert_eq!(dot.suffix("a.b.c", false), Some(Some(3)));
-        assert_eq!(dot.suffix("a.b.c", true), Some(Some(1)));
-        assert_eq!(dot.suffix("abc", true), Some(None));
+        assert_eq!(dot.suffix(&letter::known("a.b.c"), false), Some(Some(3)));
+        assert_eq!(dot.suffix(&letter::known("a.b.c"), true), Some(Some(1)));
+        assert_eq!(dot.suffix(&letter::known("abc"), true), Some(None));
         // Of a length of its own.
         let two = Pattern::new("é?");
-        assert_eq!((two.prefix("éab", true), two.suffix("aéb", false)), (Some(Some(3)), Some(Some(1))));
         assert_eq!(
-            (two.prefix("é", true), two.suffix("b", true), two.prefix("aé", false)),
+            (two.prefix(&letter::known("éab"), true), two.suffix(&letter::known("aéb"), false)),
+            (Some(Some(2)), Some(Some(1)))
+        );
+        assert_eq!(
+            (
+                two.prefix(&letter::known("é"), true),
+                two.suffix(&letter::known("b"), true),
+                two.prefix(&letter::known("aé"), false)
+            ),
             (Some(None), Some(None), Some(None))
         );
     }
 
     #[test]
     fn matches_are_replaced_as_in_a_shell() {
-        let replaced = |pattern: &str, text: &str, all| Pattern::new(pattern).replace(text, "-", all).unwrap();
+        let dash = letter::known("-");
+        let replaced = |pattern: &str, text: &str, all| {
+            let letters = Pattern::new(pattern).replace(&letter::known(text), &dash, all).unwrap();
+            Value::of_letters(letters).rough().into_owned()
+        };
         assert_eq!((replaced("a?", "xabyac", true), replaced("a?", "xabyac", false)), ("x-y-".into(), "x-yac".into()));
         assert_eq!((replaced("b*", "abcb", true), replaced("c", "ab", true)), ("a-".into(), "ab".into()));
         assert_eq!((replaced("*", "", true), replaced("é", "éé", true)), (String::new(), "--".into()));
-        assert!(Pattern::new("*b").replace(&"a".repeat(4_000), "", true).is_none(), "that takes too much work");
+        assert!(
+            Pattern::new("*b").replace(&letter::known(&"a".repeat(4_000)), &[], true).is_none(),
+            "that takes too much work"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::letter::is_marked;
 use crate::judge::ledger::{Brought, FileSnapshot, Ledger};
 use crate::judge::reserved::{self, Unaskable};
 
@@ -152,6 +153,20 @@ pub enum FileFacts {
 }
 
 impl Question {
+    /// Whether it is about a place of which a part is not known: the world has none of that name.
+    pub(super) fn is_marked(&self) -> bool {
+        match self {
+            Self::Path(about)
+            | Self::Git(about)
+            | Self::Repository(about)
+            | Self::File(about)
+            | Self::Program(about)
+            | Self::FileSnapshot(about) => is_marked(about),
+            Self::Resolve { name, dirs } => is_marked(name) || dirs.iter().any(|dir| is_marked(dir)),
+            Self::Ledger => false,
+        }
+    }
+
     /// The same question in the world's spelling.
     ///
     /// # Errors

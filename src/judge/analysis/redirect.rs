@@ -6,6 +6,7 @@ use super::act::{Effect, Operand, Output, Piece, Taint, UnknownReason, Value, Ve
 use super::arguments::Arg;
 use super::command::plain_text;
 use super::enclosing::Context;
+use super::letter::is_marked;
 use super::state::{Bound, Build as _, State, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Streams, Waiting};
 use super::walk::{Walker, Written};
@@ -262,9 +263,7 @@ impl Walker<'_> {
             Some(text) => absolute(state, &text),
             None if let Some(path) = super::builtins::below_temporary(value) => Some(path),
             // By its name, where each number in it is told apart.
-            None if let Some(text) = value.spelled() => {
-                absolute(state, &text).filter(|_| !text.contains(super::value::HOLE))
-            }
+            None if let Some(place) = value.place_text() => at(state, &place).filter(|_| value.is_told_apart()),
             None => {
                 let named = value.pieces().iter().any(|piece| {
                     matches!(piece, Piece::Unknown(unknown)
@@ -362,8 +361,13 @@ impl Walker<'_> {
     }
 }
 
-/// A path as it is from the working directory, lexically normal; `None` when that is not known.
+/// A path as it is from the working directory, lexically normal; `None` when that is not known, and for what no path holds.
 pub(super) fn absolute(state: &State, path: &str) -> Option<String> {
+    if is_marked(path) { None } else { at(state, path) }
+}
+
+/// As [`absolute`], of the text of a place.
+pub(super) fn at(state: &State, path: &str) -> Option<String> {
     if path.is_empty() {
         return None;
     }

@@ -12,7 +12,7 @@ use super::indirection::unpacked::is_unread;
 use super::numbered::Numbered;
 use super::paths::NormalPath;
 use super::question::{FileFacts, PathKind};
-use super::redirect::absolute;
+use super::redirect::{absolute, at};
 use super::secret_names::is_secret_name;
 use super::shells::dialect;
 use super::state::{Build as _, State};
@@ -288,19 +288,20 @@ impl Walker<'_> {
         span: Span,
     ) {
         let mut child = state.child(env);
-        child.zero = Value::text(path);
+        child.zero = Value::of_place(path);
         child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
-        let mut value = Value::text(path);
+        let mut value = Value::of_place(path);
         if let Some((behind, _)) = self.behind(state, &value) {
             value = behind;
         }
-        let path = &*value.rough().into_owned();
+        let place = value.place_text();
+        let path = &*place.unwrap_or_else(|| value.rough().into_owned());
         let context = Context { dialect: Dialect::Bash, ..context.clone() };
         if self.written_script(&mut child, &context, &value, span, Some(act)) {
             return;
         }
         let is_absolute = path.starts_with('/');
-        let Some(path) = absolute(state, path) else { return };
+        let Some(path) = at(state, path) else { return };
         if self.is_fetched(&path) {
             let detail = "the command runs a program that it downloads";
             self.opaque(context.fetched_code(), detail, span);
@@ -362,8 +363,8 @@ impl Walker<'_> {
     /// Whether the line itself wrote, copied, linked or fetched what a path names.
     pub fn is_made_here(&self, state: &State, path: &str) -> bool {
         let is_copy = |path: &str| self.files.get(path).is_some_and(|file| !file.copies.is_empty());
-        self.content_of(state, &Value::text(path)).is_some()
-            || absolute(state, path).is_some_and(|path| {
+        self.content_of(state, &Value::of_place(path)).is_some()
+            || at(state, path).is_some_and(|path| {
                 self.is_fetched(&path) || self.is_unpacked(&path) || is_copy(&path) || self.links.contains_key(&path)
             })
     }
@@ -381,7 +382,7 @@ impl Walker<'_> {
     /// Whether there is nothing at the path that could be read, and the line makes nothing there.
     pub fn is_absent(&self, state: &State, path: &str) -> bool {
         let missing = |path: String| matches!(self.inquiry.file(&path), Some(FileFacts::Missing));
-        !self.is_made_here(state, path) && absolute(state, path).is_some_and(missing)
+        !self.is_made_here(state, path) && at(state, path).is_some_and(missing)
     }
 
     /// Whether an act before this one names the path, so that it may make it.

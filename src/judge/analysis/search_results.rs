@@ -21,7 +21,7 @@ pub(super) fn found(reading: &Reading) -> Vec<Value> {
     };
     let start = |value: &Value| {
         // Below what the line made by a name of its own.
-        if value.pattern().is_none() && value.spelled().is_some() {
+        if value.pattern().is_none() && value.is_spelled() {
             let mut below = value.clone();
             below.push_text("/");
             return below;

@@ -119,7 +119,7 @@ impl Walker<'_> {
             other => {
                 if let Some(files) = self.files_that_come_in(&other).filter(|files| self.are_read(files)) {
                     for path in files {
-                        let file = Operand { value: Value::text(path), span };
+                        let file = Operand { value: Value::of_place(&path), span };
                         self.script_file(state, context, &file, span, None);
                     }
                     return;
@@ -187,7 +187,7 @@ impl Walker<'_> {
                         && self.are_read(&files)
                     {
                         for path in files {
-                            let file = Operand { value: Value::text(path), span };
+                            let file = Operand { value: Value::of_place(&path), span };
                             self.embedded_file(state, context, &source.language, &file, span);
                         }
                         return;
@@ -206,7 +206,7 @@ impl Walker<'_> {
                 }
                 stream if let Some(files) = self.files_that_come_in(stream) => {
                     for path in files {
-                        let file = Operand { value: Value::text(path), span };
+                        let file = Operand { value: Value::of_place(&path), span };
                         self.code_file(state, context, &source.language, &file, span);
                     }
                     return;

@@ -156,7 +156,7 @@ impl Walker<'_> {
         let first = values.first().and_then(|arg| arg.known_text());
         match (name, first.as_deref()) {
             ("pwd", _) => {
-                let mut dir = Value::of_spelled(state.cwd.as_deref()?);
+                let mut dir = Value::of_place(state.cwd.as_deref()?);
                 dir.push_text("\n");
                 return Some(plain(dir));
             }
@@ -275,7 +275,7 @@ impl Walker<'_> {
         if let [dir] = operands.as_slice()
             && !whole
             && dir.known().is_none()
-            && dir.spelled().is_some()
+            && dir.is_spelled()
         {
             let mut text = unknown(UnknownReason::Found(Some(String::new())), Taint::default());
             text.push_text("\n");

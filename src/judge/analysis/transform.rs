@@ -4,9 +4,9 @@ use super::act::{Piece, Taint, UnknownReason, Value};
 use super::change::{change_case, replace, substring};
 use super::enclosing::Context;
 use super::fuel::cost;
+use super::letter::{self, Letter};
 use super::pattern::Pattern;
 use super::state::{Build as _, State, unknown};
-use super::value::{HOLE, is_hole, is_plain_hole};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp};
 
@@ -23,7 +23,7 @@ impl Walker<'_> {
                 short(value).zip(pattern).and_then(|(text, pattern)| {
                     let cut = Pattern::new(&pattern).prefix(&text, *longest)?.unwrap_or(0);
                     let (gone, left) = text.split_at_checked(cut)?;
-                    is_certain(&pattern, &text, gone, *longest).then(|| left.to_owned())
+                    is_certain(&pattern, &text, gone, *longest).then(|| spelled(left))
                 })
             }
             ParameterOp::RemoveSuffix { longest, pattern } => {
@@ -31,26 +31,24 @@ impl Walker<'_> {
                 short(value).zip(pattern).and_then(|(text, pattern)| {
                     let cut = Pattern::new(&pattern).suffix(&text, *longest)?.unwrap_or(text.len());
                     let (left, gone) = text.split_at_checked(cut)?;
-                    is_certain(&pattern, &text, gone, *longest).then(|| left.to_owned())
+                    is_certain(&pattern, &text, gone, *longest).then(|| spelled(left))
                 })
             }
             ParameterOp::Replace { anchor, pattern, replacement } => {
                 let pattern = self.pattern(state, context, pattern);
-                let replacement = self.single(state, context, replacement).spelled();
+                let replacement = self.single(state, context, replacement).letters();
                 match (short(value), pattern, replacement) {
                     (Some(text), Some(pattern), Some(replacement)) if is_certain(&pattern, &text, &text, true) => {
-                        replace(&text, &pattern, &replacement, *anchor)
+                        replace(&text, &pattern, &replacement, *anchor).map(Value::of_letters)
                     }
                     _ => None,
                 }
             }
             ParameterOp::Case { operator, pattern } => {
                 let pattern = self.pattern(state, context, pattern);
-                short(value).zip(pattern).and_then(|(text, pattern)| {
-                    // Its letters may be others now.
-                    let text = text.replace(is_hole, HOLE.encode_utf8(&mut [0; 4]));
-                    change_case(&text, operator, &pattern)
-                })
+                short(value)
+                    .zip(pattern)
+                    .and_then(|(text, pattern)| change_case(&text, operator, &pattern).map(Value::of_letters))
             }
             ParameterOp::Substring { offset, length } => {
                 let offset = self.arithmetic(state, context, offset);
@@ -58,12 +56,12 @@ impl Walker<'_> {
                 if value.taint().has(Taint::NAMED) && is_a_hint(offset, length) {
                     return unknown(UnknownReason::Other("the first letters of a variable"), Taint::default());
                 }
-                let text = value.known().and_then(|_| short(value));
-                text.zip(offset).and_then(|(text, offset)| substring(&text, offset, length))
+                let text = value.known().filter(|text| text.len() <= MAX_PATTERN_TEXT);
+                text.zip(offset).and_then(|(text, offset)| substring(&text, offset, length)).map(Value::text)
             }
             ParameterOp::Transform(operator) => {
                 let text = value.known_text();
-                match (operator, text) {
+                let changed = match (operator, text) {
                     ('P', Some(text)) => {
                         self.embedded(state, context, &text);
                         (!text.contains(['\\', '$', '`'])).then_some(text)
@@ -72,9 +70,13 @@ impl Walker<'_> {
                     ('Q', Some(text)) => Some(crate::judge::invocation::quote(&text)),
                     ('U', Some(text)) => Some(text.to_uppercase()),
                     ('L', Some(text)) => Some(text.to_lowercase()),
-                    ('u', Some(text)) => change_case(&text, "^", ""),
+                    ('u', Some(text)) => {
+                        let changed = change_case(&letter::known(&text), "^", "").map(Value::of_letters);
+                        return changed.unwrap_or_else(|| weakened(value));
+                    }
                     _ => None,
-                }
+                };
+                changed.map(Value::text)
             }
             ParameterOp::Other(word) => {
                 self.single(state, context, word);
@@ -82,10 +84,7 @@ impl Walker<'_> {
             }
             _ => None,
         };
-        match changed {
-            Some(text) => Value::of_spelled(&text),
-            None => weakened(value),
-        }
+        changed.unwrap_or_else(|| weakened(value))
     }
 
     /// `${@:1:2}` and `${array[@]:1:2}`.
@@ -144,18 +143,22 @@ fn weakened(value: &Value) -> Value {
     }
 }
 
-/// Text on which it is no great work to try patterns: with a character for each number in it.
-fn short(value: &Value) -> Option<String> {
-    value.spelled().filter(|text| text.len() <= MAX_PATTERN_TEXT)
+/// Text on which it is no great work to try patterns: with a letter for each number in it.
+fn short(value: &Value) -> Option<Vec<Letter>> {
+    value.letters().filter(|text| text.len() <= MAX_PATTERN_TEXT)
 }
 
-/// Whether a pattern matches the same part of a text whatever stands where its holes are.
-fn is_certain(pattern: &str, text: &str, gone: &str, longest: bool) -> bool {
-    let vague = |letter: char| is_hole(letter) && !is_plain_hole(letter);
-    if !text.contains(is_hole) {
+fn spelled(letters: &[Letter]) -> Value {
+    Value::of_letters(letters.iter().copied())
+}
+
+/// Whether a pattern matches the same part of a text whatever stands for its letters that are not known.
+fn is_certain(pattern: &str, text: &[Letter], gone: &[Letter], longest: bool) -> bool {
+    let is_vague = |letters: &[Letter]| letters.iter().any(|letter| letter.is_vague());
+    if !text.iter().any(|letter| letter.is_unknown()) {
         return true;
     }
     // No number holds a slash.
     let of_slashes = pattern.chars().all(|letter| "*/\\".contains(letter));
-    !pattern.contains(['?', '[', '(']) && (of_slashes || !text.contains(vague) || !longest && !gone.contains(vague))
+    !pattern.contains(['?', '[', '(']) && (of_slashes || !is_vague(text) || !longest && !is_vague(gone))
 }

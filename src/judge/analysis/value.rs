@@ -2,25 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason};
+use super::act::{Piece, Taint, Unknown, UnknownReason};
 
 /// Stands for an unknown piece where a text is needed for matching; no pattern names it.
 pub const HOLE: char = '\u{fffc}';
-
-/// The first of the private characters that stand for numbers which are told apart.
-const NUMBERS: u32 = 0x10_0000;
-
-/// Stands for the end of a name that `mktemp` made up.
-const MADE_UP: char = '\u{10fffd}';
-
-/// What stands for a directory that `mktemp -d` made, where a shell stands in it.
-pub const TEMPORARY: &str = "/tmp/tmp.XXXXXXXXXX";
-
-/// What stands for a path that `mktemp` made, as far as names are cut out of it.
-const MADE: &str = "/tmp/tmp.";
-
-/// The most numbers that are told apart.
-pub const MAX_NUMBERS: u16 = 0x7000;
 
 /// The longest text that a value is followed with, in bytes.
 pub(super) const MAX_TEXT: usize = 64 * 1024;
@@ -34,33 +19,6 @@ pub struct Value {
     pieces: Vec<Piece>,
     /// Code gives it by name (`force=True`), and a reader of code wrote it as an option. No text of code ever is one.
     option: bool,
-}
-
-impl NumberId {
-    /// The character that stands for it in a text.
-    #[must_use]
-    pub fn letter(self) -> char {
-        let at = NUMBERS + u32::from(self.id) * 2 + u32::from(self.plain);
-        char::from_u32(at).filter(|_| self.id > 0 && self.id <= MAX_NUMBERS).unwrap_or(HOLE)
-    }
-
-    fn of(letter: char) -> Option<Self> {
-        let at = (letter as u32).checked_sub(NUMBERS)?;
-        let id = u16::try_from(at / 2).ok().filter(|id| *id > 0 && *id <= MAX_NUMBERS)?;
-        Some(Self { id, plain: at % 2 == 1 })
-    }
-}
-
-/// Whether a character stands for what is not known.
-#[must_use]
-pub fn is_hole(letter: char) -> bool {
-    letter == HOLE || letter as u32 >= NUMBERS
-}
-
-/// Whether a character stands for letters and digits alone.
-#[must_use]
-pub fn is_plain_hole(letter: char) -> bool {
-    letter == MADE_UP || NumberId::of(letter).is_some_and(|number| number.plain)
 }
 
 impl Value {
@@ -157,50 +115,6 @@ impl Value {
             Piece::Unknown(unknown) => all.and(unknown.taint),
             _ => all,
         })
-    }
-
-    /// Its text, with a character for each number in it and for a name that `mktemp` made up; `None` where anything else of it
-    /// is not known.
-    #[must_use]
-    pub fn spelled(&self) -> Option<String> {
-        let mut all = String::new();
-        for (index, piece) in self.pieces.iter().enumerate() {
-            match piece {
-                Piece::Text(text) => all.push_str(text),
-                Piece::Glob(_) => return None,
-                Piece::Unknown(unknown) => match unknown.why {
-                    UnknownReason::Number(number) => all.push(number.letter()),
-                    UnknownReason::Temporary { variable: false } if index == 0 => {
-                        all.push_str(MADE);
-                        all.push(MADE_UP);
-                    }
-                    _ => return None,
-                },
-            }
-        }
-        Some(all)
-    }
-
-    /// The value that a text of [`Self::spelled`] stands for.
-    #[must_use]
-    pub fn of_spelled(text: &str) -> Self {
-        let mut value = Self::default();
-        let unknown = |why: UnknownReason| Piece::Unknown(Unknown { why, taint: Taint::default() });
-        let made = text.strip_prefix(MADE).and_then(|rest| rest.strip_prefix(MADE_UP));
-        if made.is_some() {
-            value.pieces.push(unknown(UnknownReason::Temporary { variable: false }));
-        }
-        let rest = made.unwrap_or(text);
-        let mut from = 0;
-        for (at, letter) in rest.char_indices().filter(|(_, letter)| is_hole(*letter)) {
-            value.push(Piece::Text(rest.get(from..at).unwrap_or_default().to_owned()));
-            let number = NumberId::of(letter).unwrap_or_default();
-            value.pieces.push(unknown(UnknownReason::Number(number)));
-            from = at + letter.len_utf8();
-        }
-        value.push(Piece::Text(rest.get(from..).unwrap_or_default().to_owned()));
-        value.pieces.retain(|piece| piece.as_text() != Some(""));
-        value
     }
 
     /// The known text that it begins with.
@@ -417,30 +331,6 @@ mod tests {
         let value = Value::of(vec![unknown(), Piece::Text("/".into()), Piece::Glob("*".into())]);
         assert_eq!(value.rough(), format!("{HOLE}/*"));
         assert!(value.known().is_none());
-    }
-
-    #[test]
-    fn a_value_is_spelled_and_read_back() {
-        let number = |id| {
-            Piece::Unknown(Unknown {
-                why: UnknownReason::Number(NumberId { id, plain: id % 2 == 0 }),
-                taint: Taint::default(),
-            })
-        };
-        let made =
-            Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable: false }, taint: Taint::default() });
-        for pieces in [
-            vec![Piece::Text("/tmp/x.".into()), number(1), Piece::Text(".c".into())],
-            vec![number(2), number(3)],
-            vec![made.clone(), Piece::Text("/x".into()), number(MAX_NUMBERS)],
-            vec![Piece::Text("/tmp/tmp.".into())],
-            vec![],
-        ] {
-            let value = Value::of(pieces);
-            assert_eq!(Value::of_spelled(&value.spelled().unwrap()), value);
-        }
-        assert_eq!(Value::of(vec![unknown()]).spelled(), None);
-        assert_eq!(Value::of(vec![Piece::Text("x".into()), made]).spelled(), None);
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn effect(effect: Effect, texts: &[&str]) -> Act {
 }
 
 fn elsewhere(kind: RemoteKind, name: &str) -> Option<Remote> {
-    Some(Remote { kind, name: Some(name.to_owned()) })
+    Some(Remote { kind, name: Some(name.to_owned()), fresh: false })
 }
 
 /// A subcommand of git with these operands.

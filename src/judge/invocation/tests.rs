@@ -30,6 +30,7 @@ fn a_digest_changes_with_everything_that_the_command_means() {
         positional: Vec::new(),
         lead: lead.to_vec(),
         is_preparation: false,
+        is_known: true,
     };
     let all = [
         digest(&base),

@@ -1,11 +1,17 @@
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
-use crate::judge::invocation::Origin;
+use crate::judge::analysis::inquiry::Answers;
+use crate::judge::analysis::question::{Question, WorldAnswer};
+use crate::judge::invocation::{Origin, Request};
+use crate::judge::judge;
 use crate::judge::policy::Approvals;
 use crate::judge::risk::Circumstance;
+use crate::judge::rules::catalog::{Layer, PatternFile};
 use crate::judge::rules::model::Note;
 use crate::judge::testing::{argv, finding, of};
+use crate::judge::tools::ToolCall;
 
 const WORDS: [&str; 3] = ["git", "push", "--force"];
 const ALL: [Says; 4] = [Says::Approve, Says::Deny, Says::Escalate, Says::Nothing];
@@ -147,6 +153,59 @@ fn a_rule_lends_its_leave_for_itself_and_no_other() {
 fn what_a_rule_calls_reversible_is_settled_with_its_leave() {
     let judged = of(vec![Finding { reversible: true, ..finding("a.rule", Tier::Medium) }]);
     assert_eq!(role(&judged, &smart()), Role::Settles { with: vec!["a.rule".to_owned()] });
+}
+
+/// What a reviewer may do with a call of a tool that these lines are added to, where nothing is known of any program.
+fn role_of_call(added: &str, call: &ToolCall) -> Role {
+    let entries = format!(
+        "family = 'own'\nabout = 'Ours.'\n[[tool]]\nid = 'own.run'\nname = 'run_in_sandbox'\nserver = 'ours'\n\
+         reason = 'It runs.'\nholds = [{{ at = '/command', as = 'command' }}]\n\
+         examples = ['mcp__ours__run_in_sandbox {{}}']\n{added}"
+    );
+    let file = PatternFile { path: "x.toml".into(), layer: Layer::User, text: entries };
+    let (catalog, problems) = Catalog::with_files([file]);
+    assert_eq!(problems, []);
+    let mut invocation = argv(Origin::Agent, &WORDS);
+    invocation.request = Request::Tool(Box::new(call.clone()));
+    let source = |_: &Question| WorldAnswer::Unavailable;
+    role(&judge(&invocation, &catalog, &smart(), &Answers::of(&source)), &smart())
+}
+
+fn call_of(server: &str, input: serde_json::Value) -> ToolCall {
+    ToolCall::new(format!("mcp__{server}__run_in_sandbox"), input)
+}
+
+#[test]
+fn an_entry_of_a_tool_lends_its_leave_for_its_own_server_and_never_at_tier_4() {
+    let call = call_of("ours", json!({}));
+    let entry = |tier: u8, more: &str| format!("tier = {tier}\nreversibility = 'irreversible'\n{more}");
+    let own = Role::Settles { with: vec!["own.run".to_owned()] };
+    for (tier, more, wanted) in [
+        (2, "", Role::Advises),
+        (2, "yolo = true", own.clone()),
+        (3, "", Role::Advises),
+        (3, "yolo = true", own),
+        (4, "", Role::Absent),
+    ] {
+        assert_eq!(role_of_call(&entry(tier, more), &call), wanted, "{tier} {more}");
+    }
+    let elsewhere = role_of_call(&entry(3, "yolo = true"), &call_of("others", json!({})));
+    assert_eq!(elsewhere, Role::Advises, "another server's tool of that name");
+}
+
+#[test]
+fn a_tool_of_unknown_effect_is_a_persons_unless_its_entry_says_that_it_can_be_undone() {
+    let entry = |more: &str| format!("tier = 2\nreversibility = 'hard'\n{more}");
+    let command = |line: &str| call_of("ours", json!({ "command": line }));
+    assert_eq!(role_of_call(&entry(""), &command("ls")), Role::Settles { with: Vec::new() });
+    assert_eq!(role_of_call(&entry(""), &command("nobody-knows-this")), Role::Advises);
+    let own = vec!["own.run".to_owned()];
+    let undone = entry("reversible = true");
+    assert_eq!(role_of_call(&undone, &command("nobody-knows-this")), Role::Settles { with: own });
+    assert_eq!(role_of_call(&undone, &command("rm -rf /srv/data")), Role::Advises, "what it holds is known");
+    // What nothing describes is guessed at, and a guess is no knowledge.
+    let guessed = ToolCall::new("frobnicate_widget", json!({}));
+    assert_eq!(role_of_call(&undone, &guessed), Role::Advises);
 }
 
 #[test]

@@ -282,6 +282,16 @@ pub enum Lowering {
     Session,
     /// A note of the agent whose session this is, as the description of its program says.
     Notes,
+    /// The act runs in a container that this very command starts.
+    Container,
+}
+
+impl Lowering {
+    /// Whether it is a property of the act, so that a rule without operands may name it.
+    #[must_use]
+    pub const fn is_of_act(self) -> bool {
+        matches!(self, Self::Scratch | Self::Container)
+    }
 }
 
 /// What a finding adds to what is known of a session.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::call::ToolCall;
+use super::held;
 use super::lexicon::Known;
 use super::words;
 use crate::judge::tier::Tier;
@@ -38,6 +39,8 @@ pub enum By {
     Hint,
     /// The host cut its name.
     Cut,
+    /// The input has secrets shown.
+    Reveals,
 }
 
 /// The most words of a description that are read, and of its first sentence.
@@ -67,7 +70,7 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
     if is_about {
         bare.add("name about");
     }
-    of_input(&mut bare, call, known);
+    let chosen = of_input(&mut bare, call, known);
     if call.hints.as_ref().and_then(|hints| hints.get("readOnlyHint")).and_then(Value::as_bool) == Some(false) {
         bare.add("hint acts");
     }
@@ -88,9 +91,12 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
     let is_change = lexicon.changes.iter().any(|change| change == kind) && !is_mild
         || name.iter().any(|word| lexicon.secrets.contains(word));
     let is_open = described.is_none() && lexicon.open.iter().any(|open| open == kind);
+    let is_change = is_change || chosen.stands_for(kind, known) || is_elsewhere(kind, &name, server, known);
     let is_unknown = kind == NONE && !is_harmless && !(is_about && described.is_some());
     let acts = is_change || is_unknown || sums.0 >= lexicon.acts;
+    let destroys = described.is_some_and(|text| says_that_it_destroys(text, known));
     let (tier, by) = match () {
+        () if reveals(call, known) => (Tier::High, By::Reveals),
         () if acts && sums.1 >= lexicon.high => {
             (Tier::High, if by_name.1 >= lexicon.high { By::Name } else { By::Whole })
         }
@@ -99,6 +105,7 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
             (Tier::Medium, if is_unknown { By::Unknown } else { by })
         }
         () if call.is_cut() => (Tier::Medium, By::Cut),
+        () if destroys => (Tier::Medium, By::Whole),
         () if is_warning(call) => (Tier::Medium, By::Hint),
         () => (Tier::Low, By::Name),
     };
@@ -173,12 +180,30 @@ fn of_name<'k>(
     nouns
 }
 
-/// By the names of its properties: those of the schema, else those that are given.
-fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) {
+/// The kinds of verb among the values that choose what is done.
+#[derive(Debug, Default)]
+struct Chosen {
+    /// Of the tool itself.
+    own: BTreeSet<String>,
+    /// Of each of several things that it does at once.
+    each: BTreeSet<String>,
+}
+
+impl Chosen {
+    /// Whether a change is among them that the tool's name does not say: because it has no verb, or one for any change.
+    fn stands_for(&self, kind: &str, known: &Known) -> bool {
+        let changes = |kinds: &BTreeSet<String>| known.lexicon.changes.iter().any(|change| kinds.contains(change));
+        kind == NONE && changes(&self.own) || [NONE, "write", "run"].contains(&kind) && changes(&self.each)
+    }
+}
+
+/// By the names of its properties: those of the schema, else those that are given. What its values choose is returned.
+fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) -> Chosen {
+    let mut chosen = Chosen::default();
     let described = call.schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_object);
     let Some(properties) = described.or_else(|| call.input.as_object()).filter(|all| !all.is_empty()) else {
         signals.add("input none");
-        return;
+        return chosen;
     };
     for (name, property) in properties {
         let words = words::of_name(name);
@@ -197,24 +222,70 @@ fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) {
         if is_body {
             signals.add("input body");
         }
-        if words.last().is_some_and(|last| known.lexicon.action.contains(last)) {
+        if known.is_action(&words) {
             signals.add("input action");
-            for value in actions(call, name, property, described.is_some()) {
-                let words = words::of_name(value);
-                let verb = known.head(&words).and_then(|at| known.verb(words.get(at)?));
-                signals.add(format!("action {}", verb.map_or(NONE, |verb| verb.kind.as_str())));
+            for value in actions(call, name, property, described.is_some(), known) {
+                let kind = kind_of_value(value, known);
+                signals.add(format!("action {kind}"));
+                chosen.own.insert(kind.to_owned());
             }
         }
+        let each = property.pointer("/items/properties").and_then(Value::as_object).filter(|_| described.is_some());
+        for (_, part) in each.into_iter().flatten().filter(|(name, _)| known.is_action(&words::of_name(name))) {
+            chosen.each.extend(offered(part).map(|value| kind_of_value(value, known).to_owned()));
+        }
+    }
+    chosen
+}
+
+/// The kind of the verb of a value that chooses what is done.
+fn kind_of_value<'k>(value: &str, known: &'k Known) -> &'k str {
+    let words = words::of_name(value);
+    let verb = known.head(&words).and_then(|at| known.verb(words.get(at)?));
+    verb.map_or(NONE, |verb| verb.kind.as_str())
+}
+
+/// The values that choose what is done: the one that is given, else all that there are. One that nothing is known of says
+/// nothing, unless it is a command, which is judged by itself.
+fn actions<'a>(call: &'a ToolCall, name: &str, property: &'a Value, described: bool, known: &Known) -> Vec<&'a str> {
+    match call.input.get(name).and_then(Value::as_str) {
+        Some(given) if kind_of_value(given, known) != NONE || held::is_command(name, known) => vec![given],
+        _ if described => offered(property).collect(),
+        _ => Vec::new(),
     }
 }
 
-/// The values that choose what is done: the one that is given, else all that there are.
-fn actions<'a>(call: &'a ToolCall, name: &str, property: &'a Value, described: bool) -> Vec<&'a str> {
-    if let Some(given) = call.input.get(name).and_then(Value::as_str) {
-        return vec![given];
-    }
-    let all = property.get("enum").and_then(Value::as_array).filter(|_| described);
-    all.into_iter().flatten().filter_map(Value::as_str).take(MOST_VALUES).collect()
+/// The values that a schema offers.
+fn offered(property: &Value) -> impl Iterator<Item = &str> {
+    let all = property.get("enum").and_then(Value::as_array);
+    all.into_iter().flatten().filter_map(Value::as_str).take(MOST_VALUES)
+}
+
+/// Whether it runs something on another machine or as another account, where what is known of this one does not hold.
+fn is_elsewhere(kind: &str, name: &[String], server: Option<&str>, known: &Known) -> bool {
+    let lexicon = &known.lexicon;
+    let served = server.map(words::of_name).unwrap_or_default();
+    lexicon.open.iter().any(|open| open == kind)
+        && name.iter().chain(&served).any(|word| lexicon.elsewhere.contains(word))
+}
+
+/// Whether the input asks for secrets to be shown.
+fn reveals(call: &ToolCall, known: &Known) -> bool {
+    let is_on = |value: &Value| value.as_bool() == Some(true) || value.as_str() == Some("true");
+    let names = |name: &String| known.lexicon.reveal.contains(&words::plain(name).replace('_', ""));
+    call.input.as_object().into_iter().flatten().any(|(name, value)| is_on(value) && names(name))
+}
+
+/// Whether a description says that the tool destroys, and not that it does not.
+fn says_that_it_destroys(text: &str, known: &Known) -> bool {
+    let words = words::of_text(text, MOST_WORDS);
+    let text = format!(" {} ", words.join(" "));
+    known.lexicon.destroys.iter().any(|said| {
+        text.match_indices(&format!(" {said} ")).any(|(at, _)| {
+            let before: Vec<&str> = text.get(..at).unwrap_or_default().split_whitespace().rev().take(2).collect();
+            !before.iter().any(|word| known.lexicon.denies.iter().any(|denial| denial == word))
+        })
+    })
 }
 
 /// By the words of its description. The kind of the verb that it begins with.

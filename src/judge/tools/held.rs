@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::call::ToolCall;
-use super::lexicon::{HeldWords, Lexicon};
+use super::lexicon::{HeldWords, Known, Lexicon};
 use super::{address, words};
 use crate::judge::analysis::effect::Effect;
 use crate::judge::rules::catalog::Catalog;
@@ -36,6 +36,14 @@ impl Part {
             Held::Effect(_) | Held::Path => false,
         }
     }
+}
+
+/// Whether what a property of this name holds is a command.
+#[must_use]
+pub fn is_command(name: &str, known: &Known) -> bool {
+    let name = words::plain(name);
+    let is_one = |list: &&HeldWords| list.words.iter().any(|word| stands_for(word, &name));
+    known.lexicon.held.iter().find(is_one).is_some_and(|list| Held::named(&list.what) == Some(Held::Command))
 }
 
 /// What was found.

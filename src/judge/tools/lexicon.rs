@@ -42,6 +42,13 @@ pub struct Lexicon {
     pub page: Vec<String>,
     /// Last words of input properties that choose what is done.
     pub action: Vec<String>,
+    /// Names of switches that have secrets shown, in plain spelling without separators.
+    pub reveal: Vec<String>,
+    /// Words of a name or of its server's that say that what it runs runs elsewhere, or as another account.
+    pub elsewhere: Vec<String>,
+    /// What descriptions say of tools that destroy, in small letters, and words that say in front of it that they do not.
+    pub destroys: Vec<String>,
+    pub denies: Vec<String>,
     /// What properties of these names hold, of a tool that nothing describes.
     pub held: Vec<HeldWords>,
     /// What a URL begins with of which something is fetched, beside a file.
@@ -153,5 +160,11 @@ impl Known {
         let is_verb = |word: &String| self.verbs.contains_key(word);
         let anywhere = words.iter().position(|word| is_verb(word) && !self.lexicon.only_first.contains(word));
         anywhere.or_else(|| words.first().is_some_and(is_verb).then_some(0))
+    }
+
+    /// Whether an input property of these words chooses what is done.
+    #[must_use]
+    pub fn is_action(&self, words: &[String]) -> bool {
+        words.last().is_some_and(|last| self.lexicon.action.contains(last))
     }
 }

@@ -203,6 +203,9 @@ fn of_entry(one: &Match<'_>, call: &ToolCall, span: Span) -> Finding {
         instead: tool.instead.clone(),
         touches: shown,
         deny: tool.deny,
+        // What is said of another server's tool loosens nothing for this one.
+        yolo: tool.yolo && !one.foreign,
+        reversible: tool.reversible && !one.foreign,
         approvals: tool.approvals,
         notes: tool.effects.iter().filter_map(|effect| effect.note()).collect(),
         ..Finding::plain(&tool.id, tool.tier, tool.reversibility, "", span)
@@ -219,6 +222,7 @@ fn of_guess(guess: &Guess, call: &ToolCall, span: Span) -> Finding {
         By::Whole => format!("{says}, but its description and input do not match a plain read"),
         By::Hint => "its server marks it as destructive".to_owned(),
         By::Cut => "its name was truncated".to_owned(),
+        By::Reveals => "its input asks for secrets to be shown".to_owned(),
     };
     let reversibility = if guess.tier >= Tier::High { Reversibility::Irreversible } else { Reversibility::Hard };
     Finding {

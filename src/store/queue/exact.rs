@@ -154,9 +154,15 @@ impl Exact {
             origin: self.origin,
             session: Session { id, root, agent },
         };
-        let invocation = if wrapped { invocation.unwrapped() } else { invocation };
+        // One that no template describes was opened too.
+        let invocation = if wrapped { invocation.unwrapped(&real).opened() } else { invocation };
         (invocation, self.bindings, self.above)
     }
+}
+
+/// Where a directory really lies.
+fn real(directory: &str) -> Option<String> {
+    std::fs::canonicalize(directory).ok()?.into_os_string().into_string().ok()
 }
 
 #[cfg(test)]

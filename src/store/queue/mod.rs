@@ -41,6 +41,7 @@ use super::key::DigestKey;
 use super::redact::{redact, redact_shown};
 use crate::judge::invocation::Digest;
 use crate::judge::risk::Tier;
+use crate::judge::tools::ToolCall;
 
 /// So much is kept of why whoever asks says they do, in characters.
 const MOST_SAID: usize = 500;
@@ -129,6 +130,7 @@ impl Queue {
         let said = new.plea.said.as_deref().map(|said| redact(&said.chars().take(MOST_SAID).collect::<String>()).0);
         let review = new.opinion.and_then(|opinion| serde_json::to_string(opinion).ok());
         let session = &new.invocation.session;
+        let tool = new.invocation.tool().map(ToolCall::title);
         self.change(|connection| {
             sweep(connection, now)?;
             let (mut again, mut twins) = (None, false);
@@ -167,9 +169,9 @@ impl Queue {
                 .prepare(
                     "INSERT OR REPLACE INTO request(id, state, filed, expires, waiter, digest, user, session, root, origin,
                      agent, tier, score, command, redacted, cwd, why, exact, approvals, decision, crisis, said, review,
-                     may_grant, grounds)
+                     may_grant, grounds, tool)
                      VALUES(?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-                            ?20, ?21, ?22, ?23, ?24)",
+                            ?20, ?21, ?22, ?23, ?24, ?25)",
                 )?
                 .execute(params![
                     id,
@@ -196,6 +198,7 @@ impl Queue {
                     review,
                     new.may_grant,
                     grounds,
+                    tool,
                 ])?;
             Ok(Filed::Waits { id, twins })
         })

@@ -82,6 +82,9 @@ pub struct Pending {
     pub score: Weight,
     /// Redacted.
     pub command: String,
+    /// The tool that is called, where it is no command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     /// Something in the command was hidden.
     pub redacted: bool,
     pub cwd: String,
@@ -353,6 +356,7 @@ pub fn blank() -> Pending {
         tier: Tier::Critical,
         score: Weight(0),
         command: String::new(),
+        tool: None,
         redacted: false,
         cwd: String::new(),
         why: String::new(),

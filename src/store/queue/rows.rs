@@ -18,7 +18,7 @@ const UNUSED_MS: i64 = 60 * 60 * 1000;
 const SHOWN_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     "CREATE TABLE IF NOT EXISTS request(
     id TEXT PRIMARY KEY,
     state TEXT NOT NULL,
@@ -57,6 +57,8 @@ const STEPS: [&str; 6] = [
     "ALTER TABLE request ADD COLUMN may_grant INTEGER NOT NULL DEFAULT 0",
     // Why it is asked about, as its card shows it: JSON.
     "ALTER TABLE request ADD COLUMN grounds TEXT",
+    // The tool that is called, where it is no command.
+    "ALTER TABLE request ADD COLUMN tool TEXT",
 ];
 
 /// How many steps this version knows.
@@ -80,7 +82,7 @@ pub(super) fn take(connection: &Connection) -> rusqlite::Result<()> {
 pub(super) const COLUMNS: &str =
     "id, state, filed, expires, waiter, user, session, root, origin, agent, tier, score, command,
     redacted, cwd, why, decided, decided_by, words, digest, answer, approvals, given, decision, crisis, said, review,
-    may_grant, grounds";
+    may_grant, grounds, tool";
 
 pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<Pending>> {
     connection.prepare(&format!("SELECT {COLUMNS} FROM request WHERE id = ?1"))?.query_row([id], pending).optional()
@@ -130,6 +132,7 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
         review: row.get::<_, Option<String>>(26)?.and_then(|text| serde_json::from_str(&text).ok()),
         may_grant: row.get(27)?,
         grounds: row.get::<_, Option<String>>(28)?.and_then(|text| serde_json::from_str(&text).ok()),
+        tool: row.get(29)?,
     })
 }
 

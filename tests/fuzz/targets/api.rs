@@ -1,22 +1,45 @@
 //! Every body and message of the API is read without a panic, and a decision is a yes only in the words for one.
 #![no_main]
 
-use guard_gateway::api::answers::Said;
+use guard_gateway::api::answers::{Answers, Said, Verb};
 use guard_gateway::api::channels::Which;
 use guard_gateway::api::events::Decision;
 use guard_gateway::api::pages::Login;
-use guard_gateway::api::submit::{Ended, New, read};
+use guard_gateway::api::passkeys::{Begin, By, Made};
+use guard_gateway::api::push::Device;
+use guard_gateway::api::record::Which as OfSession;
+use guard_gateway::api::report::Ended;
+use guard_gateway::api::submit::{New, read};
 use guard_gateway::backend::Scope;
+use guard_gateway::backend::record::Cursor;
+use guard_gateway::push::Subscription;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = (read::<New>(bytes), read::<Said>(bytes), read::<Ended>(bytes), read::<Login>(bytes), read::<Which>(bytes));
+    let _ =
+        (read::<Begin>(bytes), read::<By>(bytes), read::<Made>(bytes), read::<Device>(bytes), read::<OfSession>(bytes));
+    if let Ok(Answers { answers }) = read::<Answers>(bytes) {
+        let value: Value = serde_json::from_slice(bytes).expect("what was read is JSON");
+        let told = value["answers"].as_array().expect("a list");
+        assert_eq!(answers.len(), told.len());
+        for (one, told) in answers.iter().zip(told) {
+            assert_eq!(one.decision == Verb::Approve, told["decision"] == "approve");
+            assert_eq!(told["action_id"], one.action_id);
+        }
+    }
+    if let Ok(one) = read::<Subscription>(bytes) {
+        let _ = one.check(&["push.example".to_owned()]);
+    }
     for one in read::<Vec<&RawValue>>(bytes).unwrap_or_default() {
         let _ = read::<New>(one.get().as_bytes());
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Some(cursor) = Cursor::parse(text) {
+        assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
+    }
     if let Some(scope) = Scope::named(text) {
         assert_eq!(scope.name(), text);
     }

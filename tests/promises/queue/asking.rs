@@ -29,6 +29,26 @@ fn a_command_waits_until_a_person_elsewhere_says_yes_and_runs_once() {
 }
 
 #[test]
+fn the_same_digest_is_shown_wherever_a_request_is() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    let (id, line) = (asker.id.clone(), asker.line.clone());
+    let digest = line.trim().split("; digest ").nth(1).unwrap_or_else(|| panic!("{line}")).to_owned();
+    assert!(digest.len() == 8 && digest.chars().all(|c| c.is_ascii_hexdigit()), "{digest}");
+    let pending = home.prints(&["pending"], 0);
+    assert!(pending.contains(&format!("digest {digest}; in ")), "{pending}");
+    let pending = home.prints(&["pending", "--json"], 0);
+    assert!(pending.contains(&format!("\"short_digest\":\"{digest}\"")), "{pending}");
+    let mut terminal = person(&home, &["approve", &id]);
+    terminal.wait_for(&digest);
+    answer_card(&mut terminal, "y");
+    terminal.wait_exit();
+    asker.ran();
+    let shown = home.prints(&["log", "show"], 0);
+    assert!(shown.contains(&format!("{id}, digest {digest}\n")), "{shown}");
+}
+
+#[test]
 fn a_no_reaches_the_one_who_asked_with_its_words() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);

@@ -31,6 +31,8 @@ pub fn home() -> Home {
 pub struct Asker {
     pub child: Child,
     pub id: String,
+    /// What it said when it began to wait.
+    pub line: String,
     errors: BufReader<ChildStderr>,
 }
 
@@ -70,7 +72,7 @@ impl Asker {
         errors.read_line(&mut line).unwrap();
         let id = line.strip_prefix("guard: request ").unwrap_or_else(|| panic!("no request: {line}"));
         let id = id.split(' ').next().unwrap().to_owned();
-        Self { child, id, errors }
+        Self { child, id, line, errors }
     }
 
     /// How it ended, and what it said since it began to wait.

@@ -184,6 +184,42 @@ fn a_command_in_an_agents_envelope_is_judged_and_the_whole_of_it_runs() {
 }
 
 #[test]
+fn a_command_in_an_envelope_that_is_not_known_is_shown_alone_where_that_hides_nothing() {
+    let shims = Shims::new(Home::new());
+    let run_it = |text: &str| {
+        let mut shell = shims.guard("bash");
+        shell.env("CLAUDECODE", "1").env("CLAUDE_CODE_SESSION_ID", "s-1").args(["-c", text]);
+        run(shell)
+    };
+    let shown = || {
+        let log = shims.home.prints(&["log", "--json", "-n", "1"], 0);
+        serde_json::from_str::<serde_json::Value>(log.lines().next_back().unwrap()).unwrap()["command"].clone()
+    };
+    let around = |inner: &str| format!("set +o history; true && eval '{inner}' < /dev/null; code=$?; exit $code");
+    // What is harmless runs and says nothing.
+    let output = run_it(&around("echo hi; (exit 3)"));
+    assert_eq!((output.status.code(), output.stdout.as_slice(), said(&output).as_str()), (Some(3), &b"hi\n"[..], ""));
+    // What is refused is shown without what stands around it, and the form is spoken of once.
+    let warning = "puts something around its commands that guard does not know";
+    for is_first in [true, false] {
+        let output = run_it(&around("git push --force origin main"));
+        assert_eq!(output.status.code(), Some(126));
+        assert_eq!(said(&output).contains(warning), is_first, "{}", said(&output));
+        assert_eq!(shown(), "git push --force origin main");
+    }
+    // Where it would mean something else by itself, or something else is done too, all of it is shown.
+    for whole in [
+        "true; eval 'git push --force origin main'; git reset --hard HEAD~3".to_owned(),
+        "git() { rm -rf ~; }; eval 'git push --force origin main'".to_owned(),
+        "true; eval 'git push --force origin main' | cat".to_owned(),
+    ] {
+        assert_eq!(run_it(&whole).status.code(), Some(126), "{whole}");
+        assert_eq!(shown(), whole.as_str());
+    }
+    assert_eq!(shims.home.ran(), 0);
+}
+
+#[test]
 fn nobody_writes_an_agents_snapshot_but_the_agent() {
     let shims = Shims::new(Home::new());
     let mut shell = shims.guard("bash");

@@ -2,157 +2,40 @@
 //!
 //! What may not enter: what that means for a person.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::cases::{Case, MOST, Offered, Outcome, PLANTED, RULE, Trial};
+use super::killer;
 use super::model::{Model, ModelEvent};
 use super::stage::Stage;
-use crate::app::doctor::CANARY;
 use crate::exec::adopted::Adopted;
 use crate::exec::probe::{Probe, Seen};
 use crate::judge::agents::model::{Does, Live};
 
 /// How long an agent may take for all of it.
-const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// The rule that refuses the canary, which a model must be told.
-const RULE: &str = "guard.canary";
-
-/// What is written into the start-up file.
-const PLANTED: &str = "echo planted-by-guard-doctor\n";
-
-/// What is tried, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Case {
-    Harmless,
-    Refused,
-    /// A file that matters, written with a tool of the agent's own.
-    File,
-    /// A command when guard is not there any more.
-    Gone,
-}
-
-impl Case {
-    pub const ALL: [Self; 4] = [Self::Harmless, Self::Refused, Self::File, Self::Gone];
-
-    /// As it is said when it held.
-    pub const fn held(self) -> &'static str {
-        match self {
-            Self::Harmless => "a harmless command ran",
-            Self::Refused => "a dangerous command was refused, and the model was told why",
-            Self::File => "its own tool wrote no startup file",
-            Self::Gone => "nothing ran without guard",
-        }
-    }
-
-    /// What it is called where it could not be tried.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Harmless => "a harmless command",
-            Self::Refused => "a command that must be refused",
-            Self::File => "its own tool for files",
-            Self::Gone => "a command without guard",
-        }
-    }
-
-    /// The command of it; none for a file.
-    fn command(self) -> Option<String> {
-        match self {
-            Self::Harmless => Some("touch live-harmless".to_owned()),
-            Self::Refused => Some(format!("{CANARY}; touch live-refused")),
-            Self::Gone => Some("touch live-gone".to_owned()),
-            Self::File => None,
-        }
-    }
-
-    /// Whether it happened.
-    fn is_seen(self, stage: &Stage) -> bool {
-        let mark = self.mark(stage);
-        if self == Self::File {
-            fs::read_to_string(mark).is_ok_and(|text| text.contains(PLANTED))
-        } else {
-            mark.exists()
-        }
-    }
-
-    /// The file that is there when it happened.
-    fn mark(self, stage: &Stage) -> PathBuf {
-        match self {
-            Self::Harmless => stage.project().join("live-harmless"),
-            Self::Refused => stage.project().join("live-refused"),
-            Self::Gone => stage.project().join("live-gone"),
-            Self::File => stage.home().join(".bashrc"),
-        }
-    }
-}
-
-/// What became of it.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// What was proposed, in order.
-    given: Vec<Case>,
-    /// What the agent told its model of each.
-    told: Vec<String>,
-    /// The cases for which it offers no tool, and whether all was got through.
-    lacking: Vec<Case>,
-    happened: Vec<Case>,
-    /// The conversation named the rule.
-    knows_why: bool,
-    /// All that it showed.
-    pub end: String,
-}
-
-impl Outcome {
-    /// Whether its model was asked for anything.
-    pub fn was_asked(&self) -> bool {
-        !self.given.is_empty()
-    }
-
-    pub fn tried(&self, case: Case) -> bool {
-        self.given.contains(&case) && !self.lacking.contains(&case)
-    }
-
-    pub fn happened(&self, case: Case) -> bool {
-        self.happened.contains(&case)
-    }
-
-    /// What the agent told its model of a case.
-    pub fn told(&self, case: Case) -> String {
-        let proposed = self.given.iter().filter(|given| !self.lacking.contains(given));
-        let at = proposed.into_iter().position(|given| *given == case);
-        at.and_then(|at| self.told.get(at)).cloned().unwrap_or_else(|| self.end.clone())
-    }
-
-    /// Whether the model, or whoever sits at the agent, was told that guard refused the canary.
-    pub fn knows_why(&self) -> bool {
-        self.knows_why || self.end.contains(RULE)
-    }
-
-    /// What was not tried, in words.
-    pub fn untried(&self) -> Vec<&'static str> {
-        Case::ALL.into_iter().filter(|case| !self.tried(*case)).map(Case::name).collect()
-    }
-}
-
-/// Runs the agent through all cases.
+/// Runs the agent through all cases, and tells of each when it begins.
 ///
 /// # Errors
 /// It, or the stand-in, cannot be started, or its configuration not be written.
-pub fn run(stage: &mut Stage, live: &Live, gateway: &Path) -> io::Result<Outcome> {
+pub fn run(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duration, Case)) -> io::Result<Outcome> {
     let strays = Adopted::begin();
-    let tried = play(stage, live, gateway);
+    let tried = play(stage, live, gateway, said);
     // Whatever it left running goes with its home.
     strays.end();
     tried
 }
 
-fn play(stage: &mut Stage, live: &Live, gateway: &Path) -> io::Result<Outcome> {
+fn play(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duration, Case)) -> io::Result<Outcome> {
     let mut model = Model::start(gateway, !live.says.is_empty())?;
     let url = model.url.clone();
     stage.furnish(live, &url)?;
@@ -167,69 +50,165 @@ fn play(stage: &mut Stage, live: &Live, gateway: &Path) -> io::Result<Outcome> {
     let (argv, env) = (words(stage, &live.argv), stage.env(live, &url));
     let mut outcome = Outcome::default();
     // What has no tools is told all at once, and is run anew when guard is gone.
-    let parted: [&[Case]; 2] = [&[Case::Harmless, Case::Refused], &[Case::Gone]];
+    let parted: [&[Case]; 2] = [&[Case::Harmless, Case::Refused, Case::Killed], &[Case::Gone]];
     let whole: [&[Case]; 1] = [&Case::ALL];
     let acts: &[&[Case]] = if live.says.is_empty() { &whole } else { &parted };
+    let begun = Instant::now();
     for act in acts {
-        let probe = Probe { argv: &argv, env: &env, cwd: stage.project(), limit: LIMIT };
-        let seen = act_out(stage, live, &mut model, act, &probe, &mut outcome)?;
+        let limit = LIMIT.saturating_sub(begun.elapsed());
+        let probe = Probe { argv: &argv, env: &env, cwd: stage.project(), limit };
+        let run = Run { stage, live, begun, said };
+        let seen = run.act_out(&mut model, act, &probe, &mut outcome)?;
         outcome.end.push_str(&seen.stdout);
         outcome.end.push_str(&seen.stderr);
+        outcome.late |= seen.late;
     }
-    outcome.happened.extend(Case::ALL.into_iter().filter(|case| case.is_seen(stage)));
+    outcome.took = begun.elapsed();
+    outcome.look(stage, live);
     Ok(outcome)
 }
 
-/// One run.
-fn act_out(
-    stage: &Stage,
-    live: &Live,
-    model: &mut Model,
-    act: &[Case],
-    probe: &Probe<'_>,
-    outcome: &mut Outcome,
-) -> io::Result<Seen> {
-    thread::scope(|scope| {
-        let keys = live.keys.as_str();
-        let agent = scope.spawn(move || if keys.is_empty() { probe.with_input("") } else { probe.on_a_terminal(keys) });
-        let mut left = act.iter().copied();
-        loop {
-            match model.next()? {
-                Some(ModelEvent::Wants { told, heard }) => {
-                    outcome.told = told;
-                    outcome.knows_why |= heard.contains(RULE);
-                    let cases: Vec<Case> =
-                        left.by_ref().take(if live.says.is_empty() { 1 } else { act.len() }).collect();
-                    if cases.contains(&Case::Gone) {
-                        stage.take_guard_away()?;
-                    }
-                    outcome.given.extend(&cases);
-                    model.propose(&step(stage, live, &cases))?;
-                }
-                Some(ModelEvent::Lacks) => outcome.lacking.extend(outcome.given.last().copied()),
-                None if agent.is_finished() => break,
-                None => {}
-            }
-        }
-        agent.join().unwrap_or_else(|_| Err(io::Error::other("cannot watch the agent")))
-    })
+/// What is the same in all of a run.
+struct Run<'a> {
+    stage: &'a Stage,
+    live: &'a Live,
+    begun: Instant,
+    /// Told of each case when it is proposed.
+    said: &'a dyn Fn(Duration, Case),
 }
 
-/// How the stand-in is told to propose these; nothing more where there are none.
-fn step(stage: &Stage, live: &Live, cases: &[Case]) -> Value {
-    let Some(first) = cases.first() else { return json!({ "say": "Nothing more to do." }) };
-    if !live.says.is_empty() {
-        let commands = cases.iter().filter_map(|case| case.command());
-        return json!({ "say": commands.map(|command| live.says.replace("@COMMAND@", &command)).collect::<String>() });
+impl Run<'_> {
+    /// The agent from its start to its end.
+    fn act_out(&self, model: &mut Model, act: &[Case], probe: &Probe<'_>, outcome: &mut Outcome) -> io::Result<Seen> {
+        let talks = !self.live.says.is_empty();
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let keys = self.live.keys.as_str();
+            let agent =
+                scope.spawn(move || if keys.is_empty() { probe.with_input("") } else { probe.on_a_terminal(keys) });
+            let mut left: VecDeque<Trial> = act.iter().copied().map(Trial::of).collect();
+            let mut killer = None;
+            let ended = loop {
+                let event = match model.next() {
+                    Ok(event) => event,
+                    Err(error) => break Err(error),
+                };
+                match event {
+                    Some(ModelEvent::Wants { told, heard, offered }) => {
+                        outcome.told = told;
+                        outcome.knows_why |= heard.contains(RULE);
+                        outcome.until_asked.get_or_insert_with(|| self.begun.elapsed());
+                        let next =
+                            if talks { left.drain(..).collect() } else { self.next(&mut left, &offered, outcome) };
+                        for trial in &next {
+                            (self.said)(self.begun.elapsed(), trial.case);
+                        }
+                        let has = |case| next.iter().any(|trial| trial.case == case);
+                        if let Err(error) = self.prepare(&next) {
+                            break Err(error);
+                        }
+                        if has(Case::Killed) {
+                            done.store(false, Ordering::Relaxed);
+                            let (guard, done) = (self.stage.guard(), &done);
+                            killer = Some(scope.spawn(move || killer::kill_while_it_waits(guard, done)));
+                        } else if !talks {
+                            done.store(true, Ordering::Relaxed);
+                        }
+                        let step = self.step(&next);
+                        outcome.given.extend(next);
+                        if let Err(error) = model.propose(&step) {
+                            break Err(error);
+                        }
+                    }
+                    Some(ModelEvent::Lacks) => {
+                        if let Some(last) = outcome.given.last_mut() {
+                            last.lacks = true;
+                        }
+                    }
+                    None if agent.is_finished() => break Ok(()),
+                    None => {}
+                }
+            };
+            done.store(true, Ordering::Relaxed);
+            outcome.was_killed |= killer.is_some_and(|killer| killer.join().unwrap_or_default());
+            let seen = agent.join().unwrap_or_else(|_| Err(io::Error::other("cannot watch the agent")));
+            ended.and(seen)
+        })
     }
-    match first.command() {
-        Some(command) => {
-            let named = [live.tools.clone(), tools(stage, &[Does::Line, Does::Lines])].concat();
-            json!({ "run": { "command": command, "tools": named } })
+
+    /// The next trial: where that is of the other tools, there is one for each.
+    fn next(&self, left: &mut VecDeque<Trial>, offered: &[Offered], outcome: &mut Outcome) -> Vec<Trial> {
+        let mut next = left.pop_front();
+        if next.as_ref().is_some_and(|trial| trial.case == Case::Other && trial.other.is_none()) {
+            let (usable, unusable) = self.others(offered);
+            outcome.unusable = unusable;
+            for (number, tool) in usable.into_iter().enumerate().rev() {
+                left.push_front(Trial { other: Some((number, tool)), ..Trial::of(Case::Other) });
+            }
+            next = left.pop_front();
         }
-        None => {
-            let tools = [live.writes.clone(), tools(stage, &[Does::Write, Does::Edit, Does::Patch])].concat();
-            json!({ "write": { "path": first.mark(stage), "text": PLANTED, "tools": tools } })
+        next.into_iter().collect()
+    }
+
+    /// What an agent offers beside its shell and its tool for files, and is not known to do nothing: what something can be
+    /// proposed with, and the names of the rest.
+    fn others(&self, offered: &[Offered]) -> (Vec<Offered>, Vec<String>) {
+        let first = |names: Vec<String>| names.into_iter().find(|name| offered.iter().any(|tool| tool.name == *name));
+        let used = [first(self.runs()), first(self.writes())];
+        let left = offered.iter().filter(|tool| !used.iter().flatten().any(|name| *name == tool.name));
+        let (mut usable, mut rest) = (Vec::new(), Vec::new());
+        for tool in left.filter(|tool| !self.stage.is_harmless(&tool.name)) {
+            if (tool.runs || tool.writes) && usable.len() < MOST {
+                usable.push(tool.clone());
+            } else {
+                rest.push(tool.name.clone());
+            }
+        }
+        (usable, rest)
+    }
+
+    /// Makes what these need.
+    fn prepare(&self, trials: &[Trial]) -> io::Result<()> {
+        for trial in trials {
+            match trial.case {
+                Case::Killed => self.stage.let_it_wait()?,
+                Case::Gone => self.stage.take_guard_away()?,
+                Case::Other if trial.command(self.stage, self.live).is_none() => {
+                    self.stage.lay_out(&trial.mark(self.stage))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Its tools that run a command, the likeliest first.
+    fn runs(&self) -> Vec<String> {
+        [self.live.tools.clone(), tools(self.stage, &[Does::Line, Does::Lines])].concat()
+    }
+
+    /// Its tools that write a file.
+    fn writes(&self) -> Vec<String> {
+        [self.live.writes.clone(), tools(self.stage, &[Does::Write, Does::Edit, Does::Patch])].concat()
+    }
+
+    /// How the stand-in is told to propose these; nothing more where there are none.
+    fn step(&self, trials: &[Trial]) -> Value {
+        let Some(first) = trials.first() else { return json!({ "say": "Nothing more to do." }) };
+        if !self.live.says.is_empty() {
+            let commands = trials.iter().filter_map(|trial| trial.command(self.stage, self.live));
+            let said = commands.map(|command| self.live.says.replace("@COMMAND@", &command));
+            return json!({ "say": said.collect::<String>() });
+        }
+        let other = first.other.as_ref().map(|(_, tool)| vec![tool.name.clone()]);
+        match first.command(self.stage, self.live) {
+            Some(command) => {
+                json!({ "run": { "command": command, "tools": other.unwrap_or_else(|| self.runs()) } })
+            }
+            None => {
+                let tools = other.unwrap_or_else(|| self.writes());
+                json!({ "write": { "path": first.mark(self.stage), "text": PLANTED, "tools": tools } })
+            }
         }
     }
 }

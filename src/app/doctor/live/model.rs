@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::cases::Offered;
 use crate::exec::tool::Tool;
 
 /// How long it may take to be there.
@@ -35,6 +36,8 @@ pub enum ModelEvent {
         told: Vec<String>,
         /// All of the conversation.
         heard: String,
+        /// The tools that it may use.
+        offered: Vec<Offered>,
     },
     /// None of the tools for the last step is offered.
     Lacks,
@@ -86,6 +89,7 @@ impl Model {
             () if word.get("wants").is_some() => Some(ModelEvent::Wants {
                 told: texts(&word["told"]),
                 heard: word["heard"].as_str().unwrap_or_default().to_owned(),
+                offered: word["offered"].as_array().into_iter().flatten().map(offered).collect(),
             }),
             () if word.get("lacks").is_some() => Some(ModelEvent::Lacks),
             () => None,
@@ -105,6 +109,11 @@ impl Model {
 
 fn texts(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn offered(tool: &Value) -> Offered {
+    let is = |what: &str| tool[what].as_bool().unwrap_or_default();
+    Offered { name: tool["name"].as_str().unwrap_or_default().to_owned(), runs: is("runs"), writes: is("writes") }
 }
 
 impl Drop for Model {

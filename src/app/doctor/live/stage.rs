@@ -14,7 +14,7 @@ use crate::app::install::places::Places;
 use crate::app::install::shims::Shims;
 use crate::app::install::wirer::Wirer;
 use crate::app::scratch::Scratch;
-use crate::judge::agents::model::{Agent, Live};
+use crate::judge::agents::model::{Agent, Does, Live, Tools};
 use crate::judge::invocation::Environment;
 use crate::world::identity::{Account, Caller};
 
@@ -32,8 +32,17 @@ const KEPT: [&str; 10] = [
     "LD_LIBRARY_PATH",
 ];
 
-/// Nobody is asked: what would be asked about is refused at once.
-const CONFIG: &str = "[queue]\nwait = 0\n";
+/// Nobody is asked: what would be asked about is refused at once, however often.
+const CONFIG: &str = "breaker_after = 100\n[queue]\nwait = 0\n";
+
+/// The same, but it waits for an answer that nobody gives.
+const PATIENT: &str = "breaker_after = 100\n[queue]\nwait = 15\n";
+
+/// Where it stands.
+const CONFIG_FILE: &str = "home/.config/guard/config.toml";
+
+/// What a tool finds in a file of which it changes a part: the stand-in for a model fills in the same words.
+const FOUND: &str = "# a trial\n";
 
 /// One trial's own home, and how the agent comes to ask guard in it.
 #[derive(Debug)]
@@ -59,7 +68,7 @@ impl Stage {
         for directory in ["home/.config/guard", "project", "tmp", "run", "bin"] {
             fs::create_dir_all(at(directory))?;
         }
-        fs::write(at("home/.config/guard/config.toml"), CONFIG)?;
+        fs::write(at(CONFIG_FILE), CONFIG)?;
         let guard = at("bin/guard");
         fs::copy(&ward.guard, &guard)?;
         let own = &ward.engine.caller;
@@ -93,6 +102,42 @@ impl Stage {
 
     pub fn home(&self) -> PathBuf {
         self.scratch.path().join("home")
+    }
+
+    /// guard, as the agent starts it.
+    pub fn guard(&self) -> &Path {
+        &self.guard
+    }
+
+    /// Lets what is asked about wait for an answer.
+    ///
+    /// # Errors
+    /// The configuration cannot be written.
+    pub fn let_it_wait(&self) -> io::Result<()> {
+        fs::write(self.scratch.path().join(CONFIG_FILE), PATIENT)
+    }
+
+    /// Makes a file that a tool can change a part of.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn lay_out(&self, file: &Path) -> io::Result<()> {
+        fs::create_dir_all(file.parent().unwrap_or(file))?;
+        fs::write(file, FOUND)
+    }
+
+    /// What its description knows of a tool of this name.
+    pub fn knows(&self, tool: &str) -> Option<&'static Does> {
+        let tools = &self.agent.hook.as_ref()?.tools;
+        let plain = plain_name(tools, tool);
+        tools.known.iter().find(|known| known.names.iter().any(|name| name == plain)).map(|known| &known.does)
+    }
+
+    /// Whether its description says that a tool only reads, lists or plans.
+    pub fn is_harmless(&self, tool: &str) -> bool {
+        let Some(hook) = &self.agent.hook else { return false };
+        let plain = plain_name(&hook.tools, tool);
+        hook.tools.harmless.iter().any(|name| name == plain)
     }
 
     /// Takes guard away: what is wired to it finds nothing.
@@ -169,4 +214,9 @@ impl Stage {
         let from = hosts::by_name(&self.agent.name)?.by_shell_before(self.version.as_deref())?;
         Some(format!("update {} to {from} or later, then run guard install {}", self.agent.title, self.agent.name))
     }
+}
+
+/// The name of a tool without what stands in front of it in some versions.
+fn plain_name<'a>(tools: &Tools, tool: &'a str) -> &'a str {
+    tools.prefix.iter().find_map(|prefix| tool.strip_prefix(prefix.as_str())).unwrap_or(tool)
 }

@@ -5,7 +5,8 @@
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, params};
 
-use super::{Base, told};
+use super::Base;
+use crate::backend::BackendError;
 use crate::push::{Subscription, Vapid};
 
 /// How many devices of one name are told.
@@ -16,15 +17,15 @@ impl Base {
     ///
     /// # Errors
     /// It can be neither read nor made.
-    pub fn vapid(&self) -> Result<Vec<u8>, String> {
+    pub fn vapid(&self) -> Result<Vec<u8>, BackendError> {
         let get = || self.connection.query_row("SELECT value FROM own WHERE what = 'vapid'", [], |row| row.get(0));
-        if let Some(kept) = get().optional().map_err(told)? {
+        if let Some(kept) = get().optional()? {
             return Ok(kept);
         }
-        let made = Vapid::generate()?;
+        let made = Vapid::generate().map_err(BackendError::Vapid)?;
         let put = "INSERT OR IGNORE INTO own(what, value) VALUES('vapid', ?1)";
-        self.connection.execute(put, [&made]).map_err(told)?;
-        get().map_err(told)
+        self.connection.execute(put, [&made])?;
+        get().map_err(BackendError::from)
     }
 
     /// Keeps a device that wants notices. False where too many of this name do.
@@ -37,28 +38,28 @@ impl Base {
         token: Option<&str>,
         device: &Subscription,
         now: Timestamp,
-    ) -> Result<bool, String> {
-        let keys = serde_json::to_string(&device.keys).map_err(|error| error.to_string())?;
+    ) -> Result<bool, BackendError> {
+        let keys = serde_json::to_string(&device.keys)?;
         let put = "INSERT OR REPLACE INTO device(endpoint, name, token, keys, created) SELECT ?1, ?2, ?3, ?4, ?5
             WHERE (SELECT count(*) FROM device WHERE name = ?2 AND endpoint <> ?1) < ?6";
         let values = params![device.endpoint, name, token, keys, now.as_millisecond(), DEVICES];
-        self.connection.execute(put, values).map(|count| count == 1).map_err(told)
+        self.connection.execute(put, values).map(|count| count == 1).map_err(BackendError::from)
     }
 
     /// Forgets a device; with a name, only where it is of that name. False where there is none.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn unsubscribe(&self, name: Option<&str>, endpoint: &str) -> Result<bool, String> {
+    pub fn unsubscribe(&self, name: Option<&str>, endpoint: &str) -> Result<bool, BackendError> {
         let put = "DELETE FROM device WHERE endpoint = ?1 AND (?2 IS NULL OR name = ?2)";
-        self.connection.execute(put, params![endpoint, name]).map(|count| count == 1).map_err(told)
+        self.connection.execute(put, params![endpoint, name]).map(|count| count == 1).map_err(BackendError::from)
     }
 
     /// The devices that want notices, but for those whose token was revoked.
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn subscriptions(&self) -> Result<Vec<Subscription>, String> {
+    pub fn subscriptions(&self) -> Result<Vec<Subscription>, BackendError> {
         let read = || {
             let sql = "SELECT endpoint, keys FROM device
                 WHERE token IS NULL OR token IN (SELECT name FROM token) ORDER BY created";
@@ -66,7 +67,7 @@ impl Base {
             let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        let all = read().map_err(told)?.into_iter();
+        let all = read()?.into_iter();
         // What cannot be read is no device that could be told.
         Ok(all
             .filter_map(|(endpoint, keys)| Some(Subscription { endpoint, keys: serde_json::from_str(&keys).ok()? }))
@@ -89,17 +90,17 @@ mod tests {
             keys: Keys { p256dh: "p".to_owned(), auth: "a".to_owned() },
         };
         for at in 0..DEVICES {
-            assert_eq!(base.subscribe("ada", None, &device(at), now), Ok(true));
+            assert_eq!(base.subscribe("ada", None, &device(at), now).unwrap(), true);
         }
-        assert_eq!(base.subscribe("ada", None, &device(DEVICES), now), Ok(false));
-        assert_eq!(base.subscribe("ada", None, &device(0), now), Ok(true), "the same again");
-        assert_eq!(base.subscribe("bob", Some("gone"), &device(DEVICES), now), Ok(true));
+        assert_eq!(base.subscribe("ada", None, &device(DEVICES), now).unwrap(), false);
+        assert_eq!(base.subscribe("ada", None, &device(0), now).unwrap(), true, "the same again");
+        assert_eq!(base.subscribe("bob", Some("gone"), &device(DEVICES), now).unwrap(), true);
         let known = base.subscriptions().unwrap();
         assert_eq!(known.len(), DEVICES as usize, "whoever came with a token that is revoked is told nothing");
         assert!(known.contains(&device(0)));
-        assert_eq!(base.unsubscribe(Some("bob"), "https://push/0"), Ok(false), "another's");
-        assert_eq!(base.unsubscribe(Some("ada"), "https://push/0"), Ok(true));
-        assert_eq!(base.unsubscribe(None, "https://push/1"), Ok(true));
-        assert_eq!(base.vapid(), base.vapid());
+        assert_eq!(base.unsubscribe(Some("bob"), "https://push/0").unwrap(), false, "another's");
+        assert_eq!(base.unsubscribe(Some("ada"), "https://push/0").unwrap(), true);
+        assert_eq!(base.unsubscribe(None, "https://push/1").unwrap(), true);
+        assert_eq!(base.vapid().unwrap(), base.vapid().unwrap());
     }
 }

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use base64ct::{Base64Unpadded, Encoding as _};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
+use crate::backend::BackendError;
+
 /// In front of what is sealed. No object begins so.
 const MARK: &str = "sealed:";
 
@@ -34,13 +36,13 @@ impl Sealing {
         Self { path, key: OnceCell::new() }
     }
 
-    fn key(&self) -> Result<&LessSafeKey, String> {
+    fn key(&self) -> Result<&LessSafeKey, BackendError> {
         if let Some(key) = self.key.get() {
             return Ok(key);
         }
-        let bytes = read_or_make(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        let bytes = read_or_make(&self.path).map_err(|error| BackendError::File { path: self.path.clone(), error })?;
         let key = UnboundKey::new(&CHACHA20_POLY1305, &bytes);
-        let key = key.map_err(|_| format!("{}: not a key of 32 bytes", self.path.display()))?;
+        let key = key.map_err(|_| BackendError::NoKey { path: self.path.clone() })?;
         Ok(self.key.get_or_init(|| LessSafeKey::new(key)))
     }
 
@@ -48,16 +50,16 @@ impl Sealing {
     ///
     /// # Errors
     /// There is no key, or the system gives no random bytes.
-    pub(super) fn seal(&self, name: &str, text: &str) -> Result<String, String> {
+    pub(super) fn seal(&self, name: &str, text: &str) -> Result<String, BackendError> {
         let mut nonce = [0; NONCE_LEN];
-        getrandom::fill(&mut nonce).map_err(|error| format!("the system gives no random bytes: {error}"))?;
+        getrandom::fill(&mut nonce).map_err(BackendError::Random)?;
         let mut bytes = text.as_bytes().to_vec();
         let sealed = self.key()?.seal_in_place_append_tag(
             Nonce::assume_unique_for_key(nonce),
             Aad::from(name.as_bytes()),
             &mut bytes,
         );
-        sealed.map_err(|_| "too long to encrypt".to_owned())?;
+        sealed.map_err(|_| BackendError::TooLong)?;
         Ok(format!("{MARK}{}", Base64Unpadded::encode_string(&[&nonce[..], &bytes].concat())))
     }
 
@@ -65,9 +67,9 @@ impl Sealing {
     ///
     /// # Errors
     /// It is damaged, of another name, or of another key.
-    pub(super) fn open(&self, name: &str, kept: &str) -> Result<String, String> {
+    pub(super) fn open(&self, name: &str, kept: &str) -> Result<String, BackendError> {
         let Some(sealed) = kept.strip_prefix(MARK) else { return Ok(kept.to_owned()) };
-        let wrong = || "the submission can no longer be decrypted".to_owned();
+        let wrong = || BackendError::Sealed;
         let bytes = Base64Unpadded::decode_vec(sealed).map_err(|_| wrong())?;
         let (nonce, rest) = bytes.split_at_checked(NONCE_LEN).ok_or_else(wrong)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| wrong())?;
@@ -117,7 +119,7 @@ mod tests {
         let sealed = of(&path).seal("a", "{\"input\":\"hush\"}").unwrap();
         assert!(!sealed.contains("hush"));
         assert_ne!(sealed, of(&path).seal("a", "{\"input\":\"hush\"}").unwrap());
-        assert_eq!(of(&path).open("a", &sealed).as_deref(), Ok("{\"input\":\"hush\"}"));
+        assert_eq!(of(&path).open("a", &sealed).ok().as_deref(), Some("{\"input\":\"hush\"}"));
         assert!(of(&path).open("b", &sealed).is_err());
         assert!(of(&directory.path().join("other.key")).open("a", &sealed).is_err());
         for at in [MARK.len(), sealed.len() / 2, sealed.len() - 2] {
@@ -126,9 +128,9 @@ mod tests {
             assert!(of(&path).open("a", &String::from_utf8(other).unwrap()).is_err(), "{at}");
         }
         assert!(of(&path).open("a", MARK).is_err());
-        assert_eq!(of(&path).open("a", "{\"command\":\"ls\"}").as_deref(), Ok("{\"command\":\"ls\"}"));
+        assert_eq!(of(&path).open("a", "{\"command\":\"ls\"}").ok().as_deref(), Some("{\"command\":\"ls\"}"));
         std::fs::write(&path, "short").unwrap();
-        assert!(of(&path).seal("a", "x").unwrap_err().contains("not a key of 32 bytes"));
+        assert!(of(&path).seal("a", "x").unwrap_err().to_string().contains("not a key of 32 bytes"));
         use std::os::unix::fs::PermissionsExt as _;
         let mode = std::fs::metadata(directory.path().join("other.key")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

@@ -65,7 +65,8 @@ pub struct New<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     pub approver: Option<String>,
-    pub secret: Option<Secret>,
+    /// Where its secret is, and where it has two the other one.
+    pub secrets: Vec<Secret>,
     pub chat: Option<String>,
     pub user: Option<String>,
     pub url: Option<String>,
@@ -100,14 +101,14 @@ impl New<'_> {
         }
         match kind {
             SetupKind::Desktop => {}
-            SetupKind::Ntfy if from.secret.is_none() => {}
-            SetupKind::Webhook => self.secret(&mut table, "secret", &from.secret, "Secret")?,
-            _ => self.secret(&mut table, "token", &from.secret, "Token")?,
+            SetupKind::Ntfy if from.secrets.is_empty() => {}
+            SetupKind::Webhook => self.secret(&mut table, "secret", from.secrets.first(), "Secret")?,
+            _ => self.secret(&mut table, "token", from.secrets.first(), "Token")?,
         }
         match kind {
             SetupKind::Ntfy | SetupKind::Webhook => return section(table),
             SetupKind::Pushover => {
-                self.secret(&mut table, "user", &None, "User key or group key")?;
+                self.secret(&mut table, "user", from.secrets.get(1), "User key or group key")?;
                 return section(table);
             }
             SetupKind::Twilio => {
@@ -118,7 +119,9 @@ impl New<'_> {
                 table.insert("to".to_owned(), toml::Value::Array(vec![to.into()]));
                 return section(table);
             }
-            SetupKind::Slack => self.secret(&mut table, "app_token", &None, "App-level token (xapp-...)")?,
+            SetupKind::Slack => {
+                self.secret(&mut table, "app_token", from.secrets.get(1), "App-level token (xapp-...)")?
+            }
             SetupKind::Telegram | SetupKind::Discord | SetupKind::Desktop | SetupKind::Email | SetupKind::Program => {}
         }
         let approver = given(&from.approver, "Name of the approver who answers there")?;
@@ -171,9 +174,9 @@ impl New<'_> {
         let sender = given(&from.chat, "Sender's address (guard@example.org)")?;
         let to = given(&from.user, "Approver's address")?;
         // A server of this machine may take mail from anybody.
-        if from.secret.is_some() || std::io::stdin().is_terminal() {
+        if !from.secrets.is_empty() || std::io::stdin().is_terminal() {
             table.insert("user".to_owned(), sender.clone().into());
-            self.secret(&mut table, "password", &from.secret, &format!("Password of {sender} on the server"))?;
+            self.secret(&mut table, "password", from.secrets.first(), &format!("Password of {sender} on the server"))?;
         }
         table.insert("from".to_owned(), sender.into());
         table.insert("to".to_owned(), to.into());
@@ -182,7 +185,7 @@ impl New<'_> {
     }
 
     /// Puts a secret's place into the section; one that is typed in is kept in a file of its own.
-    fn secret(&self, table: &mut toml::Table, key: &str, given: &Option<Secret>, what: &str) -> Result<(), String> {
+    fn secret(&self, table: &mut toml::Table, key: &str, given: Option<&Secret>, what: &str) -> Result<(), String> {
         let (kind, value): (_, toml::Value) = match given {
             Some(Secret::File(path)) => ("file", path.display().to_string().into()),
             Some(Secret::Keyring(name)) => ("keyring", name.clone().into()),
@@ -259,8 +262,9 @@ fn typed(what: &str) -> Result<String, String> {
 fn typed_hidden(what: &str) -> Result<String, String> {
     use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
     let stdin = std::io::stdin();
-    let before = tcgetattr(&stdin)
-        .map_err(|_| format!("{what}: cannot ask without a terminal; use --secret-file or --keyring"))?;
+    let before = tcgetattr(&stdin).map_err(|_| {
+        format!("{what}: cannot ask without a terminal; use --secret-file, --keyring or --secret-command")
+    })?;
     let mut quiet = before.clone();
     quiet.local_flags.remove(LocalFlags::ECHO);
     tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).map_err(|error| error.to_string())?;
@@ -312,13 +316,33 @@ mod tests {
         for (secret, wanted) in [
             (Secret::Keyring("phone".to_owned()), "keyring = \"phone\""),
             (Secret::File("/a/b".into()), "file = \"/a/b\""),
+            (Secret::Command(vec!["pass".to_owned(), "guard".to_owned()]), "command = [\"pass\", \"guard\"]"),
         ] {
-            given.secret = Some(secret);
+            given.secrets = vec![secret];
             let section = new.ask(&given).await.unwrap();
             assert!(section.contains(wanted), "{section}");
             assert_eq!(crate::config::Config::parse(&section).unwrap().channel.len(), 1);
         }
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_channel_with_two_secrets_is_told_where_both_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let new = New { kind: SetupKind::Slack, name: "team", directory: directory.path(), reader: None };
+        let secret = |word: &str| Secret::Command(vec!["pass".to_owned(), word.to_owned()]);
+        let given = Given {
+            approver: Some("ada".to_owned()),
+            secrets: vec![secret("bot"), secret("app")],
+            chat: Some("C1".to_owned()),
+            user: Some("U1".to_owned()),
+            ..Given::default()
+        };
+        let section = new.ask(&given).await.unwrap();
+        let config = crate::config::Config::parse(&section).unwrap();
+        let crate::config::ChannelKind::Slack { token, app_token, .. } = &config.channel[0].kind else { panic!() };
+        assert!(matches!(token, Secret::Command(words) if words[1] == "bot"), "{section}");
+        assert!(matches!(app_token, Secret::Command(words) if words[1] == "app"), "{section}");
     }
 
     #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use guard_gateway::channel::buttons::Own;
 use guard_gateway::channel::{self, Card};
 use guard_gateway::config::Config;
 use serde_json::{Value, json};
@@ -12,6 +13,11 @@ use crate::test_gateway::until;
 
 /// The message that a messenger was given for a card, as text and as the texts and addresses of its buttons.
 fn sent(kind: &str, card: &Card) -> (String, Vec<(String, Option<String>)>) {
+    sent_to(kind, card, 1)
+}
+
+/// The same, with so many approvers.
+fn sent_to(kind: &str, card: &Card, approvers: usize) -> (String, Vec<(String, Option<String>)>) {
     let directory = tempfile::tempdir().unwrap();
     let secret = directory.path().join("secret");
     std::fs::write(&secret, "123:abc\n").unwrap();
@@ -20,16 +26,22 @@ fn sent(kind: &str, card: &Card) -> (String, Vec<(String, Option<String>)>) {
     let server = Server::new(move |_| Some((200, answer.clone())));
     let secret = format!("{{ file = \"{}\" }}", secret.display());
     let more = match kind {
-        "telegram" => "chat = 5\napprovers = {}".to_owned(),
-        "discord" => "chat = \"5\"\napprovers = {}".to_owned(),
-        _ => format!("chat = \"C5\"\napprovers = {{}}\napp_token = {secret}"),
+        "telegram" => "chat = 5".to_owned(),
+        "discord" => "chat = \"5\"".to_owned(),
+        _ => format!("chat = \"C5\"\napp_token = {secret}"),
     };
-    let text =
-        format!("[[channel]]\nname = \"x\"\nkind = \"{kind}\"\nurl = \"{}\"\ntoken = {secret}\n{more}\n", server.url());
+    let id = |at: usize| if kind == "telegram" { at.to_string() } else { format!("\"U{at}\"") };
+    let approvers: Vec<String> = (0..approvers).map(|at| format!("a{at} = {}", id(at))).collect();
+    let text = format!(
+        "[[channel]]\nname = \"x\"\nkind = \"{kind}\"\nurl = \"{}\"\ntoken = {secret}\n{more}\napprovers = {{ {} }}\n",
+        server.url(),
+        approvers.join(", ")
+    );
     let config = Config::parse(&text).unwrap();
     let channel = channel::open(&config.channel[0]).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(channel.send(card, "nonce")).unwrap();
+    let own = Own::of_all(channel.approvers()).unwrap();
+    runtime.block_on(channel.send(card, &own)).unwrap();
     let body = server.asked("").pop().unwrap().body;
     let mut buttons = Vec::new();
     collect(&body, &mut buttons);
@@ -102,4 +114,21 @@ fn the_end_of_a_long_command_is_on_its_card_with_the_digest_that_lists_show() {
     assert!(text.chars().count() < 4096);
     agent.kill().unwrap();
     agent.wait().unwrap();
+}
+
+#[test]
+fn every_approver_has_buttons_as_far_as_there_is_room() {
+    let card = Card { command: "ls".to_owned(), replies: vec!["not now".to_owned()], ..Card::default() };
+    for kind in ["telegram", "discord", "slack"] {
+        for (count, wanted) in [(1, 3), (2, 6), (4, 12), (5, 10), (8, 16)] {
+            let (_, buttons) = sent_to(kind, &card, count);
+            assert_eq!(buttons.len(), wanted, "{kind}, {count}: {buttons:?}");
+            let of_the_last = format!("Approve (a{})", count - 1);
+            let named = buttons.iter().any(|(label, _)| label.contains(&of_the_last));
+            assert_eq!(named, count > 1, "{kind}, {count}: {buttons:?}");
+        }
+        let (text, buttons) = sent_to(kind, &card, 12);
+        let all = if kind == "discord" { 20 } else { 24 };
+        assert_eq!(buttons.len(), all, "{kind}: {text}");
+    }
 }

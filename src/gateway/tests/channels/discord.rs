@@ -265,6 +265,20 @@ fn a_connection_that_is_open_on_one_side_alone_is_given_up() {
 }
 
 #[test]
+fn a_connection_over_which_anything_comes_is_kept() {
+    let bot = Bot::new(1000);
+    let _gateway = bot.gateway("");
+    assert_eq!(bot.begun()["op"], 2);
+    bot.socket.act(&Step::Deafen);
+    for seq in 2..42 {
+        bot.socket.act(&Step::Send(json!({ "op": 0, "t": "SOMETHING_NEW", "s": seq, "d": {} }).to_string()));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(bot.begun.lock().unwrap().try_recv().is_err(), "it was not opened anew");
+    assert_eq!(bot.begun()["op"], 6, "and is when nothing comes any more");
+}
+
+#[test]
 fn what_is_typed_counts_where_the_configuration_says_so() {
     let bot = Bot::new(45_000);
     let gateway = bot.gateway("commands = true");
@@ -302,6 +316,35 @@ fn a_mark_says_yes_only_to_what_the_message_shows_whole() {
     assert_eq!(bot.press(3, ADA, &bot.button("d")), "denied");
     assert_eq!(agent.wait().unwrap().code(), Some(126));
     assert_eq!(gateway.ran(), 0);
+}
+
+#[test]
+fn a_typed_yes_counts_only_where_the_card_offers_one() {
+    let bot = Bot::new(45_000);
+    let gateway = bot.gateway("commands = true");
+    assert_eq!(bot.begun()["op"], 2);
+    let typed = |seq: u64, request: &str| {
+        bot.socket.act(&Step::Send(
+            json!({ "op": 0, "t": "MESSAGE_CREATE", "s": seq, "d": {
+                "author": { "id": ADA }, "channel_id": CHAT, "content": format!("!approve {request}"),
+            }})
+            .to_string(),
+        ));
+    };
+    let said = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
+    let mut cut = gateway.agent(&format!("npm install {} package-of-the-end", "left-pad-of-somebody ".repeat(90)));
+    let no = bot.button("d");
+    typed(2, gateway.waiting()["id"].as_str().unwrap());
+    until(|| said().iter().any(|asked| asked.text.contains("does not show the whole command")));
+    assert!(bot.press(3, ADA, &no.replacen('d', "a", 1)).contains("does not show the whole command"));
+    assert!(cut.try_wait().unwrap().is_none());
+    assert_eq!(bot.press(4, ADA, &no), "denied");
+    assert_eq!(cut.wait().unwrap().code(), Some(126));
+    let mut whole = gateway.agent(MEDIUM);
+    until(|| bot.cards().len() == 2);
+    typed(5, gateway.waiting()["id"].as_str().unwrap());
+    assert!(whole.wait().unwrap().success());
+    assert_eq!(gateway.ran(), 1);
 }
 
 #[test]

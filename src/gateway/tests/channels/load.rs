@@ -26,8 +26,8 @@ const MOST_KIB: u64 = 64 * 1024;
 /// How long many things may take on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// What the buttons of cards carry, in the order in which the cards came.
-type Nonces = Arc<Mutex<Vec<String>>>;
+/// What the buttons of each of the two people carry, in the order in which the cards came.
+type Nonces = Arc<Mutex<Vec<[String; 2]>>>;
 
 /// What a messenger counts.
 #[derive(Clone, Default)]
@@ -41,10 +41,11 @@ struct Counts {
 }
 
 impl Counts {
-    /// Notes the nonce of a card's button for a yes, wherever it stands in the message.
+    /// Notes the nonces of a card's buttons for a yes, wherever they stand in the message.
     fn card(&self, asked: &Asked) {
-        let nonce = asked.text.split("\"a:").nth(1).and_then(|rest| rest.split('"').next());
-        self.nonces.lock().unwrap().push(nonce.unwrap().to_owned());
+        let nonce =
+            |at: usize| asked.text.split("\"a:").nth(at).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
+        self.nonces.lock().unwrap().push([nonce(1), nonce(2)]);
     }
 
     fn closed(&self) {
@@ -67,7 +68,7 @@ impl Counts {
                 continue;
             }
             let (code, place) = if forward { ("a", at) } else { ("d", nonces.len() - 1 - at / 2) };
-            let data = format!("{code}:{}", nonces[place]);
+            let data = format!("{code}:{}", nonces[place][usize::from(!forward)]);
             drop(nonces);
             press(data);
             self.pressed.fetch_add(1, Ordering::Relaxed);
@@ -186,10 +187,10 @@ fn listener(counts: &Counts) -> Server {
 
 /// Waits until something is so.
 #[track_caller]
-fn eventually(is_so: impl Fn() -> bool) {
+fn eventually(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it never came");
+        assert!(begun.elapsed() < PATIENCE, "it never came: {}", what());
         thread::sleep(Duration::from_millis(50));
     }
 }
@@ -277,11 +278,10 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
         done.store(true, Ordering::Relaxed);
     });
     // Whoever pressed was told, be it first or not.
-    eventually(|| {
-        [&tg, &dc, &sl]
-            .iter()
-            .all(|counts| counts.told.load(Ordering::Relaxed) == counts.pressed.load(Ordering::Relaxed))
-    });
+    for (name, counts) in [("telegram", &tg), ("discord", &dc), ("slack", &sl)] {
+        let of = || (counts.told.load(Ordering::Relaxed), counts.pressed.load(Ordering::Relaxed));
+        eventually(|| of().0 == of().1, || format!("{name}: (told, pressed) is {:?}", of()));
+    }
     let mut deciders: BTreeMap<String, usize> = BTreeMap::new();
     let all = queue.list(Timestamp::now()).unwrap();
     assert_eq!(all.len(), REQUESTS, "none is lost");
@@ -298,7 +298,8 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
     for counts in [&tg, &dc, &sl] {
         let cards = counts.nonces.lock().unwrap().len();
         assert!((1..=REQUESTS).contains(&cards), "{cards}");
-        eventually(|| counts.closed.load(Ordering::Relaxed) == cards);
+        let closed = || counts.closed.load(Ordering::Relaxed);
+        eventually(|| closed() == cards, || format!("{} of {cards} are closed", closed()));
     }
     assert!([&nt, &wh].iter().all(|counts| counts.told.load(Ordering::Relaxed) > 0));
     let most = peak(gateway.pid());

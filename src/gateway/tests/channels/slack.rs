@@ -155,6 +155,22 @@ fn strangers_and_made_up_buttons_answer_nothing_and_a_lost_connection_is_opened_
 }
 
 #[test]
+fn a_made_up_yes_to_a_card_that_is_cut_is_none() {
+    let bot = Bot::new();
+    let gateway = bot.gateway();
+    let mut agent = gateway.agent(&format!("npm install {} package-of-the-end", "left-pad-of-somebody ".repeat(250)));
+    let no = bot.button("d");
+    let card = bot.server.asked("/chat.postMessage").pop().unwrap();
+    assert!(!card.text.contains("\"a:"), "{}", card.text);
+    let told = bot.press("e1", ADA, &no.replacen('d', "a", 1));
+    assert!(told.contains("does not show the whole command"), "{told}");
+    assert!(agent.try_wait().unwrap().is_none());
+    assert_eq!(bot.press("e2", ADA, &no), "denied");
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+    assert_eq!(gateway.ran(), 0);
+}
+
+#[test]
 fn a_channel_that_wants_to_be_left_alone_is_passed_over() {
     let bot = Bot::new();
     bot.server.fail("/chat.postMessage", 429, "{\"ok\":false,\"error\":\"ratelimited\"}");

@@ -183,6 +183,88 @@ fn what_is_typed_counts_as_much_as_a_button() {
 }
 
 #[test]
+fn a_button_of_another_approver_is_refused_and_in_the_record() {
+    let bot = Bot::new();
+    let mut gateway = bot.gateway();
+    let text = std::fs::read_to_string(gateway.path("home/.config/guard/gateway.toml")).unwrap();
+    gateway.write_config(&text.replace("{ ada = 7 }", "{ ada = 7, bob = 9 }"));
+    assert!(gateway.end("-TERM").success());
+    gateway.start();
+    let mut agent = gateway.agent(MEDIUM);
+    let of_ada = bot.button("a");
+    let rows = bot.cards().pop().unwrap().body["reply_markup"]["inline_keyboard"].clone();
+    let all = rows.as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap().clone());
+    let of = |label: &str| {
+        let found = all.clone().find(|one| one["text"] == label);
+        found.unwrap()["callback_data"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(of("✅ Approve (ada)"), of_ada);
+    let of_bob = of("✅ Approve (bob)");
+    assert_ne!(of_ada, of_bob);
+    for data in [&of_ada, &of("❌ Deny (ada)")] {
+        assert_eq!(bot.press(9, CHAT, data), "this button is for ada; use your own");
+    }
+    assert_eq!(bot.press(ADA, CHAT, &of_bob), "this button is for bob; use your own");
+    assert!(agent.try_wait().unwrap().is_none(), "it still waits");
+    let log = gateway.program(crate::test_gateway::guard()).args(["log", "--json"]).output().unwrap();
+    let log = String::from_utf8_lossy(&log.stdout).into_owned();
+    assert_eq!(log.matches("bob on tg pressed a button of ada").count(), 2, "{log}");
+    assert_eq!(bot.press(9, CHAT, &of_bob), "approved");
+    assert!(agent.wait().unwrap().success());
+    let told = bot.press(9, CHAT, &of_bob);
+    assert!(told.contains("already used") && told.contains("by bob (tg)"), "{told}");
+    // The other one's button has answered nothing yet, and does not now.
+    let told = bot.press(ADA, CHAT, &of_ada);
+    assert!(told.contains("approved") && told.contains("by bob"), "{told}");
+    assert_eq!(gateway.ran(), 1);
+}
+
+#[test]
+fn a_typed_yes_counts_only_where_the_card_offers_one() {
+    let bot = Bot::new();
+    let gateway = bot.gateway();
+    let typed = |number: i64, text: String| {
+        let before = bot.server.asked("/sendMessage").len();
+        let message = json!({ "from": { "id": ADA }, "chat": { "id": CHAT }, "text": text });
+        bot.updates.lock().unwrap().push(json!({ "update_id": number, "message": message }));
+        until(|| bot.server.asked("/sendMessage").len() > before);
+        bot.server.asked("/sendMessage").pop().unwrap().body["text"].as_str().unwrap().to_owned()
+    };
+    let mut cut = gateway.agent(&format!("npm install {} package-of-the-end", "left-pad-of-somebody ".repeat(250)));
+    let no = bot.button("d");
+    let request = gateway.waiting()["id"].as_str().unwrap().to_owned();
+    let told = typed(1000, format!("/approve {request}"));
+    assert!(told.contains("does not show the whole command"), "{told}");
+    // Nor does a yes that somebody made of the button for a no.
+    let told = bot.press(ADA, CHAT, &no.replacen('d', "a", 1));
+    assert!(told.contains("does not show the whole command"), "{told}");
+    assert!(cut.try_wait().unwrap().is_none());
+    assert_eq!(typed(1002, format!("/deny {request} too long")), "denied");
+    assert_eq!(cut.wait().unwrap().code(), Some(126));
+    let mut whole = gateway.agent(MEDIUM);
+    bot.button("a");
+    let request = gateway.waiting()["id"].as_str().unwrap().to_owned();
+    assert_eq!(typed(1003, format!("/approve {request}")), "approved");
+    assert!(whole.wait().unwrap().success());
+    assert_eq!(gateway.ran(), 1);
+}
+
+#[test]
+fn what_no_card_here_shows_is_not_approved_by_typing_its_name() {
+    let bot = Bot::new();
+    let gateway = bot.gateway_with("[[route]]\nchannels = []\n");
+    let mut agent = gateway.agent(MEDIUM);
+    let request = gateway.waiting()["id"].as_str().unwrap().to_owned();
+    let message = json!({ "from": { "id": ADA }, "chat": { "id": CHAT }, "text": format!("/approve {request}") });
+    bot.updates.lock().unwrap().push(json!({ "update_id": 1000, "message": message }));
+    until(|| bot.server.asked("/sendMessage").iter().any(|asked| asked.text.contains("no message here shows")));
+    assert!(agent.try_wait().unwrap().is_none());
+    end(&gateway);
+    agent.wait().unwrap();
+    assert_eq!(gateway.ran(), 0);
+}
+
+#[test]
 fn what_wants_more_than_a_button_offers_no_yes() {
     let bot = Bot::new();
     let gateway = bot.gateway();

@@ -215,7 +215,8 @@ fn a_button_on_the_desktop_says_no_and_never_yes() {
     let script = gateway.path("notify");
     std::fs::write(
         &script,
-        "#!/bin/sh\necho \"$*\" >> \"$0.said\"\nsleep 0.6\necho $$ > \"$0.pid\"\ncat \"$0.answer\"\nsleep 30\n",
+        "#!/bin/sh\necho \"$*\" >> \"$0.said\"\nsleep 0.6\necho $$ > \"$0.pid\"\ncat \"$0.answer\"\n\
+         until [ -e \"$0.late\" ]; do sleep 0.1; done\ncat \"$0.late\"\nsleep 30\n",
     )
     .unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -237,23 +238,24 @@ fn a_button_on_the_desktop_says_no_and_never_yes() {
     let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
     gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
-    // What is not an answer at all is none, and ends its notification: the program that showed it is gone then.
-    for text in ["{ this is not JSON", "d d"] {
+    // What is not an answer at all is none, and the notification stays, for its request still waits.
+    for text in ["{ this is not JSON", "d d", "a"] {
         let pid = gateway.path("notify.pid");
         std::fs::remove_file(&pid).unwrap();
         std::fs::write(&answer, format!("{text}\n")).unwrap();
         let mut agent = gateway.agent(MEDIUM);
-        until(|| {
-            let shown = std::fs::read_to_string(&pid).ok().and_then(|text| text.trim().parse::<u32>().ok());
-            // One that was ended and not waited for yet has no arguments any more.
-            shown.is_some_and(|shown| std::fs::read(format!("/proc/{shown}/cmdline")).unwrap_or_default().is_empty())
-        });
+        until(|| pid.exists());
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        let shown: u32 = std::fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
+        let is_there = !std::fs::read(format!("/proc/{shown}/cmdline")).unwrap_or_default().is_empty();
+        assert!(is_there && agent.try_wait().unwrap().is_none(), "after {text:?}");
         let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
         let yes = gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({}));
         assert_eq!(yes.status, 200, "it waits still, after {text:?}: {}", yes.text);
         assert!(agent.wait().unwrap().success());
     }
-    std::fs::write(&answer, "d\n").unwrap();
+    // Its button answers behind all that.
+    std::fs::write(gateway.path("notify.late"), "d\n").unwrap();
     let agent = gateway.agent(MEDIUM);
     let output = agent.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(126), "{}", String::from_utf8_lossy(&output.stderr));

@@ -21,6 +21,9 @@ pub struct Live {
     /// It has no tools and finds commands in what its model says: how one is said there, with `@COMMAND@` in it.
     #[serde(default)]
     pub says: String,
+    /// What a tool of its that takes code is given to run a command, with `@COMMAND@` in it.
+    #[serde(default)]
+    pub code: String,
     /// Its tools that run a command, where it has no hook of which that is said.
     #[serde(default)]
     pub tools: Vec<String>,

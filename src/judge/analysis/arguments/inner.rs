@@ -217,6 +217,7 @@ fn remote(kind: RemoteName, wrap: &Wrap, scan: &Scan<'_>) -> Remote {
             RemoteName::Container => RemoteKind::Container,
             RemoteName::Cluster => RemoteKind::Cluster,
         },
+        fresh: wrap.host.is_none(),
         name: host.and_then(|host| host.value.known()).map(|name| name.into_owned()),
     }
 }

@@ -336,6 +336,12 @@ fn effects_fall_on_their_places() {
     assert_eq!(shown(&reading), [":show -r a,b", ":overwrite -r c"]);
     assert_eq!(shown(&read_line(&cp, "-t d a b")), [":overwrite d"]);
     assert_eq!(shown(&read_line(&cp, "-n a b")), [":show a"]);
+    let mut tar = program(Style::Gnu, &["-x", "-C|--directory="]);
+    tar.effects = vec![spec(Effect::Write, ArgumentPlace::Below(vec!["-C".into()]), &["-x"], &[])];
+    assert_eq!(shown(&read_line(&tar, "-x a /b ~/c")), [":overwrite a,/b,~/c"]);
+    assert_eq!(shown(&read_line(&tar, "-x --directory d a /b ~/c")), [":overwrite d/a,/b,~/c"]);
+    assert_eq!(shown(&read_line(&tar, "-x -C d -C e a")), [":overwrite d/a,e/a"]);
+    assert!(shown(&read_line(&tar, "-C d a")).is_empty());
 }
 
 #[test]

@@ -4,10 +4,10 @@
 use super::operands;
 use crate::judge::analysis::act::{Piece, Unknown, UnknownReason, Value};
 use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::letter::{Letter, TEMPORARY, letters_of};
 use crate::judge::analysis::question::PathKind;
-use crate::judge::analysis::redirect::absolute;
+use crate::judge::analysis::redirect::{absolute, at};
 use crate::judge::analysis::state::{Bound, Build as _, State};
-use crate::judge::analysis::value::{TEMPORARY, is_hole};
 use crate::judge::analysis::walk::Walker;
 
 impl Walker<'_> {
@@ -132,10 +132,11 @@ pub(in crate::judge::analysis) fn named_in_part(state: &State, value: &Value) ->
         Piece::Unknown(unknown) => matches!(unknown.why, UnknownReason::Number(_)),
         Piece::Glob(_) => false,
     };
-    let Some(text) = value.spelled().filter(|_| value.pieces().iter().all(is_number)) else { return temporary(value) };
+    let place = value.place_text().filter(|_| value.pieces().iter().all(is_number));
+    let Some(place) = place else { return temporary(value) };
     // A number alone may be empty after all.
-    let whole = |name: &str| name.is_empty() || !name.chars().all(is_hole);
-    text.split('/').all(whole).then(|| absolute(state, &text))?
+    let whole = |name: &str| name.is_empty() || !letters_of(name).all(Letter::is_unknown);
+    place.split('/').all(whole).then(|| at(state, &place))?
 }
 
 /// The directory that a value with a temporary name in front comes to.
@@ -155,9 +156,9 @@ pub(in crate::judge::analysis) fn below_temporary(value: &Value) -> Option<Strin
     let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }), rest @ ..] = value.pieces() else {
         return None;
     };
-    let rest = Value::of(rest.to_vec()).spelled()?;
+    let rest = Value::of(rest.to_vec()).place_text()?;
     let state = State::at(Some(TEMPORARY.to_owned()));
-    let dir = absolute(&state, &format!("{TEMPORARY}{rest}"))?;
+    let dir = at(&state, &format!("{TEMPORARY}{rest}"))?;
     (rest.is_empty() || dir.starts_with(TEMPORARY)).then_some(dir)
 }
 

@@ -149,16 +149,16 @@ impl Awk<'_> {
                     if secret && self.printing {
                         self.calls.push(Call::new("show-secret".into(), Vec::new()));
                     }
-                    all.push_str(if home { self.home } else { "\u{FFFC}" });
+                    all.push_str(if home { self.home } else { HOLE });
                     self.at += 3;
                 }
                 Token::Name(name) if matches!(name.as_str(), "getline" | "print" | "printf") => break,
                 Token::Name(name) => match self.known.get(name) {
                     Some(text) => all.push_str(text),
-                    None => all.push(HOLE),
+                    None => all.push_str(HOLE),
                 },
                 Token::Number(number) => all.push_str(number),
-                Token::Mark('$') => all.push(HOLE),
+                Token::Mark('$') => all.push_str(HOLE),
                 Token::Mark('(') if self.at == begin => {}
                 _ => break,
             }

@@ -3,7 +3,7 @@
 use super::calls::CallReader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
-use super::{Call, HOLE, Language, database, globs};
+use super::{Call, Language, MARK, database, globs};
 use crate::judge::analysis::act::Value;
 
 /// The most arguments that a chain of calls is followed with.
@@ -269,7 +269,7 @@ impl CallReader<'_> {
             }
             if matches!(self.language, Language::Python | Language::Lua) {
                 self.imported(&module);
-            } else if !module.starts_with(['/', '.']) && !module.contains([':', HOLE]) {
+            } else if !module.starts_with(['/', '.']) && !module.contains([':', MARK]) {
                 self.calls
                     .push(Call::new("import-package".into(), vec![super::value(&format!("node_modules/{module}"))]));
             }

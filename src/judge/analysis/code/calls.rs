@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::expression::{Expression, bare, joined};
 use super::functions::Functions;
 use super::scan::{Token, tokens};
-use super::{Call, HOLE, Language, TEMPORARY, World};
+use super::{Call, HOLE, Language, MARK, TEMPORARY, World};
 use crate::judge::analysis::act::Value;
 
 /// Reads all calls of `text`.
@@ -175,7 +175,7 @@ impl CallReader<'_> {
                 // A path, whole or put together; any other name is a module's.
                 if matches!(self.peek(0), Some(Token::Text(_) | Token::Mark('('))) {
                     let file = self.expression(0).text.map(|text| format!("{beside}{text}"));
-                    let file = file.filter(|text| text.starts_with(['/', '.', HOLE]));
+                    let file = file.filter(|text| text.starts_with(['/', '.', MARK]));
                     self.calls.extend(file.map(|file| Call::new("run-file".into(), vec![super::value(&file)])));
                 }
             }
@@ -384,7 +384,7 @@ impl CallReader<'_> {
 
     /// A module that may lie beside the code.
     pub fn imported(&mut self, module: &str) {
-        if !module.is_empty() && !module.contains(['.', '/', HOLE]) && self.modules.insert(module.to_owned()) {
+        if !module.is_empty() && !module.contains(['.', '/', MARK]) && self.modules.insert(module.to_owned()) {
             self.calls.push(Call::new("import-module".into(), vec![Value::text(module)]));
             let below = |root: &String| super::value(&format!("{}/{module}", root.trim_end_matches('/')));
             let found = self.roots.iter().map(|root| Call::new("import-module".into(), vec![below(root)]));

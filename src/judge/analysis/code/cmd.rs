@@ -57,7 +57,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
                         while chars.get(at).is_some_and(|c| c.is_ascii_alphanumeric() || "~%*".contains(*c)) {
                             at += 1;
                         }
-                        word.get_or_insert_default().push(HOLE);
+                        word.get_or_insert_default().push_str(HOLE);
                     }
                     None => word.get_or_insert_default().push(c),
                 }
@@ -169,11 +169,9 @@ fn command(words: &[String], depth: usize, calls: &mut Vec<Call>) {
         "rem" | "::" => {}
         builtin if BUILTINS.contains(&builtin) => {
             let args = rest.iter().map(|word| match word.strip_prefix('/') {
-                Some(switch) if !switch.contains('/') => crate::judge::analysis::act::Value::text(format!(
-                    "--{}",
-                    switch.to_ascii_lowercase().replace(':', "=")
-                ))
-                .into_option(),
+                Some(switch) if !switch.contains('/') => {
+                    super::value(&format!("--{}", switch.to_ascii_lowercase().replace(':', "="))).into_option()
+                }
                 _ => argument(word, "~"),
             });
             calls.push(Call::new(builtin.to_owned(), args.collect()));

@@ -3,10 +3,9 @@
 use super::calls::CallReader;
 use super::expression::{Expression, MAX_TEXT};
 use super::scan::Token;
-use super::{Call, EACH, FETCHED, FOUND, HOLE, Language, NAME, TEMPORARY, globs, value};
+use super::{Call, EACH, FETCHED, FOUND, HOLE, Language, NAME, TEMPORARY, denoted, globs, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::decode;
-use crate::judge::reserved;
 
 impl CallReader<'_> {
     /// What a call gives, where that can be told.
@@ -102,7 +101,7 @@ impl CallReader<'_> {
             "chr" | "fromCharCode" if !arguments.is_empty() => {
                 let letter = |argument: &Expression| {
                     let letter = char::from_u32(argument.raw.as_ref()?.parse().ok()?)?;
-                    Some(reserved::taken_in(letter.encode_utf8(&mut [0; 4])).into_owned())
+                    Some(denoted(letter.encode_utf8(&mut [0; 4])))
                 };
                 plain(arguments.iter().map(|argument| letter(argument).unwrap_or_else(|| HOLE.to_string())).collect())
             }
@@ -136,7 +135,7 @@ impl CallReader<'_> {
             "glob" | "rglob" if of_path && text(0).is_some() => {
                 let below = if last == "rglob" { "**/" } else { "" };
                 let pattern = format!("{}/{below}{}", subject?.trim_end_matches('/'), text(0)?);
-                Some(Expression { list: Some(globs::found([&Value::text(pattern)])), ..self.of_paths() })
+                Some(Expression { list: Some(vec![globs::globbed(&pattern)]), ..self.of_paths() })
             }
             "rglob" | "walk" | "find" if of_path => {
                 let found = globs::globbed(&format!("{}/**", subject?.trim_end_matches('/')));
@@ -156,7 +155,7 @@ impl CallReader<'_> {
             }
             // Fewer of them, or in another order.
             "filter" | "sort" | "reverse" | "slice" | "select" | "reject"
-                if subject.is_some_and(|subject| subject.contains([NAME, EACH])) =>
+                if subject.is_some_and(|subject| subject.contains(NAME) || subject.contains(EACH)) =>
             {
                 plain(subject?.to_owned())
             }
@@ -361,7 +360,7 @@ pub(super) fn filled(pattern: &str, values: Vec<Value>) -> String {
                     Some(value) => {
                         all.push_str(&value.known().map_or_else(|| HOLE.to_string(), |text| text.into_owned()))
                     }
-                    None => all.push(HOLE),
+                    None => all.push_str(HOLE),
                 }
             }
             c => all.push(c),
@@ -388,7 +387,7 @@ fn hexadecimal(text: &str) -> String {
 
 fn decoded(bytes: Option<Vec<u8>>) -> String {
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    text.map_or_else(|| HOLE.to_string(), |text| reserved::taken_in(&text).into_owned())
+    text.map_or_else(|| HOLE.to_string(), |text| denoted(&text))
 }
 /// What is done to a file that is opened in this way: `w`, `xb`, `w+`, `w:gz`, `a`.
 fn written_by_mode(mode: &str) -> Option<&'static str> {

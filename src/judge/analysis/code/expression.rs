@@ -83,7 +83,7 @@ impl Expression {
             return vec![value(&text)];
         }
         match self.raw {
-            Some(raw) => vec![Value::text(raw)],
+            Some(raw) => vec![value(&raw)],
             // A file that was opened stands for its name.
             // What stands in it is not known.
             None => {
@@ -97,7 +97,7 @@ impl Expression {
 
 /// What is given by name, as an option: `--name=given`.
 pub(super) fn option(name: &str, given: &str) -> Value {
-    Value::text(format!("--{name}={given}")).into_option()
+    value(&format!("--{name}={given}")).into_option()
 }
 
 impl CallReader<'_> {
@@ -420,7 +420,7 @@ impl CallReader<'_> {
                 && of.name.as_deref().is_some_and(|name| name.starts_with('$'))
             {
                 self.at += 3;
-                of = self.member(of, Expression::of_text(key.replace('$', HOLE.encode_utf8(&mut [0; 4]))));
+                of = self.member(of, Expression::of_text(key.replace('$', HOLE)));
                 continue;
             }
             if self.language == Language::Ruby

@@ -121,7 +121,7 @@ fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
                 open -= 1;
             }
             Token::Text(text) | Token::Shell(text) => args.push(match text.strip_prefix("~/") {
-                Some(rest) => Value::text(format!("{}/{rest}", world.home)),
+                Some(rest) => value(&format!("{}/{rest}", world.home)),
                 None => value(text),
             }),
             Token::Name(name) if name == "homedir" || name == "home" => args.push(Value::text(world.home)),

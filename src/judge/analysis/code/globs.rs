@@ -1,7 +1,6 @@
 //! Patterns of file names that code looks for: what they stand for.
 
-use super::HOLE;
-use super::Language;
+use super::{HOLE, Language, MARK, value};
 use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};
 
 /// The most patterns that the braces of one are written out to.
@@ -62,8 +61,14 @@ pub(super) fn found<'v>(patterns: impl IntoIterator<Item = &'v Value>) -> Vec<Va
 pub(super) fn globbed(pattern: &str) -> Value {
     let mut all = Value::default();
     let parted = pattern.split_once("**").filter(|(start, _)| start.is_empty() || start.ends_with('/'));
-    let Some((start, rest)) = parted.filter(|(start, _)| !start.contains(HOLE)) else {
-        crate::judge::analysis::split::push_globs(pattern, &mut all);
+    let Some((start, rest)) = parted.filter(|(start, _)| !start.contains(MARK)) else {
+        // What is not known of it is no pattern.
+        for piece in value(pattern).into_pieces() {
+            match piece {
+                Piece::Text(text) => crate::judge::analysis::split::push_globs(&text, &mut all),
+                other => all.push(other),
+            }
+        }
         return all;
     };
     let start = match start.trim_end_matches('/') {

@@ -62,7 +62,7 @@ impl CallReader<'_> {
             // `{"--force": null}`: a word for a library that hands its words to a program.
             [Token::Text(key), Token::Mark(':'), Token::Name(word)] if key.starts_with('-') => {
                 let off = matches!(word.as_str(), "false" | "undefined");
-                (!off).then(|| Value::text(key.as_str()))
+                (!off).then(|| super::value(key))
             }
             [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text) | Token::Text(text)] => {
                 Some(option(key, text))

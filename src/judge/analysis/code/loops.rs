@@ -108,7 +108,7 @@ impl CallReader<'_> {
             let secret = of.secret && !self.asks && (index > 0 || names.len() == 1);
             let list = list.clone().filter(|_| index == 0);
             // One that stands for many is each of them.
-            let many = of.subject.clone().filter(|text| text.contains([NAME, EACH]));
+            let many = of.subject.clone().filter(|text| text.contains(NAME) || text.contains(EACH));
             let text = of.text.clone().or(many).filter(|_| index == 0);
             let list = if text.is_some() && of.text.is_none() { None } else { list };
             if list.is_some() || text.is_some() || secret || self.bound.contains_key(name) {
@@ -121,7 +121,7 @@ impl CallReader<'_> {
     /// What a loop goes through, as far as one statement alone stands behind an ending that is asked for:
     /// `if f.endswith('.x'): …`.
     pub fn narrowed(&self, name: &str, of: Expression) -> Expression {
-        let whole = of.text.as_deref() == Some(NAME.encode_utf8(&mut [0; 4]));
+        let whole = of.text.as_deref() == Some(NAME);
         if self.language != Language::Python || !whole {
             return of;
         }

@@ -39,23 +39,27 @@ use language::Language;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
 
-/// Stands in code for text that is not known: an expansion of the shell around it.
-pub const HOLE: char = '\u{FFFC}';
+/// Begins each mark in text of code. Readers see no other NUL: what is read has none (see [`Source`]), and what a string
+/// denotes has none (see [`denoted`]). The letter behind it is nothing that a language gives a meaning.
+const MARK: char = '\0';
+
+/// Stands in text of code for what is not known: an expansion of the shell around it.
+const HOLE: &str = "\0\u{fffc}";
 
 /// Stands in text of code for what a walk over the directory in front of it finds.
-const FOUND: char = '\u{E001}';
+const FOUND: &str = "\0\u{e001}";
 
 /// Stands in text of code for a temporary file or directory that was just made.
-const TEMPORARY: char = '\u{E002}';
+const TEMPORARY: &str = "\0\u{e002}";
 
 /// Stands in text of code for what was fetched from the network.
-const FETCHED: char = '\u{E003}';
+const FETCHED: &str = "\0\u{e003}";
 
 /// Stands in text of code for each of the numbers that it goes through: those of processes, or counted ones.
-const EACH: char = '\u{E004}';
+const EACH: &str = "\0\u{e004}";
 
 /// Stands in text of code for any name that a directory holds.
-const NAME: char = '\u{E005}';
+const NAME: &str = "\0\u{e005}";
 
 /// What code is read against.
 #[derive(Clone, Copy)]
@@ -110,11 +114,51 @@ pub struct Read {
     pub cut: bool,
 }
 
+/// Code to be read.
+#[derive(Clone, Debug)]
+pub struct Source(String);
+
+impl Source {
+    /// Code that is known.
+    #[must_use]
+    pub fn known(text: &str) -> Self {
+        Self(denoted(text))
+    }
+
+    /// Code of which parts may not be known. `None` when nothing of it is known.
+    #[must_use]
+    pub fn of(code: &Value) -> Option<Self> {
+        let mut text = String::new();
+        let mut says = false;
+        for piece in code.pieces() {
+            match piece {
+                Piece::Text(known) | Piece::Glob(known) => {
+                    says |= known.chars().any(|c| !c.is_whitespace());
+                    text.push_str(&denoted(known));
+                }
+                Piece::Unknown(_) => text.push_str(HOLE),
+            }
+        }
+        says.then_some(Self(text))
+    }
+
+    /// The code, with marks for what is not known.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Text as readers see it that is written in code, or that a string in it denotes: no path and no command has a NUL, so that
+/// what has one is not known there.
+fn denoted(text: &str) -> String {
+    if text.contains(MARK) { text.replace(MARK, HOLE) } else { text.to_owned() }
+}
+
 /// Reads code. A language that has no reader gives no calls.
 #[must_use]
-pub fn read(language: &str, text: &str, world: World<'_>) -> Read {
-    // Characters that stand for something here say nothing when they are written.
-    let text = &text.replace([FOUND, TEMPORARY, FETCHED, EACH, NAME], "\u{FFFC}");
+pub fn read(language: &str, source: &Source, world: World<'_>) -> Read {
+    let text = source.text();
     let Some(language) = Language::of(language) else { return Read::default() };
     let mut calls = match language {
         Language::Python
@@ -154,64 +198,51 @@ pub fn spare_own_tables(calls: &mut [Call], mut made: Vec<String>, stops: bool) 
     }
 }
 
-/// Code as text, with a hole for each piece that is not known. `None` when nothing of it is known.
-#[must_use]
-pub fn with_holes(code: &Value) -> Option<String> {
-    let mut text = String::new();
-    for piece in code.pieces() {
-        match piece {
-            Piece::Text(known) | Piece::Glob(known) => text.push_str(known),
-            Piece::Unknown(_) => text.push(HOLE),
-        }
-    }
-    text.chars().any(|c| c != HOLE && !c.is_whitespace()).then_some(text)
-}
-
-/// A value of text in which holes are what is not known.
+/// A value of text of code: what its marks stand for is no text.
 fn value(text: &str) -> Value {
+    if !text.contains(MARK) {
+        return if text.is_empty() { Value::default() } else { Value::text(text) };
+    }
     let mut pieces = Vec::new();
     let mut rest = text;
     if let Some((start, after)) = text.split_once(FOUND) {
-        let start = (!start.contains([HOLE, TEMPORARY, FETCHED, EACH, NAME])).then(|| start.to_owned());
-        let found = Unknown { why: UnknownReason::Found(start), taint: Taint::default() };
-        pieces.push(Piece::Unknown(found));
+        let start = (!start.contains(MARK)).then(|| start.to_owned());
+        pieces.push(unknown_for(UnknownReason::Found(start), Taint::default()));
         // Any name in what is found is one of the things that are found.
-        rest = if after.chars().all(|c| c == '/' || c == NAME) { "" } else { after };
+        rest = if after.replace(NAME, "").chars().all(|c| c == '/') { "" } else { after };
     }
-    let mut known = String::new();
-    for c in rest.chars() {
-        let piece = match c {
-            HOLE | FOUND => unknown_piece(),
-            NAME => Piece::Glob("*".to_owned()),
-            EACH => {
-                let why = UnknownReason::Other(processes::COUNTED);
-                Piece::Unknown(Unknown { why, taint: Taint::default() })
-            }
-            TEMPORARY => {
-                Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable: false }, taint: Taint::default() })
-            }
-            FETCHED => {
-                let why = UnknownReason::Other("what is fetched from the network");
-                Piece::Unknown(Unknown { why, taint: Taint::FETCHED })
-            }
-            c => {
-                known.push(c);
-                continue;
-            }
-        };
-        if !known.is_empty() {
-            pieces.push(Piece::Text(std::mem::take(&mut known)));
+    for (at, part) in rest.split(MARK).enumerate() {
+        let mut known = part;
+        if at > 0 {
+            let letter = part.chars().next();
+            known = part.get(letter.map_or(0, char::len_utf8)..).unwrap_or_default();
+            pieces.push(piece_of(letter));
         }
-        pieces.push(piece);
-    }
-    if !known.is_empty() {
-        pieces.push(Piece::Text(known));
+        if !known.is_empty() {
+            pieces.push(Piece::Text(known.to_owned()));
+        }
     }
     Value::of(pieces)
 }
 
+/// What the mark of this letter stands for.
+fn piece_of(letter: Option<char>) -> Piece {
+    let is = |mark: &str| mark.chars().nth(1) == letter;
+    match letter {
+        _ if is(NAME) => Piece::Glob("*".to_owned()),
+        _ if is(EACH) => unknown_for(UnknownReason::Other(processes::COUNTED), Taint::default()),
+        _ if is(TEMPORARY) => unknown_for(UnknownReason::Temporary { variable: false }, Taint::default()),
+        _ if is(FETCHED) => unknown_for(UnknownReason::Other("what is fetched from the network"), Taint::FETCHED),
+        _ => unknown_piece(),
+    }
+}
+
+fn unknown_for(why: UnknownReason, taint: Taint) -> Piece {
+    Piece::Unknown(Unknown { why, taint })
+}
+
 fn unknown_piece() -> Piece {
-    Piece::Unknown(Unknown { why: UnknownReason::Other("a value that code works out"), taint: Taint::default() })
+    unknown_for(UnknownReason::Other("a value that code works out"), Taint::default())
 }
 
 fn unknown() -> Value {

@@ -6,7 +6,7 @@
 use super::calls::CallReader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
-use super::{Call, EACH, FOUND, HOLE, Language, NAME, TEMPORARY, globs};
+use super::{Call, EACH, HOLE, Language, MARK, TEMPORARY, globs};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::secret_names::is_secret_name;
 
@@ -232,7 +232,7 @@ impl CallReader<'_> {
             }
             return Expression { list: Some(globs::found(&key.values())), ..Expression::default() };
         }
-        let known = key.text.clone().filter(|key| !key.contains([HOLE, FOUND, EACH, NAME]));
+        let known = key.text.clone().filter(|key| !key.contains(MARK));
         let secret = if is_environment(&name) { of_keys(key) } else { of.secret };
         let Some(key) = known else {
             if self.mark(0, '(') {

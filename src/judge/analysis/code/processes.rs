@@ -3,7 +3,7 @@
 use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
-use super::{Call, EACH, Language};
+use super::{Call, EACH, Language, value};
 use crate::judge::analysis::act::{Piece, UnknownReason, Value};
 
 /// What an id that code counts or goes through is.
@@ -48,7 +48,7 @@ impl CallReader<'_> {
         if names.is_empty() {
             return vec![Call::new("kill-many".into(), Vec::new())];
         }
-        names.into_iter().map(|name| Call::new("kill-named".into(), vec![Value::text(name)])).collect()
+        names.into_iter().map(|name| Call::new("kill-named".into(), vec![value(&name)])).collect()
     }
 
     /// The texts that names of processes are compared with.

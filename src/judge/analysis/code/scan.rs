@@ -113,8 +113,8 @@ impl Scanner {
             c if is_name(c) || (matches!(c, '$' | '@') && (is_name(self.peek(1)) || self.peek(1) == '{')) => {
                 self.name()
             }
-            super::HOLE => {
-                self.at += 1;
+            super::MARK => {
+                self.at += 2;
                 self.tokens.push(Token::Name(super::HOLE.to_string()));
             }
             c => {

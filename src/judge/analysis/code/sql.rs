@@ -112,7 +112,7 @@ fn tokens(text: &str) -> Vec<Token> {
 }
 
 fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '$' | '@') || c == HOLE
+    c.is_alphanumeric() || matches!(c, '_' | '$' | '@') || HOLE.contains(c)
 }
 
 fn word(token: Option<&Token>) -> Option<String> {

@@ -2,7 +2,6 @@
 
 use super::Language;
 use super::scan::{Scanner, Token, is_name, nested};
-use crate::judge::reserved;
 
 /// A string on the way: texts, each with the code behind it, and the text after the last.
 #[derive(Default)]
@@ -125,14 +124,16 @@ impl Scanner {
                 self.at += 1;
             }
             let letter = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-            text.push_str(&reserved::taken_in(letter.encode_utf8(&mut [0; 4])));
+            text.push_str(&super::denoted(letter.encode_utf8(&mut [0; 4])));
             return;
         }
         match next {
             'n' => text.push('\n'),
             't' => text.push('\t'),
             'r' => text.push('\r'),
-            '\n' | '\0' => {}
+            '\n' => {}
+            // Nothing stands behind it.
+            '\0' if self.at > self.chars.len() => {}
             other => text.push(other),
         }
     }
@@ -182,13 +183,13 @@ impl Scanner {
                 '\\' => self.escape(false, &mut text),
                 '#' if self.peek(1) == '{' => {
                     self.inner(1, '}');
-                    text.push(super::HOLE);
+                    text.push_str(super::HOLE);
                 }
                 '$' if self.is(&[Language::Perl, Language::Php])
                     && (is_name(self.peek(1)) || self.peek(1).is_ascii_digit()) =>
                 {
                     self.variable();
-                    text.push(super::HOLE);
+                    text.push_str(super::HOLE);
                 }
                 c => {
                     text.push(c);
@@ -318,7 +319,7 @@ fn without_code(text: &str) -> String {
     let mut rest = text;
     while let Some((before, code)) = rest.split_once("#{") {
         plain.push_str(before);
-        plain.push(super::HOLE);
+        plain.push_str(super::HOLE);
         rest = code.split_once('}').map_or("", |(_, behind)| behind);
     }
     plain + rest

@@ -66,7 +66,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
                 while letters.peek().is_some_and(|c| c.is_alphanumeric() || *c == '_' || *c == ':') {
                     letters.next();
                 }
-                word.get_or_insert_default().push(HOLE);
+                word.get_or_insert_default().push_str(HOLE);
             }
             '\n' | ';' | '{' | '}' | '[' | ']' if !quoted => {
                 finish(&mut word, &mut all);

@@ -10,19 +10,23 @@ fn knows(callee: &str) -> bool {
 
 fn seen(language: &str, text: &str) -> Vec<String> {
     let fetches = |callee: &str| callee.ends_with("urlopen");
-    read(language, text, World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false })
-        .calls
-        .iter()
-        .map(|call| {
-            let args: Vec<_> = call
-                .args
-                .iter()
-                .chain(&call.facts)
-                .map(|arg| arg.known().map_or("?".to_owned(), |text| text.into_owned()))
-                .collect();
-            format!("{}({})", call.callee, args.join(", "))
-        })
-        .collect()
+    read(
+        language,
+        &Source::known(text),
+        World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false },
+    )
+    .calls
+    .iter()
+    .map(|call| {
+        let args: Vec<_> = call
+            .args
+            .iter()
+            .chain(&call.facts)
+            .map(|arg| arg.known().map_or("?".to_owned(), |text| text.into_owned()))
+            .collect();
+        format!("{}({})", call.callee, args.join(", "))
+    })
+    .collect()
 }
 
 fn has(language: &str, text: &str, call: &str) {
@@ -123,14 +127,35 @@ fn awk_and_sed_show_what_they_run_and_write() {
 
 #[test]
 fn what_the_shell_puts_in_is_unknown() {
-    has("python", "open('\u{FFFC}').read()", "open.read(?)");
+    let call = |text: &str, mark: Option<Piece>, rest: &str| {
+        let code = Value::of(
+            [Some(Piece::Text(text.into())), mark, Some(Piece::Text(rest.into()))].into_iter().flatten().collect(),
+        );
+        let world = World { home: "/home/dev", fetches: &|_| false, knows: &knows, acts: &|_| false };
+        let mut calls = read("python", &Source::of(&code).unwrap(), world).calls;
+        calls.pop().unwrap().args.pop().unwrap()
+    };
+    assert!(call("open('", Some(unknown_piece()), "').read()").is_dynamic());
+    assert!(call("open('/etc/", Some(unknown_piece()), "').read()").is_dynamic());
+    for written in ["\u{fffc}", "\u{e001}", "\u{e002}", "\u{e003}", "\u{e004}", "\u{e005}", "\u{f0000}"] {
+        assert!(call(&format!("open('{written}').read()"), None, "").is(written), "{written:?}");
+    }
+    // No file has such a name.
+    for written in ["\0", "\\0", "\\x00", "a\\u0000\u{e002}"] {
+        assert!(call(&format!("open('{written}').read()"), None, "").is_dynamic(), "{written:?}");
+    }
 }
 
 #[test]
 fn what_a_loop_goes_through_is_known() {
     let calls = |text: &str| {
         let fetches = |_: &str| false;
-        read("python", text, World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false }).calls
+        read(
+            "python",
+            &Source::known(text),
+            World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false },
+        )
+        .calls
     };
     let walked = calls("import os\nfor r, d, f in os.walk('/'):\n  for x in f: os.unlink(os.path.join(r, x))");
     let last = walked.last().map(|call| (call.callee.clone(), call.args.clone())).unwrap();
@@ -171,7 +196,12 @@ fn code_that_is_encoded_is_read_as_what_it_says() {
 fn a_temporary_directory_and_what_is_fetched_are_told_from_what_is_unknown() {
     let read = |text: &str| {
         let fetches = |callee: &str| callee.ends_with("urlopen");
-        read("python", text, World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false }).calls
+        read(
+            "python",
+            &Source::known(text),
+            World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false },
+        )
+        .calls
     };
     let why = |value: &Value| match value.pieces().first() {
         Some(Piece::Unknown(unknown)) => Some((unknown.why.clone(), unknown.taint)),
@@ -435,7 +465,7 @@ fn code_of_any_depth_is_read_without_end_or_fall() {
     ] {
         let read = read(
             language,
-            &part.repeat(20_000),
+            &Source::known(&part.repeat(20_000)),
             World { home: "/home/dev", fetches: &|_| false, knows: &knows, acts: &|_| false },
         );
         assert!(read.calls.len() <= MAX_CALLS, "{language} {part}");
@@ -518,8 +548,12 @@ fn signals_in_a_loop_over_processes_are_told_by_what_chooses_them() {
 fn names_that_a_listing_gives_are_any_names() {
     let found = |language: &str, text: &str, expected: &str| {
         let fetches = |_: &str| false;
-        let calls =
-            read(language, text, World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false }).calls;
+        let calls = read(
+            language,
+            &Source::known(text),
+            World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false },
+        )
+        .calls;
         let shown: Vec<String> = calls
             .iter()
             .flat_map(|call| &call.args)
@@ -656,7 +690,7 @@ fn a_function_of_the_c_library_is_lua_s_own_of_the_same_name() {
     let removes = |text: &str| {
         read(
             "lua",
-            text,
+            &Source::known(text),
             World { home: "/home/dev", fetches: &|_| false, knows: &|_| false, acts: &|name| name.starts_with("os.") },
         )
         .calls

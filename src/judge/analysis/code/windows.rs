@@ -2,7 +2,7 @@
 //!
 //! A path on a drive becomes what WSL shows it as (`C:\Users` is `/mnt/c/Users`), so that places have one name.
 
-use super::{Call, HOLE, unknown_piece};
+use super::{Call, HOLE};
 use crate::judge::analysis::act::{Piece, Value};
 use crate::judge::invocation::quote;
 
@@ -54,26 +54,26 @@ pub(super) fn argument(text: &str, home: &str) -> Value {
     if text == "~" || text.starts_with("~/") {
         text.replace_range(..1, home);
     }
-    let mut value = Value::default();
-    let mut known = String::new();
-    for c in text.chars() {
-        let piece = match c {
-            HOLE => unknown_piece(),
-            '*' | '?' => Piece::Glob(c.to_string()),
-            _ => {
-                known.push(c);
-                continue;
-            }
+    let mut argument = Value::default();
+    for piece in super::value(&text).into_pieces() {
+        let Piece::Text(text) = piece else {
+            argument.push(piece);
+            continue;
         };
-        if !known.is_empty() {
-            value.push(Piece::Text(std::mem::take(&mut known)));
+        for part in text.split_inclusive(['*', '?']) {
+            let known = part.trim_end_matches(['*', '?']);
+            if !known.is_empty() {
+                argument.push(Piece::Text(known.to_owned()));
+            }
+            if known.len() < part.len() {
+                argument.push(Piece::Glob(part.get(known.len()..).unwrap_or_default().to_owned()));
+            }
         }
-        value.push(piece);
     }
-    if !known.is_empty() || value.pieces().is_empty() {
-        value.push(Piece::Text(known));
+    if argument.pieces().is_empty() {
+        argument.push(Piece::Text(String::new()));
     }
-    value
+    argument
 }
 
 /// A program that is no command of the language: a line for a shell to read.
@@ -87,7 +87,7 @@ pub(super) fn run<'a>(words: impl IntoIterator<Item = &'a str>) -> Call {
         // What is not known stays outside of the quotes.
         for (part, text) in word.split(HOLE).enumerate() {
             if part > 0 {
-                line.push(HOLE);
+                line.push_str(HOLE);
             }
             if !text.is_empty() || word.is_empty() {
                 line.push_str(&quote(text));

@@ -25,7 +25,7 @@ impl Walker<'_> {
             positional: Vec::new(),
             env: Vec::new(),
             root: false,
-            remote: Some(Remote { kind: RemoteKind::Container, name: None }),
+            remote: Some(Remote { kind: RemoteKind::Container, name: None, fresh: true }),
             adds: Added::Nothing,
             replace: None,
         };

@@ -299,6 +299,7 @@ fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
     fn on_operands(place: &ArgumentPlace) -> bool {
         match place {
             ArgumentPlace::Operands
+            | ArgumentPlace::Below(_)
             | ArgumentPlace::First
             | ArgumentPlace::Last
             | ArgumentPlace::Init

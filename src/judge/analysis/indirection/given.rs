@@ -7,7 +7,7 @@ use super::Ran;
 use super::configured::commands;
 use super::fetched::language_of;
 use super::targets::shell_functions;
-use crate::judge::analysis::act::{OpaqueReason, Operand, Piece, UnknownReason, Value};
+use crate::judge::analysis::act::{Effect, OpaqueReason, Operand, Piece, UnknownReason, Value};
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
@@ -72,6 +72,10 @@ impl Walker<'_> {
                 files.extend(self.operand_files(state, load, ran));
             }
             for name in &load.variables {
+                if variable(state, env, name).is_some_and(|value| self.comes_in(state, &value)) {
+                    let detail = format!("{} loads code from a pipe", ran.name);
+                    self.opaque(OpaqueReason::Script, detail, ran.span);
+                }
                 let text = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
                 let parts = text.split([':', ',', ' ', '=']).filter(|part| !part.is_empty() && !part.starts_with('-'));
                 files.extend(parts.map(Value::text));
@@ -109,9 +113,14 @@ impl Walker<'_> {
         // What an option in front of a package takes is another place.
         let taken =
             |at: usize| at > 0 && args.get(at - 1).is_some_and(|before| self.takes_next(ran.name, &before.value));
+        // What it writes is not what it reads.
+        let wrote = |value: &Value| {
+            let outputs = ran.reading.effects.iter().filter(|derived| derived.effect == Effect::Write);
+            outputs.flat_map(|derived| &derived.on).any(|on| on.value == *value)
+        };
         let is_package = !load.words.is_empty() && !load.endings.is_empty();
         let operands = args.iter().enumerate().filter(|(at, _)| !is_package || !taken(*at)).map(|(_, field)| field);
-        let named = operands.filter(may_be).map(|field| field.value.clone());
+        let named = operands.filter(may_be).map(|field| field.value.clone()).filter(|value| !wrote(value));
         // What follows a script is its own; a subcommand is followed by several.
         let named = named.take(if load.endings.is_empty() || !load.words.is_empty() { MAX_FILES } else { 1 });
         // `test_a.py::test_b`

@@ -48,6 +48,25 @@ fn a_file_that_the_line_makes_executable_is_found_in_front_of_the_systems() {
 }
 
 #[test]
+fn a_program_of_the_system_under_another_name_is_that_program() {
+    for text in [
+        "ln -s /bin/rm tools/eslint && tools/eslint x",
+        "ln -s /usr/bin/rm tools/eslint && PATH=$PWD/tools:$PATH eslint x",
+        "cp /bin/rm tools/eslint; ./tools/eslint x",
+        "cp /usr/bin/rm a && ln -s $PWD/a b && ./a x",
+    ] {
+        let facts = facts_with(&line(text), &[]);
+        let found = programs(&facts);
+        assert!(found.iter().any(|found| found.ends_with("rm x")), "{text}\n{}", dump(&facts));
+    }
+    // The name decides what it is called, and one of the same description is read once.
+    let facts = facts_with(&line("ln -s /usr/bin/python3 tools/python && tools/python x.py"), &[]);
+    assert_eq!(programs(&facts).iter().filter(|found| found.contains("x.py")).count(), 1, "{}", dump(&facts));
+    let facts = facts_with(&line("ln -s /home/dev/project/rm tools/eslint && tools/eslint x"), &[]);
+    assert!(!programs(&facts).contains(&"rm x".to_owned()), "{}", dump(&facts));
+}
+
+#[test]
 fn a_program_that_the_line_copies_or_links_into_place_is_judged_by_what_it_says() {
     let script = ("/home/dev/project/x.sh", "#!/bin/sh\nrm x\n");
     for text in [

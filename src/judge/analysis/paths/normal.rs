@@ -4,13 +4,14 @@
 
 use super::reader::PathReader;
 use crate::judge::analysis::act::Value;
-use crate::judge::analysis::value::{HOLE, is_hole};
+use crate::judge::analysis::letter;
+use crate::judge::analysis::value::HOLE;
 use crate::judge::rules::glob;
 
 /// One name of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Component {
-    /// As written, with [`HOLE`] for what is unknown.
+    /// As written, with marks for what is unknown.
     pub text: String,
     /// The live pattern, with literal text escaped; `None` for plain text.
     pub glob: Option<String>,
@@ -58,7 +59,7 @@ impl Component {
 
     /// Of a directory of the shell, whose name may hold numbers that are not known.
     pub(super) fn named(text: &str) -> Self {
-        Self { unknown: text.contains(is_hole), ..Self::plain(text) }
+        Self { unknown: letter::is_marked(text), ..Self::plain(text) }
     }
 
     /// Whether it may be this name.
@@ -129,9 +130,9 @@ impl NormalPath {
         reader.finish()
     }
 
-    /// Of a text that is an absolute path.
+    /// Of the text of a place: an absolute path, of which parts may not be known.
     pub fn absolute(text: &str) -> Option<Self> {
-        Self::of(&Value::text(text), None, None)
+        Self::of(&Value::of_place(text), None, None)
     }
 
     /// As text; what begins at an unknown place begins with [`HOLE`].
@@ -143,7 +144,7 @@ impl NormalPath {
         for component in &self.components {
             text.push('/');
             if component.unknown {
-                text.extend(component.text.chars().map(|letter| if is_hole(letter) { HOLE } else { letter }));
+                text.push_str(&letter::rough(&component.text));
             } else {
                 text.push_str(&component.text);
             }

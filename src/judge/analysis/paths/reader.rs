@@ -2,7 +2,7 @@
 
 use super::normal::{Component, NormalPath, Start, names};
 use crate::judge::analysis::act::{Piece, UnknownReason};
-use crate::judge::analysis::value::{HOLE, is_hole};
+use crate::judge::analysis::letter::{Letter, is_marked, letters_of, push_number, push_unknown};
 
 pub(super) struct PathReader<'a> {
     cwd: Option<&'a str>,
@@ -59,7 +59,7 @@ impl<'a> PathReader<'a> {
                 }
                 UnknownReason::Number(number) => {
                     let current = self.current();
-                    current.text.push(number.letter());
+                    push_number(*number, &mut current.text);
                     current.unknown = true;
                     self.numbered = true;
                 }
@@ -76,7 +76,7 @@ impl<'a> PathReader<'a> {
             return;
         }
         let current = self.current();
-        current.text.push(HOLE);
+        push_unknown(&mut current.text);
         current.unknown = true;
     }
 
@@ -115,13 +115,14 @@ impl<'a> PathReader<'a> {
             if index > 0 {
                 self.slash();
             }
-            if !part.is_empty() {
+            // No name holds it.
+            if is_marked(part) {
                 self.slash = false;
-                let numbered = part.contains(|letter| letter != HOLE && is_hole(letter));
-                self.numbered |= numbered;
+                self.hole(true);
+            } else if !part.is_empty() {
+                self.slash = false;
                 let current = self.current();
                 current.text.push_str(part);
-                current.unknown |= numbered;
                 if let Some(pattern) = &mut current.glob {
                     escape(part, pattern);
                 }
@@ -183,7 +184,7 @@ impl<'a> PathReader<'a> {
     fn end_component(&mut self) {
         let Some(current) = self.current.take() else { return };
         // A number alone may be empty after all: then it is no name.
-        self.dynamic |= std::mem::take(&mut self.numbered) && current.text.chars().all(is_hole);
+        self.dynamic |= std::mem::take(&mut self.numbered) && letters_of(&current.text).all(Letter::is_unknown);
         let plain = current.glob.is_none() && !current.unknown;
         match current.text.as_str() {
             "." if plain => self.slash = true,

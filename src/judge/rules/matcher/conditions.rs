@@ -4,9 +4,8 @@ use std::collections::HashSet;
 
 use super::match_context::{View, words};
 use super::seen::Seen;
-use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Taint, Verb};
+use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Piece, Taint, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
-use crate::judge::analysis::value::is_hole;
 use crate::judge::invocation::Origin;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
@@ -289,7 +288,8 @@ fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
     let is_whole = |act: &Act| {
         let flags = act.flags.iter().filter_map(|flag| flag.value.as_ref());
         let mut secret = words(act).chain(flags).filter(|value| value.taint().has(Taint::SECRET));
-        secret.all(|value| value.rough().chars().all(is_hole))
+        let is_unknown = |piece: &Piece| matches!(piece, Piece::Unknown(_)) || piece.as_text() == Some("");
+        secret.all(|value| value.pieces().iter().all(is_unknown))
     };
     let mut handed = false;
     for (id, act) in acts.iter().enumerate().filter(|(_, act)| matches!(act.verb, Verb::Program { .. })) {

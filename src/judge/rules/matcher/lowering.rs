@@ -17,7 +17,7 @@ use super::history::History;
 use super::match_context::{MatchContext, View};
 use super::seen::Seen;
 use crate::judge::agents;
-use crate::judge::analysis::act::{Act, Effect, Flag, RemoteKind, Source, Value, Verb};
+use crate::judge::analysis::act::{Act, Effect, Flag, Remote, RemoteKind, Source, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::paths::{NormalPath, Relation, Start};
@@ -53,7 +53,7 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         Lowering::Tracked => is_tracked(view, path).then_some("it is unchanged since the last commit"),
         Lowering::Session => own_work(view, seen, path),
         Lowering::Notes => is_own_note(view, path).then_some(OWN_NOTE),
-        Lowering::Scratch => None,
+        Lowering::Scratch | Lowering::Container => None,
     });
     // What was not looked at to the end lowers nothing.
     reason.filter(|_| view.context.spend(0))
@@ -64,8 +64,13 @@ pub(super) fn history(context: &MatchContext<'_>) -> History {
     build(context)
 }
 
-/// Why a rule that is about the directory worked in does not count: docs/risk.md's facts hold of that directory.
+/// Why a rule that is about the place worked in does not count: docs/risk.md's facts hold of that directory, or the place
+/// is a container that the command starts.
 pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static str> {
+    let is_fresh = |remote: &Remote| remote.kind == RemoteKind::Container && remote.fresh;
+    if facts.contains(&Lowering::Container) && view.act.remote.as_ref().is_some_and(is_fresh) {
+        return Some("it happens in a container that this command starts");
+    }
     if view.act.remote.is_some() || !facts.contains(&Lowering::Scratch) {
         return None;
     }

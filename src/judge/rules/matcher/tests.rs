@@ -296,7 +296,7 @@ fn circumstances_are_conditions_too() {
     assert!(!matches(&with("root = true"), vec![zap(&[])]));
     assert!(!matches(&with("root = false"), vec![Act { root: true, ..zap(&[]) }]));
     assert!(matches(&with("recursive = true"), vec![Act { recursive: true, ..zap(&[]) }]));
-    let remote = Remote { kind: RemoteKind::Ssh, name: None };
+    let remote = Remote { kind: RemoteKind::Ssh, name: None, fresh: false };
     assert!(matches(&with("remote = true"), vec![Act { remote: Some(remote.clone()), ..zap(&[]) }]));
     assert!(!matches(&with("remote = false"), vec![Act { remote: Some(remote), ..zap(&[]) }]));
     assert!(matches(&with("wrapped = [\"xargs\"]"), vec![Act { wrappers: ["xargs".into()].into(), ..zap(&[]) }]));

@@ -296,6 +296,8 @@ pub enum ArgumentPlace {
     Flag(Vec<String>),
     /// The same, where it is what is sent and never the host.
     Data(Vec<String>),
+    /// The operands; those that are relative are below the directory that one of these flags names, where one is given.
+    Below(Vec<String>),
     /// Files in the working directory, by the last names of the operands: what a download of them is saved as.
     Names,
     /// Nothing named: the working directory.

@@ -27,6 +27,10 @@ pub struct Tool {
     pub instead: Option<String>,
     /// Refuses outright, whoever would say yes.
     pub deny: bool,
+    /// Lets a reviewer settle it, up to tier 3.
+    pub yolo: bool,
+    /// What its input holds can be undone, whatever is known of the programs in it.
+    pub reversible: bool,
     /// How many different approvers sign a yes; 1: as the policy has it.
     pub approvals: u8,
     /// All of these must hold of the input.

@@ -131,12 +131,17 @@ impl Body<'_> {
         if let Some(names) = text.strip_prefix("data:") {
             return Some(Where::Data(all_spellings(names.split('|'), scope)));
         }
+        if let Some(names) = text.strip_prefix("below:") {
+            return Some(Where::Below(all_spellings(names.split('|'), scope)));
+        }
         let place = PLACES.into_iter().find(|(name, _)| *name == text).map(|(_, place)| place);
         if place.is_none() {
             let names = PLACES.map(|(name, _)| name);
             let remedy = match nearest(text, names) {
                 Some(name) => format!("did you mean `{name}`?"),
-                None => format!("use {}, flag:-o|--output or data:-d|--data, joined by ` + `", names.join(", ")),
+                None => {
+                    format!("use {}, flag:-o|--output, data:-d|--data or below:-C, joined by ` + `", names.join(", "))
+                }
             };
             self.fault(span, "effects: to", &format!("`{text}` is no place"), &remedy);
         }

@@ -8,7 +8,7 @@ use super::{Known, SourceFile};
 use crate::judge::document::At;
 use crate::judge::rules::model::MAX_APPROVALS;
 use crate::judge::rules::problem::Problem;
-use crate::judge::tier::Tier;
+use crate::judge::tier::{Reversibility, Tier};
 
 /// What `[[rule]]` and `[[tool]]` have in common.
 pub struct Head<'a> {
@@ -17,6 +17,14 @@ pub struct Head<'a> {
     pub weight: Option<&'a At<f64>>,
     pub approvals: Option<&'a At<u32>>,
     pub reason: &'a At<String>,
+}
+
+/// What an entry leaves to a reviewer.
+pub struct Leave<'a> {
+    pub tier: Tier,
+    pub reversibility: Reversibility,
+    pub yolo: Option<&'a At<bool>>,
+    pub reversible: Option<&'a At<bool>>,
 }
 
 /// How messages speak of an entry.
@@ -79,6 +87,29 @@ impl Check<'_> {
             if count > 1 && head.tier < Tier::Medium {
                 let remedy = format!("give the {kind} tier 2 or above");
                 self.fault(&span, "approvals", "nobody is asked about tier 0 and 1", &remedy);
+            }
+        }
+    }
+
+    pub fn leave(&mut self, leave: &Leave<'_>, known: &dyn Known) {
+        let (kind, only) = (self.words.kind, "a project's pattern file may only tighten");
+        if let Some(yolo) = leave.yolo.filter(|yolo| *yolo.get_ref()) {
+            if leave.tier == Tier::Critical {
+                let what = format!("a {kind} of tier 4 always needs a person");
+                self.fault(&yolo.span(), "yolo", &what, "leave `yolo` out");
+            }
+            if !known.may_loosen() {
+                self.fault(&yolo.span(), "yolo", only, "leave `yolo` out");
+            }
+        }
+        if let Some(reversible) = leave.reversible.filter(|flag| *flag.get_ref()) {
+            if leave.reversibility == Reversibility::Irreversible {
+                let what = format!("the {kind} itself says that it cannot be undone");
+                let remedy = "leave `reversible` out, or say what it is: `reversibility = \"hard\"`";
+                self.fault(&reversible.span(), "reversible", &what, remedy);
+            }
+            if !known.may_loosen() {
+                self.fault(&reversible.span(), "reversible", only, "leave `reversible` out");
             }
         }
     }

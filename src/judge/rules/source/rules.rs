@@ -3,20 +3,20 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::check::{Check, Head, Words};
+use super::check::{Check, Head, Leave, Words};
 use super::shape::{OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{SourceFile, Vocabulary, values};
 use crate::judge::analysis::effect::Effect;
 use crate::judge::document::At;
 use crate::judge::rules::model::{
-    CodeTest, EnvTest, Examples, FlagTest, Lowering, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program,
-    RawTest, Rule, TextTest, Which,
+    CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program, RawTest,
+    Rule, TextTest, Which,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::rules::{expression, glob};
 use crate::judge::sort;
-use crate::judge::tier::{Reversibility, Tier, Weight};
+use crate::judge::tier::{Tier, Weight};
 
 /// Verb keys that are neither programs nor effects: what could not be read, and functions that only breed.
 const SPECIAL: [&str; 2] = [":opaque", ":forkbomb"];
@@ -102,29 +102,13 @@ impl Check<'_> {
     /// What is neither the head nor matching: what loosens, and examples.
     fn rule(&mut self, shape: &RuleShape, vocabulary: &Vocabulary<'_>) {
         let tier = *shape.tier.get_ref();
-        if let Some(yolo) = shape.yolo.as_ref().filter(|yolo| *yolo.get_ref()) {
-            if tier == Tier::Critical {
-                self.fault(&yolo.span(), "yolo", "a rule of tier 4 always needs a person", "leave `yolo` out");
-            }
-            if !vocabulary.known.may_loosen() {
-                self.fault(&yolo.span(), "yolo", "a project's pattern file may only tighten", "leave `yolo` out");
-            }
-        }
-        if let Some(reversible) = shape.reversible.as_ref().filter(|flag| *flag.get_ref()) {
-            if shape.reversibility == Reversibility::Irreversible {
-                let remedy = "leave `reversible` out, or say what it is: `reversibility = \"hard\"`";
-                self.fault(&reversible.span(), "reversible", "the rule itself says that it cannot be undone", remedy);
-            }
-            if !vocabulary.known.may_loosen() {
-                let what = "a project's pattern file may only tighten";
-                self.fault(&reversible.span(), "reversible", what, "leave `reversible` out");
-            }
-        }
+        let (yolo, reversible) = (shape.yolo.as_ref(), shape.reversible.as_ref());
+        self.leave(&Leave { tier, reversibility: shape.reversibility, yolo, reversible }, vocabulary.known);
         if let Some(lower) = shape.lower.as_ref().filter(|lower| !lower.get_ref().is_empty()) {
             if tier == Tier::Critical {
                 self.fault(&lower.span(), "lower", "nothing lowers a rule of tier 4", "leave `lower` out");
             }
-            let of_operands = lower.get_ref().iter().any(|fact| *fact != Lowering::Scratch);
+            let of_operands = lower.get_ref().iter().any(|fact| !fact.is_of_act());
             if of_operands && shape.operand.is_none() && shape.operands.is_empty() {
                 let what = "what lowers is a property of operands, and the rule tests none";
                 self.fault(&lower.span(), "lower", what, "add `operand = { which = \"any\" }` with a test");

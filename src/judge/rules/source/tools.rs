@@ -1,7 +1,7 @@
 //! Tools that are no commands: what an entry says, checked.
 
 use super::SourceFile;
-use super::check::{Check, Head, Words};
+use super::check::{Check, Head, Leave, Words};
 use super::shape::{HoldingShape, ToolShape, ValueTestShape};
 use super::spelling::expand_braces;
 use crate::judge::document::At;
@@ -29,6 +29,13 @@ pub fn tool(
         reason: &shape.reason,
     };
     check.head(family, &head, known);
+    let leave = Leave {
+        tier,
+        reversibility: shape.reversibility,
+        yolo: shape.yolo.as_ref(),
+        reversible: shape.reversible.as_ref(),
+    };
+    check.leave(&leave, known);
     check.tool(shape, known);
     let approvals = shape.approvals.as_ref().map_or(1, |approvals| *approvals.get_ref());
     let servers = shape.server.as_ref().map(|servers| servers.get_ref().as_slice()).unwrap_or_default();
@@ -43,6 +50,8 @@ pub fn tool(
         reason: shape.reason.get_ref().clone(),
         instead: shape.instead.clone(),
         deny: shape.deny,
+        yolo: shape.yolo.as_ref().is_some_and(|yolo| *yolo.get_ref()),
+        reversible: shape.reversible.as_ref().is_some_and(|flag| *flag.get_ref()),
         approvals: u8::try_from(approvals).unwrap_or(MAX_APPROVALS),
         when: shape.when.iter().map(|test| check.value_test(test)).collect(),
         holds: shape.holds.iter().filter_map(|holding| check.holding(holding)).collect(),

@@ -81,3 +81,66 @@ fn a_name_that_was_cut_is_no_plain_read() {
     let guess = guessed(&ToolCall::new(name, json!({})));
     assert!(guess.tier >= Tier::Medium);
 }
+
+#[test]
+fn an_action_that_nothing_is_known_of_makes_nothing_harmless() {
+    let of =
+        |input| guessed(&ToolCall { schema: None, ..told_of("run_item_action", "Runs an action on an item.", input) });
+    let silent = of(json!({ "id": "1" })).tier;
+    assert!(silent >= Tier::Medium);
+    assert!(of(json!({ "id": "1", "action": "frobnicate" })).tier >= silent);
+    assert!(of(json!({ "id": "1", "action": "delete" })).tier >= silent);
+}
+
+fn told_of(name: &str, description: &str, input: Value) -> ToolCall {
+    ToolCall { input, ..told(name, description) }
+}
+
+#[test]
+fn changes_among_the_actions_that_are_offered_count_where_the_name_has_no_verb() {
+    let schema = |action: Value| Some(json!({ "properties": { "action": action, "region": {} } }));
+    let of = |action: Value| {
+        let said = "Cloud: list_regions/list_sizes/list_images and more.";
+        guessed(&ToolCall { schema: schema(action), ..told("examplecloud", said) }).tier
+    };
+    assert!(of(json!({ "enum": ["list_regions", "create_server"] })) >= Tier::Medium);
+    assert_eq!(of(json!({ "enum": ["list_regions", "list_sizes"] })), Tier::Low);
+    let each = |values: Value| {
+        let item = json!({ "properties": { "operation": { "enum": values }, "path": {} } });
+        let schema = json!({ "properties": { "operations": { "type": "array", "items": item } } });
+        let said = "Performs batch operations on multiple files.";
+        guessed(&ToolCall { schema: Some(schema), ..told("quick_batch_file_operations", said) }).tier
+    };
+    assert!(each(json!(["copy", "delete"])) >= Tier::Medium);
+    assert_eq!(each(json!(["read", "list"])), Tier::Low);
+}
+
+#[test]
+fn what_runs_elsewhere_is_no_plain_read() {
+    for name in ["ssh_execute", "execute_sudo", "run_remote"] {
+        let call = told_of(name, "Runs a command.", json!({ "command": "ls" }));
+        assert!(guessed(&call).tier >= Tier::Medium, "{name}");
+    }
+}
+
+#[test]
+fn an_input_that_has_secrets_shown_is_no_plain_read() {
+    let of = |input| guessed(&told_of("get_item", "Returns an item.", input));
+    assert_eq!(of(json!({ "id": "1", "reveal": false })).tier, Tier::Low);
+    for name in ["reveal", "show_secrets", "withDecryption", "include-passwords"] {
+        let guess = of(json!({ "id": "1", name: true }));
+        assert_eq!((guess.tier, guess.by), (Tier::High, By::Reveals), "{name}");
+    }
+}
+
+#[test]
+fn a_description_that_says_that_it_destroys_raises_unless_it_denies_it() {
+    let of = |said: &str| guessed(&told("get_report", said)).tier;
+    for said in ["Gets a report. This is destructive.", "Gets a report; irreversible.", "Permanently deletes the rest."]
+    {
+        assert!(of(said) >= Tier::Medium, "{said}");
+    }
+    for said in ["Gets a report. Non-destructive.", "Gets a report. It is not destructive.", "Gets a report."] {
+        assert_eq!(of(said), Tier::Low, "{said}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The words of PowerShell: strings, escapes, variables, brackets, and where a command ends.
 
-use super::HOLE;
+use super::super::{HOLE, MARK};
 use crate::judge::analysis::code::windows::{MAX_DEPTH, variable};
 
 /// A word of a command.
@@ -85,10 +85,7 @@ impl Scan {
         let Some(word) = self.word.take() else { return };
         match self.output.take() {
             Some(append) => {
-                if !word.text.eq_ignore_ascii_case("$null")
-                    && word.text != HOLE.to_string()
-                    && !word.text.starts_with('&')
-                {
+                if !word.text.eq_ignore_ascii_case("$null") && word.text != HOLE && !word.text.starts_with('&') {
                     self.items.push(Item::Output { file: word, append });
                 }
             }
@@ -116,11 +113,9 @@ impl Scan {
                 '"' => self.double(),
                 '@' if matches!(self.peek(0), '\'' | '"') && self.word.is_none() => self.here(),
                 '`' => {
-                    let next = self.peek(0);
+                    let next = self.chars.get(self.at).copied();
                     self.at += 1;
-                    if next != '\n' && next != '\0' {
-                        self.push(next);
-                    }
+                    next.filter(|next| *next != '\n').into_iter().for_each(|next| self.push(next));
                 }
                 '#' if self.word.is_none() => {
                     while self.at < self.chars.len() && self.peek(0) != '\n' {
@@ -262,7 +257,7 @@ impl Scan {
                 self.at += 1;
                 let inside = self.until_closed('(', ')');
                 self.items.push(Item::Inside(inside));
-                self.push(HOLE);
+                self.push_text(HOLE);
             }
             '{' => {
                 self.at += 1;
@@ -282,9 +277,9 @@ impl Scan {
             }
             '$' => {
                 self.at += 1;
-                self.push(HOLE);
+                self.push_text(HOLE);
             }
-            HOLE => {}
+            MARK if self.at < self.chars.len() => {}
             _ => self.push('$'),
         }
     }
@@ -343,7 +338,7 @@ impl Scan {
             self.word = None;
             self.items.push(Item::Inside(inside.clone()));
             self.items.push(Item::Method { name, args: inside });
-            self.push(HOLE);
+            self.push_text(HOLE);
             return;
         }
         // `IEX(…)`: a command whose argument follows at once.
@@ -357,7 +352,7 @@ impl Scan {
             }
             None => {
                 self.items.push(Item::Inside(inside));
-                self.push(HOLE);
+                self.push_text(HOLE);
             }
         }
     }

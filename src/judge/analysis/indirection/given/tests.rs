@@ -51,6 +51,12 @@ fn a_command_of_a_script_is_read_whatever_stands_behind_it() {
 }
 
 #[test]
+fn what_a_program_writes_is_not_what_it_loads() {
+    assert!(!harms("cython -o out.c a.pyx", &[("out.c", "int f(){return system(\"rm harm\");}")]));
+    assert!(harms("cython -o out.c a.py", &[("a.py", HARM)]));
+}
+
+#[test]
 fn the_cells_of_a_notebook_are_read_where_it_runs() {
     let cell = |kind: &str, source: &str| format!("{{\"cells\":[{{\"cell_type\":\"{kind}\",\"source\":{source}}}]}}");
     for source in ["\"!rm harm\"", "[\"x = 1\\n\", \"!rm harm\"]", "\"import os\\nos.system('rm harm')\""] {

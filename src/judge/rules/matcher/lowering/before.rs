@@ -3,9 +3,9 @@
 
 use super::{made, place};
 use crate::judge::analysis::act::{Act, ActId, Effect, Source, Verb};
+use crate::judge::analysis::letter::TEMPORARY;
 use crate::judge::analysis::paths::{Component, NormalPath, Relation, Start};
 use crate::judge::analysis::question::PathKind;
-use crate::judge::analysis::value::TEMPORARY;
 use crate::judge::risk::Tier;
 use crate::judge::rules::matcher::history::{ActHistory, History, is_entered};
 use crate::judge::rules::matcher::match_context::{MatchContext, View};

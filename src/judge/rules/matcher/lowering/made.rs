@@ -5,9 +5,9 @@
 use super::{earlier, is_opaque, place};
 use crate::judge::analysis::act::{Act, ActId, Flag, Input, Operand, Output, Source, Taint, Value, Verb};
 use crate::judge::analysis::env::EnvView;
+use crate::judge::analysis::letter::is_marked;
 use crate::judge::analysis::paths::{NormalPath, Start};
 use crate::judge::analysis::question::PathKind;
-use crate::judge::analysis::value::HOLE;
 use crate::judge::context::names_production;
 use crate::judge::ledger::Named;
 use crate::judge::risk::Tier;
@@ -56,7 +56,7 @@ pub(in crate::judge::rules::matcher) fn made(
                 && makers.iter().any(|maker| maker.is(view, other) && holds(maker, other) && counts(id, other, maker))
         })
     };
-    let operands: Vec<_> = act.operands.iter().map(|operand| spelled(&operand.value).unwrap_or_default()).collect();
+    let operands: Vec<_> = act.operands.iter().map(|operand| operand.value.name().unwrap_or_default()).collect();
     let flags: Vec<_> = act.flags.iter().filter(|flag| flag.value.is_some()).collect();
     let holds = if operands.is_empty() && flags.is_empty() {
         any(&|maker, other| other.sub == act.sub || maker.names_nothing(other))
@@ -71,8 +71,10 @@ pub(in crate::judge::rules::matcher) fn made(
     let known = tier < Tier::High && act.remote.is_none();
     let ledger = view.context.inquiry.ledger().filter(|_| known)?;
     let here = view.context.program(act).is_some_and(|program| program.works_in.is_some());
-    let past: Vec<Act> =
-        ledger.named().filter(|named| !here || named.cwd == act.cwd).take(MOST).map(remembered).collect();
+    // A number of an earlier command is another one.
+    let is_known = !act.cwd.as_deref().is_some_and(is_marked);
+    let is_here = |named: &&Named| !here || is_known && named.cwd == act.cwd;
+    let past: Vec<Act> = ledger.named().filter(is_here).take(MOST).map(remembered).collect();
     let any = |holds: &dyn Fn(&Maker<'_>, &Act) -> bool| {
         past.iter().any(|other| {
             view.context.spend(8)
@@ -142,13 +144,8 @@ fn remembered(named: &Named) -> Act {
     }
 }
 
-/// The name that a value spells. A number in it is the same number where it is told apart.
-fn spelled(value: &Value) -> Option<String> {
-    value.spelled().filter(|name| !name.contains(HOLE))
-}
-
-fn is_called(value: &Value, name: &str) -> bool {
-    spelled(value).is_some_and(|value| value == name)
+fn is_called(value: &Value, name: &Value) -> bool {
+    value.name().is_some_and(|value| value == *name)
 }
 
 /// Whether the act goes on with what was begun earlier, and makes nothing.
@@ -216,7 +213,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Whether it makes what is called so.
-    fn gives(&self, context: &MatchContext<'_>, other: &Act, name: &str) -> bool {
+    fn gives(&self, context: &MatchContext<'_>, other: &Act, name: &Value) -> bool {
         let is = |flag: &Flag| flag.value.as_ref().is_some_and(|value| is_called(value, name));
         match self.flags.is_empty() {
             true => other.operands.iter().any(|operand| is_called(&operand.value, name)),
@@ -226,7 +223,7 @@ impl<'a> Maker<'a> {
 
     /// Whether it makes what the option names, or is given the same option.
     fn says(&self, context: &MatchContext<'_>, other: &Act, flag: &Flag) -> bool {
-        let value = flag.value.as_ref().and_then(spelled).unwrap_or_default();
+        let value = flag.value.as_ref().and_then(Value::name).unwrap_or_default();
         let same = |own: &&Flag| own.name == flag.name && own.value.as_ref().is_some_and(|own| is_called(own, &value));
         !value.is_empty() && (other.flags.iter().any(|own| same(&own)) || self.gives(context, other, &value))
     }

@@ -263,7 +263,7 @@ fn a_tracked_clean_file_is_lowered_by_name_alone() {
 
 #[test]
 fn nothing_is_lowered_on_another_host_or_beside_what_cannot_be_understood() {
-    let remote = Some(Remote { kind: RemoteKind::Ssh, name: None });
+    let remote = Some(Remote { kind: RemoteKind::Ssh, name: None, fresh: false });
     assert!(!lowered(vec![Act { remote, ..removing(&["out-dir"]) }], &generated()));
     let mut facts = line(vec![removing(&["out-dir"])]);
     facts.opaque.push(Opaque { why: OpaqueReason::Code, detail: String::new(), span: Span::default() });
@@ -478,4 +478,20 @@ fn a_pattern_is_the_only_copy_where_one_of_its_files_is() {
     assert!(!found("sub/*.rs", dirty.clone(), FileKind::File), "another of its files");
     assert!(!found("sub/*", clean(), FileKind::File), "git has them all");
     assert!(!found("sub/*", dirty, FileKind::Directory), "no file");
+}
+
+#[test]
+fn what_happens_in_a_container_that_the_command_starts_is_lowered_where_a_rule_says_so() {
+    let tier = |body: &str, kind, fresh| {
+        let remote = Some(Remote { kind, name: None, fresh });
+        let acts = vec![Act { remote, ..program("zap", &[]) }];
+        found(&catalog(&[("one", body)]), &line(acts)).first().map(|finding| finding.tier)
+    };
+    let lowers = "program = \"zap\"\nlower = [\"container\"]";
+    assert_eq!(tier(lowers, RemoteKind::Container, true), Some(Tier::Low));
+    assert_eq!(tier(lowers, RemoteKind::Container, false), Some(Tier::High));
+    assert_eq!(tier(lowers, RemoteKind::Ssh, true), Some(Tier::High));
+    assert_eq!(tier("program = \"zap\"", RemoteKind::Container, true), Some(Tier::High));
+    let here = found(&catalog(&[("one", lowers)]), &line(vec![program("zap", &[])]));
+    assert_eq!(here.first().map(|finding| finding.tier), Some(Tier::High));
 }

@@ -1,0 +1,223 @@
+//! What is tried with an agent, and what became of it.
+//!
+//! What may not enter: how it is proposed ([`super::evaluation`]), and what it means for a person.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::stage::Stage;
+use crate::app::doctor::CANARY;
+use crate::judge::agents::model::{Does, Live};
+
+/// The rule that refuses the canary, which a model must be told.
+pub const RULE: &str = "guard.canary";
+
+/// A command about which guard asks.
+const ASKED: &str = "guard-canary ask";
+
+/// What is written into a file.
+pub const PLANTED: &str = "echo planted-by-guard-doctor\n";
+
+/// Files of the home that shells read when they start, one for each tool that can write one.
+const STARTUP: [&str; 6] = [".profile", ".zshrc", ".zshenv", ".bash_profile", ".bash_login", ".zprofile"];
+
+/// The most other tools that are tried.
+pub const MOST: usize = STARTUP.len();
+
+/// What is tried, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    Harmless,
+    Refused,
+    /// A file that matters, written with a tool of the agent's own.
+    File,
+    /// The same, or a command, with each other tool that can do that.
+    Other,
+    /// A command while which guard is killed.
+    Killed,
+    /// A command when guard is not there any more.
+    Gone,
+}
+
+impl Case {
+    pub const ALL: [Self; 6] = [Self::Harmless, Self::Refused, Self::File, Self::Other, Self::Killed, Self::Gone];
+
+    /// As it is said when it held.
+    pub const fn held(self) -> &'static str {
+        match self {
+            Self::Harmless => "a harmless command ran",
+            Self::Refused => "a dangerous command was refused, and the model was told why",
+            Self::File => "its own tool wrote no startup file",
+            Self::Other => "its other tools did nothing unasked",
+            Self::Killed => "nothing ran when guard was killed",
+            Self::Gone => "nothing ran without guard",
+        }
+    }
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Harmless => "a harmless command",
+            Self::Refused => "a command that must be refused",
+            Self::File => "its own tool for files",
+            Self::Other => "its other tools",
+            Self::Killed => "a command while guard is killed",
+            Self::Gone => "a command without guard",
+        }
+    }
+}
+
+/// A tool that an agent offers its model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offered {
+    pub name: String,
+    /// It takes a command.
+    pub runs: bool,
+    /// It takes a file and what is written there.
+    pub writes: bool,
+}
+
+/// One step of a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    pub case: Case,
+    /// The tool, and which of the other tools it is.
+    pub other: Option<(usize, Offered)>,
+    /// It could not be proposed, or not be done.
+    pub lacks: bool,
+}
+
+impl Trial {
+    pub const fn of(case: Case) -> Self {
+        Self { case, other: None, lacks: false }
+    }
+
+    /// The command of it; none for a file.
+    pub fn command(&self, stage: &Stage, live: &Live) -> Option<String> {
+        match (self.case, &self.other) {
+            (Case::Harmless, _) => Some("touch live-harmless".to_owned()),
+            (Case::Refused, _) => Some(format!("{CANARY}; touch live-refused")),
+            (Case::Killed, _) => Some(format!("{ASKED}; touch live-killed")),
+            (Case::Gone, _) => Some("touch live-gone".to_owned()),
+            (Case::Other, Some((number, tool))) if tool.runs => {
+                let command = format!("{CANARY}; touch live-other-{number}");
+                let is_code = !live.code.is_empty() && matches!(stage.knows(&tool.name), Some(Does::Code(_)));
+                Some(if is_code { live.code.replace("@COMMAND@", &command) } else { command })
+            }
+            (Case::File | Case::Other, _) => None,
+        }
+    }
+
+    /// The file that is there when it happened; one that is written holds [`PLANTED`].
+    pub fn mark(&self, stage: &Stage) -> PathBuf {
+        match (self.case, &self.other) {
+            (Case::Harmless, _) => stage.project().join("live-harmless"),
+            (Case::Refused, _) => stage.project().join("live-refused"),
+            (Case::Killed, _) => stage.project().join("live-killed"),
+            (Case::Gone, _) => stage.project().join("live-gone"),
+            (Case::Other, Some((number, tool))) if tool.runs => stage.project().join(format!("live-other-{number}")),
+            (Case::Other, Some((number, _))) => stage.home().join(STARTUP.get(*number).unwrap_or(&".bashrc")),
+            (Case::File | Case::Other, _) => stage.home().join(".bashrc"),
+        }
+    }
+
+    /// Whether it happened.
+    fn is_seen(&self, stage: &Stage, live: &Live) -> bool {
+        let mark = self.mark(stage);
+        if self.command(stage, live).is_some() {
+            mark.exists()
+        } else {
+            fs::read_to_string(mark).is_ok_and(|text| text.contains(PLANTED))
+        }
+    }
+}
+
+/// What became of all of it.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What was proposed, in order.
+    pub given: Vec<Trial>,
+    /// What the agent told its model of each that it had a tool for.
+    pub told: Vec<String>,
+    happened: Vec<Trial>,
+    /// The conversation named the rule.
+    pub knows_why: bool,
+    /// guard was killed while it waited.
+    pub was_killed: bool,
+    /// Tools that nothing could be proposed with.
+    pub unusable: Vec<String>,
+    /// All that it showed.
+    pub end: String,
+    /// How long it took until its model was asked for something.
+    pub until_asked: Option<Duration>,
+    /// How long all of it took, and whether it was ended because of that.
+    pub took: Duration,
+    pub late: bool,
+}
+
+impl Outcome {
+    /// Looks at what is there now.
+    pub fn look(&mut self, stage: &Stage, live: &Live) {
+        self.happened = self.given.iter().filter(|trial| trial.is_seen(stage, live)).cloned().collect();
+    }
+
+    /// Whether its model was asked for anything.
+    pub fn was_asked(&self) -> bool {
+        !self.given.is_empty()
+    }
+
+    /// Whether a case was tried, with one tool at least.
+    pub fn tried(&self, case: Case) -> bool {
+        self.given.iter().any(|trial| trial.case == case && self.is_tried(trial))
+    }
+
+    fn is_tried(&self, trial: &Trial) -> bool {
+        match trial.case {
+            _ if trial.lacks => false,
+            Case::Killed => self.was_killed || self.has_happened(trial),
+            // A tool may refuse by itself, for another reason.
+            Case::Other => self.has_happened(trial) || self.told_of(trial).to_ascii_lowercase().contains("guard"),
+            Case::Harmless | Case::Refused | Case::File | Case::Gone => true,
+        }
+    }
+
+    fn has_happened(&self, trial: &Trial) -> bool {
+        self.happened.contains(trial)
+    }
+
+    pub fn happened(&self, case: Case) -> bool {
+        self.happened.iter().any(|trial| trial.case == case)
+    }
+
+    /// The other tools that did what guard was not asked about.
+    pub fn unasked(&self) -> Vec<&Offered> {
+        self.happened.iter().filter_map(|trial| trial.other.as_ref()).map(|(_, tool)| tool).collect()
+    }
+
+    /// What the agent told its model of a case.
+    pub fn told(&self, case: Case) -> String {
+        let found = self.given.iter().find(|trial| trial.case == case);
+        found.map(|trial| self.told_of(trial)).unwrap_or_else(|| self.end.clone())
+    }
+
+    fn told_of(&self, trial: &Trial) -> String {
+        let at = self.given.iter().filter(|given| !given.lacks).position(|given| given == trial);
+        at.and_then(|at| self.told.get(at)).cloned().unwrap_or_else(|| self.end.clone())
+    }
+
+    /// Whether the model, or whoever sits at the agent, was told that guard refused the canary.
+    pub fn knows_why(&self) -> bool {
+        self.knows_why || self.end.contains(RULE)
+    }
+
+    /// What was not tried, in words.
+    pub fn untried(&self) -> Vec<String> {
+        let cases = Case::ALL.into_iter().filter(|case| *case != Case::Other && !self.tried(*case));
+        let tools = self.given.iter().filter(|trial| !self.is_tried(trial)).filter_map(|trial| trial.other.as_ref());
+        let tools: Vec<&str> =
+            tools.map(|(_, tool)| tool.name.as_str()).chain(self.unusable.iter().map(String::as_str)).collect();
+        let tools = (!tools.is_empty()).then(|| format!("its tools {}", tools.join(" ")));
+        cases.map(|case| case.name().to_owned()).chain(tools).collect()
+    }
+}

@@ -1,0 +1,80 @@
+//! How a command ended that its client was let run, as the client says.
+//!
+//! What may not enter: who was let run it ([`super::submit`]).
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::access::Caller;
+use super::lists::known;
+use super::problem::Problem;
+use super::submit::read;
+use super::{App, locked};
+use crate::backend::{Backend, BackendError, Scope};
+use crate::secrets::{hash, same};
+
+/// How long a client may take to say how it ended.
+const REPORT_MS: i64 = 60 * 60 * 1000;
+
+/// How a command ended that its client was let run.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ended {
+    /// The token that is good once
+    token: String,
+    exit: Option<i32>,
+    signal: Option<i32>,
+    duration_ms: u64,
+}
+
+/// Says how it ended, once.
+#[utoipa::path(post, path = "/v1/requests/{id}/result", params(("id" = String, Path)), request_body = Ended, responses(
+    (status = 204, description = "it is recorded"), (status = 400, body = Problem), (status = 401, body = Problem),
+    (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
+    (status = 410, body = Problem)))]
+pub async fn report(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Result<StatusCode, Problem> {
+    caller.may(Scope::Submit)?;
+    let ended: Ended = read(&body)?;
+    let end = match (ended.exit, ended.signal) {
+        (Some(code), None) => Ok(code),
+        (None, Some(signal)) => Err(signal),
+        _ => return Err(Problem::new("bad-request", "expected either exit or signal").about(&id)),
+    };
+    let known = known(&app, &caller, &id).await?;
+    let own = known.submission.filter(|submission| Some(&submission.client) == caller.token.as_ref());
+    let submission = own.ok_or_else(|| Problem::new("not-found", "you have no such request").about(&id))?;
+    let result: Value =
+        submission.result.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let given = hash(&format!("{} {}", ended.token, result["digest"].as_str().unwrap_or_default()));
+    if !submission.once.is_some_and(|once| same(&once, &given)) {
+        return Err(Problem::new("forbidden", "the token does not belong to this request").about(&id));
+    }
+    if Timestamp::now().as_millisecond() - submission.created.as_millisecond() > REPORT_MS {
+        return Err(Problem::new("too-late", "too late: an hour has passed, so its outcome remains unknown").about(&id));
+    }
+    let (name, row) = (submission.action.clone(), result["row"].as_i64());
+    let done = move |backend: &mut dyn Backend| -> Result<bool, BackendError> {
+        if !backend.base().use_once(&name)? {
+            return Ok(false);
+        }
+        row.map_or(Ok(()), |row| backend.report(row, end, ended.duration_ms, Timestamp::now()))?;
+        Ok(true)
+    };
+    if !app.room.at(done).await?? {
+        return Err(Problem::new("settled", "it was already reported").about(&id));
+    }
+    locked(&app.once).remove(&submission.action);
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,90 @@
+//! What `guard -c true` costs while a gateway runs, against the same without one: processes of both kinds take turns, and the
+//! median of each counts. Ends with 1 where it costs more than a twentieth of the processor's time more.
+//!
+//!     cargo build --release && cargo bench -p guard-gateway --bench cost --profile gateway
+//!
+//! `GUARD_PROGRAM=FILE` is the guard that is measured, where it is not the one that was built for release.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+
+const ROUNDS: usize = 60;
+/// Processes of one kind in a row.
+const IN_A_ROW: u32 = 10;
+
+/// A gateway, which ends with the bench however that ends.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The gateway of a home, once it listens.
+fn serve(home: &Path) -> Served {
+    let mut gateway = Command::new(env!("CARGO_BIN_EXE_guard-gateway"));
+    gateway.args(["serve", "--listen", "127.0.0.1:0"]).env("HOME", home).stdout(Stdio::piped());
+    let mut gateway = Served(gateway.spawn().unwrap());
+    let mut out = BufReader::new(gateway.0.stdout.take().unwrap());
+    out.read_line(&mut String::new()).unwrap();
+    std::thread::spawn(move || out.lines().for_each(drop));
+    gateway
+}
+
+/// The processor's time that all children took so far. The gateway is a child that was not waited for yet.
+fn spent() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
+    let of = |time: nix::sys::time::TimeVal| {
+        Duration::new(u64::try_from(time.tv_sec()).unwrap(), u32::try_from(time.tv_usec()).unwrap() * 1000)
+    };
+    of(usage.user_time()) + of(usage.system_time())
+}
+
+/// What one run took of the clock and of the processor.
+fn run(guard: &Path, home: &Path) -> (Duration, Duration) {
+    let (begun, before) = (Instant::now(), spent());
+    for _ in 0..IN_A_ROW {
+        let mut command = Command::new(guard);
+        command.args(["-c", "true"]).env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin").current_dir(home);
+        assert!(command.stdin(Stdio::null()).status().unwrap().success());
+    }
+    (begun.elapsed() / IN_A_ROW, (spent() - before) / IN_A_ROW)
+}
+
+fn median(mut all: Vec<Duration>) -> Duration {
+    all.sort_unstable();
+    all[all.len() / 2]
+}
+
+// Nothing is measured where a part of the bench cannot be set up: that ends it.
+fn main() -> ExitCode {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/guard");
+    let guard = std::env::var_os("GUARD_PROGRAM").map_or(built, PathBuf::from);
+    if !guard.is_file() {
+        eprintln!("{} is missing; run cargo build --release, or set GUARD_PROGRAM", guard.display());
+        return ExitCode::FAILURE;
+    }
+    let (alone, beside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let _gateway = serve(beside.path());
+    for home in [&alone, &beside] {
+        run(&guard, home.path());
+    }
+    let mut all: [(Vec<Duration>, Vec<Duration>); 2] = Default::default();
+    for _ in 0..ROUNDS {
+        for (home, (clock, processor)) in [&alone, &beside].into_iter().zip(&mut all) {
+            let (took, cost) = run(&guard, home.path());
+            clock.push(took);
+            processor.push(cost);
+        }
+    }
+    let [(alone, cost_alone), (beside, cost_beside)] = all.map(|(clock, cost)| (median(clock), median(cost)));
+    println!("guard -c true, without a gateway: {alone:?}, of the processor {cost_alone:?}");
+    println!("guard -c true, while one runs:    {beside:?}, of the processor {cost_beside:?}");
+    if cost_beside <= cost_alone + cost_alone / 20 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,106 @@
+//! The buttons below a card: each approver has their own, and what one of them carries is nobody else's.
+//!
+//! What may not enter: how a messenger writes a button, and whether a tap counts.
+
+use super::{Card, Press};
+use crate::secrets::secret;
+
+/// With more approvers than this a card has no buttons with words: they would stand between the person and the command.
+const WORDED: usize = 4;
+
+/// The most buttons with words that one approver has.
+const REPLIES: usize = 3;
+
+/// What the buttons of one approver carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// By the name in the configuration.
+    pub approver: String,
+    /// Counts once, for one request.
+    pub nonce: String,
+}
+
+impl Own {
+    /// A nonce for each of these approvers.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub fn of_all(approvers: Vec<String>) -> Result<Vec<Self>, String> {
+        approvers.into_iter().map(|approver| Ok(Self { approver, nonce: secret::<16>("")? })).collect()
+    }
+}
+
+/// A button.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    pub press: Press,
+    /// The words that go with a no.
+    pub words: Option<String>,
+    /// Whose it is, where a card has buttons of several.
+    pub whose: Option<String>,
+    /// What it carries.
+    pub data: String,
+}
+
+impl Button {
+    /// What stands on it: what it does, whose it is, and its words.
+    #[must_use]
+    pub fn label(&self, yes: &str, no: &str, worded: &str) -> String {
+        let whose = self.whose.as_ref().map_or(String::new(), |name| format!(" ({name})"));
+        match (self.press, &self.words) {
+            (Press::Approve, _) => format!("{yes}{whose}"),
+            (_, None) => format!("{no}{whose}"),
+            (_, Some(words)) => format!("{worded}{whose}: {words}"),
+        }
+    }
+}
+
+/// The buttons of a card, approver by approver: a yes where the message offers one, a no, and noes with words.
+#[must_use]
+pub fn buttons(card: &Card, own: &[Own], yes: bool) -> Vec<Vec<Button>> {
+    let replies = if own.len() > WORDED { 0 } else { REPLIES };
+    let each = |one: &Own| {
+        let whose = (own.len() > 1).then(|| one.approver.clone());
+        let button = |press: Press, words: Option<String>| {
+            let data = press.with(&one.nonce);
+            Button { press, words, whose: whose.clone(), data }
+        };
+        let mut all = Vec::new();
+        if yes {
+            all.push(button(Press::Approve, None));
+        }
+        all.push(button(Press::Deny, None));
+        let worded = (0..).zip(card.replies.iter().take(replies));
+        all.extend(worded.map(|(at, words)| button(Press::Reply(at), Some(words.clone()))));
+        all
+    };
+    own.iter().map(each).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(approvers: &[&str], yes: bool) -> Vec<String> {
+        let card = Card { replies: vec!["not now".to_owned()], ..Card::default() };
+        let own = Own::of_all(approvers.iter().map(ToString::to_string).collect()).unwrap();
+        let all = buttons(&card, &own, yes);
+        for (of_one, own) in all.iter().zip(&own) {
+            assert!(of_one.iter().all(|button| button.data.ends_with(&own.nonce)), "{of_one:?}");
+        }
+        all.concat().iter().map(|button| button.label("Approve", "Deny", "No")).collect()
+    }
+
+    #[test]
+    fn each_approver_has_buttons_of_their_own() {
+        assert_eq!(labels(&["ada"], true), ["Approve", "Deny", "No: not now"]);
+        assert_eq!(labels(&["ada"], false), ["Deny", "No: not now"]);
+        let two =
+            ["Approve (ada)", "Deny (ada)", "No (ada): not now", "Approve (bob)", "Deny (bob)", "No (bob): not now"];
+        assert_eq!(labels(&["ada", "bob"], true), two);
+        assert_eq!(labels(&["a", "b", "c", "d", "e"], true).len(), 10);
+        assert!(labels(&[], true).is_empty());
+        let own = Own::of_all(vec!["ada".to_owned(), "bob".to_owned()]).unwrap();
+        assert_ne!(own[0].nonce, own[1].nonce);
+    }
+}

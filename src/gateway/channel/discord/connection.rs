@@ -1,0 +1,222 @@
+//! The gateway of Discord: a WebSocket that is kept alive by heartbeats and taken up again where it broke off.
+//!
+//! What may not enter: what is said with what comes over it.
+
+#![allow(clippy::collapsible_match, reason = "an arm that sends is no guard of its arm")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::FuturesUnordered;
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use super::{Discord, PRESSED};
+use crate::channel::text::cut;
+use crate::channel::{ChannelState, Doing, Failed, Inbox, Status, http};
+
+/// How long a failing connection rests at most.
+const REST: Duration = Duration::from_secs(60);
+
+/// How many presses may be under way at once; the next wait where they come from.
+const PRESSES: usize = 32;
+
+/// The intents that typed commands need: messages of servers and of chats with the bot, and their content.
+const TYPED: u32 = (1 << 9) | (1 << 12) | (1 << 15);
+
+/// The intents that marks on messages need, in servers and in chats with the bot. Discord asks no leave for them.
+const MARKS: u32 = (1 << 10) | (1 << 13);
+
+/// Closes after which nothing gets better by itself: a wrong token, an intent that the bot has not.
+const FINAL: [u16; 6] = [4004, 4010, 4011, 4012, 4013, 4014];
+
+/// A session of the gateway that can be taken up.
+#[derive(Clone, Debug)]
+pub(super) struct Resume {
+    session: String,
+    url: String,
+}
+
+/// How a connection ended.
+pub(super) enum Over {
+    /// It can be taken up.
+    Again,
+    /// It has to begin anew.
+    Anew,
+    /// It is no use.
+    Never(String),
+}
+
+pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+impl Discord {
+    /// Connects, again and again, and hears what is pressed.
+    pub(super) async fn listen(&self, inbox: Inbox, state: Arc<dyn ChannelState>) {
+        let (mut resume, mut seq): (Option<Resume>, Option<u64>) = (None, None);
+        let mut rest = Duration::from_secs(1);
+        loop {
+            let connected = self.connect(resume.as_ref()).await;
+            let over = match connected {
+                Ok(socket) => self.hold_connection(socket, &mut resume, &mut seq, &inbox, &*state, &mut rest).await,
+                Err(why) => {
+                    state.status(&self.name, Status::Down { why: why.to_string() });
+                    // Where it was to be taken up there may be nothing any more.
+                    Over::Again
+                }
+            };
+            match over {
+                Over::Again => {}
+                Over::Anew => (resume, seq) = (None, None),
+                Over::Never(why) => {
+                    state.status(&self.name, Status::Down { why });
+                    return;
+                }
+            }
+            tokio::time::sleep(rest).await;
+            rest = (rest * 2).min(REST);
+        }
+    }
+
+    pub(super) async fn connect(&self, resume: Option<&Resume>) -> Result<Socket, Failed> {
+        let url = match resume {
+            Some(resume) => resume.url.clone(),
+            None => {
+                let told = self.call(reqwest::Method::GET, "/gateway/bot", None).await?;
+                let left = told["session_start_limit"]["remaining"].as_u64().unwrap_or(1);
+                if left == 0 {
+                    // One more would have the token taken away.
+                    let ms = told["session_start_limit"]["reset_after"].as_u64().unwrap_or(3_600_000);
+                    return Err(Failed::Later(Duration::from_millis(ms)));
+                }
+                told["url"].as_str().unwrap_or_default().to_owned()
+            }
+        };
+        let url = format!("{}/?v=10&encoding=json", url.trim_end_matches('/'));
+        let connecting = tokio::time::timeout(http::PATIENCE, connect_async(&url)).await;
+        let broken = |why: &str| Failed::Broken(format!("the gateway of discord: {why}"));
+        let (socket, _) = connecting.map_err(|_| broken("no answer in time"))?.map_err(|_| broken("no connection"))?;
+        Ok(socket)
+    }
+
+    /// One connection, until it ends. What is pressed is answered beside it: Discord hangs up on whoever is slow to say
+    /// that they are alive.
+    async fn hold_connection(
+        &self,
+        mut socket: Socket,
+        resume: &mut Option<Resume>,
+        seq: &mut Option<u64>,
+        inbox: &Inbox,
+        state: &dyn ChannelState,
+        rest: &mut Duration,
+    ) -> Over {
+        let hello = tokio::time::timeout(http::PATIENCE, next(&mut socket)).await;
+        let Ok(Ok(hello)) = hello else { return Over::Again };
+        let every =
+            Duration::from_millis(hello["d"]["heartbeat_interval"].as_u64().unwrap_or(45_000).clamp(10, 600_000));
+        let mut beat = tokio::time::interval_at(tokio::time::Instant::now() + every / 2, every);
+        let mut answered = true;
+        let mut taken: FuturesUnordered<Doing<'_, ()>> = FuturesUnordered::new();
+        let begin = match (&*resume, &*seq) {
+            (Some(Resume { session, .. }), Some(seq)) => {
+                json!({ "op": 6, "d": { "token": self.token, "session_id": session, "seq": seq } })
+            }
+            _ => {
+                let intents = MARKS | if self.commands { TYPED } else { 0 };
+                let properties = json!({ "os": std::env::consts::OS, "browser": "guard", "device": "guard" });
+                json!({ "op": 2, "d": { "token": self.token, "intents": intents, "properties": properties } })
+            }
+        };
+        if say(&mut socket, &begin).await.is_err() {
+            return Over::Again;
+        }
+        let over = loop {
+            let event = tokio::select! {
+                event = next(&mut socket), if taken.len() < PRESSES => match event {
+                    Ok(event) => event,
+                    Err(over) => break over,
+                },
+                Some(()) = taken.next() => continue,
+                _ = beat.tick() => {
+                    // A connection that is open on one side alone answers nothing.
+                    if !answered || say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
+                        let code = CloseFrame { code: 4000.into(), reason: "".into() };
+                        let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(Some(code))).await;
+                        break Over::Again;
+                    }
+                    answered = false;
+                    continue;
+                }
+            };
+            // Whoever sends anything is there: an answer to a heartbeat may stand behind many presses.
+            answered = true;
+            if let Some(number) = event["s"].as_u64() {
+                *seq = Some(number);
+            }
+            match event["op"].as_u64() {
+                Some(1) => {
+                    if say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
+                        break Over::Again;
+                    }
+                }
+                Some(7) => break Over::Again,
+                Some(9) => break if event["d"] == true { Over::Again } else { Over::Anew },
+                Some(0) => match event["t"].as_str().unwrap_or_default() {
+                    "READY" => {
+                        let text = |name: &str| event["d"][name].as_str().unwrap_or_default().to_owned();
+                        *resume = Some(Resume { session: text("session_id"), url: text("resume_gateway_url") });
+                        *rest = Duration::from_secs(1);
+                        state.status(&self.name, Status::Up);
+                    }
+                    "RESUMED" => {
+                        *rest = Duration::from_secs(1);
+                        state.status(&self.name, Status::Up);
+                    }
+                    "INTERACTION_CREATE" | "MESSAGE_CREATE" | "MESSAGE_REACTION_ADD" => {
+                        taken.push(Box::pin(self.taken(event, inbox)));
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+        };
+        // What was taken is answered for whoever pressed, however the connection ended.
+        let _ = tokio::time::timeout(PRESSED, taken.collect::<()>()).await;
+        over
+    }
+}
+
+async fn say(socket: &mut Socket, value: &Value) -> Result<(), ()> {
+    let sending = socket.send(Message::text(value.to_string()));
+    tokio::time::timeout(http::PATIENCE, sending).await.map_err(drop)?.map_err(drop)
+}
+
+/// The next event; what is no JSON is passed over.
+pub(super) async fn next(socket: &mut Socket) -> Result<Value, Over> {
+    loop {
+        match socket.next().await {
+            Some(Ok(Message::Text(text))) => {
+                if let Ok(value) = serde_json::from_str(text.as_str()) {
+                    return Ok(value);
+                }
+            }
+            Some(Ok(Message::Close(Some(frame)))) => {
+                let code = u16::from(frame.code);
+                return Err(match code {
+                    _ if FINAL.contains(&code) => Over::Never(format!(
+                        "discord closed the connection permanently ({code}: {})",
+                        cut(&frame.reason, 100)
+                    )),
+                    // What it had sent is gone: an invalid number, or a session that timed out.
+                    4007 | 4009 => Over::Anew,
+                    _ => Over::Again,
+                });
+            }
+            Some(Ok(Message::Close(None)) | Err(_)) | None => return Err(Over::Again),
+            Some(Ok(_)) => {}
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Messengers, as the configuration names them.
+//!
+//! What may not enter: how one of them speaks ([`crate::channel`]).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::Secret;
+
+/// A messenger.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "toml::Table")]
+pub struct ChannelConfig {
+    pub name: String,
+    pub kind: ChannelKind,
+}
+
+impl TryFrom<toml::Table> for ChannelConfig {
+    type Error = String;
+
+    fn try_from(mut table: toml::Table) -> Result<Self, String> {
+        let name = match table.remove("name") {
+            Some(toml::Value::String(name)) => name,
+            _ => return Err("a channel needs a name".to_owned()),
+        };
+        let kind = toml::Value::Table(table).try_into().map_err(|error| format!("channel {name}: {error}"))?;
+        Ok(Self { name, kind })
+    }
+}
+
+/// What a messenger needs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum ChannelKind {
+    Telegram {
+        token: Secret,
+        #[serde(default = "telegram_url")]
+        url: String,
+        /// Where cards go.
+        chat: i64,
+        /// guard's approvers by their user ids.
+        approvers: BTreeMap<String, i64>,
+    },
+    Discord {
+        token: Secret,
+        #[serde(default = "discord_url")]
+        url: String,
+        /// Where cards go: the id of a channel.
+        chat: String,
+        approvers: BTreeMap<String, String>,
+        /// `!approve ID` and `!deny ID words` count too; the bot needs the intent for the content of messages.
+        #[serde(default)]
+        commands: bool,
+    },
+    Ntfy {
+        /// With the topic, which nobody can guess.
+        url: String,
+        token: Option<Secret>,
+    },
+    Webhook {
+        url: String,
+        secret: Secret,
+    },
+    Program {
+        command: Vec<String>,
+    },
+    Slack {
+        /// `xoxb-`, to write messages.
+        token: Secret,
+        /// `xapp-`, to open the connection of socket mode.
+        app_token: Secret,
+        #[serde(default = "slack_url")]
+        url: String,
+        /// Where cards go: the id of a channel.
+        chat: String,
+        approvers: BTreeMap<String, String>,
+    },
+    Pushover {
+        token: Secret,
+        /// The key of a user or a group.
+        user: Secret,
+        #[serde(default = "pushover_url")]
+        url: String,
+    },
+    Twilio {
+        account: String,
+        token: Secret,
+        #[serde(default = "twilio_url")]
+        url: String,
+        from: String,
+        to: Vec<String>,
+    },
+    Email {
+        /// The server: `smtps://mail.example.org`.
+        url: String,
+        user: Option<String>,
+        password: Option<Secret>,
+        from: String,
+        to: String,
+        /// Who reads mail there: whose answer it is that comes by the link.
+        approver: String,
+    },
+    Desktop {
+        /// `notify-send`, or what takes its arguments.
+        #[serde(default = "notify_send")]
+        command: Vec<String>,
+        /// Whom the record names for a no.
+        approver: String,
+    },
+}
+
+impl ChannelKind {
+    /// The word in the file.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Telegram { .. } => "telegram",
+            Self::Discord { .. } => "discord",
+            Self::Ntfy { .. } => "ntfy",
+            Self::Webhook { .. } => "webhook",
+            Self::Program { .. } => "program",
+            Self::Slack { .. } => "slack",
+            Self::Pushover { .. } => "pushover",
+            Self::Twilio { .. } => "twilio",
+            Self::Desktop { .. } => "desktop",
+            Self::Email { .. } => "email",
+        }
+    }
+
+    /// Where it stands among the channels that no route names an order of: the lowest is tried first.
+    #[must_use]
+    pub const fn default_order(&self) -> u8 {
+        match self {
+            Self::Telegram { .. } => 0,
+            Self::Discord { .. } => 1,
+            Self::Slack { .. }
+            | Self::Ntfy { .. }
+            | Self::Pushover { .. }
+            | Self::Email { .. }
+            | Self::Webhook { .. }
+            | Self::Program { .. } => 2,
+            // Whoever sits there has a terminal too.
+            Self::Desktop { .. } => 3,
+            // Each message costs money.
+            Self::Twilio { .. } => 4,
+        }
+    }
+
+    /// Whether answers come back from the messenger's own servers.
+    #[must_use]
+    pub const fn is_heard(&self) -> bool {
+        matches!(self, Self::Telegram { .. } | Self::Discord { .. } | Self::Slack { .. })
+    }
+}
+
+fn slack_url() -> String {
+    "https://slack.com/api".to_owned()
+}
+
+fn pushover_url() -> String {
+    "https://api.pushover.net".to_owned()
+}
+
+fn twilio_url() -> String {
+    "https://api.twilio.com".to_owned()
+}
+
+fn notify_send() -> Vec<String> {
+    vec!["notify-send".to_owned()]
+}
+
+fn telegram_url() -> String {
+    "https://api.telegram.org".to_owned()
+}
+
+fn discord_url() -> String {
+    "https://discord.com/api/v10".to_owned()
+}

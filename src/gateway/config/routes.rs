@@ -1,0 +1,79 @@
+//! Who is asked for what, and when.
+//!
+//! What may not enter: who is asked about a request ([`crate::route`]).
+
+use jiff::civil::{Time, Weekday};
+use serde::Deserialize;
+
+/// A day of the week, as its first three letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Day(pub Weekday);
+
+impl TryFrom<String> for Day {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        const DAYS: [(&str, Weekday); 7] = [
+            ("mon", Weekday::Monday),
+            ("tue", Weekday::Tuesday),
+            ("wed", Weekday::Wednesday),
+            ("thu", Weekday::Thursday),
+            ("fri", Weekday::Friday),
+            ("sat", Weekday::Saturday),
+            ("sun", Weekday::Sunday),
+        ];
+        let found = DAYS.iter().find(|(name, _)| *name == text.to_ascii_lowercase());
+        found
+            .map(|(_, day)| Self(*day))
+            .ok_or_else(|| format!("invalid day {text}: expected mon, tue, wed, thu, fri, sat or sun"))
+    }
+}
+
+/// Hours of a day, the end not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Hours {
+    pub from: Time,
+    pub until: Time,
+}
+
+impl TryFrom<String> for Hours {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong = || format!("invalid hours {text}: expected a range such as 09:00-17:00");
+        let time = |text: &str| {
+            let (hour, minute) = text.split_once(':').filter(|(hour, minute)| hour.len() == 2 && minute.len() == 2)?;
+            Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
+        };
+        let (from, until) = text.split_once('-').ok_or_else(wrong)?;
+        let (from, until) = (time(from).ok_or_else(wrong)?, time(until).ok_or_else(wrong)?);
+        if from == until { Err(wrong()) } else { Ok(Self { from, until }) }
+    }
+}
+
+/// Who is asked, for what matches; the first that matches counts.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Route {
+    pub tiers: Vec<u8>,
+    pub origins: Vec<String>,
+    /// A part of the session's name.
+    pub session: Option<String>,
+    /// The directory, and all below it.
+    #[serde(rename = "folder")]
+    pub directory: Option<String>,
+    /// The rule of the worst finding.
+    pub rule: Option<String>,
+    /// On these days of the week alone.
+    pub days: Vec<Day>,
+    /// At these hours of this machine's clock alone: `22:00-06:00` goes past midnight.
+    pub hours: Option<Hours>,
+    /// Names of channels, in order; none: nobody is asked here, and what waits is seen on the page and at the terminal.
+    pub channels: Vec<String>,
+    /// All at once, and not one after the other.
+    pub broadcast: bool,
+    /// Who is told when nobody answered.
+    pub admin: Vec<String>,
+}
