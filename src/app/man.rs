@@ -26,19 +26,27 @@ pub struct ManArgs {
     roff: bool,
 }
 
-/// A manual page: its file name, what it is about, its source.
+/// A manual page: its file name, what it is about (in the same words in README.md and docs/start.md), its source.
 pub const PAGES: &[(&str, &str, &str)] = &[
-    ("guard.1", "all commands, options, configuration keys and exit codes", include_str!("../../man/guard.1")),
-    ("guard-agents.7", "the agents, and what each does when guard fails", include_str!("../../man/guard-agents.7")),
-    ("guard-approvals.7", "the queue, who can answer, approver keys", include_str!("../../man/guard-approvals.7")),
+    ("guard.1", "commands, options, configuration keys, exit codes", include_str!("../../man/guard.1")),
     (
-        "guard-gateway.8",
-        "answering from elsewhere: the API, the page, messengers",
-        include_str!("../../man/guard-gateway.8"),
+        "guard-agents.7",
+        "each agent, and what it does when guard fails, is late or is missing",
+        include_str!("../../man/guard-agents.7"),
     ),
-    ("guard-record.7", "the record: its contents and retention", include_str!("../../man/guard-record.7")),
-    ("guard-reviewer.7", "asking another model before a person", include_str!("../../man/guard-reviewer.7")),
-    ("guard-patterns.5", "rules of your own", include_str!("../../man/guard-patterns.5")),
+    (
+        "guard-approvals.7",
+        "the queue, approvers and their keys, two-person approval, the system service",
+        include_str!("../../man/guard-approvals.7"),
+    ),
+    ("guard-gateway.8", "remote approval: API, web page, messengers", include_str!("../../man/guard-gateway.8")),
+    (
+        "guard-record.7",
+        "the audit record: contents, limits, retention, export",
+        include_str!("../../man/guard-record.7"),
+    ),
+    ("guard-reviewer.7", "a second model that reviews commands", include_str!("../../man/guard-reviewer.7")),
+    ("guard-patterns.5", "writing your own rules", include_str!("../../man/guard-patterns.5")),
 ];
 
 /// Prints a page or the list of them, and returns the exit code.
@@ -49,7 +57,7 @@ pub fn run(args: &ManArgs) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     let Some(wanted) = &args.page else {
         for (name, about, _) in PAGES {
-            writeln!(out, "{name:18}{about}")?;
+            out.write_all(screen::fitted(&format!("{name:18}  {about}\n")).as_bytes())?;
         }
         return Ok(exit::ALLOW);
     };

@@ -28,7 +28,7 @@ mod wait;
 
 pub use preserve::Inherited;
 pub use replace::replace;
-pub use wait::{Ended, Outcome, leave, wait};
+pub use wait::{Ended, Outcome, leave, until_ended, wait};
 
 #[cfg(doc)]
 use crate::judge::approved::{Approved, Receipt};

@@ -159,6 +159,21 @@ pub(super) fn look(pid: libc::pid_t, relay: &Relay) -> io::Result<Option<Ended>>
     }
 }
 
+/// Waits until a child of this process has ended, and leaves it to be waited for: its number stays its own until then.
+pub fn until_ended(child: nix::unistd::Pid) {
+    let Ok(pid) = libc::id_t::try_from(child.as_raw()) else { return };
+    loop {
+        // SAFETY: all zeros is a valid value of this plain structure, which the call writes through a valid pointer.
+        let done = unsafe {
+            let mut about: libc::siginfo_t = std::mem::zeroed();
+            libc::waitid(libc::P_PID, pid, &raw mut about, libc::WEXITED | libc::WNOWAIT)
+        };
+        if done == 0 || last_error().kind() != io::ErrorKind::Interrupted {
+            return;
+        }
+    }
+}
+
 /// Ends guard as the command ended: with its code, or by its signal.
 pub fn leave(ended: Ended) -> ! {
     match ended {

@@ -15,6 +15,7 @@ use crate::api::answers::{GivenAnswer, give};
 use crate::api::lists::usual;
 use crate::backend::{Backend, BackendError, Offer};
 use crate::channel::{Did, Press, Tap};
+use crate::hub::is_waiting;
 use crate::routing::card;
 use crate::secrets::hash;
 
@@ -95,9 +96,11 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
             }
             let shown = app.hub.find(&button.offer.action);
             if button.used {
-                let ended =
-                    shown.map_or_else(|| "the request no longer exists".to_owned(), |one| settled(&one.pending));
-                return format!("this button was already used; the request: {ended}");
+                return match shown {
+                    Some(one) if is_waiting(&one) => "this button was already used".to_owned(),
+                    Some(one) => settled(&one.pending),
+                    None => "the request no longer exists".to_owned(),
+                };
             }
             pressed = Some(button.nonce);
             let words = match press {

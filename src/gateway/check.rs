@@ -76,7 +76,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, String> {
     let socket = account.socket(&config)?;
     let mut found = Vec::new();
     if let Some(why) = broken {
-        let says = format!("the configuration is invalid, so the gateway cannot start: {}", why.trim_end());
+        let says = format!("the configuration is invalid, so the gateway cannot start: {}", why.to_string().trim_end());
         found.push(CheckResult::fail("gateway", says, "fix it; see guard-gateway(8)"));
     }
     runtime.block_on(async {

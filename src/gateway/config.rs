@@ -5,6 +5,7 @@
 //! it: it names the file or the command that gives them. What may not enter: the environment.
 
 mod channels;
+mod error;
 mod routes;
 mod secret;
 
@@ -15,6 +16,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 pub use self::channels::{ChannelConfig, ChannelKind};
+pub use self::error::{ConfigError, FieldError, SecretError};
 pub use self::routes::{Day, Hours, Route};
 pub use self::secret::Secret;
 use crate::address::{Network, counted};
@@ -72,14 +74,11 @@ impl Config {
     ///
     /// # Errors
     /// It may not, and what would make it so.
-    pub fn may_listen(&self, address: SocketAddr) -> Result<(), String> {
+    pub fn may_listen(&self, address: SocketAddr) -> Result<(), ConfigError> {
         if address.ip().is_loopback() || self.behind_proxy || self.certificate.is_some() {
             return Ok(());
         }
-        Err(format!(
-            "{address} is reachable from other machines, which requires TLS: set certificate and key, or use a TLS \
-             proxy and set behind_proxy = true, or listen on 127.0.0.1"
-        ))
+        Err(ConfigError::Plain(address))
     }
 
     /// How long a channel may take to accept a message.
@@ -148,11 +147,11 @@ impl Config {
     ///
     /// # Errors
     /// It cannot be read, or says what cannot be: with the line.
-    pub fn read(path: &Path) -> Result<Self, String> {
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
         match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&text).map_err(|why| format!("{}: {why}", path.display())),
+            Ok(text) => Self::parse(&text).map_err(|why| ConfigError::In { path: path.to_owned(), why: Box::new(why) }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(format!("{}: {error}", path.display())),
+            Err(error) => Err(ConfigError::File { path: path.to_owned(), error }),
         }
     }
 
@@ -160,39 +159,37 @@ impl Config {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let config: Self = toml::from_str(text)?;
         if config.unsigned_tier > 3 {
-            return Err("unsigned_tier: at most 3, because tier 4 can only be answered at a terminal".to_owned());
+            return Err(ConfigError::UnsignedTier);
         }
         if config.certificate.is_some() != config.key.is_some() {
-            return Err("certificate and key must be set together, each to a PEM file".to_owned());
+            return Err(ConfigError::HalfACertificate);
         }
         if config.certificate.is_some() && config.behind_proxy {
-            return Err("certificate, behind_proxy: either the gateway or a proxy in front of it does TLS; set only \
-                        one of them"
-                .to_owned());
+            return Err(ConfigError::TlsTwice);
         }
         for address in &config.listen {
-            config.may_listen(*address).map_err(|why| format!("listen: {why}"))?;
+            config.may_listen(*address).map_err(|why| ConfigError::Listen(Box::new(why)))?;
         }
-        crate::logging::filter(&config.log)?;
+        crate::logging::filter(&config.log).map_err(ConfigError::Log)?;
         let names: Vec<&str> = config.channel.iter().map(|channel| channel.name.as_str()).collect();
         for (at, name) in names.iter().enumerate() {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-                return Err(format!("channel: invalid name {name:?}: use only letters, digits and dashes"));
+                return Err(ConfigError::ChannelName((*name).to_owned()));
             }
             if names.iter().take(at).any(|other| other == name) {
-                return Err(format!("channel: duplicate name {name}"));
+                return Err(ConfigError::SameName((*name).to_owned()));
             }
         }
         for callback in &config.callback {
             crate::channel::webhook::check_url(&callback.url)
-                .map_err(|why| format!("callback {}: {why}", callback.name))?;
+                .map_err(|why| ConfigError::Callback { name: callback.name.clone(), why })?;
         }
         for name in config.route.iter().flat_map(|route| route.channels.iter().chain(&route.admin)) {
             if !names.contains(&name.as_str()) {
-                return Err(format!("route: no channel {name}"));
+                return Err(ConfigError::NoChannel(name.clone()));
             }
         }
         Ok(config)
@@ -205,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_is_not_this_machine_is_refused_without_tls() {
-        assert!(Config::parse("listen = [\"0.0.0.0:6180\"]").unwrap_err().contains("behind_proxy"));
+        assert!(Config::parse("listen = [\"0.0.0.0:6180\"]").unwrap_err().to_string().contains("behind_proxy"));
         assert!(Config::parse("listen = [\"0.0.0.0:6180\"]\nbehind_proxy = true").is_ok());
         assert!(Config::parse("listen = [\"127.0.0.1:7000\", \"[::1]:7000\"]").is_ok());
     }
@@ -216,10 +213,10 @@ mod tests {
         let open = "listen = [\"0.0.0.0:6180\", \"[::]:6180\"]\n";
         assert!(Config::parse(&format!("{open}{certificate}{key}")).is_ok());
         for half in [certificate, key] {
-            assert!(Config::parse(half).unwrap_err().contains("set together"), "{half}");
+            assert!(Config::parse(half).unwrap_err().to_string().contains("set together"), "{half}");
         }
         let both = Config::parse(&format!("{certificate}{key}behind_proxy = true\n"));
-        assert!(both.unwrap_err().contains("set only"));
+        assert!(both.unwrap_err().to_string().contains("set only"));
     }
 
     #[test]
@@ -241,9 +238,9 @@ mod tests {
 
     #[test]
     fn a_slip_of_the_pen_is_named_with_its_line() {
-        let why = Config::parse("listen = []\nunsigned_teir = 2\n").unwrap_err();
+        let why = Config::parse("listen = []\nunsigned_teir = 2\n").unwrap_err().to_string();
         assert!(why.contains("line 2") && why.contains("unsigned_teir"), "{why}");
-        let why = Config::parse("[[route]]\nchannels = [\"phone\"]\n").unwrap_err();
+        let why = Config::parse("[[route]]\nchannels = [\"phone\"]\n").unwrap_err().to_string();
         assert!(why.contains("no channel phone"), "{why}");
     }
 
@@ -256,6 +253,6 @@ mod tests {
             matches!(&config.channel[0].kind, ChannelKind::Telegram { chat: 5, approvers, .. } if approvers["ada"] == 7)
         );
         assert!(Config::parse(&text.replace("chat = 5", "chat = 5\nchatt = 6")).is_err());
-        assert!(Config::parse(&format!("{text}{text}")).unwrap_err().contains("duplicate name tg"));
+        assert!(Config::parse(&format!("{text}{text}")).unwrap_err().to_string().contains("duplicate name tg"));
     }
 }

@@ -129,7 +129,7 @@ mod tests {
         for odd in ["9-17", "09:00", "25:00-03:00", "09:00-09:00"] {
             assert!(Config::parse(&format!("[[route]]\nhours = \"{odd}\"")).is_err(), "{odd}");
         }
-        assert!(Config::parse("[[route]]\ndays = [\"moday\"]").unwrap_err().contains("mon"));
+        assert!(Config::parse("[[route]]\ndays = [\"moday\"]").unwrap_err().to_string().contains("mon"));
     }
 
     #[test]

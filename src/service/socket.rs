@@ -7,6 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, setsockopt, socket, sockopt};
 use nix::sys::time::{TimeVal, TimeValLike as _};
 
@@ -36,13 +37,20 @@ pub fn credentials(_stream: &UnixStream) -> io::Result<Credentials> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// What has a socket closed when a program starts, from its first moment on.
+#[cfg(target_os = "linux")]
+const CLOSED_ON_EXEC: SockFlag = SockFlag::SOCK_CLOEXEC;
+#[cfg(not(target_os = "linux"))]
+const CLOSED_ON_EXEC: SockFlag = SockFlag::empty();
+
 /// Connects. A service that takes nobody in is waited for no longer than `patience`.
 ///
 /// # Errors
 /// Nobody listens there, or nobody answers.
 pub fn reach(path: &Path, patience: Duration) -> io::Result<UnixStream> {
-    let flags = if cfg!(target_os = "linux") { SockFlag::SOCK_CLOEXEC } else { SockFlag::empty() };
-    let end: OwnedFd = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
+    let end: OwnedFd = socket(AddressFamily::Unix, SockType::Stream, CLOSED_ON_EXEC, None)?;
+    // Where a socket cannot be made so.
+    fcntl(&end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
     let time = TimeVal::milliseconds(i64::try_from(patience.as_millis()).unwrap_or(i64::MAX));
     setsockopt(&end, sockopt::SendTimeout, &time)?;
     connect(std::os::fd::AsRawFd::as_raw_fd(&end), &UnixAddr::new(path)?)?;

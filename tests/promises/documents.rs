@@ -194,11 +194,16 @@ fn what_is_no_command_and_no_key_is_found() {
 #[test]
 fn every_manual_page_is_named_by_the_readme_and_by_guard_1() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let start = fs::read_to_string(root().join("docs/start.md")).unwrap();
     for name in manuals() {
         let (page, section) = name.rsplit_once('.').unwrap();
         let reference = format!("{page}({section})");
         assert!(readme.contains(&format!("[{reference}](man/{name})")), "the README does not name {reference}");
         assert!(page == "guard" || SEE_ALSO.contains(&reference), "guard(1) does not name {reference}");
+        // In the same words wherever the pages are listed.
+        let (_, about, _) = guard::app::man::PAGES.iter().find(|(known, ..)| *known == name).unwrap();
+        assert!(readme.contains(&format!("| [{reference}](man/{name}) | {about} |")), "{reference}: {about}");
+        assert!(start.contains(&format!("- [{reference}](man/{name}.html): {about}\n")), "{reference}: {about}");
     }
     for page in pages() {
         let text = fs::read_to_string(root().join(&page)).unwrap();

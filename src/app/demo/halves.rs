@@ -233,10 +233,6 @@ impl Stage<'_> {
         self.agents = agents;
         done?;
         self.end_all();
-        // Their last words come through pipes of their own.
-        for reader in self.readers.drain(..) {
-            let _ = reader.join();
-        }
         for code in ended.iter().filter_map(ExitStatus::code) {
             Halves::add(&format!("(exit code {code})"));
         }
@@ -309,6 +305,10 @@ impl Stage<'_> {
         for mut child in self.agents.drain(..) {
             let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM);
             let _ = child.wait();
+        }
+        // Once nobody holds their ends, all of it is over, and nothing is written into the scratch directory any more.
+        for reader in self.readers.drain(..) {
+            let _ = reader.join();
         }
     }
 }

@@ -155,7 +155,11 @@ fn never_tried(host: &Host, version: &str, check: &str) -> Option<Finding> {
         ),
         None => return None,
     };
-    let remedy = format!("have {} run {CANARY}; it must be refused", host.title);
+    let remedy = if host.agent.live.is_some() {
+        format!("test it: guard doctor --live {}", host.name)
+    } else {
+        format!("have {} run {CANARY}; it must be refused", host.title)
+    };
     Some(Finding::warn(check, says, remedy))
 }
 

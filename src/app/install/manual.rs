@@ -30,7 +30,10 @@ its absolute path and can only use the hook.";
 const EVERYWHERE: &str = "\
 Programs that run commands through /bin/sh by its absolute path (make, system(3), subprocess with shell=True) do not \
 ask \
-guard; what they run is part of the command that started them.";
+guard; what they run is part of the command that started them. If a version of an agent puts something around its \
+commands that \
+guard does not know, guard judges the line as it stands and says so once per session; it shows the command alone \
+where the rest is harmless.";
 
 /// In place of what was seen, where the program was never run.
 const UNTRIED: &str = "not tried";
@@ -96,7 +99,7 @@ pub fn page() -> String {
 fn table() -> String {
     let mut text = String::from(
         ".SH \"WITHOUT AN ANSWER\"\nWhat happens to a command whose hook fails, times out, or is \
-         missing:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tfails\tlate\tmissing\tseen with\n",
+         missing:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tguard fails\tis late\tis missing\ttested with\n",
     );
     for host in HOSTS.iter() {
         let config = host.config;
@@ -114,7 +117,7 @@ fn table() -> String {
     text.push_str(
         ".TE
 .PP
-* Not in every version, or not in every case: see the agent's section. Seen with: the version of \
+* Not in every version, or not in every case: see the agent's section. Tested with: the version of \
          the program that was tested to refuse, to allow and to run without guard, against a stand-in for its model. \
          Not tried: the program was never run with guard; the section gives what the vendor's documentation and source \
          say.
@@ -173,7 +176,10 @@ const fn short(fate: Fate) -> &'static str {
 
 /// What `guard replay` reads.
 fn kept() -> String {
-    let mut text = format!(".SH \"WHAT THEY RAN BEFORE\"\n{}\n.PP\n.TS\nlb lb\nl l.\nagent\tkept in\n", escape(REPLAY));
+    let mut text = format!(
+        ".SH \"WHAT THEY RAN BEFORE\"\n{}\n.PP\n.TS\nlb lb\nl l.\nagent\tfiles of its sessions\n",
+        escape(REPLAY)
+    );
     for agent in agents::all() {
         let mut places = Vec::new();
         for form in &agent.transcript {

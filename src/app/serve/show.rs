@@ -7,7 +7,6 @@ use std::io::Write as _;
 use std::sync::Mutex;
 
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
 use super::server::Server;
@@ -90,7 +89,7 @@ fn run(
                 let _ = kill(pid, Signal::SIGKILL);
             }
         });
-        let _ = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT);
+        crate::exec::until_ended(pid);
         if let Ok(mut ended) = ended.lock() {
             *ended = true;
         }

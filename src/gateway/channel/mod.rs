@@ -286,50 +286,50 @@ pub trait Channel: Send + Sync {
 /// Its secret cannot be read.
 pub fn open(config: &ChannelConfig) -> Result<Arc<dyn Channel>, String> {
     let name = config.name.clone();
-    let told = |why: String| format!("channel {}: {why}", config.name);
+    let told = |why: &dyn std::fmt::Display| format!("channel {}: {why}", config.name);
     Ok(match &config.kind {
         ChannelKind::Telegram { token, url, chat, approvers } => {
-            let token = token.read().map_err(told)?;
-            Arc::new(telegram::Telegram::new(name, url, &token, *chat, approvers.clone()).map_err(told)?)
+            let token = token.read().map_err(|why| told(&why))?;
+            Arc::new(telegram::Telegram::new(name, url, &token, *chat, approvers.clone()).map_err(|why| told(&why))?)
         }
         ChannelKind::Discord { token, url, chat, approvers, commands } => {
-            let token = token.read().map_err(told)?;
+            let token = token.read().map_err(|why| told(&why))?;
             let people = approvers.clone();
-            Arc::new(discord::Discord::new(name, url, &token, chat, people, *commands).map_err(told)?)
+            Arc::new(discord::Discord::new(name, url, &token, chat, people, *commands).map_err(|why| told(&why))?)
         }
         ChannelKind::Ntfy { url, token } => {
-            let token = token.as_ref().map(crate::config::Secret::read).transpose().map_err(told)?;
-            Arc::new(ntfy::Ntfy::new(url, token).map_err(told)?)
+            let token = token.as_ref().map(crate::config::Secret::read).transpose().map_err(|why| told(&why))?;
+            Arc::new(ntfy::Ntfy::new(url, token).map_err(|why| told(&why))?)
         }
         ChannelKind::Webhook { url, secret } => {
-            let secret = secret.read().map_err(told)?;
-            Arc::new(webhook::Webhook::new(url, &secret).map_err(told)?)
+            let secret = secret.read().map_err(|why| told(&why))?;
+            Arc::new(webhook::Webhook::new(url, &secret).map_err(|why| told(&why))?)
         }
         ChannelKind::Slack { token, app_token, url, chat, approvers } => {
-            let tokens = (token.read().map_err(told)?, app_token.read().map_err(told)?);
+            let tokens = (token.read().map_err(|why| told(&why))?, app_token.read().map_err(|why| told(&why))?);
             let people = approvers.clone();
-            Arc::new(slack::Slack::new(name, url, (&tokens.0, &tokens.1), chat, people).map_err(told)?)
+            Arc::new(slack::Slack::new(name, url, (&tokens.0, &tokens.1), chat, people).map_err(|why| told(&why))?)
         }
         ChannelKind::Pushover { token, user, url } => {
-            let (token, user) = (token.read().map_err(told)?, user.read().map_err(told)?);
-            Arc::new(pushover::Pushover::new(url, &token, &user).map_err(told)?)
+            let (token, user) = (token.read().map_err(|why| told(&why))?, user.read().map_err(|why| told(&why))?);
+            Arc::new(pushover::Pushover::new(url, &token, &user).map_err(|why| told(&why))?)
         }
         ChannelKind::Twilio { account, token, url, from, to } => {
-            let token = token.read().map_err(told)?;
-            Arc::new(twilio::Twilio::new(url, account, &token, from, to).map_err(told)?)
+            let token = token.read().map_err(|why| told(&why))?;
+            Arc::new(twilio::Twilio::new(url, account, &token, from, to).map_err(|why| told(&why))?)
         }
         ChannelKind::Desktop { command, approver } => {
-            Arc::new(desktop::Desktop::new(name, command.clone(), approver).map_err(told)?)
+            Arc::new(desktop::Desktop::new(name, command.clone(), approver).map_err(|why| told(&why))?)
         }
         ChannelKind::Email { url, user, password, from, to, approver } => {
             let login = match (user, password) {
-                (Some(user), Some(password)) => Some((user.clone(), password.read().map_err(told)?)),
+                (Some(user), Some(password)) => Some((user.clone(), password.read().map_err(|why| told(&why))?)),
                 (None, None) => None,
-                _ => return Err(told("user and password must be set together".to_owned())),
+                _ => return Err(told(&"user and password must be set together")),
             };
-            Arc::new(email::Email::new(url, login, from, (to, approver)).map_err(told)?)
+            Arc::new(email::Email::new(url, login, from, (to, approver)).map_err(|why| told(&why))?)
         }
-        ChannelKind::Program { command } => Arc::new(program::Program::new(command.clone()).map_err(told)?),
+        ChannelKind::Program { command } => Arc::new(program::Program::new(command.clone()).map_err(|why| told(&why))?),
     })
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Secret;
+use super::{FieldError, Secret};
 
 /// A messenger.
 #[derive(Clone, Debug, Deserialize)]
@@ -17,15 +17,17 @@ pub struct ChannelConfig {
 }
 
 impl TryFrom<toml::Table> for ChannelConfig {
-    type Error = String;
+    type Error = FieldError;
 
-    fn try_from(mut table: toml::Table) -> Result<Self, String> {
+    fn try_from(mut table: toml::Table) -> Result<Self, FieldError> {
         let name = match table.remove("name") {
             Some(toml::Value::String(name)) => name,
-            _ => return Err("a channel needs a name".to_owned()),
+            _ => return Err(FieldError::NoName),
         };
-        let kind = toml::Value::Table(table).try_into().map_err(|error| format!("channel {name}: {error}"))?;
-        Ok(Self { name, kind })
+        match toml::Value::Table(table).try_into() {
+            Ok(kind) => Ok(Self { name, kind }),
+            Err(why) => Err(FieldError::Channel { name, why }),
+        }
     }
 }
 

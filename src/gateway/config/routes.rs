@@ -5,15 +5,17 @@
 use jiff::civil::{Time, Weekday};
 use serde::Deserialize;
 
+use super::FieldError;
+
 /// A day of the week, as its first three letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Day(pub Weekday);
 
 impl TryFrom<String> for Day {
-    type Error = String;
+    type Error = FieldError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, FieldError> {
         const DAYS: [(&str, Weekday); 7] = [
             ("mon", Weekday::Monday),
             ("tue", Weekday::Tuesday),
@@ -24,9 +26,7 @@ impl TryFrom<String> for Day {
             ("sun", Weekday::Sunday),
         ];
         let found = DAYS.iter().find(|(name, _)| *name == text.to_ascii_lowercase());
-        found
-            .map(|(_, day)| Self(*day))
-            .ok_or_else(|| format!("invalid day {text}: expected mon, tue, wed, thu, fri, sat or sun"))
+        found.map(|(_, day)| Self(*day)).ok_or_else(|| FieldError::Day(text.clone()))
     }
 }
 
@@ -39,10 +39,10 @@ pub struct Hours {
 }
 
 impl TryFrom<String> for Hours {
-    type Error = String;
+    type Error = FieldError;
 
-    fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("invalid hours {text}: expected a range such as 09:00-17:00");
+    fn try_from(text: String) -> Result<Self, FieldError> {
+        let wrong = || FieldError::Hours(text.clone());
         let time = |text: &str| {
             let (hour, minute) = text.split_once(':').filter(|(hour, minute)| hour.len() == 2 && minute.len() == 2)?;
             Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()

@@ -6,6 +6,8 @@ use std::process::Command;
 
 use serde::Deserialize;
 
+use super::SecretError;
+
 /// Where a secret is found. It is read when it is needed, and never shown.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
@@ -33,32 +35,32 @@ impl Secret {
     ///
     /// # Errors
     /// It cannot be read, or others can read it too.
-    pub fn read(&self) -> Result<String, String> {
+    pub fn read(&self) -> Result<String, SecretError> {
         use std::os::unix::fs::MetadataExt as _;
         let text = match self {
             Self::File(path) => {
-                let told = |error: std::io::Error| format!("{}: {error}", path.display());
+                let told = |error| SecretError::File { path: path.clone(), error };
                 let mode = std::fs::metadata(path).map_err(told)?.mode();
                 if mode & 0o077 != 0 {
-                    return Err(format!("{} is readable by others; run chmod 600 on it", path.display()));
+                    return Err(SecretError::ReadableByOthers(path.clone()));
                 }
                 std::fs::read_to_string(path).map_err(told)?
             }
-            Self::Keyring(name) => return crate::keyring::read(name),
+            Self::Keyring(name) => return crate::keyring::read(name).map_err(SecretError::Keyring),
             Self::Command(words) => {
                 let Some((program, arguments)) = words.split_first() else {
-                    return Err("the command for the secret is empty".to_owned());
+                    return Err(SecretError::NoCommand);
                 };
                 let output = Command::new(program).args(arguments).output();
-                let output = output.map_err(|error| format!("{program}: {error}"))?;
+                let output = output.map_err(|error| SecretError::Program { program: program.clone(), error })?;
                 if !output.status.success() {
-                    return Err(format!("{program} failed ({}) and printed no secret", output.status));
+                    return Err(SecretError::Failed { program: program.clone(), status: output.status });
                 }
-                String::from_utf8(output.stdout).map_err(|_| format!("the output of {program} is not text"))?
+                String::from_utf8(output.stdout).map_err(|_| SecretError::NoText(program.clone()))?
             }
         };
         let text = text.trim();
-        if text.is_empty() { Err("the secret is empty".to_owned()) } else { Ok(text.to_owned()) }
+        if text.is_empty() { Err(SecretError::Empty) } else { Ok(text.to_owned()) }
     }
 }
 
@@ -73,10 +75,10 @@ mod tests {
         let path = directory.path().join("token");
         std::fs::write(&path, "abc\n").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(Secret::File(path.clone()).read().unwrap_err().contains("chmod 600"));
+        assert!(Secret::File(path.clone()).read().unwrap_err().to_string().contains("chmod 600"));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(Secret::File(path).read().as_deref(), Ok("abc"));
-        assert_eq!(Secret::Command(vec!["echo".into(), "x".into()]).read().as_deref(), Ok("x"));
+        assert_eq!(Secret::File(path).read().ok().as_deref(), Some("abc"));
+        assert_eq!(Secret::Command(vec!["echo".into(), "x".into()]).read().ok().as_deref(), Some("x"));
         assert!(Secret::Command(vec!["false".into()]).read().is_err());
     }
 }

@@ -203,8 +203,8 @@ fn speaks_of_form(body: &Value) -> bool {
 
 fn read_key(from: &KeyFrom) -> Result<String, String> {
     let key = match from {
-        KeyFrom::File(path) => Secret::File(path.clone()).read(),
-        KeyFrom::Command(words) => Secret::Command(words.clone()).read(),
+        KeyFrom::File(path) => Secret::File(path.clone()).read().map_err(String::from),
+        KeyFrom::Command(words) => Secret::Command(words.clone()).read().map_err(String::from),
         KeyFrom::Keyring(name) => keyring::read(name),
         KeyFrom::Env(name) => match std::env::var(name) {
             Ok(key) if !key.trim().is_empty() => Ok(key.trim().to_owned()),

@@ -235,6 +235,17 @@ fn an_agent_that_never_asks_its_model_could_not_be_tried_and_says_so() {
 }
 
 #[test]
+fn what_an_agent_did_not_get_to_is_named() {
+    let place = Workspace::with("", OBEYS);
+    let agent = fs::read_to_string(place.path("bin/claude")).unwrap();
+    fs::write(place.path("bin/claude"), agent.replace("[False, True] * 6", "[False]")).unwrap();
+    place.finds(
+        "ok",
+        "not tested: a command that must be refused, its own tool for files, its other tools, a command while",
+    );
+}
+
+#[test]
 fn a_tool_that_is_not_offered_is_named() {
     let place = Workspace::with("", OBEYS);
     let agent = fs::read_to_string(place.path("bin/claude")).unwrap();

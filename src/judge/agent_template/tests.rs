@@ -581,7 +581,7 @@ proptest! {
 
 /// As a version may write it that guard does not know.
 fn of_another_version(inner: &str) -> Invocation {
-    let text = format!("set +o history; cd /home/ada/project && eval '{inner}' < /dev/null; __code=$?; exit $__code");
+    let text = format!("set +m; cd /home/ada/project && eval '{inner}' < /dev/null; __code=$?; exit $__code");
     let mut asked = invocation(&text, &[]);
     asked.session.agent = Some("claude".to_owned());
     asked

@@ -56,6 +56,8 @@ impl Walker<'_> {
         let described = known.filter(|program| !program.facts_alone);
         let named = self.with_option_names(state, described, args);
         let args = named.as_deref().unwrap_or(args);
+        let opened = Self::through_descriptors(state, args);
+        let args = opened.as_deref().unwrap_or(args);
         let words: Vec<Arg> = args.iter().map(Field::arg).collect();
         let mut reading = match described {
             Some(program) => arguments::read(program, &words),
@@ -197,6 +199,23 @@ impl Walker<'_> {
             }
         }
         id
+    }
+
+    /// The arguments with each `/dev/fd/N` replaced by the file that the descriptor has open; `None` where none is.
+    fn through_descriptors(state: &State, args: &[Field]) -> Option<Vec<Field>> {
+        let file = |field: &Field| {
+            let text = field.value.known()?;
+            let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| text.strip_prefix(dir)?.parse().ok())?;
+            match state.streams.opened(number)? {
+                Stream::File(operand, _) => Some(operand.value.clone()),
+                _ => None,
+            }
+        };
+        args.iter().any(|field| file(field).is_some()).then(|| {
+            let through =
+                |field: &Field| Field { value: file(field).unwrap_or_else(|| field.value.clone()), ..field.clone() };
+            args.iter().map(through).collect()
+        })
     }
 
     /// An act at this place with nothing said of it yet.

@@ -168,7 +168,7 @@ impl Streams {
 #[cfg(test)]
 mod tests {
     use super::super::act::OpaqueReason;
-    use super::super::testing::{dump, facts, removes};
+    use super::super::testing::{dump, facts, programs, removes};
 
     #[test]
     fn what_exec_opens_reads_what_the_rest_of_the_line_writes() {
@@ -180,6 +180,14 @@ mod tests {
         removes("command exec > >(sh); echo 'rm x'", &["rm x"]);
         removes("f() { exec 3> >(sh); }; f; echo 'rm x' >&3", &["rm x"]);
         removes("(exec > >(tee >(sh)); echo 'rm x')", &["rm x"]);
+    }
+
+    #[test]
+    fn an_operand_that_names_a_descriptor_is_the_file_behind_it() {
+        for text in ["exec 7< notes; rm /dev/fd/7", "rm /dev/fd/9 9< notes", "rm /proc/self/fd/3 3< notes"] {
+            assert!(programs(&facts(text)).contains(&"rm notes".to_owned()), "{text}");
+        }
+        removes("rm /dev/fd/5", &["rm /dev/fd/5"]);
     }
 
     #[test]

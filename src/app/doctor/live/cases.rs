@@ -145,6 +145,8 @@ pub struct Outcome {
     pub knows_why: bool,
     /// guard was killed while it waited.
     pub was_killed: bool,
+    /// It is known which other tools there are.
+    pub knows_tools: bool,
     /// Tools that nothing could be proposed with.
     pub unusable: Vec<String>,
     /// All that it showed.
@@ -213,7 +215,8 @@ impl Outcome {
 
     /// What was not tried, in words.
     pub fn untried(&self) -> Vec<String> {
-        let cases = Case::ALL.into_iter().filter(|case| *case != Case::Other && !self.tried(*case));
+        let is_left = |case: &Case| if *case == Case::Other { !self.knows_tools } else { !self.tried(*case) };
+        let cases = Case::ALL.into_iter().filter(is_left);
         let tools = self.given.iter().filter(|trial| !self.is_tried(trial)).filter_map(|trial| trial.other.as_ref());
         let tools: Vec<&str> =
             tools.map(|(_, tool)| tool.name.as_str()).chain(self.unusable.iter().map(String::as_str)).collect();

@@ -81,6 +81,7 @@ impl Run<'_> {
     /// The agent from its start to its end.
     fn act_out(&self, model: &mut Model, act: &[Case], probe: &Probe<'_>, outcome: &mut Outcome) -> io::Result<Seen> {
         let talks = !self.live.says.is_empty();
+        outcome.knows_tools |= talks;
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             let keys = self.live.keys.as_str();
@@ -142,6 +143,7 @@ impl Run<'_> {
         if next.as_ref().is_some_and(|trial| trial.case == Case::Other && trial.other.is_none()) {
             let (usable, unusable) = self.others(offered);
             outcome.unusable = unusable;
+            outcome.knows_tools = true;
             for (number, tool) in usable.into_iter().enumerate().rev() {
                 left.push_front(Trial { other: Some((number, tool)), ..Trial::of(Case::Other) });
             }

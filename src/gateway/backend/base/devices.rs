@@ -90,17 +90,17 @@ mod tests {
             keys: Keys { p256dh: "p".to_owned(), auth: "a".to_owned() },
         };
         for at in 0..DEVICES {
-            assert_eq!(base.subscribe("ada", None, &device(at), now).unwrap(), true);
+            assert!(base.subscribe("ada", None, &device(at), now).unwrap());
         }
-        assert_eq!(base.subscribe("ada", None, &device(DEVICES), now).unwrap(), false);
-        assert_eq!(base.subscribe("ada", None, &device(0), now).unwrap(), true, "the same again");
-        assert_eq!(base.subscribe("bob", Some("gone"), &device(DEVICES), now).unwrap(), true);
+        assert!(!base.subscribe("ada", None, &device(DEVICES), now).unwrap());
+        assert!(base.subscribe("ada", None, &device(0), now).unwrap(), "the same again");
+        assert!(base.subscribe("bob", Some("gone"), &device(DEVICES), now).unwrap());
         let known = base.subscriptions().unwrap();
         assert_eq!(known.len(), DEVICES as usize, "whoever came with a token that is revoked is told nothing");
         assert!(known.contains(&device(0)));
-        assert_eq!(base.unsubscribe(Some("bob"), "https://push/0").unwrap(), false, "another's");
-        assert_eq!(base.unsubscribe(Some("ada"), "https://push/0").unwrap(), true);
-        assert_eq!(base.unsubscribe(None, "https://push/1").unwrap(), true);
+        assert!(!base.unsubscribe(Some("bob"), "https://push/0").unwrap(), "another's");
+        assert!(base.unsubscribe(Some("ada"), "https://push/0").unwrap());
+        assert!(base.unsubscribe(None, "https://push/1").unwrap());
         assert_eq!(base.vapid().unwrap(), base.vapid().unwrap());
     }
 }

@@ -212,7 +212,7 @@ fn a_button_of_another_approver_is_refused_and_in_the_record() {
     assert_eq!(bot.press(9, CHAT, &of_bob), "approved");
     assert!(agent.wait().unwrap().success());
     let told = bot.press(9, CHAT, &of_bob);
-    assert!(told.contains("already used") && told.contains("by bob (tg)"), "{told}");
+    assert!(told.starts_with("approved") && told.contains("by bob (tg)"), "{told}");
     // The other one's button has answered nothing yet, and does not now.
     let told = bot.press(ADA, CHAT, &of_ada);
     assert!(told.contains("approved") && told.contains("by bob"), "{told}");

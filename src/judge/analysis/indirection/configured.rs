@@ -4,6 +4,8 @@
 //! What may not enter: the grammars of these formats. A line that holds a command holds it behind a key or a dash, or alone;
 //! what is a word of another kind names no program, or one that does nothing.
 
+use serde_json::Value as Json;
+
 use super::Ran;
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::enclosing::Context;
@@ -59,6 +61,18 @@ pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
         return commands_of_elements(text);
     }
+    if let Ok(settings @ (Json::Object(_) | Json::Array(_))) = serde_json::from_str(text) {
+        let mut all = Vec::new();
+        let named = |key: &str| tasks.iter().any(|task| task == key);
+        strings(&settings, &named, false, &mut all);
+        // What another task is needed for is not looked for by its name.
+        if all.is_empty() || tasks.is_empty() || text.contains("\"dep") {
+            all.clear();
+            strings(&settings, &named, true, &mut all);
+        }
+        all.truncate(MAX_LINES);
+        return all;
+    }
     let lines: Vec<&str> = text.lines().collect();
     let mut blocks: Vec<&[&str]> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -75,6 +89,20 @@ pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
     }
     let lines = blocks.into_iter().flatten().take(MAX_LINES);
     lines.flat_map(|line| parts(line)).filter(|part| !part.is_empty()).collect()
+}
+
+/// The strings of settings in JSON that may be commands: all of them (`inside`), else those of what is named so.
+fn strings(settings: &Json, named: &dyn Fn(&str) -> bool, inside: bool, all: &mut Vec<String>) {
+    match settings {
+        Json::String(text) if inside => all.push(text.clone()),
+        Json::Array(values) => values.iter().for_each(|value| strings(value, named, inside, all)),
+        Json::Object(entries) => {
+            for (key, value) in entries.iter().filter(|(key, _)| !SAID.contains(&key.as_str())) {
+                strings(value, named, inside || named(key), all);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The commands in XML: attributes that are whole commands, and programs with what follows of their arguments.
@@ -211,6 +239,18 @@ mod tests {
         assert_eq!(of(text, &["y"]), ["rm y"]);
         assert!(of("{\"scripts\": {\"x\": \"rm x\"}}", &["x"]).contains(&"rm x".to_owned()));
         assert_eq!(of("web: rm x\nworker: rm y\n", &["web"]), ["rm x"]);
+    }
+
+    #[test]
+    fn strings_of_json_are_read_as_they_are_meant() {
+        let text =
+            r#"{"tasks": {"x": "sh -c \"rm 'a b'\"", "y": ["rm", "rm y"], "description": "rm z"}, "name": "rm n"}"#;
+        assert_eq!(of(text, &["x"]), ["sh -c \"rm 'a b'\""]);
+        assert_eq!(of(text, &["y"]), ["rm", "rm y"]);
+        assert_eq!(of(text, &["other"]), ["sh -c \"rm 'a b'\"", "rm", "rm y"]);
+        assert_eq!(of(text, &[]).len(), 3);
+        let needs = r#"{"x": {"command": "rm x", "dependsOn": ["y"]}, "y": {"command": "rm y"}}"#;
+        assert!(of(needs, &["x"]).contains(&"rm y".to_owned()));
     }
 
     #[test]

@@ -225,6 +225,10 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
         return matches_nothing(view, path);
     }
     let Some(text) = place(path) else { return false };
+    // A program that looks for files by patterns of its own may mean others by such a name.
+    if text.contains(['*', '?', '{', '[']) {
+        return false;
+    }
     let Some(project) = view.context.placer.project(view.context.inquiry) else { return false };
     if !path.relation(&project).within() {
         return false;

@@ -84,12 +84,14 @@ fn a_name_that_was_cut_is_no_plain_read() {
 
 #[test]
 fn an_action_that_nothing_is_known_of_makes_nothing_harmless() {
-    let of =
-        |input| guessed(&ToolCall { schema: None, ..told_of("run_item_action", "Runs an action on an item.", input) });
-    let silent = of(json!({ "id": "1" })).tier;
-    assert!(silent >= Tier::Medium);
-    assert!(of(json!({ "id": "1", "action": "frobnicate" })).tier >= silent);
-    assert!(of(json!({ "id": "1", "action": "delete" })).tier >= silent);
+    let schema = json!({ "properties": { "resource": { "type": "object" }, "action": { "type": "string" } } });
+    let of = |input| {
+        let call = told_of("run_resource_action", "Runs an action on a resource.", input);
+        guessed(&ToolCall { schema: Some(schema.clone()), ..call }).tier
+    };
+    for input in [json!({}), json!({ "action": "frobnicate" }), json!({ "action": "delete" })] {
+        assert!(of(input.clone()) >= Tier::Medium, "{input}");
+    }
 }
 
 fn told_of(name: &str, description: &str, input: Value) -> ToolCall {

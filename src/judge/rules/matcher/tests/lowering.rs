@@ -146,6 +146,11 @@ fn what_does_not_exist_is_lowered_unless_the_line_could_have_brought_it() {
     let missing = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
     assert!(lowered(vec![removing(&["x"])], &missing));
     assert!(lowered(vec![effect(Effect::Write, &["y"]), removing(&["x"])], &missing));
+    // A name in which a program of its own globs may see a pattern.
+    for name in ["{x,y}", "x?", "[x]"] {
+        let missing = world(&format!("/home/me/project/{name}"), PathKind::Missing, GitFacts::default());
+        assert!(!lowered(vec![removing(&[name])], &missing), "{name}");
+    }
     assert!(!lowered(vec![program("unheard-of", &[]), removing(&["x"])], &missing));
     for part in [Effect::Move, Effect::Load] {
         let from = Act { parent: Some(0), ..effect(part, &["src"]) };

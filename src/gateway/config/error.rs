@@ -1,0 +1,107 @@
+//! What is wrong with the configuration, or with a secret that it names.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::{fmt, io};
+
+/// What is wrong with the configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{}: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+    /// What the file says.
+    #[error("{}: {why}", path.display())]
+    In { path: PathBuf, why: Box<Self> },
+    /// It is no TOML, or has a key or a value that is none, with the line.
+    #[error(transparent)]
+    Toml(#[from] toml::de::Error),
+    #[error("unsigned_tier: at most 3, because tier 4 can only be answered at a terminal")]
+    UnsignedTier,
+    #[error("certificate and key must be set together, each to a PEM file")]
+    HalfACertificate,
+    #[error("certificate, behind_proxy: either the gateway or a proxy in front of it does TLS; set only one of them")]
+    TlsTwice,
+    /// Something would be said in plain to other machines.
+    #[error(
+        "{0} is reachable from other machines, which requires TLS: set certificate and key, or use a TLS proxy and \
+         set behind_proxy = true, or listen on 127.0.0.1"
+    )]
+    Plain(SocketAddr),
+    /// The same of an address in the file.
+    #[error("listen: {0}")]
+    Listen(Box<Self>),
+    #[error("channel: invalid name {0:?}: use only letters, digits and dashes")]
+    ChannelName(String),
+    #[error("channel: duplicate name {0}")]
+    SameName(String),
+    /// Where outcomes are told.
+    #[error("callback {name}: {why}")]
+    Callback { name: String, why: String },
+    #[error("route: no channel {0}")]
+    NoChannel(String),
+    /// What is logged.
+    #[error("{0}")]
+    Log(String),
+}
+
+impl From<ConfigError> for String {
+    fn from(why: ConfigError) -> Self {
+        why.to_string()
+    }
+}
+
+/// What of a table is none of a channel's, or no time of a route's; the configuration's error names the line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FieldError {
+    /// A channel without one.
+    NoName,
+    /// What a channel's kind does not know, or lacks.
+    Channel {
+        name: String,
+        why: toml::de::Error,
+    },
+    Day(String),
+    Hours(String),
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoName => f.write_str("a channel needs a name"),
+            Self::Channel { name, why } => write!(f, "channel {name}: {why}"),
+            Self::Day(text) => write!(f, "invalid day {text}: expected mon, tue, wed, thu, fri, sat or sun"),
+            Self::Hours(text) => write!(f, "invalid hours {text}: expected a range such as 09:00-17:00"),
+        }
+    }
+}
+
+/// Why a secret cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    #[error("{}: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error("{} is readable by others; run chmod 600 on it", .0.display())]
+    ReadableByOthers(PathBuf),
+    #[error("the command for the secret is empty")]
+    NoCommand,
+    /// The command cannot be started.
+    #[error("{program}: {error}")]
+    Program { program: String, error: io::Error },
+    #[error("{program} failed ({status}) and printed no secret")]
+    Failed { program: String, status: ExitStatus },
+    #[error("the output of {0} is not text")]
+    NoText(String),
+    #[error("the secret is empty")]
+    Empty,
+    /// No keyring has it.
+    #[error("{0}")]
+    Keyring(String),
+}
+
+impl From<SecretError> for String {
+    fn from(why: SecretError) -> Self {
+        why.to_string()
+    }
+}
