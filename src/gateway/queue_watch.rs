@@ -24,6 +24,8 @@ pub fn queue(directory: PathBuf, changed: mpsc::Sender<()>) {
 /// Calls it at each change of the queue's file, until it returns false.
 #[cfg(target_os = "linux")]
 fn watched(directory: &Path, told: impl Fn() -> bool) -> nix::Result<()> {
+    use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+
     let inotify = Inotify::init(InitFlags::IN_CLOEXEC)?;
     inotify.add_watch(directory, AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_DELETE)?;
     loop {

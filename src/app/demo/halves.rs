@@ -92,7 +92,7 @@ pub(super) fn run() -> io::Result<u8> {
         Stage { _halves: halves, look, step: 0, project: &project, agents: Vec::new(), readers: Vec::new() }.play();
     // The window is whole again.
     match played {
-        Ok(()) => println(&format!("$ guard log\n")).map_err(Failure::from).and_then(|()| log::newest(12).map(drop)),
+        Ok(()) => println("$ guard log\n").map_err(Failure::from).and_then(|()| log::newest(12).map(drop)),
         Err(Stopped::Closed(Closed::Interrupted(_))) | Err(Stopped::Enough) => Ok(()),
         Err(Stopped::Closed(closed)) => Err(told(&closed).into()),
         Err(Stopped::Failed(failure)) => Err(failure),

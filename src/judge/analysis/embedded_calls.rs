@@ -369,7 +369,10 @@ fn leave_out_settings(language: &str, call: &mut code::Call, chdir: &[String]) {
     let moves = |arg: &Value| chdir.iter().any(|option| arg.leading().strip_prefix(&**option) == Some("="));
     call.args.retain(|arg| !(arg.is_option() && is_worked_out(arg)) || moves(arg));
     let is_line = LINES.contains(&last_part(&call.callee));
-    while language == "js" || is_line {
+    if language != "js" && !is_line {
+        return;
+    }
+    loop {
         let mut behind = call.args.iter().enumerate().skip(1);
         let last = behind.rfind(|(_, arg)| !arg.is_option()).filter(|(_, arg)| is_worked_out(arg));
         let Some((at, _)) = last else { return };

@@ -32,7 +32,8 @@ impl Walker<'_> {
             return;
         }
         let own = program.runs.as_ref().filter(|_| build.named).map(|runs| &*runs.language);
-        let Some(ledger) = self.inquiry.ledger() else { return };
+        let ledger = self.inquiry.ledger().filter(|ledger| ledger.written().next().is_some());
+        let Some(ledger) = ledger else { return };
         let led = |dir: &str| self.inquiry.path(dir).map(|facts| facts.canonical.clone());
         let here = [state.cwd.as_deref(), self.invocation.cwd.to_str()].into_iter().flatten();
         let dirs: Vec<String> = here.flat_map(|dir| std::iter::once(dir.to_owned()).chain(led(dir))).collect();
