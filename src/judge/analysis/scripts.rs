@@ -9,6 +9,7 @@ use super::enclosing::Context;
 use super::expand::Field;
 use super::indirection::fetched::any_above;
 use super::indirection::unpacked::is_unread;
+use super::letter::is_marked;
 use super::numbered::Numbered;
 use super::paths::NormalPath;
 use super::question::{FileFacts, PathKind};
@@ -125,6 +126,10 @@ impl Walker<'_> {
                 self.not_there(state, context, path, span, act);
             }
             Some(FileFacts::TooLarge) => self.unread_script(context, path, span),
+            // Below what the line makes under a name that is known in part, so that nothing lay there before.
+            None if is_marked(path) => {
+                self.not_there(state, context, path, span, act);
+            }
             Some(FileFacts::Unreadable) | None => {
                 self.opaque(OpaqueReason::Script, format!("{path} cannot be read"), span);
             }

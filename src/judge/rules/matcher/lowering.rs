@@ -134,7 +134,7 @@ pub(super) fn place(path: &NormalPath) -> Option<String> {
 fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     let context = view.context;
     if path.start == Start::Temporary {
-        return !path.dynamic && !moved_into(view, path);
+        return !path.dynamic && !moved_into(view, path) && !linked(view, path);
     }
     if path.dynamic
         || path.start != Start::Root
