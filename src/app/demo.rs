@@ -1,6 +1,6 @@
 //! `guard demo`: the main job shown on real commands, in a scratch project that it makes and removes, with a record of its
 //! own. On a terminal it waits for the person at each step, and shows an agent that asks in one half of the window and the
-//! person who answers in the other ([`halves`]).
+//! person who answers in the other (`halves`).
 //!
 //! Every command goes through this very binary, as a person would type it. None of them can harm
 //! anything: what is deleted was made here, and what is refused is a script that prints a line.

@@ -1,5 +1,5 @@
 //! Discord: buttons below a message, and for who cannot press them marks on it. What is pressed comes over the gateway
-//! ([`connection`]).
+//! (`connection`).
 //!
 //! What may not enter: whether a tap counts.
 
