@@ -3,6 +3,8 @@
 //!
 //!     cargo build --release && cargo bench -p guard-gateway --bench cost --profile gateway
 //!
+//! Whatever cannot be set up ends the bench by an `unwrap`: there is nothing to measure then.
+//!
 //! `GUARD_PROGRAM=FILE` is the guard that is measured, where it is not the one that was built for release.
 
 use std::io::{BufRead as _, BufReader};
@@ -62,7 +64,6 @@ fn median(mut all: Vec<Duration>) -> Duration {
     all[all.len() / 2]
 }
 
-// Nothing is measured where a part of the bench cannot be set up: that ends it.
 fn main() -> ExitCode {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/guard");
     let guard = std::env::var_os("GUARD_PROGRAM").map_or(built, PathBuf::from);
