@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use guard::prompt::terminal::READING;
 use nix::sys::signal::Signal;
 
 use crate::harness::pty::{OnTerminal, Terminal, ended};
@@ -67,7 +66,7 @@ impl Project {
 #[track_caller]
 fn read(terminal: &mut Terminal) {
     terminal.wait_for("no answer means no");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
 }
 
 /// A line of the screen, as it wraps.
@@ -93,7 +92,7 @@ fn a_no_and_its_words_reach_the_caller() {
     read(&mut terminal);
     terminal.send("n");
     terminal.wait_for("Why not?");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("that is all my work\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
     assert!(project.is_whole());
@@ -189,7 +188,7 @@ fn many_guards_on_one_terminal_ask_one_after_the_other() {
     let mut terminal = project.script(script);
     for _ in 0..8 {
         terminal.wait_for(" 30 s · no answer means no");
-        terminal.settle(READING + Duration::from_millis(200));
+        terminal.read_question();
         let screen = terminal.screen();
         assert_eq!(screen.matches("no answer means no").count(), 1, "{screen}");
         terminal.wait_for(" 29 s · no answer means no");
@@ -211,7 +210,7 @@ fn a_critical_command_needs_its_word() {
     std::fs::write(data.join("extra"), "").unwrap();
     let mut terminal = project.guard(&["--", "rm", "-r", data.join("extra").to_str().unwrap()]);
     terminal.wait_for("To run it, type ");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("y");
     terminal.settle(Duration::from_millis(100));
     terminal.send("\r");

@@ -555,7 +555,7 @@ fn allowed_by_a_person(place: &Workspace, text: &str) -> Terminal {
     terminal.wait_for("ready>");
     terminal.send("\"$GUARD_UNDER_TEST\" -c \"$COMMAND\"\n");
     terminal.wait_for("no answer means no");
-    terminal.settle(guard::prompt::terminal::READING + Duration::from_millis(100));
+    terminal.read_question();
     terminal.send("y");
     terminal
 }

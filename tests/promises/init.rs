@@ -3,8 +3,6 @@
 use std::process::Command;
 use std::time::Duration;
 
-use guard::prompt::terminal::READING;
-
 use crate::harness::home::Home;
 use crate::harness::pty::{OnTerminal, Terminal};
 use crate::harness::tools;
@@ -95,7 +93,7 @@ impl Typed {
         self.terminal.settle(Duration::from_millis(200));
         self.terminal.send("\r");
         self.terminal.wait_for("answer means no");
-        self.terminal.settle(READING + Duration::from_millis(200));
+        self.terminal.read_question();
     }
 
     /// Says no, and takes the line away that is there again.
@@ -334,7 +332,7 @@ fn history_is_expanded_before_it_is_judged() {
         typed.runs("mark push --force origin main", &["mark push --force origin main"]);
         typed.terminal.send("git !*\r");
         typed.terminal.wait_for("answer means no");
-        typed.terminal.settle(READING + Duration::from_millis(200));
+        typed.terminal.read_question();
         typed.no();
         assert_eq!(typed.ran(), ["mark push --force origin main"], "{shell}");
     });

@@ -8,7 +8,6 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use guard::prompt::terminal::READING;
 use nix::sys::signal::Signal;
 
 use crate::harness::home::{FLAGGED, Home};
@@ -97,7 +96,7 @@ fn a_guard_that_is_killed_while_it_waits_leaves_its_intent_and_no_result() {
     command.env("TERM", "xterm-256color");
     let mut terminal = Terminal::spawn(command);
     terminal.wait_for("no answer means no");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("y");
     let since = std::time::Instant::now();
     while !begun.exists() {

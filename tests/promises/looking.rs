@@ -207,7 +207,7 @@ fn what_guard_did_not_wait_for_is_said_to_be_unknown_and_not_left_blank() {
     command.args(FLAGGED).env("TERM", "xterm-256color").env_remove("GUARD_WAIT");
     let mut terminal = Terminal::spawn_with(command, 100, 40, OnTerminal::ALL);
     terminal.wait_for("answer means no");
-    terminal.settle(guard::prompt::terminal::READING + std::time::Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("y");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
     assert_eq!(home.run(&FLAGGED).status.code(), Some(126));

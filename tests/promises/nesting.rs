@@ -3,7 +3,6 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use guard::prompt::terminal::READING;
 use guard::store::{Entry, Filter};
 
 use crate::harness::home::{FLAGGED, Home};
@@ -15,7 +14,7 @@ fn approve(command: Command) -> String {
     command.env("TERM", "xterm-256color");
     let mut terminal = Terminal::spawn(command);
     terminal.wait_for("no answer means no");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("y");
     ended(terminal.wait_exit())
 }

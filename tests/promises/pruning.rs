@@ -7,7 +7,6 @@ use std::time::Duration;
 use guard::judge::approved::{Place, Until, What};
 use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::Risk;
-use guard::prompt::terminal::READING;
 use guard::store::{Ended, Entry, Fault, Filter, IntentRow, NewGrant, Retention, RowKind, Settled, Store};
 use jiff::{SignedDuration, Timestamp};
 
@@ -277,7 +276,7 @@ fn a_command_that_was_waited_for_prunes_when_it_has_ended() {
     command.env("TERM", "xterm");
     let mut terminal = Terminal::spawn(command);
     terminal.wait_for("no answer means no");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("y");
     assert_eq!(ended(terminal.wait_exit()), "exit 3", "{}", terminal.screen());
     assert_eq!(prunings(&home), [(1, 30)]);

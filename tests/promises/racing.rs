@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use guard::judge::answer_scope::AnswerScope;
-use guard::prompt::terminal::READING;
 use guard::prompt::wakeup;
 use guard::store::RowKind;
 use guard::store::queue::{Answer, Outcome, RequestState, Whole};
@@ -112,7 +111,7 @@ fn reading(home: &Home, id: &str, verb: &str) -> (Terminal, Traced) {
         verb => person(home, &[verb, id]),
     };
     terminal.wait_for("no answer means no");
-    terminal.settle(READING + Duration::from_millis(100));
+    terminal.read_question();
     let mut traced = Traced::seize(terminal.pid());
     traced.until(libc::SYS_pselect6);
     (terminal, traced)

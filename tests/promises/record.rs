@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use guard::judge::invocation::Invocation;
 use guard::judge::policy::{ApprovalReason, Refusal};
 use guard::judge::risk::Risk;
-use guard::prompt::terminal::READING;
 use guard::store::{Fault, Filter, IntentRow, Paths, RowKind, Settled, Store};
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -198,7 +197,7 @@ fn a_result_that_cannot_be_recorded_is_told_and_the_exit_code_is_the_commands() 
     command.env("TERM", "xterm-256color");
     let mut terminal = Terminal::spawn(command);
     terminal.wait_for("no answer means no");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("y");
     let since = Instant::now();
     while !begun.exists() {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use guard::prompt::terminal::READING;
 use guard::store::queue::RequestState;
 use nix::sys::signal::Signal;
 use nix::sys::termios::Termios;
@@ -18,7 +17,7 @@ fn review(home: &Home, columns: u16, rows: u16, variables: &[(&str, &str)]) -> T
 }
 
 fn read(terminal: &mut Terminal) {
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
 }
 
 /// The terminal is as it was: its modes, its screen, its cursor.

@@ -4,9 +4,6 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::time::Duration;
-
-use guard::prompt::terminal::READING;
 
 use crate::harness::home::Home;
 use crate::harness::pty::Terminal;
@@ -83,7 +80,7 @@ fn a_person_answers_without_waiting_for_it() {
         let home = home(&format!("sleep 30; {}", says("approve")));
         let mut terminal = seen(&home, &MIDDLE);
         terminal.wait_for("asking the reviewer");
-        terminal.settle(READING + Duration::from_millis(200));
+        terminal.read_question();
         terminal.send(key);
         assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(code), ran), "{}", terminal.screen());
         assert_eq!(row(&home)["settled_by"], "person");
@@ -103,7 +100,7 @@ fn what_it_does_not_approve_comes_to_the_card_with_its_opinion_marked() {
         let flat: String = terminal.screen().replace('┃', " ").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains(line), "{}", terminal.screen());
         assert!(flat.find("score").unwrap() < flat.find("reviewer's opinion").unwrap(), "after the facts: {flat}");
-        terminal.settle(READING + Duration::from_millis(200));
+        terminal.read_question();
         terminal.send("y");
         assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(0), 1));
     }
@@ -114,7 +111,7 @@ fn what_is_high_is_a_persons_whatever_it_says() {
     let home = home(&says("approve"));
     let mut terminal = seen(&home, &["--", "git", "push", "--force", "origin", "main"]);
     terminal.wait_for("allow");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("\r");
     assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(126), 0), "Enter is no");
 }
@@ -181,7 +178,7 @@ fn a_call_for_somebody_is_a_persons_decision_and_help_waits_for_no_machine() {
     let mut terminal = seen(&home, &["--", "xdg-open", "tel:988"]);
     terminal.wait_for("no answer means no");
     assert!(!terminal.screen().contains("machine"), "{}", terminal.screen());
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("\x1b");
     assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(126), 0), "{}", terminal.screen());
     let row = row(&home);
@@ -249,7 +246,7 @@ fn while_a_part_of_the_policy_cannot_be_read_a_person_decides_whatever_it_says()
         let told = |screen: &str| screen.split_whitespace().collect::<String>().contains("thereviewerisnotasked");
         terminal.wait_until("why no reviewer is asked", told);
         assert_eq!(home.ran(), 0);
-        terminal.settle(READING + Duration::from_millis(200));
+        terminal.read_question();
         terminal.send("\x1b");
         assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(126), 0), "{}", terminal.screen());
         assert_eq!(row(&home)["settled_by"], "person", "{name}");
@@ -328,7 +325,7 @@ fn a_no_is_overruled_by_a_person_with_words_alone() {
         let home = refusing();
         let mut terminal = seen_beside(&home, &MIDDLE);
         terminal.wait_for("The reviewer denied it");
-        terminal.settle(READING + Duration::from_millis(200));
+        terminal.read_question();
         terminal.type_slowly(typed);
         terminal.send("\r");
         let code = if runs { 0 } else { 126 };
@@ -360,7 +357,7 @@ fn a_no_where_nobody_sits_is_overruled_once_from_elsewhere_and_then_used_up() {
     let id = said.split("guard approve ").nth(1).unwrap().split(')').next().unwrap().to_owned();
     let mut terminal = seen_beside(&home, &["approve", &id]);
     terminal.wait_for("The reviewer denied it");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.type_slowly("it is ours");
     terminal.send("\r");
     assert_eq!(terminal.wait_exit().code(), Some(0), "{}", terminal.screen());
@@ -450,7 +447,7 @@ fn what_the_doctor_says_asks_no_reviewer_and_is_no_agreement_with_it() {
     let home = home("echo asked >> \"${0%/*}/asked\"; echo '{\"verdict\":\"approve\",\"reason\":\"r\"}'");
     let mut terminal = seen(&home, &["--", "guard-canary", "ask"]);
     terminal.wait_for("no answer means no");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("y");
     assert_eq!(terminal.wait_exit().code(), Some(127), "{}", terminal.screen());
     assert!(!home.path("bin/asked").exists(), "the reviewer was asked about the doctor's word");
@@ -466,7 +463,7 @@ fn the_digest_that_an_opinion_quotes_is_shown_beside_that_of_the_row() {
     let home = refusing();
     let mut terminal = seen_beside(&home, &MIDDLE);
     terminal.wait_for("The reviewer denied it");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("\x1b");
     terminal.wait_exit();
     let row = row(&home);
@@ -480,7 +477,7 @@ fn examples_lie_beside_the_configuration_that_holds() {
     let home = refusing();
     let mut terminal = seen_beside(&home, &MIDDLE);
     terminal.wait_for("The reviewer denied it");
-    terminal.settle(READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.type_slowly("it is ours");
     terminal.send("\r");
     assert_eq!(terminal.wait_exit().code(), Some(0), "{}", terminal.screen());

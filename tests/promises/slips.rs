@@ -48,7 +48,7 @@ fn a_syntax_error_is_named_as_one_and_still_asked_about() {
     let mut terminal = Terminal::spawn(home.guard(&["-c", "if then"]));
     terminal.wait_for("guard: this is a command with a syntax error");
     terminal.wait_for("then Enter (30 s):");
-    terminal.settle(guard::prompt::terminal::READING + std::time::Duration::from_millis(300));
+    terminal.read_question();
     terminal.send("\n");
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
 }

@@ -522,7 +522,7 @@ fn of_tier_4_each_of_the_two_types_a_word() {
     for who in [Some("ada"), None] {
         let mut terminal = person(&home, &["approve", &asker.id]);
         terminal.wait_for("to begin");
-        terminal.settle(guard::prompt::terminal::READING + Duration::from_millis(200));
+        terminal.read_question();
         assert_eq!(home.ran(), 0);
         let screen = terminal.screen();
         let word = screen.split("type ").nth(1).unwrap().split(' ').next().unwrap().to_owned();

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use guard::prompt::terminal::READING;
-
 use super::stage::Asked;
 use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::{OnTerminal, Terminal, ended};
@@ -141,7 +139,7 @@ fn the_first_card_of_an_account_says_what_a_card_is_and_no_other_does() {
         let mut terminal = Terminal::spawn_with(command, 100, 40, OnTerminal::ALL);
         terminal.wait_for("answer means no");
         assert_eq!(terminal.screen().contains("Nothing has run yet."), is_first, "{}", terminal.screen());
-        terminal.settle(READING + Duration::from_millis(200));
+        terminal.read_question();
         terminal.send("n");
         terminal.wait_for("Why not?");
         terminal.send("\r");

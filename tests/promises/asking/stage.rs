@@ -119,17 +119,22 @@ fn process_that_asks() {
     if let Some(seconds) = variable(ALARM) {
         alarm::set(seconds.parse().unwrap());
     }
-    std::fs::write(format!("{file}.pid"), std::process::id().to_string()).unwrap();
+    write_whole(&format!("{file}.pid"), &std::process::id().to_string());
     let before = Signals::now();
     let answer = terminal::ask(&view, &prompt, &explained, look, variable("XDG_RUNTIME_DIR").map(PathBuf::from));
     assert_eq!(Signals::now(), before);
     let left = alarm::cancel();
     assert_eq!(left.is_some(), variable(ALARM).is_some(), "the alarm that was running is not: {left:?}");
-    std::fs::write(format!("{file}.new"), format!("{answer:?}")).unwrap();
-    std::fs::rename(format!("{file}.new"), &file).unwrap();
+    write_whole(&file, &format!("{answer:?}"));
     if let PromptAnswer::Closed(Closed::Signal(signal) | Closed::Interrupted(signal)) = answer {
         raise(signal).unwrap();
     }
+}
+
+/// Writes a file that is whole as soon as it is there.
+fn write_whole(path: &str, text: &str) {
+    std::fs::write(format!("{path}.new"), text).unwrap();
+    std::fs::rename(format!("{path}.new"), path).unwrap();
 }
 
 /// Ends the process with a panic, as a release build does, once a file is there.
@@ -260,7 +265,7 @@ impl Asked {
 
     /// Waits until a question on the screen can be answered.
     pub fn pause(&mut self) {
-        self.terminal.settle(terminal::READING + Duration::from_millis(200));
+        self.terminal.read_question();
     }
 
     /// Presses a key that leads to another question, and reads that.

@@ -9,6 +9,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use guard::prompt::terminal::READING;
 use nix::fcntl::{OFlag, open};
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -20,6 +21,10 @@ use nix::unistd::Pid;
 
 /// Long enough for a slow machine; a promise that holds is kept much sooner.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a person looks at a question that has appeared before a key is pressed: longer than the question ignores keys
+/// for, by what a busy machine may keep the program from running between drawing it and looking at the clock.
+const LOOK: Duration = READING.saturating_add(Duration::from_millis(600));
 
 /// A program on a terminal of its own.
 pub struct Terminal {
@@ -178,6 +183,11 @@ impl Terminal {
                 return;
             }
         }
+    }
+
+    /// Reads on for as long as a person takes to read a question, after which a key answers it.
+    pub fn read_question(&mut self) {
+        self.settle(LOOK);
     }
 
     /// Waits for a text on the screen.

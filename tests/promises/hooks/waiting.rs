@@ -46,7 +46,7 @@ fn approve_as(home: &Home, arguments: &[&str]) {
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
     let mut terminal = Terminal::spawn(command);
     terminal.wait_for("no answer means no");
-    terminal.settle(guard::prompt::terminal::READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send("y");
     terminal.wait_exit();
 }

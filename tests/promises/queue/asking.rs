@@ -71,7 +71,7 @@ fn words_on_the_card_refuse_it_and_a_plain_no_leaves_it_waiting() {
     let mut terminal = person(&home, &["approve", &asker.id]);
     answer_card(&mut terminal, "n");
     terminal.wait_for("Why not?");
-    terminal.settle(guard::prompt::terminal::READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.type_slowly("not today\r");
     terminal.wait_exit();
     asker.refused("denied by a person: not today");
@@ -220,7 +220,7 @@ fn of_tier_4_nothing_is_approved_late_and_a_word_is_typed_for_it() {
     let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
     let mut terminal = person(&home, &["approve", &asker.id]);
     terminal.wait_for("to begin");
-    terminal.settle(guard::prompt::terminal::READING + Duration::from_millis(200));
+    terminal.read_question();
     let screen = terminal.screen();
     let word = screen.split("type ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     terminal.type_slowly(&word);

@@ -3,7 +3,6 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::time::Duration;
 
 use guard::store::queue::{Pending, Queue, RequestState};
 use jiff::Timestamp;
@@ -109,7 +108,7 @@ pub fn person(home: &Home, arguments: &[&str]) -> Terminal {
 #[track_caller]
 pub fn answer_card(terminal: &mut Terminal, key: &str) {
     terminal.wait_for("no answer means no");
-    terminal.settle(guard::prompt::terminal::READING + Duration::from_millis(200));
+    terminal.read_question();
     terminal.send(key);
 }
 

@@ -1,9 +1,6 @@
 //! Agents ask, named people answer.
 
-use std::time::Duration;
-
 use guard::judge::approver::{Approver, Cost};
-use guard::prompt::terminal::READING;
 use guard::store::RowKind;
 use guard::store::queue::RequestState;
 
@@ -88,7 +85,7 @@ fn a_no_of_the_reviewer_is_overruled_once_by_a_named_person() {
     let id = said.split("guard approve ").nth(1).unwrap_or_else(|| panic!("{said}")).split(')').next().unwrap();
     let mut ada = machine.person("ada", &["approve", id]);
     ada.wait_for("The reviewer denied it");
-    ada.settle(READING + Duration::from_millis(200));
+    ada.read_question();
     ada.type_slowly("it is ours");
     ada.send("\r");
     assert_eq!(ada.wait_exit().code(), Some(0), "{}", ada.screen());
@@ -104,7 +101,7 @@ fn a_grant_that_is_given_with_the_answer_holds_for_the_account_that_asked() {
     let mut ada = machine.person("ada", &["approve", &asker.id]);
     answer_card(&mut ada, "a");
     ada.wait_for("y allow always");
-    ada.settle(READING + Duration::from_millis(200));
+    ada.read_question();
     ada.send("y");
     ada.wait_exit();
     asker.ran();
