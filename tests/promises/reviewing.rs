@@ -144,6 +144,37 @@ fn what_it_may_do_is_told_before_anything_runs() {
 }
 
 #[test]
+fn a_program_that_nothing_is_known_of_is_a_persons_wherever_it_runs() {
+    use crate::harness::program::write;
+    let home = home(&says("approve"));
+    write(&home.path("work/read"), "#!/bin/sh\nls\n");
+    write(&home.path("work/runs"), "#!/bin/sh\nls\n./unknown\n");
+    let middle = "npm install --no-save some-unknown-pkg";
+    let role = |words: &[&str]| {
+        let words: Vec<&str> = ["check", "--json"].iter().chain(words).copied().collect();
+        let told: serde_json::Value = serde_json::from_str(&home.prints(&words, 1)).unwrap();
+        assert_eq!(told["tier"], 2, "{told}");
+        told["reviewer"].as_str().unwrap().to_owned()
+    };
+    for (with, wanted) in [
+        ("./read", "settles"),
+        ("./unknown", "advises"),
+        ("./runs", "advises"),
+        ("bash runs", "advises"),
+        ("bash -c './unknown; ./read'", "advises"),
+        ("python3 -c 'import os; os.system(\"./unknown\")'", "advises"),
+        ("eval \"./unknown; python3 -c 'import os; os.remove(\\\"x\\\")'\"", "advises"),
+    ] {
+        assert_eq!(role(&[&format!("{with}; {middle}")]), wanted, "{with}");
+    }
+    // Each part of a tool's input for itself.
+    for (with, wanted) in [("./read", "settles"), ("./unknown", "advises")] {
+        let input = serde_json::json!({ "command": format!("{with}; git branch -f x y"), "python_code": "import os\nos.getcwd()" });
+        assert_eq!(role(&["--tool", "run_it", "--input", &input.to_string()]), wanted, "{with}");
+    }
+}
+
+#[test]
 fn of_the_shipped_set_a_model_that_approves_all_could_settle_only_the_middle() {
     let home = home(&says("approve"));
     let text = include_str!("../../patterns/reviewer/evaluation.toml");

@@ -245,6 +245,7 @@ impl Walker<'_> {
             parent: None,
             conditional: context.conditional,
             staged: context.staged,
+            read: false,
             source: context.source.clone(),
             span,
         }
