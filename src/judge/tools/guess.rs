@@ -25,6 +25,8 @@ pub struct Guess {
     pub by: By,
     /// What it does is not in its words: it runs something. Where what it is given does not say it either, nothing does.
     pub is_open: bool,
+    /// Its name is of money, and it is no plain read.
+    pub pays: bool,
 }
 
 /// What decided.
@@ -110,7 +112,8 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
         () => (Tier::Low, By::Name),
     };
     let says = verb.map(|(word, verbs)| (word.clone(), verbs.says.clone()));
-    Guess { tier, kind: verb.map(|_| kind.to_owned()), says, by, is_open }
+    let pays = tier > Tier::Low && is_named(&lexicon.money, &name, server);
+    Guess { tier, kind: verb.map(|_| kind.to_owned()), says, by, is_open, pays }
 }
 
 /// The place of the verb among the words of a name: the first that is one wherever it stands, else the first word of the
@@ -272,10 +275,13 @@ fn offered(property: &Value) -> impl Iterator<Item = &str> {
 
 /// Whether it runs something on another machine or as another account, where what is known of this one does not hold.
 fn is_elsewhere(kind: &str, name: &[String], server: Option<&str>, known: &Known) -> bool {
-    let lexicon = &known.lexicon;
+    known.lexicon.open.iter().any(|open| open == kind) && is_named(&known.lexicon.elsewhere, name, server)
+}
+
+/// Whether a word of a name or of its server's is one of these.
+fn is_named(list: &[String], name: &[String], server: Option<&str>) -> bool {
     let served = server.map(words::of_name).unwrap_or_default();
-    lexicon.open.iter().any(|open| open == kind)
-        && name.iter().chain(&served).any(|word| lexicon.elsewhere.contains(word))
+    name.iter().chain(&served).any(|word| list.contains(word))
 }
 
 /// Whether the input asks for secrets to be shown.

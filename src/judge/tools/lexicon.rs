@@ -46,6 +46,8 @@ pub struct Lexicon {
     pub reveal: Vec<String>,
     /// Words of a name or of its server's that say that what it runs runs elsewhere, or as another account.
     pub elsewhere: Vec<String>,
+    /// Words of a name or of its server's by which money may move where the tool is no plain read.
+    pub money: Vec<String>,
     /// What descriptions say of tools that destroy, in small letters, and words that say in front of it that they do not.
     pub destroys: Vec<String>,
     pub denies: Vec<String>,

@@ -228,6 +228,7 @@ fn of_guess(guess: &Guess, call: &ToolCall, span: Span) -> Finding {
     Finding {
         reason: format!("No rule describes this tool, so guard guesses: {by}."),
         touches: vec![call.title()],
+        notes: if guess.pays { vec![Note::Money] } else { Vec::new() },
         ..Finding::plain(GUESS, guess.tier, reversibility, "", span)
     }
 }
@@ -307,6 +308,22 @@ mod tests {
         let description = Some("Lists the reports that were run. Read-only.".to_owned());
         let told = ToolCall { description, ..ToolCall::new("run_report", json!({})) };
         assert!(!guess::guess(&told, catalog.lexicon()).is_open);
+    }
+
+    #[test]
+    fn what_nothing_describes_and_may_pay_is_a_payment_whatever_its_server_is_called() {
+        let catalog = Catalog::builtin();
+        let of = |name: &str, server: &str| {
+            let call = ToolCall { servers: vec![server.to_owned()], ..ToolCall::new(name, json!({ "amount": 5 })) };
+            pays(&verdict(&call, &catalog).findings)
+        };
+        for name in ["payment.send", "payment_send", "pay_invoice", "payments.transfer", "buyTicket", "withdraw"] {
+            assert!(of(name, "acme"), "{name}");
+        }
+        assert!(of("move", "my-wallet"));
+        for name in ["get_payment", "list_refunds", "delete_event", "send_message"] {
+            assert!(!of(name, "acme"), "{name}");
+        }
     }
 
     #[test]
