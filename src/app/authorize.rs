@@ -22,10 +22,11 @@ use crate::judge::Judgment;
 use crate::judge::approved::{Advance, Approved, Receipt};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal, yes_in_advance};
-use crate::judge::review::Opinion;
+use crate::judge::review::{Opinion, Says};
 use crate::judge::risk::{Risk, Tier};
 use crate::store::{Handed, IntentRow, Settled};
-use crate::ui::verdict;
+use crate::ui::card::Said;
+use crate::ui::{verdict, visible};
 use crate::world::identity::Caller;
 use crate::world::paths;
 
@@ -284,6 +285,11 @@ fn refuse_with(
     let code = say(refusal, if own_no { &nothing } else { &judgment.risk });
     for problem in engine.problems() {
         let _ = writeln!(std::io::stderr(), "guard: {problem}");
+    }
+    // On the card it was seen; where nobody is asked, this is what kept the reviewer from deciding.
+    let unseen = opinion.filter(|opinion| opinion.says == Says::Nothing && matches!(refusal, Refusal::NoOne { .. }));
+    if let Some(opinion) = unseen {
+        let _ = writeln!(std::io::stderr(), "guard: {}", visible::text(&Said::of(opinion).line));
     }
     let told = Told { answer, opinion, ..Told::default() };
     let _ = record(engine, invocation, judgment, digest, Settled::Refused(refusal), &told);

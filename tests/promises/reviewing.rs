@@ -175,6 +175,14 @@ fn a_program_that_nothing_is_known_of_is_a_persons_wherever_it_runs() {
 }
 
 #[test]
+fn a_refusal_where_nobody_sits_says_why_the_reviewer_gave_no_opinion() {
+    let home = home("echo nonsense");
+    let refused = home.guard(&MIDDLE).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("guard: no reviewer's opinion (mill): it printed no JSON"), "{said}");
+}
+
+#[test]
 fn what_is_wrong_with_the_table_of_the_reviewer_is_said_and_no_more() {
     let home = home(&says("approve"));
     let path = home.path("home/.config/guard/config.toml");
