@@ -11,7 +11,7 @@ use super::expand::Field;
 use super::paths::names_sink;
 use super::search;
 use super::state::{Bound, Build as _, State, unknown};
-use super::streams::Stream;
+use super::streams::{Stream, descriptor};
 use super::walk::Walker;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{OutputTaint, Program};
@@ -204,18 +204,25 @@ impl Walker<'_> {
     /// The arguments with each `/dev/fd/N` replaced by the file that the descriptor has open; `None` where none is.
     fn through_descriptors(state: &State, args: &[Field]) -> Option<Vec<Field>> {
         let file = |field: &Field| {
-            let text = field.value.known()?;
-            let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| text.strip_prefix(dir)?.parse().ok())?;
+            let number = descriptor(&field.value.known()?).filter(|number| *number > 2)?;
             match state.streams.opened(number)? {
                 Stream::File(operand, _) => Some(operand.value.clone()),
                 _ => None,
             }
         };
-        args.iter().any(|field| file(field).is_some()).then(|| {
-            let through =
-                |field: &Field| Field { value: file(field).unwrap_or_else(|| field.value.clone()), ..field.clone() };
-            args.iter().map(through).collect()
-        })
+        if state.streams.others.is_empty() {
+            return None;
+        }
+        let mut through: Option<Vec<Field>> = None;
+        for (at, field) in args.iter().enumerate() {
+            let Some(value) = file(field) else { continue };
+            through
+                .get_or_insert_with(|| args.to_vec())
+                .get_mut(at)
+                .into_iter()
+                .for_each(|arg| arg.value.clone_from(&value));
+        }
+        through
     }
 
     /// An act at this place with nothing said of it yet.

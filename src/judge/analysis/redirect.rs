@@ -157,13 +157,8 @@ impl Walker<'_> {
     fn read_from(&self, state: &State, operand: &Operand) -> Stream {
         match operand.value.known().as_deref() {
             Some("/dev/null") => Stream::Nothing,
-            Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => state.streams.stdin.clone(),
-            known => {
-                let number =
-                    ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| known?.strip_prefix(dir)?.parse().ok());
-                if let Some(stream) = number.and_then(|number| state.streams.opened(number)) {
-                    return stream;
-                }
+            Some(path) if let Some(stream) = state.streams.named(path) => stream,
+            _ => {
                 let written = self.file_key(state, &operand.value).and_then(|key| self.files.get(&key));
                 match written.and_then(|written| written.contents.last()) {
                     Some(sink) => Stream::Sink(*sink, Output::File),
@@ -178,16 +173,9 @@ impl Walker<'_> {
     pub fn written_to(&mut self, state: &State, context: &Context, operand: &Operand, append: bool) -> Stream {
         match operand.value.known().as_deref() {
             Some("/dev/null") => return Stream::Nothing,
-            Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return state.streams.stdout.clone(),
-            Some("/dev/stderr" | "/dev/fd/2") => return state.streams.stderr.clone(),
             Some("/dev/tty") => return Stream::Inherited,
-            Some(path) => {
-                let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| path.strip_prefix(dir)?.parse().ok());
-                if let Some(stream) = number.and_then(|number| state.streams.opened(number)) {
-                    return stream;
-                }
-            }
-            None => {}
+            Some(path) if let Some(stream) = state.streams.named(path) => return stream,
+            _ => {}
         }
         let sink = self.file_key(state, &operand.value).map(|key| self.file_sink(context, key, append));
         Stream::File(Rc::new(operand.clone()), sink)

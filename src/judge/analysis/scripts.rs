@@ -17,6 +17,7 @@ use super::redirect::{absolute, at};
 use super::secret_names::is_secret_name;
 use super::shells::dialect;
 use super::state::{Build as _, State};
+use super::streams::descriptor;
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Span};
 
@@ -78,18 +79,19 @@ impl Walker<'_> {
             return;
         }
         let known = file.value.known_text();
-        if matches!(known.as_deref(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-")) {
+        let descriptor = known.as_deref().and_then(descriptor);
+        if descriptor == Some(0) || known.as_deref() == Some("-") {
             self.stdin_code(state, context, span);
             return;
         }
         if known.as_deref() == Some("/dev/null") {
             return;
         }
-        let descriptor = known.as_deref().and_then(|path| {
-            path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?.parse::<u32>().ok()
-        });
-        if let Some(number) = descriptor {
-            let stream = state.streams.get(number);
+        if let Some(path) = known.as_deref().filter(|_| descriptor.is_some()) {
+            let Some(stream) = state.streams.named(path) else {
+                self.opaque(OpaqueReason::Script, format!("what can be read from {path} is not known"), span);
+                return;
+            };
             let outer = std::mem::replace(&mut state.streams.stdin, stream);
             self.stdin_code(state, context, span);
             state.streams.stdin = outer;

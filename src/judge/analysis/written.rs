@@ -6,7 +6,7 @@ use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Val
 use super::arguments::{Arg, Derived, Reading};
 use super::enclosing::Context;
 use super::state::{Build as _, State, unknown};
-use super::streams::Stream;
+use super::streams::{Stream, descriptor};
 use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed};
 
@@ -170,7 +170,7 @@ impl Walker<'_> {
             let [pipe] = self.pipes.as_slice() else { return None };
             return self.sinks.get(*pipe).map(|sink| sink.text.clone());
         }
-        if ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path.is(name)) {
+        if path.known().as_deref().and_then(descriptor) == Some(0) {
             return Some(self.stdin_of(state).0);
         }
         let key = self.file_key(state, path)?;

@@ -16,7 +16,7 @@ use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::shells::dialect;
 use crate::judge::analysis::state::{Build as _, State};
-use crate::judge::analysis::streams::Stream;
+use crate::judge::analysis::streams::{Stream, descriptor};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{Load, OptionSpec, Tasks, ValueKind};
@@ -139,7 +139,8 @@ impl Walker<'_> {
     fn comes_in(&self, state: &State, file: &Value) -> bool {
         let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Pipe);
         let fed = !matches!(state.streams.stdin, Stream::Inherited | Stream::Nothing | Stream::File(..));
-        file.pieces().iter().any(is_pipe) || fed && ["-", "/dev/stdin", "/dev/fd/0"].iter().any(|name| file.is(name))
+        file.pieces().iter().any(is_pipe)
+            || fed && (file.is("-") || file.known().as_deref().and_then(descriptor) == Some(0))
     }
 
     /// Whether a program is described as taking the next argument for the value of this one.
