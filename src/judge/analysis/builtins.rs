@@ -5,7 +5,6 @@ mod directory;
 use std::rc::Rc;
 
 use directory::popd;
-pub(super) use directory::{below_temporary, named_in_part};
 
 use super::act::{OpaqueReason, Taint, UnknownReason, Value};
 use super::command::Lookup;

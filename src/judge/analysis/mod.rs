@@ -43,6 +43,7 @@ mod output;
 mod parameter;
 pub mod paths;
 mod pattern;
+pub mod place;
 mod program;
 pub mod question;
 mod recipes;

@@ -9,7 +9,7 @@ use crate::judge::analysis::command::Lookup;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
-use crate::judge::analysis::redirect::absolute;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::analysis::wrappers::quoted_words;
@@ -37,13 +37,15 @@ impl Walker<'_> {
         let rest = args.get(at + 1..).unwrap_or_default();
         let mut dir = state.cwd.clone();
         for value in reading.flags.iter().filter(|flag| flag.name == "-C").filter_map(|flag| flag.value.as_ref()) {
-            let from = State::at(dir);
-            dir = value.known().and_then(|path| absolute(&from, &path));
+            dir = value.known().and_then(|path| Place::at(dir.as_ref(), &path));
         }
         let (text, root) = match self.given_alias(state, reading, env, alias) {
             Some(text) => (text, None),
             None => {
-                let Some(repository) = dir.as_deref().and_then(|dir| self.inquiry.repository(dir)) else { return };
+                let Some(repository) = dir.as_ref().and_then(Place::text).and_then(|dir| self.inquiry.repository(dir))
+                else {
+                    return;
+                };
                 let key = |name: &str| name.trim_start_matches("alias.").eq_ignore_ascii_case(alias);
                 let Some((_, text)) = repository.aliases.iter().find(|(name, _)| key(name)) else { return };
                 (text.clone(), Some(repository.root.clone()))
@@ -56,7 +58,7 @@ impl Walker<'_> {
         }
         if let Some(line) = text.strip_prefix('!') {
             if let Some(root) = root {
-                child.move_to(Some(root));
+                child.move_to(Some(Place::of(root)));
             }
             child.zero = Value::text(line);
             child.positional = Rc::new(rest.iter().map(|field| field.value.clone()).collect());

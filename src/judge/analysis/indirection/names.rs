@@ -6,7 +6,6 @@ use crate::judge::analysis::arguments::Arg;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::search_results;
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
@@ -44,7 +43,7 @@ impl Walker<'_> {
         if let Some(text) = self.content_of(state, file) {
             return search_results::listed(&text);
         }
-        match self.inquiry.file(&file.known().and_then(|path| absolute(state, &path))?) {
+        match self.inquiry.file(&file.known().and_then(|path| state.path(&path))?) {
             Some(FileFacts::Text { bytes, .. }) => search_results::listed(&Value::text(String::from_utf8_lossy(bytes))),
             _ => None,
         }

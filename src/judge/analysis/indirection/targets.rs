@@ -5,6 +5,7 @@ use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::marked::Marked;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recipes::{RecipeKind, Recipes};
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
@@ -91,7 +92,7 @@ impl Walker<'_> {
             // What follows the first recipe may be its arguments.
             targets.truncate(1);
         }
-        let called = format!("{name} {} in {}", targets.join(" "), dir.as_deref().unwrap_or("?"));
+        let called = format!("{name} {} in {}", targets.join(" "), dir.as_ref().map_or("?", Place::shown));
         let Some(inner) = self.definition(context, name, called, span) else { return };
         if kind == RecipeKind::Make {
             for command in shell_functions(text.text()) {
