@@ -220,7 +220,7 @@ pub struct Flag {
 }
 
 /// An argument that is no option.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
     pub value: Value,
     pub span: Span,

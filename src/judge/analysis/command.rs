@@ -6,6 +6,7 @@ use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::cost;
 use super::pattern::Pattern;
+use super::recursion::Callee;
 use super::state::State;
 use super::walk::{Walker, depth};
 use crate::judge::syntax::tree::{Part, Simple, Span, Word};
@@ -302,7 +303,7 @@ impl Walker<'_> {
         if by_shell {
             if lookup == Lookup::Shell
                 && let Some(text) = state.aliases.get(name).cloned()
-                && !context.is_called(&format!("alias {name}"))
+                && !context.is_called(&Callee::Alias(name.to_owned()))
             {
                 let mut replaced = self.fork(state);
                 self.alias(&mut replaced, context, name, &text, args, span);

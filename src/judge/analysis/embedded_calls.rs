@@ -14,6 +14,7 @@ use super::expand::Field;
 use super::paths::NormalPath;
 use super::place::Place;
 use super::question::{FileFacts, PathKind};
+use super::recursion::{Callee, Calling};
 use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
@@ -206,7 +207,7 @@ impl Walker<'_> {
         let hidden = |arg: &Value| is_worked_out(arg) && !arg.taint().has(Taint::SECRET);
         read.calls.retain(|call| !own(&call.callee) && !call.args.iter().any(hidden));
         let mut context = self.script_context(context, &path, span);
-        context.called(&format!("file {path}"));
+        context.called(Calling::of(Callee::File(path.clone())));
         self.calls(state, &context, language, read.calls, span);
         for module in imported {
             self.imported_file(state, &context, language, &path, &module, span);
@@ -230,7 +231,7 @@ impl Walker<'_> {
         let ends = loads.iter().flat_map(|load| &load.endings).map(String::as_str);
         for end in std::iter::once("").filter(|_| language == "js").chain(ends) {
             let Some(path) = state.path(&format!("{dir}/{module}{end}")) else { continue };
-            if context.is_called(&format!("file {path}"))
+            if context.is_called(&Callee::File(path.clone()))
                 || !matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. }))
             {
                 continue;

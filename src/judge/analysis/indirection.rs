@@ -212,12 +212,17 @@ impl Walker<'_> {
     }
 
     /// The context of a definition that a command leads to; `None` when it is being walked already.
-    fn definition(&self, context: &Context, wrapper: &str, what: String, span: Span) -> Option<Context> {
-        if context.is_called(&what) {
-            return None;
-        }
+    fn definition(
+        &mut self,
+        state: &State,
+        context: &Context,
+        wrapper: &str,
+        (what, given): (String, &[&Value]),
+        span: Span,
+    ) -> Option<Context> {
+        let call = self.begin_definition(state, context, &what, given, span)?;
         let mut inner = within(context, wrapper).elsewhere(span);
-        inner.called(&what);
+        inner.called(call);
         inner.source = Source::Definition(what);
         inner.dialect = Dialect::Sh;
         Some(inner)

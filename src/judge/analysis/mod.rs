@@ -47,6 +47,7 @@ pub mod place;
 mod program;
 pub mod question;
 mod recipes;
+mod recursion;
 mod redirect;
 mod scripts;
 mod search;

@@ -12,6 +12,7 @@ use super::numbered::Numbered;
 use super::paths::NormalPath;
 use super::place::Place;
 use super::question::FileFacts;
+use super::recursion::{Callee, Calling, Nested};
 use super::secret_names::is_secret_name;
 use super::shells::dialect;
 use super::state::{Build as _, State};
@@ -237,15 +238,22 @@ impl Walker<'_> {
         span: Span,
         act: Option<usize>,
     ) {
-        let call = format!("file {path}");
-        let mut inner = self.script_context(context, path, span);
-        if inner.is_called(&call) {
-            if context.beside && !context.under_condition {
-                self.fork_bomb(state, context, path, span);
-            }
+        let call = Callee::File(path.to_owned());
+        let mut inner = self.script_context(context, path, span).in_new_text();
+        if inner.is_called(&call) && context.beside && !context.under_condition {
+            self.fork_bomb(state, context, path, span);
             return;
         }
-        inner.called(&call);
+        let mut changed;
+        let state = match self.nested(state, &inner, &call) {
+            Nested::Outermost => state,
+            Nested::Repeats => return,
+            Nested::Changed(child) => {
+                changed = child;
+                &mut changed
+            }
+        };
+        inner.called(Calling::within(call, state));
         if !self.may_include(span) {
             return;
         }
@@ -254,7 +262,7 @@ impl Walker<'_> {
             return;
         };
         // Whoever reads it pays with what it brings, once however often it is run.
-        if self.called.insert(call) {
+        if self.read.insert(path.to_owned()) {
             self.inquiry.fuel.add_file(bytes.len());
         }
         self.script_text(state, &inner, text, act);

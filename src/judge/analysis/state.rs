@@ -269,6 +269,11 @@ impl State {
         self.variables == other.variables
     }
 
+    /// The names of the variables that are not what they are in another one.
+    pub fn changed_variables(&self, other: &Self) -> Vec<Rc<str>> {
+        self.variables.differences(&other.variables)
+    }
+
     /// What a copy of it costs, in units of work.
     pub fn size(&self) -> usize {
         let paths = [&self.cwd, &self.previous].into_iter().flatten().map(|place| place.shown().len()).sum::<usize>();

@@ -48,7 +48,7 @@ impl Sink {
 }
 
 /// One descriptor.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Stream {
     /// guard's own.
     #[default]

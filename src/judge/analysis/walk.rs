@@ -143,6 +143,8 @@ pub(super) struct Walker<'a> {
     pub readings: u16,
     /// Functions that were called.
     pub called: BTreeSet<String>,
+    /// Files that were read as code.
+    pub read: BTreeSet<String>,
     /// Scripts that were read into the line so far.
     pub includes: u32,
     pub rounds: u32,
@@ -189,6 +191,7 @@ impl<'a> Walker<'a> {
             holes: Vec::new(),
             readings: 0,
             called: BTreeSet::new(),
+            read: BTreeSet::new(),
             includes: 0,
             rounds: MAX_ROUNDS,
             placer: std::cell::OnceCell::new(),

@@ -35,7 +35,7 @@ impl Walker<'_> {
                 let told = self.told(state, &place.value(), span);
                 let Some(text) = told.and_then(|text| text.known_text()) else { continue };
                 let called = format!("{name} {} in {}", tasks.join(" "), place.shown());
-                let Some(inner) = self.definition(context, name, called, span) else { continue };
+                let Some(inner) = self.definition(state, context, name, (called, &[]), span) else { continue };
                 let mut there = state.child(&[]);
                 if there.cwd.as_ref() != Some(&dir) {
                     there.move_to(Some(dir.clone()));

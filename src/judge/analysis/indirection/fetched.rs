@@ -5,6 +5,7 @@ use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, UnknownReason, V
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::place::Place;
+use crate::judge::analysis::recursion::{Callee, Calling};
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::glob;
@@ -261,11 +262,12 @@ impl Walker<'_> {
         }
         for (language, call, text) in written.into_iter().filter(|(language, ..)| *language != "shell") {
             // What it runs may be code of the project in turn.
+            let call = Callee::Definition(call);
             if context.is_called(&call) {
                 continue;
             }
             let mut inner = context.perhaps();
-            inner.called(&call);
+            inner.called(Calling::of(call));
             self.embedded_code(state, &inner, None, language, &text, span);
         }
         for (language, origin) in copies {

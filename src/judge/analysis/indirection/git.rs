@@ -10,6 +10,7 @@ use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::place::Place;
+use crate::judge::analysis::recursion::{Callee, Calling};
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::analysis::wrappers::quoted_words;
@@ -51,7 +52,15 @@ impl Walker<'_> {
                 (text.clone(), Some(repository.root.clone()))
             }
         };
-        let Some(inner) = self.definition(context, "git", format!("git alias {alias}"), span) else { return };
+        let Some(inner) = self.definition(
+            state,
+            context,
+            "git",
+            (format!("git alias {alias}"), &rest.iter().map(|field| &field.value).collect::<Vec<_>>()),
+            span,
+        ) else {
+            return;
+        };
         let mut child = state.child(env);
         if dir != child.cwd {
             child.move_to(dir);
@@ -143,8 +152,8 @@ impl Walker<'_> {
         env: &[(String, Value)],
         span: Span,
     ) {
-        const CALL: &str = "git settings of variables";
-        if context.is_called(CALL) {
+        const CALL: Callee = Callee::Step("settings of variables");
+        if context.is_called(&CALL) {
             return;
         }
         let settings = self.configured(state, env);
@@ -152,7 +161,7 @@ impl Walker<'_> {
             return;
         }
         let mut inner = within(context, "git").elsewhere(span);
-        inner.called(CALL);
+        inner.called(Calling::of(CALL));
         let mut fields = vec![Field::text("git", span)];
         for (name, value) in settings {
             fields.extend([Field::text("-c", span), Field::text(format!("{name}={value}"), span)]);
@@ -164,8 +173,8 @@ impl Walker<'_> {
     /// A push to a remote that the line itself names the address of, or what goes there: judged by that.
     #[inline(never)]
     pub(super) fn git_push(&mut self, state: &State, context: &Context, reading: &Reading, args: &[Field], span: Span) {
-        const CALL: &str = "git push by address";
-        if !reading.sub.iter().any(|sub| sub == "push") || context.is_called(CALL) {
+        const CALL: Callee = Callee::Step("a push by its address");
+        if !reading.sub.iter().any(|sub| sub == "push") || context.is_called(&CALL) {
             return;
         }
         let named = reading.operands.first().and_then(|operand| operand.value.known_text());
@@ -199,7 +208,7 @@ impl Walker<'_> {
             return;
         }
         let mut inner = within(context, "git").elsewhere(span);
-        inner.called(CALL);
+        inner.called(Calling::of(CALL));
         let mut fields = vec![Field::text("git", span)];
         fields.extend(args.iter().cloned());
         let at = fields.iter().position(|field| named.as_ref().is_some_and(|name| field.value.is(name)));

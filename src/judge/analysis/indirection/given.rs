@@ -280,7 +280,7 @@ impl Walker<'_> {
         let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
         let behind = self.behind(state, file).map(|(value, _)| value);
         let file = behind.as_ref().unwrap_or(file);
-        let Some(inner) = self.definition(context, name, said, span) else { return };
+        let Some(inner) = self.definition(state, context, name, (said, &[file]), span) else { return };
         match language {
             "shell" => {
                 let mut child = state.child(env);

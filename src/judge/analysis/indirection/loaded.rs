@@ -121,7 +121,7 @@ impl Walker<'_> {
         let Some(told) = self.told(state, file, span) else { return };
         let text = Marked::new(&told);
         let called = format!("settings {}", file.rough());
-        let Some(inner) = self.definition(context, name, called, span) else { return };
+        let Some(inner) = self.definition(state, context, name, (called, &[file]), span) else { return };
         let inner = within(&inner, name);
         let given = text.text().lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         for command in given.take(MAX_SETTINGS).filter_map(|line| command_in(line, lines)) {

@@ -17,7 +17,9 @@ impl Walker<'_> {
     pub(super) fn operands_in_files(&mut self, state: &State, context: &Context, list: &OperandList, ran: Ran<'_>) {
         let Ran { name, reading, args, span } = ran;
         let Some(flag) = reading.flags.iter().find(|flag| flag.name == list.option) else { return };
-        let Some(inner) = self.definition(context, name, format!("operands of {name}"), span) else { return };
+        let Some(inner) = self.definition(state, context, name, (format!("operands of {name}"), &[]), span) else {
+            return;
+        };
         let names = match flag.value.as_ref().filter(|file| !file.is("-")) {
             Some(file) => self.names_in(state, file),
             None => search_results::listed(&self.stdin_of(state).0),

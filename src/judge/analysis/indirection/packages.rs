@@ -74,6 +74,7 @@ impl Walker<'_> {
             let inner = within(&context.perhaps(), name).elsewhere(span);
             self.read_value(&mut state.child(&[]), &inner, &put_in, span);
         }
+        let words: Vec<&Value> = reading.operands.iter().map(|operand| &operand.value).collect();
         for script in scripts {
             for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {
                 // What was said last holds.
@@ -82,9 +83,13 @@ impl Walker<'_> {
                 let put_in = manifests.is_empty() || self.goes_on(state, &path);
                 let set = || put_in.then(|| scripts_in(told.text(), &name_of)).flatten();
                 let Some(text) = set().or_else(|| manifests.iter().rev().find_map(said)) else { continue };
-                let Some(inner) =
-                    self.definition(context, name, format!("{name} script {name_of} in {}", dir.shown()), span)
-                else {
+                let Some(inner) = self.definition(
+                    state,
+                    context,
+                    name,
+                    (format!("{name} script {name_of} in {}", dir.shown()), &words),
+                    span,
+                ) else {
                     continue;
                 };
                 let mut child = state.child(&[]);

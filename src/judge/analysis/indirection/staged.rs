@@ -11,6 +11,7 @@ use crate::judge::analysis::act::{Opaque, OpaqueReason, Operand, Value};
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::recursion::Callee;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Program;
@@ -52,7 +53,7 @@ impl Walker<'_> {
         for (language, path) in files {
             let Some(FileFacts::Text { bytes: text, .. }) = self.inquiry.file(&path) else { continue };
             let Some(left) = bytes.checked_sub(text.len()) else { continue };
-            if context.is_called(&format!("file {path}"))
+            if context.is_called(&Callee::File(path.clone()))
                 || self.files.contains_key(&Place::of(path.as_str()))
                 || !self.is_changed(&path)
             {

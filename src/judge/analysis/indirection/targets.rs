@@ -92,8 +92,12 @@ impl Walker<'_> {
             // What follows the first recipe may be its arguments.
             targets.truncate(1);
         }
+        let words: Vec<Value> = reading.operands.iter().map(|operand| operand.value.clone()).collect();
         let called = format!("{name} {} in {}", targets.join(" "), dir.as_ref().map_or("?", Place::shown));
-        let Some(inner) = self.definition(context, name, called, span) else { return };
+        let Some(inner) = self.definition(state, context, name, (called, &words.iter().collect::<Vec<_>>()), span)
+        else {
+            return;
+        };
         if kind == RecipeKind::Make {
             for command in shell_functions(text.text()) {
                 self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
