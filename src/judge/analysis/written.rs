@@ -6,7 +6,7 @@ use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Val
 use super::arguments::{Arg, Derived, Reading};
 use super::enclosing::Context;
 use super::state::{Build as _, State, unknown};
-use super::streams::Stream;
+use super::streams::{Stream, descriptor};
 use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed, Program};
 
@@ -74,7 +74,7 @@ impl Walker<'_> {
             .map(|operand| &operand.value)
             .filter(|value| !is_target(value))
             .collect();
-        let comes = |source: &&Value| self.file_key(state, source).is_some_and(|path| self.is_fetched(&path));
+        let comes = |source: &&Value| Self::file_key(state, source).is_some_and(|path| self.is_fetched(&path));
         let given = reading.flags.iter().filter_map(|flag| flag.value.as_ref()).filter(|value| !is_target(value));
         let fetches =
             fetches || !self.files.is_empty() && sources.iter().copied().chain(given).any(|from| comes(&from));
@@ -157,7 +157,7 @@ impl Walker<'_> {
                 place.push_text("/");
                 place.push_text(name);
             }
-            if let Some(key) = self.file_key(state, &place) {
+            if let Some(key) = Self::file_key(state, &place) {
                 let sink = self.file_sink(context, key, derived.effect == Effect::Append);
                 if let Some(sink) = self.sinks.get_mut(sink) {
                     sink.write(&text, taint, false);
@@ -174,17 +174,17 @@ impl Walker<'_> {
             let [pipe] = self.pipes.as_slice() else { return None };
             return self.sinks.get(*pipe).map(|sink| sink.text.clone());
         }
-        if ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path.is(name)) {
+        if path.known().as_deref().and_then(descriptor) == Some(0) {
             return Some(self.stdin_of(state).0);
         }
-        let key = self.file_key(state, path)?;
+        let key = Self::file_key(state, path)?;
         let sink = *self.files.get(&key)?.contents.last()?;
         self.sinks.get(sink).map(|sink| sink.text.clone())
     }
 
     /// Whether what the line wrote to a file stands beside what it held before.
     pub fn goes_on(&self, state: &State, path: &Value) -> bool {
-        let written = self.file_key(state, path).and_then(|key| self.files.get(&key));
+        let written = Self::file_key(state, path).and_then(|key| self.files.get(&key));
         let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
         sink.is_some_and(|sink| sink.older)
     }
@@ -221,11 +221,10 @@ impl Walker<'_> {
         let leading = value.leading();
         let mark = leading.find('@').filter(|at| *at == 0 || leading[..*at].ends_with('='));
         let path = mark.map_or_else(|| value.clone(), |at| value.without_leading(at + 1));
-        let Some(written) = self.file_key(state, &path).and_then(|key| self.files.get(&key)) else { return false };
+        let Some(written) = Self::file_key(state, &path).and_then(|key| self.files.get(&key)) else { return false };
         let holds = |sink: &usize| {
             self.sinks.get(*sink).is_some_and(|sink| sink.taint.and(sink.text.taint()).has(Taint::SECRET))
         };
-        written.contents.iter().any(holds)
-            || written.copies.iter().any(|source| self.is_secret(state, &Value::text(source.clone())))
+        written.contents.iter().any(holds) || written.copies.iter().any(|source| self.is_secret(state, &source.value()))
     }
 }

@@ -49,7 +49,7 @@ impl<'a> Seen<'a> {
 
     /// The path that it names.
     pub fn path(&self, view: &View<'_>) -> Option<&NormalPath> {
-        let cwd = view.act.cwd.as_deref();
+        let cwd = view.act.cwd.as_ref();
         self.path.get_or_init(|| view.context.placer.path(self.value, cwd)).as_ref()
     }
 
@@ -66,7 +66,7 @@ impl<'a> Seen<'a> {
     pub fn classes(&self, view: &View<'_>) -> PathClasses {
         *self.classes.get_or_init(|| {
             let context = view.context;
-            let cwd = view.act.cwd.as_deref();
+            let cwd = view.act.cwd.as_ref();
             let classes = context.placer.classes(self.value, cwd, context.catalog, context.inquiry);
             // The project lies on this machine.
             if view.act.remote.is_some() {
@@ -106,15 +106,21 @@ impl<'a> Seen<'a> {
             return None;
         }
         let context = view.context;
-        let text = path.text();
+        // Below what is not known something is where what is above it leads.
+        let known = path.components.iter().take_while(|component| component.is_plain()).count();
+        let mut above = path.clone();
+        let rest = above.components.split_off(known);
+        let text = super::lowering::place(&above)?;
         let facts = context.inquiry.path(&text)?;
         // Deleting a link deletes the link.
         let link_itself =
             facts.symlink && !path.slash && !path.everything && view.act.verb == Verb::Effect(Effect::Delete);
-        if link_itself || facts.canonical == path.text() {
+        if link_itself && rest.is_empty() || facts.canonical == text {
             return None;
         }
         let mut canonical = NormalPath::absolute(&facts.canonical)?;
+        canonical.globbed |= rest.iter().any(|component| component.glob.is_some());
+        canonical.components.extend(rest);
         canonical.everything = path.everything;
         let behind = context.placer.of(&canonical, context.catalog, context.inquiry);
         Some(GRAVE.into_iter().filter(|class| behind.has(*class)).fold(PathClasses::NONE, PathClasses::with))
@@ -212,7 +218,11 @@ impl<'a> Seen<'a> {
         let Some(path) = self.path(view).filter(|path| path.start == Start::Root && !path.dynamic) else {
             return false;
         };
-        let (text, inquiry) = (path.text(), view.context.inquiry);
+        // Of a file whose name is not known it is not known either.
+        if path.components.iter().any(|component| component.is_unknown()) {
+            return true;
+        }
+        let (text, inquiry) = (path.rough(), view.context.inquiry);
         match inquiry.file(&text) {
             Some(FileFacts::Missing) => false,
             Some(FileFacts::Text { bytes, .. }) => text::found(regex, &String::from_utf8_lossy(bytes)),
@@ -232,7 +242,7 @@ impl<'a> Seen<'a> {
         // Written otherwise, it is the same place.
         let normal = self.normal.get_or_init(|| {
             self.path(view).map(|path| {
-                let text = path.text();
+                let text = path.rough();
                 if path.everything { format!("{}/*", text.trim_end_matches('/')) } else { text }
             })
         });
