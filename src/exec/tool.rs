@@ -219,13 +219,8 @@ fn along(path: &OsStr, name: &OsStr) -> Option<PathBuf> {
 
 /// Has descriptors from this one on closed when a program starts. System calls only.
 fn close_on_exec_from(first: i32) {
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: the call takes numbers.
-        let done = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-        if done == 0 {
-            return;
-        }
+    if guard_system::close_on_exec_from(first) {
+        return;
     }
     // An older system: as many as a process has, if it has not raised its limit.
     for descriptor in first..1024 {

@@ -38,7 +38,6 @@ mod blocks;
 mod chain;
 mod decisions;
 mod error;
-mod filesystem;
 mod find;
 mod grants;
 mod key;
