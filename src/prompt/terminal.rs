@@ -45,8 +45,8 @@ pub enum PromptAnswer {
     Overruled { words: String },
     /// Somebody else settled it meanwhile: [`Second`].
     Settled,
-    /// No, with what the person wants the caller to know.
-    No { words: Option<String> },
+    /// No, with what the person wants the caller to know; `typed` where they pressed n, and did not only leave.
+    No { words: Option<String>, typed: bool },
     /// Nobody answered.
     TimedOut { seconds: u32 },
     /// Nobody could be asked, or the question ended without an answer.
@@ -70,7 +70,7 @@ impl PromptAnswer {
 }
 
 /// No, and nothing more.
-pub(super) const NO: PromptAnswer = PromptAnswer::No { words: None };
+pub(super) const NO: PromptAnswer = PromptAnswer::No { words: None, typed: false };
 
 /// Somebody else who thinks about the question while it is shown.
 pub trait Second {
