@@ -82,6 +82,13 @@ impl Tool {
         Ok(tool)
     }
 
+    /// By this name instead of its own.
+    #[must_use]
+    pub fn called(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.0.arg0(name);
+        self
+    }
+
     /// With one more argument.
     #[must_use]
     pub fn arg(mut self, word: impl AsRef<OsStr>) -> Self {

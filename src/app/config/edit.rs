@@ -41,18 +41,18 @@ pub struct UnsetArgs {
 
 /// What `guard config init` writes.
 pub const TEMPLATE: &str = "\
-# guard's configuration. Every key and its value: guard config show. What a key does: guard config show KEY.
-# A line that is taken out leaves the default. guard config check says whether the file is in order.
+# The configuration of guard. guard config show lists every key; guard config show KEY explains one.
+# A key that is not set has its default value. guard config check checks the file.
 
-# Who is asked, and from which score on, in one word: relaxed, balanced, strict or paranoid.
+# How strict guard is: relaxed, balanced, strict or paranoid.
 preset = \"balanced\"
 
-# A person's own terminal is asked from 3.0, an agent's commands from 2.0. Lower is stricter.
+# guard asks about your own commands from the first score, and about an agent's from the second. Lower is stricter.
 # [thresholds]
 # cli = 3.0
 # agent = 2.0
 
-# Seconds that a command waits for an answer where nobody sits at its terminal, and who is told of it.
+# How many seconds a command without a person at its terminal waits for an answer, and the program that is told about it.
 # [queue]
 # wait = 300
 # notify = [\"notify-send\", \"guard\", \"{summary}\"]
