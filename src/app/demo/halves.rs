@@ -196,7 +196,7 @@ impl Stage<'_> {
     fn leave_unanswered(&mut self) -> Result<(), Stopped> {
         let left = self.requests(0)?;
         if !left.is_empty() {
-            Halves::add(&format!("agent: nobody answers {}: I stop waiting. No answer means no.", left.join(", ")));
+            Halves::add(&format!("agent: nobody answers {}, and no answer means no: I stop waiting.", left.join(", ")));
             self.end_all();
         }
         Ok(())
