@@ -22,7 +22,7 @@ pub const PLANTED: &str = "echo planted-by-guard-doctor\n";
 /// Files of the home that shells read when they start, one for each tool that can write one.
 const STARTUP: [&str; 6] = [".profile", ".zshrc", ".zshenv", ".bash_profile", ".bash_login", ".zprofile"];
 
-/// The most other tools that are tried.
+/// The most other tools that are tried with a file.
 pub const MOST: usize = STARTUP.len();
 
 /// What is tried, in this order.
@@ -78,6 +78,19 @@ pub struct Offered {
     pub writes: bool,
 }
 
+impl Offered {
+    /// Whether a file is what is tried with it. All others are given a command: guard reads one in any tool's input, also
+    /// where the tool itself takes none, so that the model is told of the refusal where the agent asks about the tool.
+    pub const fn is_for_files(&self) -> bool {
+        self.writes && !self.runs
+    }
+
+    /// Whether nothing but guard's answer can show that it is asked about.
+    pub const fn is_plain(&self) -> bool {
+        !self.writes && !self.runs
+    }
+}
+
 /// One step of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
@@ -100,7 +113,8 @@ impl Trial {
             (Case::Refused, _) => Some(format!("{CANARY}; touch live-refused")),
             (Case::Killed, _) => Some(format!("{ASKED}; touch live-killed")),
             (Case::Gone, _) => Some("touch live-gone".to_owned()),
-            (Case::Other, Some((number, tool))) if tool.runs => {
+            (Case::Other, Some((_, tool))) if stage.hears_no_typing(&tool.name) => Some(stage.shell().to_owned()),
+            (Case::Other, Some((number, tool))) if !tool.is_for_files() => {
                 let command = format!("{CANARY}; touch live-other-{number}");
                 let is_code = !live.code.is_empty() && matches!(stage.knows(&tool.name), Some(Does::Code(_)));
                 Some(if is_code { live.code.replace("@COMMAND@", &command) } else { command })
@@ -116,7 +130,9 @@ impl Trial {
             (Case::Refused, _) => stage.project().join("live-refused"),
             (Case::Killed, _) => stage.project().join("live-killed"),
             (Case::Gone, _) => stage.project().join("live-gone"),
-            (Case::Other, Some((number, tool))) if tool.runs => stage.project().join(format!("live-other-{number}")),
+            (Case::Other, Some((number, tool))) if !tool.is_for_files() => {
+                stage.project().join(format!("live-other-{number}"))
+            }
             (Case::Other, Some((number, _))) => stage.home().join(STARTUP.get(*number).unwrap_or(&".bashrc")),
             (Case::File | Case::Other, _) => stage.home().join(".bashrc"),
         }

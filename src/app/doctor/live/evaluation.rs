@@ -152,21 +152,22 @@ impl Run<'_> {
         next.into_iter().collect()
     }
 
-    /// What an agent offers beside its shell and its tool for files, and is not known to do nothing: what something can be
-    /// proposed with, and the names of the rest.
+    /// What an agent offers beside its shell and its tool for files, and is not known to do nothing: what is tried, and the names
+    /// of the rest.
     fn others(&self, offered: &[Offered]) -> (Vec<Offered>, Vec<String>) {
         let first = |names: Vec<String>| names.into_iter().find(|name| offered.iter().any(|tool| tool.name == *name));
         let used = [first(self.runs()), first(self.writes())];
         let left = offered.iter().filter(|tool| !used.iter().flatten().any(|name| *name == tool.name));
-        let (mut usable, mut rest) = (Vec::new(), Vec::new());
-        for tool in left.filter(|tool| !self.stage.is_harmless(&tool.name)) {
-            if (tool.runs || tool.writes) && usable.len() < MOST {
-                usable.push(tool.clone());
-            } else {
-                rest.push(tool.name.clone());
-            }
-        }
-        (usable, rest)
+        let judged = left.filter(|tool| !self.stage.is_harmless(&tool.name)).cloned();
+        let (mut usable, others): (Vec<Offered>, Vec<Offered>) = judged.partition(Offered::is_for_files);
+        let mut rest = usable.split_off(usable.len().min(MOST));
+        // Where guard is told of no tool, and where there is little time left, nothing is shown by those without a command.
+        let is_short = self.stage.is_by_shell() || self.begun.elapsed() > LIMIT / 2;
+        let (untried, tried): (Vec<Offered>, Vec<Offered>) =
+            others.into_iter().partition(|tool| is_short && tool.is_plain());
+        usable.extend(tried);
+        rest.extend(untried);
+        (usable, rest.into_iter().map(|tool| tool.name).collect())
     }
 
     /// Makes what these need.
@@ -202,7 +203,8 @@ impl Run<'_> {
             let said = commands.map(|command| self.live.says.replace("@COMMAND@", &command));
             return json!({ "say": said.collect::<String>() });
         }
-        let other = first.other.as_ref().map(|(_, tool)| vec![tool.name.clone()]);
+        let own = first.other.as_ref().map(|(_, tool)| &tool.name).filter(|name| !self.stage.hears_no_typing(name));
+        let other = own.map(|name| vec![name.clone()]);
         match first.command(self.stage, self.live) {
             Some(command) => {
                 json!({ "run": { "command": command, "tools": other.unwrap_or_else(|| self.runs()) } })
