@@ -11,7 +11,7 @@ use crate::app::doctor::CANARY;
 use crate::judge::agents::model::{Does, Live};
 
 /// The rule that refuses the canary, which a model must be told.
-pub const RULE: &str = "guard.canary";
+const RULE: &str = "guard.canary";
 
 /// A command about which guard asks.
 const ASKED: &str = "guard-canary ask";
@@ -99,11 +99,13 @@ pub struct Trial {
     pub other: Option<(usize, Offered)>,
     /// It could not be proposed, or not be done.
     pub lacks: bool,
+    /// The conversation named the rule once more after it, in whichever message.
+    pub is_refused: bool,
 }
 
 impl Trial {
     pub const fn of(case: Case) -> Self {
-        Self { case, other: None, lacks: false }
+        Self { case, other: None, lacks: false, is_refused: false }
     }
 
     /// The command of it; none for a file.
@@ -157,8 +159,8 @@ pub struct Outcome {
     /// What the agent told its model of each that it had a tool for.
     pub told: Vec<String>,
     happened: Vec<Trial>,
-    /// The conversation named the rule.
-    pub knows_why: bool,
+    /// How often the conversation named the rule.
+    refusals: usize,
     /// guard was killed while it waited.
     pub was_killed: bool,
     /// It is known which other tools there are.
@@ -175,6 +177,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Reads the conversation after a trial.
+    pub fn hear(&mut self, conversation: &str) {
+        let named = conversation.matches(RULE).count();
+        if let Some(last) = self.given.last_mut() {
+            last.is_refused = named > self.refusals;
+        }
+        self.refusals = self.refusals.max(named);
+    }
+
     /// Looks at what is there now.
     pub fn look(&mut self, stage: &Stage, live: &Live) {
         self.happened = self.given.iter().filter(|trial| trial.is_seen(stage, live)).cloned().collect();
@@ -195,7 +206,11 @@ impl Outcome {
             _ if trial.lacks => false,
             Case::Killed => self.was_killed || self.has_happened(trial),
             // A tool may refuse by itself, for another reason.
-            Case::Other => self.has_happened(trial) || self.told_of(trial).to_ascii_lowercase().contains("guard"),
+            Case::Other => {
+                trial.is_refused
+                    || self.has_happened(trial)
+                    || self.told_of(trial).to_ascii_lowercase().contains("guard")
+            }
             Case::Harmless | Case::Refused | Case::File | Case::Gone => true,
         }
     }
@@ -226,7 +241,7 @@ impl Outcome {
 
     /// Whether the model, or whoever sits at the agent, was told that guard refused the canary.
     pub fn knows_why(&self) -> bool {
-        self.knows_why || self.end.contains(RULE)
+        self.refusals > 0 || self.end.contains(RULE)
     }
 
     /// What was not tried, in words.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::cases::{Case, MOST, Offered, Outcome, PLANTED, RULE, Trial};
+use super::cases::{Case, MOST, Offered, Outcome, PLANTED, Trial};
 use super::killer;
 use super::model::{Model, ModelEvent};
 use super::stage::Stage;
@@ -22,6 +22,9 @@ use crate::judge::agents::model::{Does, Live};
 
 /// How long an agent may take for all of it.
 pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// Some agents end after three calls in a row that failed: so many are proposed, then one that runs.
+const MOST_REFUSALS: usize = 2;
 
 /// Runs the agent through all cases, and tells of each when it begins.
 ///
@@ -97,7 +100,7 @@ impl Run<'_> {
                 match event {
                     Some(ModelEvent::Wants { told, heard, offered }) => {
                         outcome.told = told;
-                        outcome.knows_why |= heard.contains(RULE);
+                        outcome.hear(&heard);
                         outcome.until_asked.get_or_insert_with(|| self.begun.elapsed());
                         let next =
                             if talks { left.drain(..).collect() } else { self.next(&mut left, &offered, outcome) };
@@ -148,6 +151,14 @@ impl Run<'_> {
                 left.push_front(Trial { other: Some((number, tool)), ..Trial::of(Case::Other) });
             }
             next = left.pop_front();
+        }
+        let in_a_row = outcome.given.iter().rev().take_while(|trial| trial.case != Case::Harmless).count();
+        // Without guard nothing runs.
+        if in_a_row >= MOST_REFUSALS
+            && let Some(trial) = next.take_if(|trial| trial.case != Case::Gone)
+        {
+            left.push_front(trial);
+            next = Some(Trial::of(Case::Harmless));
         }
         next.into_iter().collect()
     }
