@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::keys::Key;
-use super::layers::Layer;
+use super::layer::Layer;
 
 /// One thing that is wrong in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
