@@ -25,7 +25,7 @@ use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal, yes_in_adv
 use crate::judge::review::{Opinion, Says};
 use crate::judge::risk::{Risk, Tier};
 use crate::store::{Handed, IntentRow, Settled};
-use crate::ui::card::Said;
+use crate::ui::card_view::Said;
 use crate::ui::{verdict, visible};
 use crate::world::identity::Caller;
 use crate::world::paths;
