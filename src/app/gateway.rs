@@ -27,13 +27,14 @@ pub struct Words {
     pub words: Vec<OsString>,
 }
 
-/// Becomes the gateway.
+/// Becomes the gateway, which calls itself in its help as the person called it.
 ///
 /// # Errors
 /// It is not installed, or cannot be started.
 pub fn run(verb: &str, words: &Words) -> Result<u8, String> {
     let program = find()?;
-    let error = Tool::at(&program).map_or_else(|error| error, |tool| tool.arg(verb).args(&words.words).replace());
+    let error = Tool::at(&program)
+        .map_or_else(|error| error, |tool| tool.called("guard").arg(verb).args(&words.words).replace());
     Err(format!("cannot start {}: {error}", program.display()))
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::decisions::{IntentRow, Settled};
+use super::{IntentRow, Settled};
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::{Finding, Reversibility, Risk, Tier};

@@ -234,7 +234,9 @@ fn whatever_comes_in_breaks_nothing_and_approves_nothing() {
     );
     // What waited waits still: a no to it was not among what was sent, and what a stranger presses is none.
     let one = gateway.get(&format!("/v1/requests/{id}"), &gateway.person);
-    assert_eq!(one.body["status"], "pending", "GUARD_FUZZ_SEED={seed}: {}", one.text);
+    let status = one.body["status"].as_str().unwrap_or_default();
+    // Longer than a minute nobody waits.
+    assert!(["pending", "expired"].contains(&status), "GUARD_FUZZ_SEED={seed}: {}", one.text);
     waits.kill().unwrap();
     waits.wait().unwrap();
 }
