@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::channels::telegram::Bot;
-use crate::test_gateway::TestGateway;
 
 /// Pieces that parsers are known to stumble over.
 const PIECES: [&str; 14] = [
