@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::engine::Engine;
 use crate::exec::notice::{self, MAX_INPUT, Notice, PLACES};
+use crate::judge::approver::ConfirmCode;
 use crate::store::queue::Pending;
 use crate::ui::pending::{approvals, cut};
 use crate::ui::visible;
@@ -33,13 +34,13 @@ pub fn lacking(engine: &Engine) -> Option<String> {
     })
 }
 
-/// Tells of a request.
-pub fn tell(engine: &Engine, request: &Pending) {
+/// Tells of a request, and of the code that an approval with a passkey must carry.
+pub fn tell(engine: &Engine, request: &Pending, code: Option<ConfirmCode>) {
     let account = &engine.caller.account;
     let home = account.home.as_deref();
     let argv = &engine.policy().queue_notify;
     let Some(program) = argv.first().and_then(|program| notice::find(program, home)) else { return };
-    let summary = summary(request);
+    let summary = summary(request, code);
     let argv: Vec<String> = argv.iter().map(|word| word.replace("{summary}", &summary)).collect();
     let env = &engine.caller.env;
     let mut env: Vec<(OsString, OsString)> = HANDED
@@ -49,30 +50,38 @@ pub fn tell(engine: &Engine, request: &Pending) {
     env.push(("PATH".into(), PLACES.join(":").into()));
     env.push(("USER".into(), account.name.clone().into()));
     env.extend(home.map(|home| ("HOME".into(), home.into())));
-    let input = told(request);
+    let input = told(request, code);
     // It waits all the same.
     let _ = Notice { program: &program, argv: &argv, env: &env, input: input.as_bytes(), limit: LIMIT }.send();
 }
 
 /// The request as one line of JSON, as `guard pending --json` has it.
-fn told(request: &Pending) -> String {
+fn told(request: &Pending, code: Option<ConfirmCode>) -> String {
     let mut request = request.clone();
     request.command = cut(&request.command, MOST);
-    let text = serde_json::to_string(&request).unwrap_or_default() + "\n";
+    let written = |request: &Pending| {
+        let mut value = serde_json::to_value(request).unwrap_or_default();
+        if let (Some(code), Some(fields)) = (code, value.as_object_mut()) {
+            fields.insert("code".to_owned(), code.to_string().into());
+        }
+        format!("{value}\n")
+    };
+    let text = written(&request);
     if text.len() <= MAX_INPUT {
         return text;
     }
     // Letters that take more room than others: what is left is enough to find the request by.
     request.command = cut(&request.command, 200);
     request.cwd = cut(&request.cwd, 200);
-    serde_json::to_string(&request).unwrap_or_default() + "\n"
+    written(&request)
 }
 
 /// A request in one short line.
-fn summary(request: &Pending) -> String {
+fn summary(request: &Pending, code: Option<ConfirmCode>) -> String {
     let by = request.agent.as_deref().unwrap_or(&request.origin);
     let so_far =
         approvals(request.approvals, &request.approved_by).map_or(String::new(), |so_far| format!(" ({so_far})"));
     let line = format!("request {} of {by}, tier {}: {}", request.id, request.tier.number(), request.command);
-    cut(&visible::line(line.as_bytes(), false).to_string(), 200) + &so_far
+    let code = code.map_or(String::new(), |code| format!(" (code {code})"));
+    cut(&visible::line(line.as_bytes(), false).to_string(), 200) + &so_far + &code
 }

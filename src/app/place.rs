@@ -2,7 +2,6 @@
 //!
 //! What may not enter: requests.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 
@@ -10,10 +9,7 @@ use jiff::Timestamp;
 
 use crate::app::engine::Engine;
 use crate::judge::invocation::{Invocation, Request};
-use crate::judge::policy::Refusal;
-use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
-use crate::judge::syntax::tree::Span;
-use crate::store::{IntentRow, Settled};
+use crate::store::{self, IntentRow};
 use crate::world::identity::{Caller, Process};
 
 /// Why nobody may answer from where this process stands.
@@ -45,25 +41,10 @@ pub(in crate::app) fn attempt(engine: &Engine, verb: &str, why: &str) {
     }
 }
 
+/// Who may, for whoever may not.
+const WHO: &str = "Only a person at their own terminal can approve, grant or trust.";
+
 /// The row of such an attempt.
 pub(in crate::app) fn attempted(invocation: &Invocation, why: &str, write: impl FnOnce(&IntentRow<'_>)) {
-    let finding = Finding {
-        deny: true,
-        ..Finding::plain(
-            "guard.approve",
-            Tier::Critical,
-            Reversibility::Irreversible,
-            "Only a person at their own terminal can approve, grant or trust.",
-            Span::default(),
-        )
-    };
-    let risk = Risk::join(Tier::Critical, vec![finding], Vec::new());
-    let refusal = Refusal::Attempt { why: why.to_owned() };
-    write(&IntentRow::plain(
-        Timestamp::now(),
-        invocation,
-        invocation.digest(&BTreeSet::new()),
-        &risk,
-        Settled::Refused(&refusal),
-    ));
+    store::attempted(Timestamp::now(), invocation, (WHO, why), write);
 }

@@ -22,7 +22,7 @@ use super::notify;
 use super::record_backend::Requests;
 use crate::judge::Judgment;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approver::Fresh;
+use crate::judge::approver::{ConfirmCode, Fresh};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::policy::{Prompt, Refusal};
@@ -168,6 +168,7 @@ impl<'a> Asking<'a> {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(QueueError::Random)?;
         let fresh = Fresh::of(nonce, invocation, &judgment.risk);
+        let mut code = None;
         let (id, signing) = match self.file(&queue, &digest, &bindings, fresh)? {
             Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),
             // Whoever only asks leaves the answer to whoever runs it.
@@ -198,14 +199,18 @@ impl<'a> Asking<'a> {
                     }
                     wakeup = Some(begin(wait.time.saturating_sub(begun.elapsed()))?);
                 }
-                // Who is told of one of several knows of all of them.
-                if !twins {
-                    self.notify(&queue, &id);
+                // Whoever does not wait could compare nothing.
+                if engine.policy().confirm_code && !wait.elsewhere {
+                    code = Some(ConfirmCode::of(getrandom::u64().map_err(QueueError::Random)?));
+                }
+                // Who is told of one of several knows of all of them; but each has a code of its own.
+                if !twins || code.is_some() {
+                    self.notify(&queue, &id, code);
                 }
                 if wait.elsewhere {
                     return Ok(Asked::Queued { request: id });
                 }
-                self.tell(&queue, &id, signed_here);
+                self.tell(&queue, &id, signed_here, code);
                 (id, signing)
             }
         };
@@ -220,6 +225,7 @@ impl<'a> Asking<'a> {
             approvals,
             may_grant,
             signing,
+            code,
             digest,
             bindings,
         };
@@ -269,19 +275,20 @@ impl<'a> Asking<'a> {
     }
 
     /// Tells those whom the policy names.
-    fn notify(&self, queue: &Requests, id: &str) {
+    fn notify(&self, queue: &Requests, id: &str, code: Option<ConfirmCode>) {
         if !self.engine.policy().queue_notify.is_empty()
             && let Ok(Some(filed)) = queue.find(id)
         {
-            notify::tell(self.engine, &filed);
+            notify::tell(self.engine, &filed, code);
         }
     }
 
     /// Tells whoever asked that it waits, and for whom.
-    fn tell(&self, queue: &Requests, id: &str, signed_here: bool) {
+    fn tell(&self, queue: &Requests, id: &str, signed_here: bool, code: Option<ConfirmCode>) {
         let seconds = self.wait.time.as_secs();
         match self.wait.tells {
             Tells::Nobody => {}
+            // The code is not for whoever starts this: it may be the gateway, which must not know it.
             Tells::Starter => {
                 let tier = self.judgment.risk.tier;
                 let told = serde_json::json!({
@@ -300,7 +307,8 @@ impl<'a> Asking<'a> {
                 // The page shows the same digest: whoever signs there compares the two.
                 let digest = queue.find(id).ok().flatten();
                 let digest = digest.map_or(String::new(), |one| format!("; digest {}", one.short_digest()));
-                let text = format!("guard: request {id} waits for {whom}, {seconds} s at most{digest}\n");
+                let code = code.map_or(String::new(), |code| format!("; code {code}"));
+                let text = format!("guard: request {id} waits for {whom}, {seconds} s at most{digest}{code}\n");
                 let _ = std::io::stderr().write_all(text.as_bytes());
             }
         }

@@ -66,6 +66,7 @@ pub fn fail_closed(policy: &mut Policy) {
     policy.review.clear();
     policy.yolo = false;
     policy.hook.grant = false;
+    policy.confirm_code = true;
     policy.hook.deadline = policy.hook.deadline.min(built_in.hook.deadline);
     policy.record = Record::All;
     policy.queue_wait = policy.queue_wait.min(built_in.queue_wait);

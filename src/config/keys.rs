@@ -44,6 +44,7 @@ pub enum Key {
     QueueWait,
     QueuePending,
     QueueNotify,
+    ConfirmCode,
     ApprovalsMedium,
     ApprovalsHigh,
     ApprovalsCritical,
@@ -335,6 +336,10 @@ pub const KEYS: &[KeyRow] = &[
          on standard input the JSON object of guard pending --json, redacted; {summary} in an argument is replaced by \
          one line. It is searched in the system's directories, or given by its path, and killed after 10 s. No shell \
          is involved. In user or machine files; keep the program where agents cannot write."),
+    row(Key::ConfirmCode, "queue.confirm_code", ConfigType::Flag, Higher,
+        "guard shows a code of four digits for each request that waits: in its message that the request waits, and to \
+         the program of queue.notify. An approval with a passkey must carry it, and the guard that waits compares it \
+         (guard-gateway(8)). Later files can only turn it on."),
     row(Key::ApprovalsMedium, "approvals.tier_2", APPROVERS, Higher,
         "How many different approvers must sign an approval of tier 2. From 2 on, guard always asks, and no grant, \
          mode, --yes, agent's own prompt or late answer replaces them. Later files can only raise it."),

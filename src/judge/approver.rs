@@ -16,9 +16,11 @@ use super::invocation::{Digest, Invocation};
 use super::risk::Risk;
 use super::sort;
 
+mod confirm;
 pub mod passkey;
 mod sshsig;
 
+pub use confirm::ConfirmCode;
 pub use passkey::{BadPasskey, Passkey};
 pub use sshsig::{NAMESPACE, PublicKey, UnreadableKey};
 

@@ -40,6 +40,8 @@ pub struct Policy {
     pub queue_pending: u32,
     /// The program that is told of each command that begins to wait, and its arguments; empty: none.
     pub queue_notify: Vec<String>,
+    /// A passkey's yes carries the code that the guard that waits shows.
+    pub confirm_code: bool,
     /// How many different approvers sign a yes to what is of a tier.
     pub approvals: Approvals,
     /// Globs over absolute directories that are trusted.
@@ -117,6 +119,7 @@ impl Default for Policy {
             queue_wait: 300,
             queue_pending: 20,
             queue_notify: Vec::new(),
+            confirm_code: false,
             approvals: Approvals { medium: 1, high: 1, critical: 1 },
             trusted_folders: Vec::new(),
             protected_branches: words(&["main", "master", "trunk", "develop", "release", "release/*", "production"]),

@@ -32,6 +32,7 @@
 
 mod advised;
 mod answers;
+mod attempt;
 mod audit;
 mod behaviour;
 mod blocks;
@@ -64,6 +65,7 @@ use self::key::DigestKey;
 
 pub use advised::Handed;
 pub use answers::Answered;
+pub use attempt::attempted;
 pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
 pub use decisions::{End, Outcome};

@@ -9,7 +9,7 @@ use crate::app::asked::{Asked, Offer, asked_for};
 use crate::app::engine::Engine;
 use crate::app::record_backend::Requests;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approver::{self, Approval, Fresh, Signed};
+use crate::judge::approver::{self, Approval, ConfirmCode, Fresh, Signed, passkey};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::policy::Refusal;
@@ -65,6 +65,8 @@ pub(super) struct Waiting<'a, 'e> {
     pub digest: &'a Digest,
     pub bindings: &'a Bindings,
     pub signing: Signing,
+    /// What this process has shown, where a passkey's yes must carry it.
+    pub code: Option<ConfirmCode>,
 }
 
 impl<'e> Waiting<'_, 'e> {
@@ -138,6 +140,38 @@ impl<'e> Waiting<'_, 'e> {
         Ok(offer)
     }
 
+    /// That each passkey's yes carries the code that this process has shown, where the policy wants that.
+    fn confirmed(&self, signatures: &[Signed]) -> Result<(), &'static str> {
+        if !self.engine.policy().confirm_code {
+            return Ok(());
+        }
+        for typed in signatures.iter().filter_map(|signed| passkey::typed_code(&signed.signature)) {
+            match (self.code, typed) {
+                (Some(code), Some(typed)) if code.is(&typed) => {}
+                (Some(_), Some(_)) => {
+                    return Err(
+                        "the code that came with the passkey's approval is not the one that guard showed for this \
+                                request: the page may have shown another request than the one that was signed; look at \
+                                both, and run the command again",
+                    );
+                }
+                (Some(_), None) => {
+                    return Err(
+                        "the passkey's approval came without the code that guard shows for this request; run the \
+                                command again, and type the code on the page",
+                    );
+                }
+                (None, _) => {
+                    return Err(
+                        "queue.confirm_code is set, and this process has shown no code that the passkey's approval \
+                                could carry; run the command without --no-wait, and approve it while it waits",
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The answer, when there is one.
     fn look(&self) -> Result<Option<Asked>, QueueError<'e>> {
         let id = self.id;
@@ -163,6 +197,9 @@ impl<'e> Waiting<'_, 'e> {
                         return Ok(Some(Asked::No(Refusal::Unsigned { why })));
                     }
                 };
+                if let Err(why) = self.confirmed(&answered.signatures) {
+                    return Ok(Some(Asked::No(Refusal::Unsigned { why: why.to_owned() })));
+                }
                 let grant = match self.grant(&answered) {
                     Ok(grant) => grant,
                     Err(refusal) => return Ok(Some(Asked::No(refusal))),

@@ -3,7 +3,7 @@
 //!
 //! What may not enter: who may answer what.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
@@ -20,11 +20,11 @@ use crate::account::Account;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
-use crate::judge::policy::Refusal;
-use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
-use crate::judge::syntax::tree::Span;
 use crate::store::queue::{Answer, Outcome, Pending, Queue, RequestState, Whole};
-use crate::store::{End, Entry, IntentRow, Paths, Settled, Stats, Store};
+use crate::store::{self, End, Entry, Paths, Stats, Store};
+
+/// Who may answer, for whoever may not.
+const WHO: &str = "Only the approvers in gateway.toml can answer through the gateway.";
 
 /// The record, the queue and the gateway's own file in one directory.
 pub struct Own {
@@ -127,16 +127,6 @@ impl Backend for Own {
     }
 
     fn attempt(&mut self, why: &str, now: Timestamp) -> Result<(), BackendError> {
-        let finding = Finding {
-            deny: true,
-            ..Finding::plain(
-                "guard.approve",
-                Tier::Critical,
-                Reversibility::Irreversible,
-                "Only the approvers in gateway.toml can answer through the gateway.",
-                Span::default(),
-            )
-        };
         let invocation = Invocation {
             request: Request::Argv(vec!["guard-gateway".into(), "answer".into()]),
             cwd: "/".into(),
@@ -148,11 +138,7 @@ impl Backend for Own {
             // None that anybody's denials are counted in.
             session: Session { id: "gateway".to_owned(), root: "gateway".to_owned(), agent: None },
         };
-        let risk = Risk::join(Tier::Critical, vec![finding], Vec::new());
-        let refusal = Refusal::Attempt { why: why.to_owned() };
-        let digest = invocation.digest(&BTreeSet::new());
-        let row = IntentRow::plain(now, &invocation, digest, &risk, Settled::Refused(&refusal));
-        Ok(self.store.intent(&row).map(drop)?)
+        store::attempted(now, &invocation, (WHO, why), |row| Ok(self.store.intent(row).map(drop)?))
     }
 
     fn stats(&mut self, since: Timestamp) -> Result<Stats, BackendError> {

@@ -137,8 +137,9 @@ mod tests {
             assert!(begun.elapsed() < Duration::from_secs(10), "{script}");
             let left: i32 = std::fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
             let is_there = || {
-                let state = std::fs::read_to_string(format!("/proc/{left}/stat")).unwrap_or_default();
-                !state.is_empty() && !state.contains(") Z ")
+                let shown = Command::new("ps").args(["-o", "stat=", "-p", &left.to_string()]).output().unwrap();
+                let state = String::from_utf8_lossy(&shown.stdout).trim().to_owned();
+                !state.is_empty() && !state.starts_with('Z')
             };
             while is_there() && begun.elapsed() < Duration::from_secs(10) {
                 thread::sleep(LOOK);

@@ -83,8 +83,11 @@ async function openStory(id) {
 const does = {
   approve: (id, words, scope) => answer(id, "approve", words, scope),
   deny: (id, words) => answer(id, "deny", words),
-  sign: (id, words, scope) => answer(id, "approve", words, scope,
-    async () => sign(await call("GET", `/v1/requests/${id}/challenge?${new URLSearchParams(scope)}`))),
+  sign: (id, words, scope, code) => answer(id, "approve", words, scope, async () => {
+    const signed = await sign(await call("GET", `/v1/requests/${id}/challenge?${new URLSearchParams(scope)}`));
+    // guard compares it: the page cannot know it.
+    return code.trim() ? { ...signed, code: code.trim() } : signed;
+  }),
   story: (id) => openStory(id),
   select: (id, on) => { if (on) selected.add(id); else selected.delete(id); drawBatch(); },
 };

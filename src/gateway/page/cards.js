@@ -100,20 +100,23 @@ export function card(request, { bar, signed, grantSigned, replies, selected, doe
     article.append(el("p", { class: "compare" }, "Before you sign, compare the digest ", el("strong", {}, request.short_digest),
       " with the one that guard shows where the command waits, or in guard pending."));
   }
+  const code = signed || grantSigned
+    ? el("input", { id: `code-${id}`, "data-code": "", "aria-label": "Code that guard shows where the command waits", placeholder: "code (if guard shows one)", maxlength: "16", inputmode: "numeric", autocomplete: "off" })
+    : null;
   const words = el("input", { id: `words-${id}`, "aria-label": "Reason for the requester", placeholder: "reason (optional)", maxlength: "500" });
   const buttons = el("div", { class: "does" });
   const lasts = reach(request, id);
   const given = lasts ? lasts.value : () => ({});
   if (signed) {
     // A browser shows its user this site and never the command: what is read here is what is signed only where the page is honest.
-    buttons.append(el("button", { type: "button", class: "yes", "data-do": "sign", onclick: () => does.sign(id, words.value, given()) }, "Approve with passkey"));
+    buttons.append(el("button", { type: "button", class: "yes", "data-do": "sign", onclick: () => does.sign(id, words.value, given(), code.value) }, "Approve with passkey"));
   } else if (!bar) {
     const pick = el("input", { type: "checkbox", onchange: (event) => does.select(id, event.target.checked) });
     pick.checked = selected;
     if (request.tier <= 2) buttons.append(el("label", { class: "pick" }, pick, "select"));
     buttons.append(el("button", { type: "button", class: "yes", "data-do": "approve", onclick: () => {
       const scope = given();
-      if (grantSigned && scope.scope) does.sign(id, words.value, scope);
+      if (grantSigned && scope.scope) does.sign(id, words.value, scope, code.value);
       else does.approve(id, words.value, scope);
     } }, "Approve"));
   }
@@ -122,6 +125,7 @@ export function card(request, { bar, signed, grantSigned, replies, selected, doe
     buttons.append(el("button", { type: "button", "data-do": "reply", onclick: () => does.deny(id, reply) }, `No: ${reply}`));
   }
   buttons.append(el("button", { type: "button", "data-do": "story", "aria-label": `Details of request ${request.id}`, onclick: () => does.story(id) }, "Details"));
+  if (code) article.append(code);
   article.append(words);
   if (lasts && (signed || !bar)) article.append(lasts.node);
   article.append(buttons);

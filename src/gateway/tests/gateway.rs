@@ -15,6 +15,7 @@ mod listening;
 mod live;
 mod load;
 mod logs;
+mod made_up;
 mod mcp;
 mod packages;
 mod passkey;

@@ -1,7 +1,7 @@
 //! A passkey from its code on a terminal to the command that it lets run, in a real browser with an authenticator of its
 //! own; and each part of what it signs, forged.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Arc, Mutex};
@@ -149,6 +149,71 @@ fn assertion(page: &mut Browser, id: &str) -> Value {
            const response = await fetch('/v1/requests/{id}/challenge', {{ headers: {{ 'x-guard': '1' }} }});
            return sign(await response.json()); }})()"
     ))
+}
+
+/// What waits but for this one.
+fn another(gateway: &TestGateway, id: &str) -> String {
+    let mut other = String::new();
+    until(|| {
+        let list = gateway.get("/v1/requests?status=pending", &gateway.person);
+        let all = list.body["requests"].as_array().cloned().unwrap_or_default();
+        let found = all.iter().find(|one| one["action_id"] != json!(id));
+        other = found.map_or(String::new(), |one| one["action_id"].as_str().unwrap().to_owned());
+        !other.is_empty()
+    });
+    other
+}
+
+/// An agent's command that waits, and the code that its guard shows.
+fn with_code(gateway: &TestGateway, command: &str) -> (Child, String) {
+    let mut agent = gateway.agent(command);
+    let mut line = String::new();
+    BufReader::new(agent.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let code = line.split("; code ").nth(1).unwrap_or_else(|| panic!("no code: {line}")).trim().to_owned();
+    assert!(code.len() == 4 && code.chars().all(|c| c.is_ascii_digit()), "{line}");
+    (agent, code)
+}
+
+#[test]
+fn a_gateway_that_has_another_request_signed_does_not_know_its_code() {
+    let gateway = TestGateway::new("");
+    std::fs::write(gateway.path("home/.config/guard/config.toml"), "[queue]\nconfirm_code = true\n").unwrap();
+    let (mut page, _) = enrolled(&gateway);
+    log_in(&mut page, &gateway);
+    let (mut shown, code) = with_code(&gateway, FLAGGED);
+    let shown_id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    let (mut swapped, other_code) = with_code(&gateway, "git push --force origin other");
+    let swapped_id = another(&gateway, &shown_id);
+    // The person sees the one, types its code, and is made to sign the other. By chance both may have the same code.
+    let told = |id: &str, page: &mut Browser, code: Option<&str>| {
+        let mut assertion = assertion(page, id);
+        if let Some(code) = code {
+            assertion["code"] = json!(code);
+        }
+        let told = approve(&gateway, id, &assertion);
+        assert_eq!(told.status, 200, "{}", told.text);
+    };
+    let wrong = if code == other_code { "00000".to_owned() } else { code.clone() };
+    told(&swapped_id, &mut page, Some(&wrong));
+    assert_eq!(swapped.wait().unwrap().code(), Some(126));
+    let mut said = String::new();
+    swapped.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("is not the one that guard showed"), "{said}");
+    // Nothing of what the gateway sees has a code in it.
+    let all = gateway.get("/v1/requests", &gateway.person).text;
+    assert!(!all.contains("\"code\""), "{all}");
+    // The page itself carries what is typed.
+    page.until("document.querySelectorAll('[data-do=sign]').length === 1");
+    page.run(&format!("document.querySelector('[data-code]').value = {}", json!(format!(" {code}"))));
+    page.run("document.querySelector('[data-do=sign]').click()");
+    assert!(shown.wait().unwrap().success());
+    assert_eq!(gateway.ran(), 1);
+    // Without a code a passkey approves nothing any more.
+    let (mut agent, _) = with_code(&gateway, FLAGGED);
+    let id = another(&gateway, "");
+    told(&id, &mut page, None);
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+    assert_eq!(gateway.ran(), 1);
 }
 
 fn approve(gateway: &TestGateway, id: &str, assertion: &Value) -> HttpResponse {

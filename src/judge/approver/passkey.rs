@@ -96,6 +96,9 @@ pub struct Assertion {
     #[serde(rename = "clientDataJSON")]
     pub client_data: String,
     pub signature: String,
+    /// What the approver typed of the code that guard shows ([`super::ConfirmCode`]). No key signs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
 impl Assertion {
@@ -122,6 +125,12 @@ pub fn counted(signature: &str) -> Option<(String, u32)> {
     let data = part(&assertion.authenticator_data, MAX_AUTHENTICATOR_DATA).ok()?;
     let count = data.get(33..37)?.try_into().ok()?;
     Some((assertion.id, u32::from_be_bytes(count)))
+}
+
+/// What was typed with an assertion of the code that guard shows; `None` where this text is no assertion.
+#[must_use]
+pub fn typed_code(signature: &str) -> Option<Option<String>> {
+    Assertion::read(signature).ok().map(|assertion| assertion.code)
 }
 
 #[derive(Deserialize)]

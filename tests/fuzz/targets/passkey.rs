@@ -23,6 +23,7 @@ fuzz_target!(|parts: (&[u8], &[u8], &[u8])| {
         authenticator_data: url(parts.1),
         client_data: url(parts.0),
         signature: url(parts.2),
+        code: None,
     };
     let mut key = vec![0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 0x20];
     key.extend([9; 32]);

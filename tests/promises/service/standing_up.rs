@@ -121,6 +121,17 @@ fn the_unit_names_guard_itself_and_is_one_that_systemd_takes() {
     let verified = Command::new("systemd-analyze").arg("verify").arg("--man=no").arg(&file).output().unwrap();
     let said = String::from_utf8_lossy(&verified.stderr);
     assert!(verified.status.success() && !said.contains("guard.service"), "{said}");
+    std::fs::write(&file, &unit).unwrap();
+    let exposed = Command::new("systemd-analyze")
+        .args(["security", "--no-pager", "--offline=true", "--threshold=20"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert!(
+        exposed.status.success(),
+        "it is exposed to more than two of ten: {}",
+        String::from_utf8_lossy(&exposed.stdout)
+    );
 }
 
 #[test]

@@ -97,6 +97,7 @@ impl Parts {
             authenticator_data: url(&data),
             client_data: url(client_data.as_bytes()),
             signature: url(&device.sign(&signed)),
+            code: None,
         }
     }
 }
