@@ -10,8 +10,8 @@ use std::time::SystemTime;
 
 use nix::unistd;
 
+pub use super::account::Account;
 use super::agents::{self, Agent};
-use super::paths::{self, Content};
 use super::system;
 pub use super::system::Process;
 use super::terminal::{self, Situation};
@@ -19,9 +19,6 @@ use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session
 
 /// How many ancestors are looked at.
 const MAX_ANCESTORS: usize = 64;
-
-/// The longest account file that is read.
-const MAX_PASSWD: usize = 4 * 1024 * 1024;
 
 /// Why the caller cannot be described.
 #[derive(Debug, thiserror::Error)]
@@ -43,15 +40,6 @@ pub struct Caller {
     pub terminal: Situation,
     /// This process's ancestors, the parent first.
     pub ancestors: Vec<Process>,
-}
-
-/// An account of the machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    pub uid: u32,
-    pub name: String,
-    pub home: Option<PathBuf>,
-    pub shell: Option<PathBuf>,
 }
 
 impl Caller {
@@ -263,86 +251,6 @@ impl Process {
     #[must_use]
     pub fn unique_name(&self) -> Option<String> {
         (self.started > 0).then(|| format!("{}.{}.{}", self.pid, self.started, system::boot()))
-    }
-}
-
-/// The directory that stands in for the home of every account in this process.
-static STAND_IN: std::sync::OnceLock<std::path::PathBuf> = std::sync::OnceLock::new();
-
-/// What knows accounts beside `/etc/passwd`: entries as that file has them, for a name or a number.
-#[cfg(target_os = "linux")]
-type LookUp = fn(&str) -> std::io::Result<Vec<u8>>;
-
-#[cfg(target_os = "linux")]
-static LOOK_UP: std::sync::OnceLock<LookUp> = std::sync::OnceLock::new();
-
-impl Account {
-    /// Has accounts that are not in `/etc/passwd` looked up with this function: the name services are asked by a program,
-    /// which this part of guard does not run. The first one holds.
-    #[cfg(target_os = "linux")]
-    pub fn look_up_with(look_up: LookUp) {
-        let _ = LOOK_UP.set(look_up);
-    }
-
-    /// From here on the home of whoever is looked up is this directory: for what must neither read nor write anything of
-    /// the account. The first one holds.
-    pub fn live_in(home: std::path::PathBuf) {
-        let _ = STAND_IN.set(home);
-    }
-
-    /// The account with this number: from `/etc/passwd`, else from wherever the system looks.
-    #[must_use]
-    pub fn of(uid: u32) -> Self {
-        let local = match paths::read(Path::new("/etc/passwd"), MAX_PASSWD) {
-            Content::Bytes(bytes) => Self::in_passwd(&bytes, |_, number| number == uid),
-            _ => None,
-        };
-        let found = local.or_else(|| Self::elsewhere(&uid.to_string(), |_, number| number == uid));
-        let mut found = found.unwrap_or_else(|| Self { uid, name: uid.to_string(), home: None, shell: None });
-        if let Some(home) = STAND_IN.get() {
-            found.home = Some(home.clone());
-        }
-        found
-    }
-
-    /// The account of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let local = match paths::read(Path::new("/etc/passwd"), MAX_PASSWD) {
-            Content::Bytes(bytes) => Self::in_passwd(&bytes, |found, _| found == name),
-            _ => None,
-        };
-        local.or_else(|| Self::elsewhere(name, |found, _| found == name))
-    }
-
-    /// What the system knows of accounts beside the file.
-    #[cfg(target_os = "linux")]
-    fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        Self::in_passwd(&LOOK_UP.get()?(key).ok()?, is_wanted)
-    }
-
-    /// What the system knows of accounts beside the file.
-    #[cfg(not(target_os = "linux"))]
-    fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        let found = match key.parse::<u32>() {
-            Ok(uid) => unistd::User::from_uid(uid.into()),
-            Err(_) => unistd::User::from_name(key),
-        };
-        let user = found.ok().flatten().filter(|user| is_wanted(&user.name, user.uid.as_raw()))?;
-        Some(Self { uid: user.uid.as_raw(), name: user.name, home: Some(user.dir), shell: Some(user.shell) })
-    }
-
-    fn in_passwd(passwd: &[u8], is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        let mut lines = passwd.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
-        lines.find_map(|line| {
-            let mut fields = line.split(':');
-            let name = fields.next().filter(|name| !name.is_empty())?;
-            let number: u32 = fields.nth(1)?.parse().ok()?;
-            let path = |text: &str| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
-            let home = path(fields.nth(2)?);
-            let shell = fields.next().and_then(path);
-            is_wanted(name, number).then(|| Self { uid: number, name: name.to_owned(), home, shell })
-        })
     }
 }
 

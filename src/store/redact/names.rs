@@ -28,7 +28,7 @@ pub(super) fn find(words: &[FlatWord], secrets: &mut Secrets<'_>) {
     while at < bytes.len() {
         let start = at + bytes.iter().skip(at).take_while(|&&byte| !is_name(byte)).count();
         let end = start + bytes.iter().skip(start).take_while(|&&byte| is_name(byte)).count();
-        at = end.max(start + 1);
+        at = end;
         let Some(name) = text.get(start..end) else { continue };
         let Some(strength) = strength(name) else { continue };
         if start < done {
@@ -110,7 +110,7 @@ fn strength(name: &str) -> Option<Strength> {
     {
         return Some(Strength::Strong);
     }
-    if MEDIUM.contains(&last) || last.ends_with("token") || last.ends_with("pwd") && last != "cwd" {
+    if MEDIUM.contains(&last) || last.ends_with("token") || last.ends_with("pwd") {
         return Some(Strength::Medium);
     }
     if WEAK.contains(&last) {
