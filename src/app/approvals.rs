@@ -209,9 +209,9 @@ impl Approvals {
                 self.allow(one, AnswerScope::of(session.as_ref().map(|offer| &offer.until)), None, report)
             }
             Reply::Always => self.allow(one, AnswerScope::of(always.as_ref().map(|offer| &offer.until)), None, report),
-            Reply::No { words: Some(words) } => self.deny(&one.whole.pending, Some(&words), report),
-            Reply::No { words: None } => {
-                report.no(one.id(), "not approved; guard deny denies it and tells the requester");
+            Reply::No { words, typed: true } => self.deny(&one.whole.pending, words.as_deref(), report),
+            Reply::No { .. } => {
+                report.no(one.id(), "not approved; the request still waits (n denies it)");
                 Ok(())
             }
             Reply::TimedOut { .. } => {

@@ -172,7 +172,7 @@ fn at_the_terminal(
         },
         PromptAnswer::Session => yes(session.filter(|_| may_grant)),
         PromptAnswer::Always => yes(always.filter(|_| may_grant)),
-        PromptAnswer::No { words } => Asked::No(Refusal::Person { words }),
+        PromptAnswer::No { words, .. } => Asked::No(Refusal::Person { words }),
         PromptAnswer::TimedOut { seconds } => Asked::No(Refusal::Timeout { seconds }),
         PromptAnswer::Closed(Closed::Interrupted(signal)) => {
             Asked::Killed { refusal: Refusal::Person { words: None }, signal: signal as i32 }

@@ -308,6 +308,10 @@ impl Loading<'_> {
             self.joined.policy.review.clone_from(&reviewer.review);
             return;
         }
+        // There is one, and what is wrong with it is said already.
+        if self.problems.iter().any(ConfigProblem::is_of_reviewer) {
+            return;
+        }
         let source = self.joined.source_of(Key::Mode);
         let file = source.file.as_deref().unwrap_or(Path::new("config.toml"));
         let why = "\"smart\" needs a reviewer, but there is no table [reviewer]";

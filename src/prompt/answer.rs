@@ -25,8 +25,8 @@ pub enum PromptAnswer {
     Overruled { words: String },
     /// The reviewer allowed it meanwhile ([`ReviewInProgress`]).
     Settled,
-    /// No, with what the person wants the caller to know.
-    No { words: Option<String> },
+    /// No, with what the person wants the caller to know; `typed` where they pressed n, and did not only leave.
+    No { words: Option<String>, typed: bool },
     /// Nobody answered.
     TimedOut { seconds: u32 },
     /// Nobody could be asked, or the question ended without an answer.
@@ -50,7 +50,7 @@ impl PromptAnswer {
 }
 
 /// No, and nothing more.
-pub(super) const NO: PromptAnswer = PromptAnswer::No { words: None };
+pub(super) const NO: PromptAnswer = PromptAnswer::No { words: None, typed: false };
 
 /// A reviewer that is asked while the question is shown.
 pub trait ReviewInProgress {

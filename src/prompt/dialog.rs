@@ -155,7 +155,8 @@ impl Dialog {
             },
             At::Confirm => match key {
                 KeyPress::Char('y' | 'Y') => return Step::Answered(PromptAnswer::Always),
-                KeyPress::Char('n' | 'N') | KeyPress::Enter => return Step::Answered(NO),
+                KeyPress::Char('n' | 'N') => return Step::Answered(no("")),
+                KeyPress::Enter => return Step::Answered(NO),
                 _ => self.hint = Some("y allows it always, n denies"),
             },
             At::Words(words) => match key {
@@ -260,7 +261,7 @@ fn overruled(words: &str) -> PromptAnswer {
 /// No, with words if there are any.
 fn no(words: &str) -> PromptAnswer {
     let words = words.trim();
-    PromptAnswer::No { words: (!words.is_empty()).then(|| words.to_owned()) }
+    PromptAnswer::No { words: (!words.is_empty()).then(|| words.to_owned()), typed: true }
 }
 
 #[cfg(test)]
@@ -372,6 +373,6 @@ mod tests {
         let mut dialog = Dialog::new(None, true, true);
         assert_eq!(dialog.keys(&[KeyPress::Char('n')]), Step::On);
         assert_eq!(dialog.keys(&[KeyPress::Char('h'), KeyPress::Char('i'), KeyPress::Char('?')]), Step::On);
-        assert_eq!(dialog.denied(), Some(PromptAnswer::No { words: Some("hi?".to_owned()) }));
+        assert_eq!(dialog.denied(), Some(PromptAnswer::No { words: Some("hi?".to_owned()), typed: true }));
     }
 }

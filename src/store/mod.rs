@@ -40,7 +40,6 @@ mod decisions;
 mod edited;
 mod entries;
 mod error;
-mod filesystem;
 mod find;
 mod grants;
 mod intent_row;

@@ -3,9 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-#[cfg(not(target_os = "linux"))]
-use nix::unistd;
-
 use super::paths::{self, Content};
 
 /// The longest account file that is read.
@@ -24,16 +21,13 @@ pub struct Account {
 static STAND_IN: OnceLock<PathBuf> = OnceLock::new();
 
 /// What knows accounts beside `/etc/passwd`: entries as that file has them, for a name or a number.
-#[cfg(target_os = "linux")]
 type LookUp = fn(&str) -> std::io::Result<Vec<u8>>;
 
-#[cfg(target_os = "linux")]
 static LOOK_UP: OnceLock<LookUp> = OnceLock::new();
 
 impl Account {
     /// Has accounts that are not in `/etc/passwd` looked up with this function: the name services are asked by a program,
     /// which this part of guard does not run. The first one holds.
-    #[cfg(target_os = "linux")]
     pub fn look_up_with(look_up: LookUp) {
         let _ = LOOK_UP.set(look_up);
     }
@@ -70,20 +64,16 @@ impl Account {
     }
 
     /// The account as the name services of the system know it.
-    #[cfg(target_os = "linux")]
     fn from_name_service(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        Self::in_passwd(&LOOK_UP.get()?(key).ok()?, is_wanted)
-    }
-
-    /// The account as the name services of the system know it.
-    #[cfg(not(target_os = "linux"))]
-    fn from_name_service(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        let found = match key.parse::<u32>() {
-            Ok(uid) => unistd::User::from_uid(uid.into()),
-            Err(_) => unistd::User::from_name(key),
-        };
-        let user = found.ok().flatten().filter(|user| is_wanted(&user.name, user.uid.as_raw()))?;
-        Some(Self { uid: user.uid.as_raw(), name: user.name, home: Some(user.dir), shell: Some(user.shell) })
+        match guard_system::account(key) {
+            Some(found) => is_wanted(&found.name, found.uid).then(|| Self {
+                uid: found.uid,
+                name: found.name,
+                home: Some(found.home),
+                shell: Some(found.shell),
+            }),
+            None => Self::in_passwd(&LOOK_UP.get()?(key).ok()?, is_wanted),
+        }
     }
 
     pub(super) fn in_passwd(passwd: &[u8], is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {

@@ -8,12 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
+pub use guard_system::Process;
 use nix::unistd;
 
 pub use super::account::Account;
 use super::agents::{self, Agent};
 use super::system;
-pub use super::system::Process;
 use super::terminal::{self, Situation};
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 
@@ -195,7 +195,7 @@ impl Caller {
     /// process says by now.
     #[must_use]
     pub fn agent_among(processes: &[Process]) -> Option<&'static str> {
-        let marked = |process: &Process| agents::by_marker(&system::environment(process.pid));
+        let marked = |process: &Process| agents::by_marker(&Environment::from_iter(system::environment(process.pid)));
         let agent = agent_above(processes).map(|(agent, _)| agent);
         agent.or_else(|| processes.iter().find_map(marked)).map(|agent| agent.name)
     }
@@ -219,12 +219,7 @@ impl Caller {
     /// Whether a process of this name, as [`Self::unique_name`] gives it, lives.
     #[must_use]
     pub fn lives(name: &str) -> bool {
-        let pid: Option<i32> = name.split('.').next().and_then(|pid| pid.parse().ok());
-        pid.is_some_and(|pid| match system::process(pid) {
-            Some(process) => process.unique_name().is_none_or(|known| known == name),
-            // Where the system tells nothing of others, a process of that number must do.
-            None => !cfg!(target_os = "linux") && nix::sys::signal::kill(unistd::Pid::from_raw(pid), None).is_ok(),
-        })
+        system::lives(name)
     }
 
     /// Whether a known agent stands between this process and the nearest guard above it: what a person let run there is
@@ -242,15 +237,6 @@ impl Caller {
     pub fn guard_above(&self) -> Option<&Process> {
         let own = system::executable(unistd::getpid().as_raw())?;
         self.ancestors.iter().find(|process| system::executable(process.pid) == Some(own))
-    }
-}
-
-impl Process {
-    /// A name that no other process has or had: number, start, and start of the machine. `None` where the system does
-    /// not tell when a process was started.
-    #[must_use]
-    pub fn unique_name(&self) -> Option<String> {
-        (self.started > 0).then(|| format!("{}.{}.{}", self.pid, self.started, system::boot()))
     }
 }
 

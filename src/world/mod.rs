@@ -17,12 +17,7 @@ pub mod shell;
 mod snapshot;
 pub mod terminal;
 
-#[cfg(target_os = "linux")]
-#[path = "linux.rs"]
-mod system;
-#[cfg(not(target_os = "linux"))]
-#[path = "macos.rs"]
-mod system;
+use guard_system::processes as system;
 
 use std::cell::OnceCell;
 use std::path::Path;

@@ -150,6 +150,6 @@ mod tests {
         let (shown, any) = of(ToolCall { name: format!("mail.{token}"), input: json!({"to": "me"}), ..call });
         assert!(any && !shown.contains(&token), "{shown}");
         let line = crate::store::sample::invocation(&["mysql", "--password=hunter2"], "r");
-        assert_eq!(redact_shown(&line), ("mysql '--password=***'".to_owned(), true));
+        assert_eq!(redact_shown(&line), ("mysql --password=***".to_owned(), true));
     }
 }

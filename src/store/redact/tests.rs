@@ -356,7 +356,7 @@ fn a_value_is_found_by_what_stands_between_it_and_its_name() {
         ("sh -c 'TOKEN=hunter2 make x'", "sh -c 'TOKEN=*** make x'"),
         ("tool '--password=hunter2 three' x", "tool '--password=***' x"),
         ("curl -H 'Cookie: sid=hunter2; b=c' h", "curl -H 'Cookie: ***' h"),
-        ("echo \"{password: 'hunter2', b: 1}\"", "echo \"{password: '***', b: 1}\""),
+        ("echo \"{password: 'hunter2', b: 1}\"", "echo \"{password: ***, b: 1}\""),
         ("echo '{\"password\": hunter2, \"b\": 1}'", "echo '{\"password\": ***, \"b\": 1}'"),
         ("echo 'X-Api-Key: hunter2 more'", "echo 'X-Api-Key: *** more'"),
         ("cat <<E\npassword: hunter2\nE", "cat <<E\npassword: ***\nE"),

@@ -79,7 +79,7 @@ fn the_place_where_a_guard_is_woken_is_its_accounts_alone_and_goes_with_the_requ
     };
     let _ = file_another("1");
     assert!(own.exists(), "it waits");
-    assert!(unknown.exists(), "it may be of a request that is being filed");
+    assert!(!unknown.exists(), "no request has this name");
     one.answer(&one.shown(&id), false, true, 2);
     let _ = file_another("2");
     assert!(!own.exists(), "it is settled");
