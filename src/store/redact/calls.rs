@@ -14,7 +14,7 @@ pub fn redact_shown(invocation: &Invocation) -> (String, bool) {
     let any = hide("", &mut input);
     // Of the name too, which is a text of its caller's.
     let (name, named) = redact(&call.name);
-    let call = ToolCall { name, input, hidden: Vec::new(), ..call.clone() };
+    let call = ToolCall { name, input, ..call.clone() };
     (call.display(), any || named)
 }
 

@@ -357,6 +357,8 @@ fn a_value_is_found_by_what_stands_between_it_and_its_name() {
         ("tool '--password=hunter2 three' x", "tool '--password=***' x"),
         ("curl -H 'Cookie: sid=hunter2; b=c' h", "curl -H 'Cookie: ***' h"),
         ("echo \"{password: 'hunter2', b: 1}\"", "echo \"{password: ***, b: 1}\""),
+        ("echo password: 'hunter2' there", "echo password: '***' there"),
+        ("echo password: \"hunter2\" there", "echo password: \"***\" there"),
         ("echo '{\"password\": hunter2, \"b\": 1}'", "echo '{\"password\": ***, \"b\": 1}'"),
         ("echo 'X-Api-Key: hunter2 more'", "echo 'X-Api-Key: *** more'"),
         ("cat <<E\npassword: hunter2\nE", "cat <<E\npassword: ***\nE"),
@@ -377,6 +379,9 @@ fn a_value_is_found_by_what_stands_between_it_and_its_name() {
         "echo 'X-Session: hunter2 more'",
         "dialog --title \"Password:\" x",
         "dialog --titles \"Password:\" x",
+        "python - <<E\npassword = a$x\nE",
+        "sudo docker service create --secret db-password nginx",
+        "A=1 sudo docker build --secret npm .",
         "tool --secret id=npm x",
         "tool --secret src=file x",
     ] {

@@ -30,6 +30,7 @@ fn a_request_of_one_approver_that_no_guard_waits_for_is_asked_anew_under_its_nam
     let one = waiting(Tier::High);
     let Filed::Waits { id, .. } = one.file(None, NOBODY, 0) else { panic!("it is the first") };
     assert_eq!(one.file(Some("b"), NOBODY, 59), Filed::Waits { id: id.clone(), twins: true });
+    assert_eq!(one.shown(&id).filed, at(59));
     let other = waiting(Tier::High);
     let Filed::Waits { id, .. } = other.file(None, NOBODY, 0) else { panic!("it is the first") };
     assert_eq!(other.file(Some("b"), NOBODY, 60), Filed::Waits { id: id.clone(), twins: false }, "its time is over");
