@@ -66,7 +66,7 @@ impl Account {
     /// The account as the name services of the system know it.
     fn from_name_service(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
         match guard_system::account(key) {
-            Some(found) => is_wanted(&found.name, found.uid).then(|| Self {
+            Some(found) => is_wanted(&found.name, found.uid).then_some(Self {
                 uid: found.uid,
                 name: found.name,
                 home: Some(found.home),

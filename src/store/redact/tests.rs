@@ -389,6 +389,37 @@ fn a_value_is_found_by_what_stands_between_it_and_its_name() {
     }
 }
 
+#[test]
+fn a_token_is_known_by_its_shape_where_nothing_else_tells_it() {
+    // What is decoded in the same text is left by the last net, so that the shape alone decides.
+    let alone = |text: &str| redact(&format!("base64 -d x; say {text} end"));
+    let bot = format!("12345678:{}", "a".repeat(33));
+    for token in [
+        "ghp_aaaaaaaaaaaaaaa1",
+        "ghp_aaaaaaaaaaaaaaaA",
+        "eyJaaaaaaaaaaaaaaaaa.aaaaaaaaa",
+        &format!("eyJ{}.a-b_c=", "a".repeat(40)),
+        &bot,
+        &format!("bot{bot}"),
+        &format!("12345678901:{}_-", "a".repeat(33)),
+    ] {
+        assert_eq!(alone(token), ("base64 -d x; say *** end".to_owned(), true), "{token}");
+    }
+    for word in [
+        "ghp_aaaaaaaaaaaaaaaa",
+        "ghp_aaaaaaaaaaaaa1",
+        "eyJaaaaaaaaaaaaaaaa.aaaaaaaaa",
+        "eyJaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "xghp_aaaaaaaaaaaaaaa1",
+        &bot[1..],
+        &format!("1234{bot}"),
+        &bot[..bot.len() - 1],
+        &bot.replace(':', "."),
+    ] {
+        assert!(!alone(word).1, "{word}: {}", alone(word).0);
+    }
+}
+
 proptest! {
     #[test]
     fn no_planted_secret_survives(
