@@ -81,7 +81,7 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
     for pending in approvals.named(&args.ids, args.all, &mut report)? {
         match approvals.show(&pending)? {
             Ok(one) => shown.push(one),
-            Err(why) => report.no(&pending.id, &why),
+            Err(why) => report.no(&pending.id, why),
         }
     }
     // What lasts is decided one by one.
@@ -115,7 +115,7 @@ pub fn deny(args: &DenyArgs) -> Result<u8, Failure> {
     let mut report = Report::default();
     for pending in approvals.named(&args.ids, args.all, &mut report)? {
         match approvals.may_answer(&pending)? {
-            Err(why) => report.no(&pending.id, &why),
+            Err(why) => report.no(&pending.id, why),
             Ok(()) => approvals.deny(&pending, args.reason.as_deref(), &mut report)?,
         }
     }

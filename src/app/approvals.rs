@@ -4,13 +4,17 @@
 //! to exactly that. Who may answer is decided before anything is shown ([`super::place`]): a person at a terminal of their own,
 //! who did not ask. What may not enter: running anything.
 
+mod report;
 mod shown;
+mod unanswerable;
 
 use std::io::{self, Write as _};
 
 use jiff::Timestamp;
 
+pub(super) use self::report::Report;
 pub(super) use self::shown::{Shown, in_full, question};
+pub(super) use self::unanswerable::Unanswerable;
 use super::approver::sign;
 use super::ask::Card;
 use super::asked::asked_for;
@@ -78,17 +82,17 @@ impl Approvals {
             match meant(&known, &id) {
                 Ok(pending) if !found.iter().any(|known| known.id == pending.id) => found.push(pending.clone()),
                 Ok(_) => {}
-                Err(why) => report.no(&id, &why.to_string()),
+                Err(why) => report.no(&id, why),
             }
         }
         Ok(found)
     }
 
     /// That this person did not ask for it themselves; else why they may not answer, which is recorded.
-    pub fn may_answer(&self, pending: &Pending) -> Result<Result<(), String>, Failure> {
+    pub fn may_answer(&self, pending: &Pending) -> Result<Result<(), Unanswerable>, Failure> {
         let Some(why) = self.asked_here(pending)? else { return Ok(Ok(())) };
         attempt(&self.engine, &self.verb, &format!("request {}: {why}", pending.id));
-        Ok(Err(Refusal::Attempt { why: why.to_owned() }.to_string()))
+        Ok(Err(Unanswerable::Attempt(Refusal::Attempt { why: why.to_owned() })))
     }
 
     /// Why this person's session is the one that asked; `None` when it is not.
@@ -106,16 +110,19 @@ impl Approvals {
     }
 
     /// A request as it would run now, or why it cannot be approved.
-    pub fn show(&self, pending: &Pending) -> Result<Result<Shown, String>, Failure> {
+    pub fn show(&self, pending: &Pending) -> Result<Result<Shown, Unanswerable>, Failure> {
         if let Err(why) = self.may_answer(pending)? {
             return Ok(Err(why));
         }
         let waited_for = pending.waiter.as_deref().is_none_or(Caller::lives) && pending.state == RequestState::Waiting;
         if pending.is_never_late() && pending.state.is_open() && !waited_for {
-            return Ok(Err(too_late(pending.tier)));
+            return Ok(Err(Unanswerable::TooLate(pending.tier)));
         }
         let Some(whole) = self.queue.whole(&pending.id)?.filter(|_| pending.state.is_open()) else {
-            return Ok(Err(if pending.state.is_open() { other_version() } else { settled(pending) }));
+            return Ok(Err(match pending.state.is_open() {
+                true => Unanswerable::OtherVersion,
+                false => Unanswerable::settled(pending),
+            }));
         };
         let invocation = &whole.invocation;
         // Of another account's files this one may see less: what it was judged by there is checked there, before it runs.
@@ -141,17 +148,17 @@ impl Approvals {
         if let Some(what) = whole.bindings.difference(&bindings) {
             self.queue.void(&pending.id, &what)?;
             self.wake(&pending.id);
-            return Ok(Err(format!("void: {what} changed after the request")));
+            return Ok(Err(Unanswerable::Void(format!("{what} changed after the request"))));
         }
         let wanted = pending.approvals.max(engine.policy().approvals.wanted(&judgment.risk));
         if (judgment.risk.tier == Tier::Critical || wanted > 1) && !waited_for {
-            return Ok(Err(too_late(judgment.risk.tier)));
+            return Ok(Err(Unanswerable::TooLate(judgment.risk.tier)));
         }
         let mut signed = Vec::new();
         if wanted > 1 {
             let enrolled = self.engine.approvers();
             if let Some(why) = sign::lacking(&enrolled, wanted) {
-                return Ok(Err(why));
+                return Ok(Err(Unanswerable::Approvers(why)));
             }
             let store = self.store()?;
             let message = whole.approval(&whole.fresh, &digest, &bindings, AnswerScope::Once).message();
@@ -162,7 +169,7 @@ impl Approvals {
                 let what = "one of its approvals was not signed by an enrolled approver";
                 self.queue.void(&pending.id, what)?;
                 self.wake(&pending.id);
-                return Ok(Err(format!("void: {what}")));
+                return Ok(Err(Unanswerable::Void(what.to_owned())));
             };
             signed = names;
         }
@@ -175,7 +182,7 @@ impl Approvals {
     /// Asks about one request on the card. A plain yes there reaches as far as `scope` says.
     pub fn ask(&self, one: &Shown, scope: AnswerScope, report: &mut Report) -> Result<(), Failure> {
         if let Err(why) = one.offers(scope) {
-            report.no(one.id(), &format!("not approved: {why}"));
+            report.no(one.id(), format!("not approved: {why}"));
             return Ok(());
         }
         let (Card { mut view, mut explained, look, runtime, session, always }, mut prompt) = one.card();
@@ -212,7 +219,7 @@ impl Approvals {
                 Ok(())
             }
             Reply::Closed(closed) => {
-                report.no(one.id(), &format!("not approved: {closed}"));
+                report.no(one.id(), format!("not approved: {closed}"));
                 Ok(())
             }
         }
@@ -256,7 +263,7 @@ impl Approvals {
                     signatures.push(signed);
                 }
                 Err(why) => {
-                    report.no(one.id(), &Refusal::Unsigned { why: why.to_string() }.to_string());
+                    report.no(one.id(), Refusal::Unsigned { why: why.to_string() });
                     return Ok(());
                 }
             }
@@ -321,17 +328,17 @@ impl Approvals {
                 report.yes(id, &format!("{so_far}: {command}"));
             }
             Outcome::SignedAlready { by } => {
-                report.no(id, &format!("{by} has already signed; another approver must sign"))
+                report.no(id, format!("{by} has already signed; another approver must sign"))
             }
-            Outcome::Copied { by } => report.no(id, &format!("refused: the passkey of {by} may have been copied")),
+            Outcome::Copied { by } => report.no(id, format!("refused: the passkey of {by} may have been copied")),
             Outcome::Unsigned => {
                 report.no(id, "not approved: several approvers are needed, and this approval is not signed")
             }
-            Outcome::Settled(pending) => report.no(id, &settled(&pending)),
+            Outcome::Settled(pending) => report.no(id, Unanswerable::settled(&pending)),
             Outcome::Wordless => report.no(id, "the reviewer denied it; give a reason to approve it anyway"),
-            Outcome::NotOffered { why } => report.no(id, &format!("not approved: {why}")),
+            Outcome::NotOffered { why } => report.no(id, format!("not approved: {why}")),
             Outcome::TooLate => {
-                report.no(id, &too_late(pending.tier));
+                report.no(id, Unanswerable::TooLate(pending.tier));
             }
             Outcome::AskedAnew => report.no(id, "the request was renewed in the meantime; look at it again"),
             Outcome::Unknown => report.no(id, "the request no longer exists"),
@@ -356,17 +363,6 @@ fn so_far(scope: AnswerScope) -> String {
         AnswerScope::Until(at) => format!("until {}", Timestamp::from_second(at).unwrap_or_default()),
         AnswerScope::Always => "until revoked".to_owned(),
     }
-}
-
-/// Why nothing is approved once nobody waits.
-fn too_late(tier: Tier) -> String {
-    let what = if tier == Tier::Critical { "a tier 4 request" } else { "a request that needs several approvers" };
-    format!("the requester no longer waits, and {what} cannot be approved late")
-}
-
-/// What another version of guard filed cannot be read, and nothing that cannot be shown is approved.
-fn other_version() -> String {
-    "the request was made by another version of guard and cannot be read; run the command again".to_owned()
 }
 
 /// Why it is not clear which request is meant.
@@ -398,45 +394,4 @@ pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, U
 
 fn owned(names: Vec<&str>) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
-}
-
-/// What became of a request that cannot be answered any more, and by whom.
-pub(super) fn settled(pending: &Pending) -> String {
-    let by = pending.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
-    let words = pending.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
-    let what = match pending.state {
-        RequestState::Waiting | RequestState::Late => "its command cannot be read",
-        RequestState::Approved => "already approved",
-        RequestState::Denied => "already denied",
-        RequestState::Used => "already approved and used",
-        RequestState::Void => "void",
-        RequestState::Lapsed => "expired",
-    };
-    format!("{what}{by}{words}")
-}
-
-/// A result for each request.
-#[derive(Debug, Default)]
-pub(super) struct Report {
-    pub lines: Vec<String>,
-    refused: bool,
-}
-
-impl Report {
-    pub fn yes(&mut self, id: &str, what: &str) {
-        self.lines.push(format!("{id}  {what}"));
-    }
-
-    pub fn no(&mut self, id: &str, why: &str) {
-        self.refused = true;
-        self.lines.push(format!("{id}  {why}"));
-    }
-
-    pub fn print(&self) -> Result<u8, Failure> {
-        let mut out = io::stdout().lock();
-        for line in &self.lines {
-            writeln!(out, "{}", visible::text(line))?;
-        }
-        Ok(if self.refused { exit::REFUSED } else { exit::ALLOW })
-    }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use self::list::{List, Name, name};
-use super::approvals::{Approvals, Report, Shown, in_full, question};
+use super::approvals::{Approvals, Report, Shown, Unanswerable, in_full, question};
 use super::failure::{Failure, Stopped};
 use super::{exit, pending};
 use crate::judge::answer_scope::AnswerScope;
@@ -100,7 +100,7 @@ fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
         writeln!(io::stdout(), "Request {} ({} of {count})", one.id, number + 1)?;
         match approvals.show(one)? {
             Ok(shown) => approvals.ask(&shown, AnswerScope::Once, &mut report)?,
-            Err(why) => report.no(&one.id, &why),
+            Err(why) => report.no(&one.id, why),
         }
         for line in report.lines.drain(..) {
             writeln!(io::stdout(), "{}", visible::text(&line))?;
@@ -116,7 +116,7 @@ struct Sitting<'a> {
     list: List,
     looked: Option<Instant>,
     /// What a request would do, or why it cannot be shown.
-    cards: HashMap<Name, Result<CardView, String>>,
+    cards: HashMap<Name, Result<CardView, Unanswerable>>,
     status: String,
     /// What the keys do is shown in place of the card.
     help: bool,
@@ -210,12 +210,12 @@ impl<'a> Sitting<'a> {
     }
 
     /// The card of a request, judged once for as long as it waits.
-    fn card(&mut self, one: &Pending) -> Result<&Result<CardView, String>, Failure> {
+    fn card(&mut self, one: &Pending) -> Result<&Result<CardView, Unanswerable>, Failure> {
         let name = name(one);
         if !self.cards.contains_key(&name) {
             // To look at one's own is no attempt; to answer it is.
             let card = match self.approvals.asked_here(one)? {
-                Some(why) => Err(why.to_owned()),
+                Some(why) => Err(Unanswerable::Own(why)),
                 None => self.approvals.show(one)?.map(|shown| shown.card().0.view),
             };
             self.cards.insert(name.clone(), card);
@@ -232,7 +232,7 @@ impl<'a> Sitting<'a> {
             None => Vec::new(),
             Some(one) => match self.card(&one)? {
                 Ok(view) => card::plain(view, false, columns, &look),
-                Err(why) => vec![Line::of(Style::Plain, why)],
+                Err(why) => vec![Line::of(Style::Plain, why.to_string())],
             },
         };
         let now = Timestamp::now();
@@ -298,7 +298,7 @@ impl<'a> Sitting<'a> {
         for one in chosen {
             match self.approvals.may_answer(&one)? {
                 Ok(()) => self.approvals.deny(&one, words, &mut report)?,
-                Err(why) => report.no(&one.id, &why),
+                Err(why) => report.no(&one.id, why),
             }
         }
         self.tell(report);
@@ -311,7 +311,7 @@ impl<'a> Sitting<'a> {
         let mut report = Report::default();
         // Judged anew: time has passed since it was listed.
         match self.approvals.show(&one)? {
-            Err(why) => report.no(&one.id, &why),
+            Err(why) => report.no(&one.id, why),
             Ok(shown) => {
                 self.list.open(&one);
                 let approvals = self.approvals;
@@ -337,7 +337,7 @@ impl<'a> Sitting<'a> {
                     report.no(&one.id, "tier 4 requests cannot be approved in a batch")
                 }
                 Ok(shown) => chosen.push(shown),
-                Err(why) => report.no(&one.id, &why),
+                Err(why) => report.no(&one.id, why),
             }
         }
         if chosen.is_empty() {

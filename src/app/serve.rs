@@ -4,6 +4,7 @@
 //! judging, asking and running, which are done where the command is.
 
 mod connection;
+mod error;
 mod place;
 mod server;
 mod show;
@@ -108,5 +109,6 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
         words.extend(args.listen.iter().flat_map(|address| ["--listen".into(), address.into()]));
         return gateway::run("serve", &gateway::Words { words });
     }
-    Server::open(&args.directory, args.socket.as_deref())?.serve()
+    let served = Server::open(&args.directory, args.socket.as_deref()).and_then(|server| server.serve());
+    served.map_err(|error| error.to_string())
 }

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::judge::risk::Tier;
-use crate::store::queue::{Grounds, Pending};
+use crate::store::queue::{Pending, Reasons};
 
 fn visible(text: &str) -> String {
     guard_ui::ui::visible::text(text).into_owned()
@@ -17,7 +17,7 @@ fn visible(text: &str) -> String {
 #[must_use]
 pub fn parts(pending: &Pending) -> Vec<Value> {
     let command = pending.command.as_str();
-    let findings = pending.grounds.as_ref().map_or(&[][..], |grounds| &grounds.findings);
+    let findings = pending.reasons.as_ref().map_or(&[][..], |grounds| &grounds.findings);
     let worst = findings.iter().map(|one| one.tier).max().unwrap_or_default();
     let marked = findings.iter().filter(|one| one.tier >= Tier::Medium || one.tier == worst);
     let spans: Vec<(usize, usize, Tier)> = marked
@@ -39,7 +39,7 @@ pub fn parts(pending: &Pending) -> Vec<Value> {
 
 /// Each reason, the circumstances, and what is known of what it would touch.
 #[must_use]
-pub fn shown(grounds: &Grounds) -> Value {
+pub fn shown(grounds: &Reasons) -> Value {
     let each = |all: &[String]| all.iter().map(|text| visible(text)).collect::<Vec<_>>();
     let findings: Vec<Value> = grounds
         .findings
@@ -70,7 +70,7 @@ mod tests {
     fn of(command: &str, findings: &Value) -> Pending {
         let grounds = json!({ "reversibility": "hard", "findings": findings, "evidence": ["x \u{202e}"] });
         let grounds = serde_json::from_value(grounds).unwrap();
-        changed(pending(), |one| (one.command, one.grounds) = (command.to_owned(), Some(grounds)))
+        changed(pending(), |one| (one.command, one.reasons) = (command.to_owned(), Some(grounds)))
     }
 
     fn finding(tier: u8, spans: &[(u32, u32)]) -> Value {
@@ -95,7 +95,7 @@ mod tests {
             assert_eq!(parts(&of("rm \u{e4}\u{202e} x", &json!([finding(3, &[odd])]))).len(), 1, "{odd:?}");
         }
         assert_eq!(parts(&pending()), [json!({ "text": "npm install left-pad", "tier": null })]);
-        let told = shown(one.grounds.as_ref().unwrap());
+        let told = shown(one.reasons.as_ref().unwrap());
         assert_eq!(
             (&told["findings"][0]["reason"], &told["evidence"][0]),
             (&json!("Bad ⟨ESC⟩."), &json!("x ⟨U+202E⟩"))

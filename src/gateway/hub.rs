@@ -255,7 +255,7 @@ pub fn view(shown: &Shown, now: Timestamp) -> Value {
     value["why"] = json!(guard_ui::ui::visible::text(&pending.why));
     value["tier_name"] = json!(pending.tier.name());
     value["parts"] = json!(crate::grounds::parts(pending));
-    if let Some(grounds) = &pending.grounds {
+    if let Some(grounds) = &pending.reasons {
         value["grounds"] = crate::grounds::shown(grounds);
     }
     if let Some(opinion) = &pending.review {

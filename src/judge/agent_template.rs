@@ -16,30 +16,13 @@ mod matching;
 mod scan;
 mod unknown;
 
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 use self::matching::{Fit, Matching, loosened};
 use super::agents;
 use super::agents::model::Template;
+use super::envelope::Envelope;
 use super::invocation::{Environment, Invocation, Line, Origin, Request};
-
-/// What stood around a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Envelope {
-    /// The agent whose template it is.
-    pub agent: &'static str,
-    /// The string that runs.
-    pub whole: Vec<u8>,
-    /// The arguments behind that string.
-    pub positional: Vec<OsString>,
-    /// What it does in front of the command, as commands.
-    pub lead: Vec<u8>,
-    /// It holds no command: the agent prepares its own files.
-    pub is_preparation: bool,
-    /// A template describes it.
-    pub is_known: bool,
-}
 
 /// A template that fits: what it holds.
 #[derive(Debug, Default)]

@@ -18,6 +18,7 @@ mod judge {
         pub mod model;
     }
     pub mod document;
+    pub mod nearest;
     pub mod sort;
     pub mod tier;
     pub mod analysis {

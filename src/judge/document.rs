@@ -16,7 +16,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use self::text::{found, integer, quoted};
-use super::rules::problem::nearest;
+use super::nearest::nearest;
 use super::tier::Tier;
 
 /// A value and where it stands in the file.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::agent_template::Envelope;
+use super::envelope::Envelope;
 use super::reserved;
 use super::sort;
 use super::syntax::tree::Dialect;

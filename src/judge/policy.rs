@@ -16,7 +16,7 @@ mod decide;
 mod decision;
 
 pub(in crate::judge) use decide::must_ask;
-pub use decide::{decide, is_support_argv, is_support_line, yes_in_advance};
+pub use decide::{decide, is_sent, is_support_argv, is_support_line, yes_in_advance};
 pub use decision::{ApprovalReason, Cleared, Decision, Prompt, Refusal};
 
 /// Everything a person can set, as one value. Where each part came from is the business of `config`.
@@ -136,6 +136,17 @@ impl Default for Policy {
             export_to: Vec::new(),
             update_command: Vec::new(),
         }
+    }
+}
+
+impl Policy {
+    /// Whether a rule is one whose findings the reviewer is asked about below the threshold too.
+    #[must_use]
+    pub fn names_for_review(&self, rule: &str) -> bool {
+        self.review.iter().any(|name| match name.strip_suffix('*') {
+            Some(family) => rule.starts_with(family),
+            None => rule == name,
+        })
     }
 }
 

@@ -155,7 +155,7 @@ pub fn role(judgment: &Judgment, policy: &Policy) -> Role {
     if must_ask(risk) || asked_again || risk.findings.iter().any(|finding| finding.deny) {
         return Role::Advises;
     }
-    let sent = || risk.findings.iter().filter(|finding| is_named(&finding.rule, policy)).map(rule_of).collect();
+    let sent = || risk.findings.iter().filter(|finding| policy.names_for_review(&finding.rule)).map(rule_of).collect();
     let is_plain = risk.tier <= Tier::Medium && risk.score < A_PERSONS;
     if is_plain && risk.reversibility != Reversibility::Irreversible && !judgment.unread {
         let with = if risk.tier < Tier::Medium { sent() } else { reversible(risk) };
@@ -207,13 +207,6 @@ pub fn jury(opinions: Vec<Opinion>) -> Opinion {
     one
 }
 
-/// Whether the policy sends this to the reviewer below the threshold too; a person is asked where the mode no longer does.
-#[must_use]
-pub fn is_sent(risk: &Risk, policy: &Policy) -> bool {
-    let may_be = policy.mode != Mode::Off && !risk.is_decision();
-    may_be && risk.findings.iter().any(|finding| is_named(&finding.rule, policy))
-}
-
 /// Whether a program, script or tool runs of whose effect nothing is known and that no rule calls reversible.
 #[must_use]
 pub fn has_unread(facts: &Facts, risk: &Risk, catalog: &Catalog) -> bool {
@@ -252,14 +245,6 @@ fn rule_of(finding: &Finding) -> String {
 
 fn heaviest(risk: &Risk) -> Weight {
     risk.findings.iter().map(|finding| finding.weight).fold(Weight::of_tier(risk.tier), Weight::max)
-}
-
-/// Whether a rule is one that the policy's list names.
-fn is_named(rule: &str, policy: &Policy) -> bool {
-    policy.review.iter().any(|name| match name.strip_suffix('*') {
-        Some(family) => rule.starts_with(family),
-        None => rule == name,
-    })
 }
 
 #[cfg(test)]

@@ -11,17 +11,14 @@ use std::time::SystemTime;
 pub use guard_system::Process;
 use nix::unistd;
 
+pub use super::account::Account;
 use super::agents::{self, Agent};
-use super::paths::{self, Content};
 use super::system;
 use super::terminal::{self, Situation};
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 
 /// How many ancestors are looked at.
 const MAX_ANCESTORS: usize = 64;
-
-/// The longest account file that is read.
-const MAX_PASSWD: usize = 4 * 1024 * 1024;
 
 /// Why the caller cannot be described.
 #[derive(Debug, thiserror::Error)]
@@ -43,15 +40,6 @@ pub struct Caller {
     pub terminal: Situation,
     /// This process's ancestors, the parent first.
     pub ancestors: Vec<Process>,
-}
-
-/// An account of the machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    pub uid: u32,
-    pub name: String,
-    pub home: Option<PathBuf>,
-    pub shell: Option<PathBuf>,
 }
 
 impl Caller {
@@ -249,79 +237,6 @@ impl Caller {
     pub fn guard_above(&self) -> Option<&Process> {
         let own = system::executable(unistd::getpid().as_raw())?;
         self.ancestors.iter().find(|process| system::executable(process.pid) == Some(own))
-    }
-}
-
-/// The directory that stands in for the home of every account in this process.
-static STAND_IN: std::sync::OnceLock<std::path::PathBuf> = std::sync::OnceLock::new();
-
-/// What knows accounts beside `/etc/passwd`: entries as that file has them, for a name or a number.
-type LookUp = fn(&str) -> std::io::Result<Vec<u8>>;
-
-static LOOK_UP: std::sync::OnceLock<LookUp> = std::sync::OnceLock::new();
-
-impl Account {
-    /// Has accounts that are not in `/etc/passwd` looked up with this function: the name services are asked by a program,
-    /// which this part of guard does not run. The first one holds.
-    pub fn look_up_with(look_up: LookUp) {
-        let _ = LOOK_UP.set(look_up);
-    }
-
-    /// From here on the home of whoever is looked up is this directory: for what must neither read nor write anything of
-    /// the account. The first one holds.
-    pub fn live_in(home: std::path::PathBuf) {
-        let _ = STAND_IN.set(home);
-    }
-
-    /// The account with this number: from `/etc/passwd`, else from wherever the system looks.
-    #[must_use]
-    pub fn of(uid: u32) -> Self {
-        let local = match paths::read(Path::new("/etc/passwd"), MAX_PASSWD) {
-            Content::Bytes(bytes) => Self::in_passwd(&bytes, |_, number| number == uid),
-            _ => None,
-        };
-        let found = local.or_else(|| Self::elsewhere(&uid.to_string(), |_, number| number == uid));
-        let mut found = found.unwrap_or_else(|| Self { uid, name: uid.to_string(), home: None, shell: None });
-        if let Some(home) = STAND_IN.get() {
-            found.home = Some(home.clone());
-        }
-        found
-    }
-
-    /// The account of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let local = match paths::read(Path::new("/etc/passwd"), MAX_PASSWD) {
-            Content::Bytes(bytes) => Self::in_passwd(&bytes, |found, _| found == name),
-            _ => None,
-        };
-        local.or_else(|| Self::elsewhere(name, |found, _| found == name))
-    }
-
-    /// What the system knows of accounts beside the file.
-    fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        match guard_system::account(key) {
-            Some(found) => is_wanted(&found.name, found.uid).then(|| Self {
-                uid: found.uid,
-                name: found.name,
-                home: Some(found.home),
-                shell: Some(found.shell),
-            }),
-            None => Self::in_passwd(&LOOK_UP.get()?(key).ok()?, is_wanted),
-        }
-    }
-
-    fn in_passwd(passwd: &[u8], is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        let mut lines = passwd.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
-        lines.find_map(|line| {
-            let mut fields = line.split(':');
-            let name = fields.next().filter(|name| !name.is_empty())?;
-            let number: u32 = fields.nth(1)?.parse().ok()?;
-            let path = |text: &str| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
-            let home = path(fields.nth(2)?);
-            let shell = fields.next().and_then(path);
-            is_wanted(name, number).then(|| Self { uid: number, name: name.to_owned(), home, shell })
-        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! configures, and opinion. Whatever cannot be read in a bounded number of steps is answered with
 //! [`WorldAnswer::Unavailable`], which judgment reads strictly.
 
+pub mod account;
 pub mod agents;
 pub mod evidence;
 pub mod git;

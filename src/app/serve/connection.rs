@@ -39,7 +39,7 @@ const MAX_LATE: usize = 50;
 /// The longest time that a command may wait, in seconds.
 const MAX_WAIT: i64 = 24 * 60 * 60;
 
-/// What an answer is, or why there is none.
+/// What an answer is, or why there is none: the text of [`Reply::Error`], which goes over the socket.
 type Or<T> = Result<T, String>;
 
 /// A connection.
@@ -153,7 +153,7 @@ impl<'a> Connection<'a> {
                 | Ask::Gateway(FromGateway::List { .. } | FromGateway::Approval { .. })
         );
         if writes && let Err(why) = self.server.spend(self.uid(), length) {
-            return reply::<()>(Err(why));
+            return reply::<()>(Err(why.to_string()));
         }
         match ask {
             Ask::Ledger { session } => reply(self.ledger(&session)),

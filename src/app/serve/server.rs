@@ -11,6 +11,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{getegid, geteuid, getgid, getuid};
 
 use super::connection::Connection;
+use super::error::{RecordLimit, ServeError};
 use super::place;
 use crate::config::approvers::{self, Enrolled};
 use crate::config::{self, Roots, Service};
@@ -69,47 +70,46 @@ impl Server {
     ///
     /// # Errors
     /// What is not, and what to do.
-    pub fn open(directory: &Path, socket: Option<&Path>) -> Result<Arc<Self>, String> {
+    pub fn open(directory: &Path, socket: Option<&Path>) -> Result<Arc<Self>, ServeError> {
         if getuid() != geteuid() || getgid() != getegid() {
-            return Err("guard must not be setuid or setgid".to_owned());
+            return Err(ServeError::Setuid);
         }
         let uid = geteuid().as_raw();
         let roots = Roots::of(&Environment::default(), None, uid, Path::new("/"));
         let loaded = config::load(&roots);
         if let Some(problem) = loaded.problems.first() {
-            return Err(problem.to_string());
+            return Err(ServeError::Config(problem.clone()));
         }
         let file = roots.machine.join("config.toml");
         let Some(service) = loaded.service else {
-            return Err(format!("{} has no table [service]; see guard serve --help", file.display()));
+            return Err(ServeError::NoTable(file));
         };
         let name = &service.account;
-        let account = Account::named(name)
-            .ok_or_else(|| format!("account {name} does not exist; create it: useradd --system {name}"))?;
+        let account = Account::named(name).ok_or_else(|| ServeError::NoAccount(name.clone()))?;
         if account.uid != uid {
             let own = Account::of(uid).name;
-            return Err(format!("running as {own}, but {} requires {name}; run it as {name}", file.display()));
+            return Err(ServeError::WrongAccount { own, file, name: name.clone() });
         }
         if uid == 0 {
-            return Err("the service must not run as root; configure a dedicated account".to_owned());
+            return Err(ServeError::Root);
         }
         if service.approvers.is_empty() {
-            return Err(format!("{} has no approvers, so nobody could answer", file.display()));
+            return Err(ServeError::NoApprovers(file));
         }
         let mut approvers = Vec::new();
         for name in &service.approvers {
             let Some(approver) = Account::named(name) else {
-                return Err(format!("account {name} does not exist, but {} lists it as an approver", file.display()));
+                return Err(ServeError::UnknownApprover { name: name.clone(), file });
             };
             approvers.push(approver.uid);
         }
         let gateway = service.gateway.as_deref().map(|name| gateway(name, uid, &approvers, &file)).transpose()?;
-        place::check_directory(directory, uid).map_err(|error| error.to_string())?;
+        place::check_directory(directory, uid)?;
         let socket = socket.unwrap_or(&service.socket).to_owned();
-        place::check_place(&socket, uid).map_err(|error| error.to_string())?;
+        place::check_place(&socket, uid)?;
         let paths = Paths::new(directory);
         // What is wrong with the record is said now, and not to the first who needs it.
-        Store::open(&paths).and_then(|store| store.head()).map_err(|error| error.to_string())?;
+        Store::open(&paths).and_then(|store| store.head())?;
         Ok(Arc::new(Self {
             service,
             policy: loaded.policy,
@@ -127,13 +127,14 @@ impl Server {
     ///
     /// # Errors
     /// Nobody can come.
-    pub fn serve(self: &Arc<Self>) -> Result<u8, String> {
+    pub fn serve(self: &Arc<Self>) -> Result<u8, ServeError> {
         let place = self.socket.display();
         let mut ends = SigSet::empty();
         ends.add(Signal::SIGTERM);
         ends.add(Signal::SIGINT);
-        ends.thread_block().map_err(|error| error.to_string())?;
-        let listener = listen(&self.socket).map_err(|error| format!("{place}: {error}"))?;
+        ends.thread_block()?;
+        let listener =
+            listen(&self.socket).map_err(|error| ServeError::Listen { socket: self.socket.clone(), error })?;
         let socket = self.socket.clone();
         std::thread::spawn(move || {
             if ends.wait().is_ok() {
@@ -145,7 +146,7 @@ impl Server {
         });
         let directory = self.paths.directory().display();
         let _ = writeln!(std::io::stderr(), "guard: record service started, directory {directory}, socket {place}");
-        notify::tell("READY=1").map_err(|error| format!("NOTIFY_SOCKET: {error}"))?;
+        notify::tell("READY=1").map_err(ServeError::Notify)?;
         loop {
             match listener.accept() {
                 Ok((stream, _)) => self.admit(stream),
@@ -191,7 +192,7 @@ impl Server {
     ///
     /// # Errors
     /// It has had enough for this hour.
-    pub fn spend(&self, uid: u32, bytes: usize) -> Result<(), String> {
+    pub fn spend(&self, uid: u32, bytes: usize) -> Result<(), RecordLimit> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(own) = accounts.get_mut(&uid) else { return Ok(()) };
         if own.since.elapsed() >= HOUR {
@@ -199,10 +200,7 @@ impl Server {
         }
         own.written = own.written.saturating_add(bytes);
         if own.written > MAX_WRITTEN {
-            return Err(format!(
-                "this account has recorded {} MiB within the hour, which is the limit",
-                MAX_WRITTEN >> 20
-            ));
+            return Err(RecordLimit { mib: MAX_WRITTEN >> 20 });
         }
         Ok(())
     }
@@ -249,19 +247,15 @@ impl Server {
 }
 
 /// The number of the gateway's account, which is one of its own.
-fn gateway(name: &str, own: u32, approvers: &[u32], file: &Path) -> Result<u32, String> {
-    let file = file.display();
-    let account = Account::named(name).ok_or_else(|| {
-        format!(
-            "account {name} does not exist, but {file} names it for the gateway; create it: useradd --system {name}"
-        )
-    })?;
-    if account.uid == 0 || account.uid == own || approvers.contains(&account.uid) {
-        return Err(format!(
-            "{file} names {name} for the gateway, but it has the uid of root, of this service or of an approver"
-        ));
+fn gateway(name: &str, own: u32, approvers: &[u32], file: &Path) -> Result<u32, ServeError> {
+    let (named, file) = (name.to_owned(), file.to_owned());
+    match Account::named(name) {
+        None => Err(ServeError::UnknownGateway { name: named, file }),
+        Some(account) if account.uid == 0 || account.uid == own || approvers.contains(&account.uid) => {
+            Err(ServeError::SharedGateway { name: named, file })
+        }
+        Some(account) => Ok(account.uid),
     }
-    Ok(account.uid)
 }
 
 /// One connection's room.

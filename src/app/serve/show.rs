@@ -16,6 +16,7 @@ use crate::service::client::{Client, line};
 use crate::service::line::Lines;
 use crate::service::message::{Ask, Reply};
 use crate::service::pass;
+use crate::store::StoreError;
 
 /// Of the environment, what changes how things are shown.
 const SHOWN_BY: [&str; 8] = ["TERM", "COLORTERM", "NO_COLOR", "COLUMNS", "LANG", "LC_ALL", "LC_CTYPE", "TZ"];
@@ -33,24 +34,42 @@ pub fn passed_on(words: Vec<String>) -> Option<u8> {
     }))
 }
 
-fn ask(client: &Client, ask: Ask) -> Result<u8, String> {
-    let told = |error: std::io::Error| format!("no answer from guard's service: {error}");
-    client.ask::<()>(ask).map_err(|error| error.to_string())?;
-    let mut lines = client.take_lines().ok_or("guard's service closed the connection")?;
+/// Why the record of the service cannot be shown.
+#[derive(Debug, thiserror::Error)]
+enum ShowError {
+    #[error(transparent)]
+    Refused(#[from] StoreError),
+    #[error("guard's service closed the connection")]
+    Closed,
+    #[error("no answer from guard's service: {0}")]
+    NoAnswer(std::io::Error),
+    /// What the service said.
+    #[error("{0}")]
+    Service(String),
+    #[error(transparent)]
+    NoReply(#[from] serde_json::Error),
+    #[error("only log, stats, verify and export can read the service's record, without pruning or sending")]
+    Verb,
+    #[error(transparent)]
+    Run(#[from] std::io::Error),
+}
+
+fn ask(client: &Client, ask: Ask) -> Result<u8, ShowError> {
+    client.ask::<()>(ask)?;
+    let mut lines = client.take_lines().ok_or(ShowError::Closed)?;
     use std::os::fd::AsFd as _;
-    pass::give(lines.stream(), [std::io::stdout().as_fd(), std::io::stderr().as_fd()]).map_err(told)?;
-    let told = lines.receive(None).map_err(told)?.ok_or("guard's service closed the connection")?;
-    match serde_json::from_slice(&told) {
-        Ok(Reply::Ok(code)) => Ok(code),
-        Ok(Reply::Error(why)) => Err(why),
-        Err(error) => Err(error.to_string()),
+    pass::give(lines.stream(), [std::io::stdout().as_fd(), std::io::stderr().as_fd()]).map_err(ShowError::NoAnswer)?;
+    let told = lines.receive(None).map_err(ShowError::NoAnswer)?.ok_or(ShowError::Closed)?;
+    match serde_json::from_slice(&told)? {
+        Reply::Ok(code) => Ok(code),
+        Reply::Error(why) => Err(ShowError::Service(why)),
     }
 }
 
 /// Runs a verb for whoever asked.
 pub(super) fn on(server: &Server, words: &[String], environment: Vec<(String, String)>, mut lines: Lines) {
     let done = run(server, words, environment, &mut lines);
-    let _ = lines.send(line(&done.map_or_else(Reply::Error, Reply::Ok)));
+    let _ = lines.send(line(&done.map_or_else(|error| Reply::Error(error.to_string()), Reply::Ok)));
 }
 
 fn run(
@@ -58,27 +77,23 @@ fn run(
     words: &[String],
     environment: Vec<(String, String)>,
     lines: &mut Lines,
-) -> Result<i32, String> {
-    let told = |error: std::io::Error| error.to_string();
+) -> Result<i32, ShowError> {
     let verb = words.first().map_or("", String::as_str);
     let prunes = words.iter().skip(1).find(|word| !word.starts_with('-')).is_some_and(|word| word == "prune");
     let sends = words.iter().any(|word| word.starts_with("--d"));
     if !["log", "stats", "verify", "export"].contains(&verb) || prunes || (verb == "export" && sends) {
-        return Err(
-            "only log, stats, verify and export can read the service's record, without pruning or sending".to_owned()
-        );
+        return Err(ShowError::Verb);
     }
-    lines.send(line(&Reply::Ok(()))).map_err(told)?;
-    let [out, errors] = pass::take(lines.stream()).map_err(told)?;
-    let tool =
-        Tool::own().map_err(told)?.args(["serve", "--directory"]).arg(server.paths.directory()).arg("--").args(words);
+    lines.send(line(&Reply::Ok(())))?;
+    let [out, errors] = pass::take(lines.stream())?;
+    let tool = Tool::own()?.args(["serve", "--directory"]).arg(server.paths.directory()).arg("--").args(words);
     let shown_by = environment.into_iter().filter(|(name, _)| SHOWN_BY.contains(&name.as_str()));
     let tool = tool.alone(shown_by.map(|(name, value)| (name.into(), value.into()))).stdout(out).stderr(errors);
-    let mut child = tool.start().map_err(told)?;
+    let mut child = tool.start()?;
     let pid = Pid::from_raw(child.id().cast_signed());
     // Its number is its own until it is waited for, which is after this says so.
     let ended = Mutex::new(false);
-    let stream = lines.stream().try_clone().map_err(told)?;
+    let stream = lines.stream().try_clone()?;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             // Nothing more is said: whoever asked has seen enough when this ends.
@@ -95,6 +110,6 @@ fn run(
         }
         let _ = stream.shutdown(std::net::Shutdown::Read);
     });
-    let status = child.wait().map_err(told)?;
+    let status = child.wait()?;
     Ok(status.code().unwrap_or(exit::FAILED.into()))
 }

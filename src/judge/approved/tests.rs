@@ -1,7 +1,7 @@
 use super::*;
 use crate::judge::analysis::question::Question;
 use crate::judge::invocation::Origin;
-use crate::judge::risk::Weight;
+use crate::judge::risk::{Tier, Weight};
 use crate::judge::testing::{argv, finding, judgment, of};
 
 fn refused(shown: &Judgment, fresh: Judgment) -> String {

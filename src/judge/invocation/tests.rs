@@ -98,3 +98,91 @@ fn an_origin_is_found_by_its_name_and_the_guarded_ones_are_those_that_nobody_typ
     }
     assert_eq!(Origin::named("CLI"), None);
 }
+
+#[test]
+fn a_variable_is_found_where_it_is_set_and_text() {
+    let variables = [("A".into(), "x".into()), ("B".into(), OsString::from_vec(vec![0xff]))];
+    let env: Environment = variables.into_iter().collect();
+    assert_eq!((env.get("A"), env.get("B"), env.get("C")), (Some("x"), None, None));
+}
+
+#[test]
+fn a_digest_is_written_in_hexadecimal_digits() {
+    assert_eq!(format!("{:?}", Digest([0xab; 32])), format!("Digest({})", "ab".repeat(32)));
+    assert_eq!(Digest([0xab; 32]).to_string(), "ab".repeat(32));
+}
+
+#[test]
+fn what_is_typed_later_is_part_of_the_command_and_is_taken_off_again() {
+    let base = line(Origin::Cli, "ls");
+    let typed = base.typed_into();
+    assert_ne!(digest(&typed), digest(&base));
+    assert_eq!(typed.untyped(), Some(base.clone()));
+    assert_eq!(base.untyped(), None, "nothing was put in front of it");
+    let words = argv(Origin::Cli, &["ls"]);
+    assert_eq!((words.typed_into(), words.untyped()), (words.clone(), None));
+}
+
+#[test]
+fn what_runs_before_a_line_is_part_of_the_digest_whatever_it_is() {
+    let before = |text: &[u8]| {
+        let mut invocation = line(Origin::Cli, "ls");
+        let Request::Line(line) = &mut invocation.request else { unreachable!("it is a line") };
+        line.before = text.to_vec();
+        digest(&invocation)
+    };
+    assert_ne!(before(b"cd /"), before(b"cd /tmp"));
+}
+
+#[test]
+fn a_character_that_the_judge_keeps_is_replaced_wherever_it_stands() {
+    const KEPT: char = char::REPLACEMENT_CHARACTER;
+    let has = |invocation: &Invocation| format!("{:?}", invocation.taken_in()).contains(KEPT);
+    let is_replaced = |invocation: &Invocation| {
+        assert!(matches!(invocation.taken_in(), Cow::Owned(_)), "{invocation:?}");
+        assert!(!has(invocation), "{invocation:?}");
+        let (before, after) = (invocation.display(), invocation.taken_in().display());
+        assert_eq!(before.len(), after.len(), "each part is as long as it was");
+    };
+    let text = format!("ls {KEPT}");
+    is_replaced(&argv(Origin::Cli, &["ls", &text]));
+    is_replaced(&line(Origin::Cli, &text));
+    let of_line = |change: &dyn Fn(&mut Line)| {
+        let mut invocation = line(Origin::Cli, "ls");
+        let Request::Line(line) = &mut invocation.request else { unreachable!("it is a line") };
+        change(line);
+        invocation
+    };
+    is_replaced(&of_line(&|line| line.before = text.clone().into_bytes()));
+    is_replaced(&of_line(&|line| line.positional.push(text.clone().into())));
+    let mut files = line(Origin::Agent, "");
+    files.request = Request::Files(vec![FileChange { kind: ChangeKind::Write, path: text.clone() }]);
+    is_replaced(&files);
+    let mut directory = line(Origin::Cli, "ls");
+    directory.cwd = PathBuf::from(&text);
+    is_replaced(&directory);
+    // The byte by which such a character is looked for begins others too, and those stay.
+    let mut other = line(Origin::Cli, "ls \u{fe0f}");
+    assert!(matches!(other.taken_in(), Cow::Borrowed(_)));
+    other.cwd = PathBuf::from("/\u{fe0f}");
+    assert!(matches!(other.taken_in(), Cow::Borrowed(_)));
+    assert!(matches!(line(Origin::Cli, "ls").taken_in(), Cow::Borrowed(_)));
+}
+
+#[test]
+fn what_is_hidden_of_a_tools_input_is_known_and_so_is_that_it_is_gone() {
+    let call = ToolCall {
+        input: serde_json::json!({ "password": "x" }),
+        hidden: vec!["/password".to_owned()],
+        ..ToolCall::default()
+    };
+    let of = |call: ToolCall| Invocation { request: Request::Tool(Box::new(call)), ..line(Origin::Agent, "") };
+    let (whole, gone) = (of(call.clone()), of(call.concealed()));
+    assert_eq!(whole.tool(), Some(&call));
+    assert!(whole.hides() && !whole.hides_here());
+    assert!(gone.hides() && gone.hides_here());
+    let open = of(ToolCall { hidden: Vec::new(), ..call });
+    assert!(!open.hides() && !open.hides_here());
+    let line = line(Origin::Cli, "ls");
+    assert!(line.tool().is_none() && !line.hides() && !line.hides_here());
+}

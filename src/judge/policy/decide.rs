@@ -2,9 +2,8 @@
 
 use super::{ApprovalReason, Cleared, Decision, Mode, Policy, Prompt, Refusal, SessionState, Support};
 use crate::judge::Judgment;
-use crate::judge::approved::{Grant, GrantId, Place, What};
+use crate::judge::grant::{Grant, GrantId, Place, What};
 use crate::judge::invocation::{Invocation, Origin, Request};
-use crate::judge::review;
 use crate::judge::risk::{CircumstanceFact, Risk, Tier};
 
 /// Weighs a judged command against the policy, in the order of docs/risk.md: deny rules, support, the floor, grants,
@@ -42,7 +41,7 @@ pub fn decide(
             || (risk.tier < Tier::High
                 && !must_ask(risk)
                 && below_threshold(invocation, risk, policy)
-                && !review::is_sent(risk, policy))
+                && !is_sent(risk, policy))
         {
             return cleared(if policy.mode == Mode::Off { ApprovalReason::ModeOff } else { ApprovalReason::Score });
         }
@@ -70,6 +69,13 @@ pub fn yes_in_advance(invocation: &Invocation, prompt: &Prompt) -> Option<Approv
 pub(in crate::judge) fn must_ask(risk: &Risk) -> bool {
     risk.tier >= Tier::Medium
         && risk.context.iter().any(|circumstance| circumstance.fact == CircumstanceFact::Production)
+}
+
+/// Whether the policy sends this to the reviewer below the threshold too; a person is asked where the mode no longer does.
+#[must_use]
+pub fn is_sent(risk: &Risk, policy: &Policy) -> bool {
+    let may_be = policy.mode != Mode::Off && !risk.is_decision();
+    may_be && risk.findings.iter().any(|finding| policy.names_for_review(&finding.rule))
 }
 
 fn below_threshold(invocation: &Invocation, risk: &Risk, policy: &Policy) -> bool {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::judge::approved::GrantId;
+use crate::judge::grant::GrantId;
 use crate::judge::risk::Tier;
 
 /// What is to happen with a command.

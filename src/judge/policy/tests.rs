@@ -455,6 +455,31 @@ fn the_default_policy_is_the_one_that_the_risk_model_states() {
 }
 
 #[test]
+fn what_a_shell_would_read_otherwise_is_no_support_command_unless_it_is_quoted() {
+    let argv = ["say", "a;b", "$x"];
+    let support = Support { argv: argv.map(str::to_owned).to_vec(), why: "help".to_owned() };
+    let policy = Policy { support: vec![support], ..Policy::default() };
+    assert!(is_support_line("say 'a;b' '$x'", &policy));
+    assert!(is_support_line("say \"a;b\" '$x'", &policy));
+    for line in ["say a;b '$x'", "say 'a;b' \"$x\"", "say 'a;b' $x", "say 'a;b'", ""] {
+        assert!(!is_support_line(line, &policy), "{line}");
+    }
+    assert!(!is_support_line("say 'a;b' '$x'", &Policy { support: Vec::new(), ..Policy::default() }));
+}
+
+#[test]
+fn a_decision_is_named_as_verdicts_and_the_record_name_it() {
+    let decided = |judgment: &Judgment| {
+        decide(&line(Origin::Agent, "x"), judgment, &Policy::default(), &SessionState::default(), &[]).name()
+    };
+    let named = |tier| decided(&judgment(tier));
+    assert_eq!((named(Tier::Safe), named(Tier::High)), ("allow", "ask"));
+    let mut denied = finding("a.rule", Tier::Low);
+    denied.deny = true;
+    assert_eq!(decided(&of(vec![denied])), "deny");
+}
+
+#[test]
 fn a_line_is_a_support_command_as_that_one_simple_command_alone() {
     let exhausted = SessionState { denials_in_a_row: 99, prompts_last_hour: 99, ..SessionState::default() };
     let policy = supporting();

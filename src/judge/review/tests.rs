@@ -6,7 +6,7 @@ use crate::judge::analysis::inquiry::Answers;
 use crate::judge::analysis::question::{Question, WorldAnswer};
 use crate::judge::invocation::{Origin, Request};
 use crate::judge::judge;
-use crate::judge::policy::Approvals;
+use crate::judge::policy::{Approvals, is_sent};
 use crate::judge::risk::Circumstance;
 use crate::judge::rules::catalog::{Layer, PatternFile};
 use crate::judge::rules::model::Note;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+pub use crate::judge::nearest::nearest;
+
 /// One fault of a pattern file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -46,14 +48,3 @@ impl fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
-
-/// The name among `known` that is nearest to `given`, when it is near enough to be meant.
-#[must_use]
-pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(given, name), name))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, name)| name)
-}

@@ -41,6 +41,11 @@ fn no_grant_covers_a_shell_an_interpreter_a_wrapper_or_what_cannot_be_read() {
         let judged = judged(text);
         assert_eq!((judged.shape, judged.may_grant), (None, false), "{text}");
     }
+    // Nothing to run stands in these, and what runs others is covered by no grant all the same: by its operands, by an
+    // option, and in a subcommand.
+    for text in ["env", "python3", "docker exec box"] {
+        assert!(!judged(text).may_grant, "{text}");
+    }
     assert!(judged("git push --force").may_grant);
 }
 

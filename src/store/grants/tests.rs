@@ -51,6 +51,7 @@ fn a_grant_of_a_command_with_a_secret_holds_and_keeps_no_secret() {
     let command = "mysql --password=Hunter2xYz shop";
     let id = give(&sample, &exact(command), &Until::Revoked).unwrap();
     assert_eq!(in_force(&sample, "one", command), [id]);
+    assert_eq!(sample.store.grants_in_force("one", command, now()).unwrap()[0].what, exact(command));
     assert!(in_force(&sample, "one", "mysql --password=*** shop").is_empty());
     assert_eq!(sample.store.grants(now()).unwrap()[0].grant.what, exact("mysql --password=*** shop"));
     let log = std::fs::read(sample.directory.path().join("guard.db-wal")).unwrap();
@@ -98,4 +99,53 @@ fn what_cannot_be_bounded_is_not_granted() {
     assert!(refused(&exact("x"), &Until::Date { at: now().as_second() }));
     assert!(sample.store.revoke(1, "ada", now()).is_err());
     assert_eq!(sample.store.head().unwrap(), None);
+}
+
+#[test]
+fn a_grant_is_of_an_absolute_directory() {
+    let sample = Sample::new();
+    let place = |path: &str| {
+        let place = Place::Directory { path: path.to_owned() };
+        let what = exact("x");
+        let until = Until::Revoked;
+        let grant = NewGrant { what: &what, place: &place, until: &until, words: "", user: "ada", session: "one" };
+        sample.store.grant(&grant, now())
+    };
+    assert!(matches!(place("project"), Err(StoreError::Refused { .. })));
+    assert!(place("/project").is_ok());
+}
+
+#[test]
+fn the_grants_of_an_account_are_those_that_it_was_given() {
+    let sample = Sample::new();
+    let id = give(&sample, &What::Rule { rule: "a.rule".to_owned() }, &Until::Revoked).unwrap();
+    let of = |user| {
+        let grants = sample.store.grants_of(user, "one", "x", now()).unwrap();
+        grants.iter().map(|grant| grant.id.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(of(Some("ada")), [GrantId::Stored(id)]);
+    assert_eq!(of(None), [GrantId::Stored(id)]);
+    assert_eq!(of(Some("eve")), []);
+}
+
+#[test]
+fn a_grant_that_is_carried_on_keeps_its_number_and_covers_the_same() {
+    let sample = Sample::new();
+    let id = give(&sample, &exact("make x"), &Until::Revoked).unwrap();
+    let past = give(&sample, &exact("make y"), &Until::Date { at: now().as_second() + 1 }).unwrap();
+    let last = give(&sample, &exact("make z"), &Until::Revoked).unwrap();
+    let later = Timestamp::from_second(now().as_second() + 2).unwrap();
+    let held = |last| sample.store.persist(|connection| still_held(connection, last, later)).unwrap();
+    assert_eq!(
+        (held(0), held(id), held(past), held(last)),
+        (vec![], vec![(id, id)], vec![(id, id)], vec![(id, id), (last, last)])
+    );
+    sample.store.write(|connection| carry(connection, id, later)).unwrap();
+    assert_eq!(held(last), [(id, id), (last, last)], "the new row is behind the last one");
+    assert_eq!(held(last + 1).iter().filter(|(_, number)| *number == id).count(), 2);
+    let grants = sample.store.grants_in_force("one", "make x", later).unwrap();
+    assert!(grants.iter().all(|grant| grant.id == GrantId::Stored(id) && grant.given == now().as_second()));
+    assert_eq!(grants.len(), 2);
+    sample.store.write(|connection| carry(connection, 99, later)).unwrap();
+    assert_eq!(held(99).len(), 3, "a row that is not there is not carried on");
 }

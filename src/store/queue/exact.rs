@@ -202,4 +202,15 @@ mod tests {
         wanted.request = Request::Files(kinds.map(|kind| FileChange { kind, path: "x/y".to_owned() }).to_vec());
         assert_eq!(again(&wanted).0, wanted);
     }
+
+    #[test]
+    fn a_directory_really_lies_where_its_links_lead() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = std::fs::canonicalize(directory.path()).unwrap().join("target");
+        std::fs::create_dir(&target).unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert_eq!(real(link.to_str().unwrap()).as_deref(), target.to_str());
+        assert_eq!(real(directory.path().join("none").to_str().unwrap()), None);
+    }
 }

@@ -19,7 +19,7 @@
 
 mod answering;
 mod exact;
-mod grounds;
+mod reasons;
 mod request;
 mod rows;
 
@@ -30,7 +30,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
-pub use self::grounds::{Ground, GroundContext, Grounds};
+pub use self::reasons::{Reason, ReasonContext, Reasons};
 pub use self::request::{
     Answer, Filed, NewRequest, Outcome, Pending, Plea, RequestState, Told, WaitState, Whole, blank, pack,
 };
@@ -123,10 +123,10 @@ impl Queue {
         let redacted = redacted || new.invocation.hides();
         let worst = new.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         let why = worst.map_or(String::new(), |finding| format!("{}: {}", finding.rule, finding.reason));
-        let grounds = Grounds::of(new.risk, new.evidence, (&new.invocation.display(), &command));
-        let grounds = if new.invocation.hides() { grounds.without_input() } else { grounds };
+        let reasons = Reasons::of(new.risk, new.evidence, (&new.invocation.display(), &command));
+        let reasons = if new.invocation.hides() { reasons.without_input() } else { reasons };
         // Texts and numbers are always JSON.
-        let grounds = serde_json::to_string(&grounds).unwrap_or_default();
+        let reasons = serde_json::to_string(&reasons).unwrap_or_default();
         let said = new.plea.said.as_deref().map(|said| redact(&said.chars().take(MOST_SAID).collect::<String>()).0);
         let review = new.opinion.and_then(|opinion| serde_json::to_string(opinion).ok());
         let session = &new.invocation.session;
@@ -197,7 +197,7 @@ impl Queue {
                     said,
                     review,
                     new.may_grant,
-                    grounds,
+                    reasons,
                     tool,
                 ])?;
             Ok(Filed::Waits { id, twins })

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::exact::Exact;
-use super::grounds::Grounds;
+use super::reasons::Reasons;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::{Approval, Fresh, Signed};
 use crate::judge::bindings::Bindings;
@@ -111,8 +111,8 @@ pub struct Pending {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_grant: bool,
     /// Why it is asked about, as its card shows it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grounds: Option<Grounds>,
+    #[serde(default, rename = "grounds", skip_serializing_if = "Option::is_none")]
+    pub reasons: Option<Reasons>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -367,7 +367,7 @@ pub fn blank() -> Pending {
         approved_by: Vec::new(),
         review: None,
         may_grant: false,
-        grounds: None,
+        reasons: None,
         decided: None,
         decided_by: None,
         words: None,

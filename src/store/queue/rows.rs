@@ -8,14 +8,14 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::request::{Pending, RequestState};
 use crate::judge::risk::{Tier, Weight};
 
-/// A command that nobody answered in time may be approved late for so long.
-const LATE_MS: i64 = 24 * 60 * 60 * 1000;
+/// A command that nobody answered in time may be approved late for a day.
+const LATE_MS: i64 = 86_400_000;
 
-/// A yes that nobody used ends after so long.
-const UNUSED_MS: i64 = 60 * 60 * 1000;
+/// A yes that nobody used ends after an hour.
+const UNUSED_MS: i64 = 3_600_000;
 
-/// What is settled is shown for so long.
-const SHOWN_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+/// What is settled is shown for a week.
+const SHOWN_MS: i64 = 604_800_000;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
 const STEPS: [&str; 7] = [
@@ -131,7 +131,7 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
         said: row.get(25)?,
         review: row.get::<_, Option<String>>(26)?.and_then(|text| serde_json::from_str(&text).ok()),
         may_grant: row.get(27)?,
-        grounds: row.get::<_, Option<String>>(28)?.and_then(|text| serde_json::from_str(&text).ok()),
+        reasons: row.get::<_, Option<String>>(28)?.and_then(|text| serde_json::from_str(&text).ok()),
         tool: row.get(29)?,
     })
 }

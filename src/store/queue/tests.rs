@@ -8,6 +8,9 @@ use crate::judge::approver::Fresh;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
 
+mod filing;
+mod signing;
+
 const NOBODY: &dyn Fn(&str) -> bool = &|_| false;
 const EVERYBODY: &dyn Fn(&str) -> bool = &|_| true;
 

@@ -14,7 +14,7 @@ pub fn redact_shown(invocation: &Invocation) -> (String, bool) {
     let any = hide("", &mut input);
     // Of the name too, which is a text of its caller's.
     let (name, named) = redact(&call.name);
-    let call = ToolCall { name, input, hidden: Vec::new(), ..call.clone() };
+    let call = ToolCall { name, input, ..call.clone() };
     (call.display(), any || named)
 }
 
@@ -110,5 +110,46 @@ mod tests {
         let token = format!("ghp_{}", "a1B2".repeat(9));
         let out = hidden(json!({ token.clone(): 1, "b": 2 }));
         assert!(!out.to_string().contains(&token) && out["b"] == 2, "{out}");
+    }
+
+    #[test]
+    fn whether_anything_was_hidden_is_told_wherever_it_stood() {
+        let any = |mut input: Value| hide("", &mut input);
+        for input in [
+            json!("ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2"),
+            json!({"password": "hunter2"}),
+            json!({"password": 12345678}),
+            json!({"password": "hunter2", "z": 1}),
+            json!({"a": 1, "password": "hunter2", "z": 1}),
+            json!(["PASSWORD=hunter2"]),
+            json!(["a", "PASSWORD=hunter2", "b"]),
+            json!({"ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2": 1}),
+        ] {
+            assert!(any(input.clone()), "{input}");
+        }
+        for input in [json!("a"), json!({"a": "b"}), json!(["a", 1, null]), json!({}), json!([])] {
+            assert!(!any(input.clone()), "{input}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_shown_without_its_secrets_and_without_what_it_hides() {
+        let of = |call: ToolCall| {
+            let request = crate::judge::invocation::Request::Tool(Box::new(call));
+            redact_shown(&Invocation { request, ..crate::store::sample::invocation(&["x"], "r") })
+        };
+        let call = ToolCall { name: "mail.send".to_owned(), ..ToolCall::default() };
+        let shown = of(ToolCall { input: json!({"password": "hunter2", "to": "me"}), ..call.clone() });
+        assert_eq!(shown, (r#"mail.send {"password":"***","to":"me"}"#.to_owned(), true));
+        let shown = of(ToolCall { input: json!({"to": "me"}), ..call.clone() });
+        assert_eq!(shown, (r#"mail.send {"to":"me"}"#.to_owned(), false));
+        let hidden = vec!["/to".to_owned()];
+        let (shown, _) = of(ToolCall { input: json!({"to": "meandyou"}), hidden, ..call.clone() });
+        assert!(!shown.contains("meandyou"), "{shown}");
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let (shown, any) = of(ToolCall { name: format!("mail.{token}"), input: json!({"to": "me"}), ..call });
+        assert!(any && !shown.contains(&token), "{shown}");
+        let line = crate::store::sample::invocation(&["mysql", "--password=hunter2"], "r");
+        assert_eq!(redact_shown(&line), ("mysql --password=***".to_owned(), true));
     }
 }

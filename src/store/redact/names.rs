@@ -28,7 +28,7 @@ pub(super) fn find(words: &[FlatWord], secrets: &mut Secrets<'_>) {
     while at < bytes.len() {
         let start = at + bytes.iter().skip(at).take_while(|&&byte| !is_name(byte)).count();
         let end = start + bytes.iter().skip(start).take_while(|&&byte| is_name(byte)).count();
-        at = end.max(start + 1);
+        at = end;
         let Some(name) = text.get(start..end) else { continue };
         let Some(strength) = strength(name) else { continue };
         if start < done {
@@ -110,7 +110,7 @@ fn strength(name: &str) -> Option<Strength> {
     {
         return Some(Strength::Strong);
     }
-    if MEDIUM.contains(&last) || last.ends_with("token") || last.ends_with("pwd") && last != "cwd" {
+    if MEDIUM.contains(&last) || last.ends_with("token") || last.ends_with("pwd") {
         return Some(Strength::Medium);
     }
     if WEAK.contains(&last) {
@@ -264,7 +264,6 @@ impl Name<'_> {
             return None;
         }
         let option = self.name.starts_with('-');
-        let glued = self.start >= 2 && self.byte(self.start - 2) == Some(b'=');
         // A variable in quotes begins a command (`sh -c 'TOKEN=… make'`), unless what stands before takes variables.
         let takes_variables = || {
             let here = self.words.partition_point(|word| word.span.start < self.start);
@@ -272,7 +271,7 @@ impl Name<'_> {
             let before = before.and_then(|word| self.text.get(word.span.clone())).unwrap_or_default();
             before == "env" || before.contains('=') || before.starts_with('-') && !before.ends_with('c')
         };
-        (option || glued || takes_variables()).then_some(quote)
+        (option || takes_variables()).then_some(quote)
     }
 
     /// `name: value`, as in headers, JSON and YAML.

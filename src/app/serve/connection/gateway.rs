@@ -42,7 +42,7 @@ impl Connection<'_> {
             _ => return Ok(()),
         };
         if matches!(ask, Ask::Gateway(_) | Ask::Answer(_) | Ask::Grant { .. } | Ask::Resume { .. }) {
-            self.server.spend(self.uid(), why.len())?;
+            self.server.spend(self.uid(), why.len()).map_err(|limit| limit.to_string())?;
             self.attempt(&why);
         }
         Err(why)

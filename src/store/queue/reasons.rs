@@ -21,12 +21,12 @@ const LONGEST: usize = 300;
 
 /// Why a request is asked about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grounds {
+pub struct Reasons {
     pub reversibility: Reversibility,
     /// The worst first, those of one rule with one reason as one.
-    pub findings: Vec<Ground>,
+    pub findings: Vec<Reason>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub context: Vec<GroundContext>,
+    pub context: Vec<ReasonContext>,
     /// What is known of what it would touch, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Grounds {
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ground {
+pub struct Reason {
     pub rule: String,
     pub tier: Tier,
     pub weight: Weight,
@@ -54,7 +54,7 @@ pub struct Ground {
 
 /// A circumstance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroundContext {
+pub struct ReasonContext {
     pub fact: CircumstanceFact,
     pub weight: Weight,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ fn moved(span: (u32, u32), given: &str, shown: &str) -> Option<(u32, u32)> {
     same.then_some((u32::try_from(from).ok()?, u32::try_from(until).ok()?))
 }
 
-impl Grounds {
+impl Reasons {
     /// The same without what an input may hold that nobody is shown.
     pub(super) fn without_input(mut self) -> Self {
         self.evidence.clear();
@@ -98,7 +98,7 @@ impl Grounds {
     pub(super) fn of(risk: &Risk, evidence: &[String], (given, shown): (&str, &str)) -> Self {
         let mut sorted: Vec<&Finding> = risk.findings.iter().collect();
         sorted.sort_by_key(|finding| (std::cmp::Reverse((finding.tier, finding.weight)), finding.span.start));
-        let mut findings: Vec<Ground> = Vec::new();
+        let mut findings: Vec<Reason> = Vec::new();
         for finding in sorted {
             let span = moved((finding.span.start, finding.span.end), given, shown);
             let touches = finding.touches.iter().map(|touched| text(touched));
@@ -109,7 +109,7 @@ impl Grounds {
             }
             let at = known.unwrap_or(findings.len());
             if known.is_none() {
-                findings.push(Ground {
+                findings.push(Reason {
                     rule: finding.rule.clone(),
                     tier: finding.tier,
                     weight: finding.weight,
@@ -130,7 +130,7 @@ impl Grounds {
                 ground.spans.push(span);
             }
         }
-        let context = |one: &Circumstance| GroundContext {
+        let context = |one: &Circumstance| ReasonContext {
             fact: one.fact,
             weight: one.weight,
             detail: one.detail.as_deref().map(text),
@@ -165,16 +165,29 @@ mod tests {
         ];
         let risk = Risk { tier: Tier::High, findings, ..Risk::default() };
         let evidence = vec!["y has PGPASSWORD=hush in it".to_owned()];
-        let grounds = Grounds::of(&risk, &evidence, (command, command));
-        let rules: Vec<&str> = grounds.findings.iter().map(|one| one.rule.as_str()).collect();
+        let reasons = Reasons::of(&risk, &evidence, (command, command));
+        let rules: Vec<&str> = reasons.findings.iter().map(|one| one.rule.as_str()).collect();
         assert_eq!(rules, ["b.rule", "a.rule"]);
-        assert_eq!(grounds.findings[1].spans, [(0, 3), (10, 13)]);
-        assert_eq!(grounds.findings[1].touches, ["x", "z"]);
-        assert_eq!(grounds.evidence, ["y has PGPASSWORD=*** in it"]);
-        let bare = grounds.clone().without_input();
+        assert_eq!(reasons.findings[1].spans, [(0, 3), (10, 13)]);
+        assert_eq!(reasons.findings[1].touches, ["x", "z"]);
+        assert_eq!(reasons.evidence, ["y has PGPASSWORD=*** in it"]);
+        let bare = reasons.clone().without_input();
         assert!(bare.evidence.is_empty() && bare.findings.iter().all(|one| one.touches.is_empty()));
-        let written = serde_json::to_string(&grounds).unwrap();
-        assert_eq!(serde_json::from_str::<Grounds>(&written).unwrap(), grounds);
+        let written = serde_json::to_string(&reasons).unwrap();
+        assert_eq!(serde_json::from_str::<Reasons>(&written).unwrap(), reasons);
+    }
+
+    #[test]
+    fn what_is_kept_of_one_rule_is_bounded() {
+        let touches = ["a", "b", "c", "d", "e", "f", "g", "a"];
+        let mut findings = vec![finding("a.rule", Tier::High, (0, 1), &touches)];
+        findings.extend((0..30).map(|at| finding("a.rule", Tier::High, (at, at + 1), &["z"])));
+        let command = "x".repeat(40);
+        let risk = Risk { tier: Tier::High, findings, ..Risk::default() };
+        let reasons = Reasons::of(&risk, &[], (&command, &command));
+        assert_eq!(reasons.findings.len(), 1);
+        assert_eq!(reasons.findings[0].touches, touches[..MOST_TOUCHED]);
+        assert_eq!(reasons.findings[0].spans, (0..24).map(|at| (at, at + 1)).collect::<Vec<_>>());
     }
 
     #[test]
@@ -183,6 +196,7 @@ mod tests {
         assert_eq!(moved((0, 5), given, shown), Some((0, 5)));
         assert_eq!(moved((17, 24), given, shown), Some((16, 23)));
         assert_eq!(&shown[16..23], "drop it");
+        assert_eq!(moved((17, 21), given, shown), Some((16, 20)));
         assert_eq!(moved((0, 15), given, shown), None);
         for odd in [(3, 3), (5, 400), (9, 4), (400, 500)] {
             assert_eq!(moved(odd, given, shown), None, "{odd:?}");
