@@ -140,6 +140,8 @@ pub struct Act {
     pub conditional: bool,
     /// In a file of the session that the command may load. Only what is grave counts.
     pub staged: bool,
+    /// What the program's file does was read, and its acts come after this one.
+    pub read: bool,
     /// Where the text came from, when not from the command itself.
     pub source: Source,
     /// In the command as given, or of the construct that brought the text in.
@@ -174,6 +176,7 @@ impl Act {
             parent: None,
             conditional: false,
             staged: false,
+            read: false,
             source: Source::default(),
             span: Span::default(),
         }

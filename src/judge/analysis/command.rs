@@ -2,6 +2,7 @@
 
 use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Unknown, UnknownReason, Value, Verb};
 use super::disguise;
+use super::effect::Effect;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::cost;
@@ -81,9 +82,14 @@ impl Walker<'_> {
             env.push((assignment.name.clone(), value));
         }
         let outer = (!simple.redirects.is_empty()).then(|| state.streams.clone());
-        let effects = self.redirects(state, context, &simple.redirects);
+        let mut effects = self.redirects(state, context, &simple.redirects);
         let act = if fields.is_empty() {
-            self.bare_redirects(state, simple);
+            if self.bare_redirects(state, simple) {
+                effects
+                    .iter_mut()
+                    .filter(|(effect, _)| *effect == Effect::Load)
+                    .for_each(|(effect, _)| *effect = Effect::Show);
+            }
             None
         } else {
             let from = state.cwd.clone();
@@ -119,9 +125,9 @@ impl Walker<'_> {
         fields.truncate(MOST_LOOKED_AT);
     }
 
-    /// `$(<file)` and `>file`: redirections without a command.
+    /// `$(<file)` and `>file`: redirections without a command. Whether they print what they read.
     #[inline(never)]
-    fn bare_redirects(&mut self, state: &State, simple: &Simple) {
+    fn bare_redirects(&mut self, state: &State, simple: &Simple) -> bool {
         use crate::judge::syntax::tree::RedirectOp;
         let reads = simple.assignments.is_empty()
             && matches!(simple.redirects.as_slice(), [redirect] if redirect.op == RedirectOp::Read);
@@ -130,7 +136,9 @@ impl Walker<'_> {
             if let Some(sink) = self.sinks.get_mut(sink) {
                 sink.write(&text, taint, decoded);
             }
+            return true;
         }
+        false
     }
 
     /// Runs a command of known or unknown words; the act of the program, when one was made.

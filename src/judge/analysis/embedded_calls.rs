@@ -19,7 +19,7 @@ use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
 use crate::judge::ledger::Own;
-use crate::judge::rules::model::{OutputTaint, Rule};
+use crate::judge::rules::model::{ArgumentPlace, EffectSpec, OutputTaint, Rule};
 use crate::judge::syntax::tree::Span;
 
 /// The most files that scripts import which are read.
@@ -202,6 +202,8 @@ impl Walker<'_> {
             if LINES.contains(&last_part(&call.callee)) || self.acts(language, &call.callee) {
                 let program = self.catalog.program(&format!("{language}:{}", call.callee));
                 leave_out_settings(language, call, program.map(|program| &*program.chdir).unwrap_or_default());
+            } else if self.writes_first(language, &call.callee) {
+                leave_out_content(call);
             }
         }
         let hidden = |arg: &Value| is_worked_out(arg) && !arg.taint().has(Taint::SECRET);
@@ -250,6 +252,14 @@ impl Walker<'_> {
         self.catalog.program(&name).filter(|program| program.names.contains(&name)).is_some_and(|program| {
             let deletes = program.effects.iter().any(|effect| effect.does == Effect::Delete);
             deletes || !program.wraps.is_empty() || program.runs.is_some()
+        })
+    }
+
+    /// Whether a call writes the file that its first argument names, and does nothing else.
+    fn writes_first(&self, language: &str, callee: &str) -> bool {
+        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+            let first = |effect: &EffectSpec| effect.does.writes() && effect.to == ArgumentPlace::First;
+            !program.effects.is_empty() && program.effects.iter().all(first)
         })
     }
 
@@ -377,6 +387,13 @@ fn leave_out_settings(language: &str, call: &mut code::Call, chdir: &[String]) {
         let Some((at, _)) = last else { return };
         call.args.remove(at);
     }
+}
+
+/// Takes what a script works out for itself out of a call that writes a file which it names: the content.
+fn leave_out_content(call: &mut code::Call) {
+    let first = call.args.iter().position(|arg| !arg.is_option()).map_or(0, |at| at + 1);
+    let behind = call.args.split_off(first);
+    call.args.extend(behind.into_iter().filter(|arg| !is_worked_out(arg)));
 }
 
 /// The name of a call without what it belongs to.

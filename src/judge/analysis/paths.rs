@@ -124,6 +124,14 @@ impl Placer {
     #[must_use]
     pub fn path(&self, value: &Value, cwd: Option<&Place>) -> Option<NormalPath> {
         let leading = value.leading();
+        // `file:PATH?mode=ro`, as clients of SQLite write it.
+        if leading.starts_with("file:")
+            && !leading.starts_with("file://")
+            && let Some(text) = value.known()
+        {
+            let path = text.get("file:".len()..).and_then(|rest| rest.split('?').next()).unwrap_or_default();
+            return NormalPath::of(&Value::text(path), cwd, self.homes.first().map(String::as_str));
+        }
         if let Some((scheme, rest)) = leading.split_once("://")
             && !scheme.is_empty()
             && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))

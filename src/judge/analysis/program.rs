@@ -238,6 +238,7 @@ impl Walker<'_> {
             wrappers: Rc::clone(&context.wrappers),
             conditional: context.conditional,
             staged: context.staged,
+            read: false,
             source: context.source.clone(),
             span,
             ..Act::plain(verb, state.cwd.clone())

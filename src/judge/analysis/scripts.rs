@@ -312,6 +312,24 @@ impl Walker<'_> {
         env: &[(String, Value)],
         span: Span,
     ) {
+        let before = self.facts.acts.len();
+        self.file_of_program(state, context, act, path, args, env, span);
+        let is_read = self.facts.acts.len() > before;
+        self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read = is_read);
+    }
+
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn file_of_program(
+        &mut self,
+        state: &State,
+        context: &Context,
+        act: usize,
+        path: &str,
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+    ) {
         let mut child = state.child(env);
         child.zero = path.clone();
         child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());

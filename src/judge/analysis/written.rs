@@ -8,7 +8,7 @@ use super::enclosing::Context;
 use super::state::{Build as _, State, unknown};
 use super::streams::{Stream, descriptor};
 use super::walk::Walker;
-use crate::judge::rules::model::{OutputTaint, Printed};
+use crate::judge::rules::model::{OutputTaint, Printed, Program};
 
 /// Languages whose programs replace text in a file where it lies.
 const EDITORS: [&str; 2] = ["sed", "perl"];
@@ -90,6 +90,10 @@ impl Walker<'_> {
             && reading.effects.iter().all(|derived| derived.effect.writes());
         let program = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
         let files_are_copied = copies && program.is_some_and(|program| program.copies);
+        // Others make something else of what they read: they decrypt it, sort it, show it in another form.
+        let is_call = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'));
+        let moves = reading.effects.iter().any(|derived| matches!(derived.effect, Effect::Link | Effect::Move));
+        let unchanged = copies && (is_call || moves || program.is_none_or(Program::hands_on));
         let text = match sources.as_slice() {
             _ if let Some(put_in) = &edits => Value::text(put_in.as_str()),
             // A call writes what it is given.
@@ -101,9 +105,9 @@ impl Walker<'_> {
                 Value::default()
             }
             // A filter with a file to write.
-            [] if copies => self.stdin_of(state).0,
+            [] if unchanged => self.stdin_of(state).0,
             // A copy holds what its source does, which may have to be looked up when it is run.
-            [source, rest @ ..] if copies && rest.iter().all(|other| other == source) => {
+            [source, rest @ ..] if unchanged && rest.iter().all(|other| other == source) => {
                 match self.content_of(state, source) {
                     Some(text) => text,
                     None => {

@@ -14,6 +14,9 @@ use crate::judge::syntax::tree::Span;
 /// The most calls of make's `shell` that are followed.
 const MAX_SHELLS: usize = 64;
 
+/// Options with which recipes are printed or counted and not run.
+const REHEARSALS: [&str; 2] = ["-n", "-q"];
+
 impl Walker<'_> {
     #[inline(never)]
     pub(super) fn recipe(
@@ -103,7 +106,8 @@ impl Walker<'_> {
                 self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
             }
         }
-        for (_, line) in Recipes::read(kind, text.text()).commands(&targets, &given) {
+        let rehearsed = reading.flags.iter().any(|flag| REHEARSALS.contains(&flag.name.as_str()));
+        for (_, line) in Recipes::read(kind, text.text()).commands(&targets, &given, rehearsed) {
             let mut child = state.child(&[]);
             if child.cwd != dir {
                 child.move_to(dir.clone());

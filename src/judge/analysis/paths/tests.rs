@@ -271,6 +271,7 @@ fn guards_own_files_are_known() {
 fn a_url_is_no_path_and_a_file_url_is_one() {
     assert_eq!(classes(&live("https://example.org/etc/passwd")), PathClasses::NONE);
     has("file:///etc/passwd", &[PathClass::System]);
+    assert!(classes(&Value::text("file:/etc/passwd?mode=ro")).has(PathClass::System));
     has("@/etc/passwd", &[PathClass::System]);
     has("data=@/etc/passwd", &[PathClass::System]);
     has("me@host:/x", &[PathClass::Remote]);

@@ -230,7 +230,7 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
         return false;
     }
     let Some(project) = view.context.placer.project(view.context.inquiry) else { return false };
-    if !path.relation(&project).within() {
+    if !path.relation(&project).within() && !is_other_way(view) {
         return false;
     }
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
@@ -243,6 +243,18 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
             && !follows_unknown(view, path)
     };
     missing && (untouched(view, path) || made_since())
+}
+
+/// Whether it is the act before it once more, in another directory, where a `cd` in front of both failed.
+fn is_other_way(view: &View<'_>) -> bool {
+    let before = view.id.checked_sub(1).and_then(|id| view.context.facts.acts.get(id));
+    before.is_some_and(|before| {
+        let act = view.act;
+        act.conditional
+            && act.cwd != before.cwd
+            && (act.span, &act.verb) == (before.span, &before.verb)
+            && act.args == before.args
+    })
 }
 
 /// The files in a directory of the project that a pattern, or each turn of a loop over names, stands for.

@@ -172,14 +172,29 @@ impl<'a> Seen<'a> {
     /// Whether nobody else keeps what the file holds, or one of the files that a pattern stands for.
     fn is_only_copy(&self, view: &View<'_>) -> bool {
         let Some(path) = self.path(view).filter(|_| view.act.remote.is_none()) else { return false };
-        match lowering::place(path).filter(|_| !path.everything) {
+        match lowering::place(path).filter(|_| !path.everything && !path.found) {
             Some(text) => self.is_kept_nowhere(&text, view),
+            // Code that goes through all that lies below a directory finds what nobody else keeps.
+            None if path.found => matches!(view.act.source, Source::Code(_)) && !self.is_edited(view),
             None => lowering::files_matched(view, path).any(|text| self.is_kept_nowhere(text, view)),
         }
     }
 
-    fn is_kept_nowhere(&self, text: &str, view: &View<'_>) -> bool {
+    /// Whether code reads the file that it writes.
+    fn is_edited(&self, view: &View<'_>) -> bool {
         let (context, act) = (view.context, view.act);
+        let reads = |(_, other): (ActId, &Act)| {
+            matches!(other.verb, Verb::Effect(Effect::Show | Effect::Load))
+                && other.source == act.source
+                && other.operands.iter().any(|operand| operand.value == *self.value)
+        };
+        matches!(act.source, Source::Code(_))
+            && context.spend(context.facts.acts.len() as u64)
+            && context.facts.acts.iter().enumerate().any(reads)
+    }
+
+    fn is_kept_nowhere(&self, text: &str, view: &View<'_>) -> bool {
+        let context = view.context;
         let inquiry = context.inquiry;
         // Most of what is written is not there yet: git is asked about what is, wherever a link leads.
         let Some(facts) = inquiry.path(text).filter(|facts| facts.kind == PathKind::File && facts.bytes > 0) else {
@@ -195,17 +210,7 @@ impl<'a> Seen<'a> {
             _ => !outside().unwrap_or_default(),
         };
         // Code that reads a file and writes it again edits it.
-        let reads = |(_, other): (ActId, &Act)| {
-            matches!(other.verb, Verb::Effect(Effect::Show | Effect::Load))
-                && other.source == act.source
-                && other.operands.iter().any(|operand| operand.value == *self.value)
-        };
-        let edits = || {
-            matches!(act.source, Source::Code(_))
-                && context.spend(context.facts.acts.len() as u64)
-                && context.facts.acts.iter().enumerate().any(reads)
-        };
-        !kept && !edits()
+        !kept && !self.is_edited(view)
     }
 
     /// Whether the file that it names says something.
