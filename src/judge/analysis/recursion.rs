@@ -46,7 +46,7 @@ impl Calling {
 
     /// A call that begins in this shell.
     pub fn within(callee: Callee, state: &State) -> Self {
-        Self { callee, given: Some(Rc::from(state.fork())) }
+        Self { callee, given: Some(Rc::new(state.begun())) }
     }
 }
 

@@ -269,6 +269,19 @@ impl State {
         self.variables == other.variables
     }
 
+    /// What a call that begins here may hang on.
+    pub fn begun(&self) -> Self {
+        Self {
+            variables: self.variables.clone(),
+            positional: Rc::clone(&self.positional),
+            functions: self.functions.clone(),
+            aliases: self.aliases.clone(),
+            cwd: self.cwd.clone(),
+            streams: Streams { stdin: self.streams.stdin.clone(), ..Streams::default() },
+            ..Self::default()
+        }
+    }
+
     /// The names of the variables that are not what they are in another one.
     pub fn changed_variables(&self, other: &Self) -> Vec<Rc<str>> {
         self.variables.differences(&other.variables)
