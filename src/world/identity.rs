@@ -301,12 +301,11 @@ impl Account {
     /// What the system knows of accounts beside the file.
     fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
         match guard_system::account(key) {
-            Some(found) => is_wanted(&found.name, found.uid).then(|| Self {
-                uid: found.uid,
-                name: found.name,
-                home: Some(found.home),
-                shell: Some(found.shell),
-            }),
+            Some(found) => {
+                let is_it = is_wanted(&found.name, found.uid);
+                let found = Self { uid: found.uid, name: found.name, home: Some(found.home), shell: Some(found.shell) };
+                is_it.then_some(found)
+            }
             None => Self::in_passwd(&LOOK_UP.get()?(key).ok()?, is_wanted),
         }
     }
