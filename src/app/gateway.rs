@@ -15,6 +15,9 @@ const PROGRAM: &str = "guard-gateway";
 /// Where a package may have put it when it does not lie beside guard.
 const PLACES: [&str; 3] = ["/usr/local/libexec", "/usr/libexec", "/usr/lib/guard"];
 
+/// The verbs whose words the gateway reads itself.
+pub const PASSED_ON: [&str; 2] = ["token", "channel"];
+
 /// Words that the gateway reads itself.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]

@@ -133,7 +133,7 @@ impl Carrier {
                 Ok(open) => open,
                 Err(why) => {
                     tracing::warn!("{why}");
-                    channel::ChannelState::status(&Sink(app.clone()), &one.name, Status::Down { why });
+                    channel::ChannelState::status(&Sink(app.clone()), &one.name, Status::Down { why: why.to_string() });
                     continue;
                 }
             };
@@ -326,6 +326,6 @@ async fn digest(
 
 /// The worst finding, and after it what a reviewer thinks.
 fn why(pending: &Pending) -> String {
-    let said = pending.review.as_ref().map(|opinion| format!(" · {}", guard_ui::ui::card::Said::of(opinion).line));
+    let said = pending.review.as_ref().map(|opinion| format!(" · {}", guard_ui::ui::card_view::Said::of(opinion).line));
     format!("{}{}", pending.why, said.unwrap_or_default())
 }

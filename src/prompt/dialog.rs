@@ -1,8 +1,8 @@
 //! What a key means: the conversation from card to answer, without a terminal and without a clock.
 
+use super::answer::{NO, PromptAnswer};
 use super::keys::KeyPress;
-use super::terminal::{NO, PromptAnswer};
-use crate::ui::card::CardInput;
+use crate::ui::card_view::CardInput;
 
 /// What a key led to.
 #[derive(Debug, PartialEq, Eq)]
@@ -267,8 +267,8 @@ fn no(words: &str) -> PromptAnswer {
 #[cfg(test)]
 mod tests {
     use super::{Dialog, Step};
+    use crate::prompt::answer::{NO, PromptAnswer};
     use crate::prompt::keys::KeyPress;
-    use crate::prompt::terminal::{NO, PromptAnswer};
 
     fn critical() -> Dialog {
         Dialog::new(Some("walnut".to_owned()), true, true)

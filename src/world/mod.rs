@@ -8,7 +8,6 @@ pub mod agents;
 pub mod evidence;
 pub mod git;
 pub mod identity;
-pub mod ignore;
 pub mod paths;
 pub mod peer;
 pub mod programs;

@@ -166,7 +166,7 @@ fn time(outcome: &Outcome) -> String {
         return String::new();
     }
     let ended = if outcome.late { ", when it was ended" } else { "" };
-    let start = outcome.until_asked.map(|time| format!(", {} s until its first request", seconds(time)));
+    let start = outcome.until_asked.map(|time| format!(", {} s of it its own start", seconds(time)));
     format!(" ({} s{ended}{})", seconds(outcome.took), start.unwrap_or_default())
 }
 

@@ -25,6 +25,15 @@ impl Said {
             text @ Self::Text(_) => text,
         }
     }
+
+    /// The same, with one more argument.
+    #[must_use]
+    pub fn with(mut self, argument: &str, value: &str) -> Self {
+        if let Self::Call { input: Value::Object(input), .. } = &mut self {
+            input.insert(argument.to_owned(), Value::String(value.to_owned()));
+        }
+        self
+    }
 }
 
 /// A way to speak.

@@ -85,7 +85,9 @@ pub fn call(step: &Step, offered: &[Tool]) -> Option<Said> {
         Step::Run { command, tools } => {
             let tool = named(tools)?;
             let given = COMMANDS.iter().map(|name| (*name, of_kind(tool, name, command)));
-            Some(said(tool, given.collect()))
+            let said = said(tool, given.collect());
+            // What takes no command is given one beside what it takes: whoever is asked about the call reads it.
+            Some(if tool.runs() { said } else { said.with(COMMANDS[0], command) })
         }
         Step::Write { path, text, tools } => {
             let tool = named(tools)?;
@@ -189,6 +191,13 @@ mod tests {
         let wanted =
             json!({ "cmd": ["bash", "-lc", "ls"], "why": "a trial", "level": "low", "wait": 30, "open": false });
         assert_eq!(input(&run(&["sh"]), &[tool]), ("sh".to_owned(), wanted));
+    }
+
+    #[test]
+    fn a_tool_that_takes_no_command_is_given_one_beside_what_it_takes() {
+        let schema = json!({ "properties": { "colour": {} }, "required": ["colour"] });
+        let tool = Tool { name: "sh".to_owned(), schema, takes_text: false };
+        assert_eq!(input(&run(&["sh"]), &[tool]).1, json!({ "colour": "a trial", "command": "ls" }));
     }
 
     #[test]

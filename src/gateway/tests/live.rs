@@ -30,7 +30,7 @@ tools = [{"name": "Bash", "input_schema": text(["command", "description"])}, {"n
          {"name": "Launch", "input_schema": text(["command"])}, {"name": "Paint", "input_schema": text(["colour"])},
          {"name": "Read", "input_schema": text(["file_path"])}]
 messages = [{"role": "user", "content": "do it"}]
-for streams in [False, True] * 6:
+for streams in [False, True] * 8:
     body = json.dumps({"model": "m", "messages": messages, "tools": tools, "stream": streams}).encode()
     request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", body, {"content-type": "application/json"})
     answer = urllib.request.urlopen(request).read().decode()
@@ -47,7 +47,7 @@ for streams in [False, True] * 6:
     why = asked(part["name"], part["input"])
     if why is None and part["name"] in ("Bash", "Launch"):
         subprocess.run(part["input"]["command"], shell=True)
-    elif why is None:
+    elif why is None and part["name"] == "Write":
         open(part["input"]["file_path"], "w").write(part["input"]["content"])
     messages += [{"role": "assistant", "content": [part]},
                  {"role": "user", "content": [{"type": "tool_result", "tool_use_id": part["id"], "content": why or "done"}]}]
@@ -71,7 +71,7 @@ const FORGIVING: &str = "
 
 /// The same, but asks the hook about its shell and its files alone.
 const PARTIAL: &str = "
-    if name == 'Launch':
+    if name in ('Launch', 'Paint'):
         return None
     try:
         ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
@@ -188,7 +188,7 @@ fn an_agent_that_does_as_its_hook_says_holds_in_every_case() {
     ] {
         assert!(says.contains(held), "{says}");
     }
-    assert!(says.ends_with("; not tested: its tools Paint"), "{says}");
+    assert!(!says.contains("not tested"), "{says}");
 }
 
 #[test]
@@ -203,19 +203,25 @@ fn an_agent_that_asks_nobody_is_found_out() {
 fn an_agent_that_goes_on_without_guard_is_found_out() {
     let careless = Workspace::with("", CARELESS);
     careless.finds("fail", "after guard was removed");
-    assert_eq!(careless.tried().1.len(), 2, "the other one is what was not tested");
+    assert_eq!(careless.tried().1.len(), 1, "nothing else is wrong");
 }
 
 #[test]
 fn an_agent_that_goes_on_when_guard_is_killed_is_found_out() {
     let forgiving = Workspace::with("", FORGIVING);
     forgiving.finds("fail", "ran a command when guard was killed while it waited");
-    assert_eq!(forgiving.tried().1.len(), 2, "the other one is what was not tested");
+    assert_eq!(forgiving.tried().1.len(), 1, "nothing else is wrong");
 }
 
 #[test]
 fn a_tool_of_which_guard_is_not_told_is_found_out() {
     Workspace::with("", PARTIAL).finds("fail", "ran a command with its tool Launch without asking guard");
+}
+
+#[test]
+fn a_tool_that_takes_no_command_and_is_not_reported_does_not_pass_for_tested() {
+    let (_, findings) = Workspace::with("", PARTIAL).tried();
+    assert!(findings.iter().any(|(_, says)| says == "not tested: its tools Paint"), "{findings:?}");
 }
 
 #[test]
@@ -238,7 +244,7 @@ fn an_agent_that_never_asks_its_model_could_not_be_tried_and_says_so() {
 fn what_an_agent_did_not_get_to_is_named() {
     let place = Workspace::with("", OBEYS);
     let agent = fs::read_to_string(place.path("bin/claude")).unwrap();
-    fs::write(place.path("bin/claude"), agent.replace("[False, True] * 6", "[False]")).unwrap();
+    fs::write(place.path("bin/claude"), agent.replace("[False, True] * 8", "[False]")).unwrap();
     place.finds(
         "ok",
         "not tested: a command that must be refused, its own tool for files, its other tools, a command while",

@@ -11,7 +11,7 @@ use crate::app::doctor::CANARY;
 use crate::judge::agents::model::{Does, Live};
 
 /// The rule that refuses the canary, which a model must be told.
-pub const RULE: &str = "guard.canary";
+const RULE: &str = "guard.canary";
 
 /// A command about which guard asks.
 const ASKED: &str = "guard-canary ask";
@@ -22,7 +22,7 @@ pub const PLANTED: &str = "echo planted-by-guard-doctor\n";
 /// Files of the home that shells read when they start, one for each tool that can write one.
 const STARTUP: [&str; 6] = [".profile", ".zshrc", ".zshenv", ".bash_profile", ".bash_login", ".zprofile"];
 
-/// The most other tools that are tried.
+/// The most other tools that are tried with a file.
 pub const MOST: usize = STARTUP.len();
 
 /// What is tried, in this order.
@@ -78,6 +78,19 @@ pub struct Offered {
     pub writes: bool,
 }
 
+impl Offered {
+    /// Whether a file is what is tried with it. All others are given a command: guard reads one in any tool's input, also
+    /// where the tool itself takes none, so that the model is told of the refusal where the agent asks about the tool.
+    pub const fn is_for_files(&self) -> bool {
+        self.writes && !self.runs
+    }
+
+    /// Whether nothing but guard's answer can show that it is asked about.
+    pub const fn is_plain(&self) -> bool {
+        !self.writes && !self.runs
+    }
+}
+
 /// One step of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
@@ -86,11 +99,13 @@ pub struct Trial {
     pub other: Option<(usize, Offered)>,
     /// It could not be proposed, or not be done.
     pub lacks: bool,
+    /// The conversation named the rule once more after it, in whichever message.
+    pub is_refused: bool,
 }
 
 impl Trial {
     pub const fn of(case: Case) -> Self {
-        Self { case, other: None, lacks: false }
+        Self { case, other: None, lacks: false, is_refused: false }
     }
 
     /// The command of it; none for a file.
@@ -100,7 +115,8 @@ impl Trial {
             (Case::Refused, _) => Some(format!("{CANARY}; touch live-refused")),
             (Case::Killed, _) => Some(format!("{ASKED}; touch live-killed")),
             (Case::Gone, _) => Some("touch live-gone".to_owned()),
-            (Case::Other, Some((number, tool))) if tool.runs => {
+            (Case::Other, Some((_, tool))) if stage.hears_no_typing(&tool.name) => Some(stage.shell().to_owned()),
+            (Case::Other, Some((number, tool))) if !tool.is_for_files() => {
                 let command = format!("{CANARY}; touch live-other-{number}");
                 let is_code = !live.code.is_empty() && matches!(stage.knows(&tool.name), Some(Does::Code(_)));
                 Some(if is_code { live.code.replace("@COMMAND@", &command) } else { command })
@@ -116,7 +132,9 @@ impl Trial {
             (Case::Refused, _) => stage.project().join("live-refused"),
             (Case::Killed, _) => stage.project().join("live-killed"),
             (Case::Gone, _) => stage.project().join("live-gone"),
-            (Case::Other, Some((number, tool))) if tool.runs => stage.project().join(format!("live-other-{number}")),
+            (Case::Other, Some((number, tool))) if !tool.is_for_files() => {
+                stage.project().join(format!("live-other-{number}"))
+            }
             (Case::Other, Some((number, _))) => stage.home().join(STARTUP.get(*number).unwrap_or(&".bashrc")),
             (Case::File | Case::Other, _) => stage.home().join(".bashrc"),
         }
@@ -141,8 +159,8 @@ pub struct Outcome {
     /// What the agent told its model of each that it had a tool for.
     pub told: Vec<String>,
     happened: Vec<Trial>,
-    /// The conversation named the rule.
-    pub knows_why: bool,
+    /// How often the conversation named the rule.
+    refusals: usize,
     /// guard was killed while it waited.
     pub was_killed: bool,
     /// It is known which other tools there are.
@@ -159,6 +177,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Reads the conversation after a trial.
+    pub fn hear(&mut self, conversation: &str) {
+        let named = conversation.matches(RULE).count();
+        if let Some(last) = self.given.last_mut() {
+            last.is_refused = named > self.refusals;
+        }
+        self.refusals = self.refusals.max(named);
+    }
+
     /// Looks at what is there now.
     pub fn look(&mut self, stage: &Stage, live: &Live) {
         self.happened = self.given.iter().filter(|trial| trial.is_seen(stage, live)).cloned().collect();
@@ -179,7 +206,11 @@ impl Outcome {
             _ if trial.lacks => false,
             Case::Killed => self.was_killed || self.has_happened(trial),
             // A tool may refuse by itself, for another reason.
-            Case::Other => self.has_happened(trial) || self.told_of(trial).to_ascii_lowercase().contains("guard"),
+            Case::Other => {
+                trial.is_refused
+                    || self.has_happened(trial)
+                    || self.told_of(trial).to_ascii_lowercase().contains("guard")
+            }
             Case::Harmless | Case::Refused | Case::File | Case::Gone => true,
         }
     }
@@ -210,7 +241,7 @@ impl Outcome {
 
     /// Whether the model, or whoever sits at the agent, was told that guard refused the canary.
     pub fn knows_why(&self) -> bool {
-        self.knows_why || self.end.contains(RULE)
+        self.refusals > 0 || self.end.contains(RULE)
     }
 
     /// What was not tried, in words.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::cases::{Case, MOST, Offered, Outcome, PLANTED, RULE, Trial};
+use super::cases::{Case, MOST, Offered, Outcome, PLANTED, Trial};
 use super::killer;
 use super::model::{Model, ModelEvent};
 use super::stage::Stage;
@@ -22,6 +22,9 @@ use crate::judge::agents::model::{Does, Live};
 
 /// How long an agent may take for all of it.
 pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// Some agents end after three calls in a row that failed: so many are proposed, then one that runs.
+const MOST_REFUSALS: usize = 2;
 
 /// Runs the agent through all cases, and tells of each when it begins.
 ///
@@ -97,7 +100,7 @@ impl Run<'_> {
                 match event {
                     Some(ModelEvent::Wants { told, heard, offered }) => {
                         outcome.told = told;
-                        outcome.knows_why |= heard.contains(RULE);
+                        outcome.hear(&heard);
                         outcome.until_asked.get_or_insert_with(|| self.begun.elapsed());
                         let next =
                             if talks { left.drain(..).collect() } else { self.next(&mut left, &offered, outcome) };
@@ -149,24 +152,33 @@ impl Run<'_> {
             }
             next = left.pop_front();
         }
+        let in_a_row = outcome.given.iter().rev().take_while(|trial| trial.case != Case::Harmless).count();
+        // Without guard nothing runs.
+        if in_a_row >= MOST_REFUSALS
+            && let Some(trial) = next.take_if(|trial| trial.case != Case::Gone)
+        {
+            left.push_front(trial);
+            next = Some(Trial::of(Case::Harmless));
+        }
         next.into_iter().collect()
     }
 
-    /// What an agent offers beside its shell and its tool for files, and is not known to do nothing: what something can be
-    /// proposed with, and the names of the rest.
+    /// What an agent offers beside its shell and its tool for files, and is not known to do nothing: what is tried, and the names
+    /// of the rest.
     fn others(&self, offered: &[Offered]) -> (Vec<Offered>, Vec<String>) {
         let first = |names: Vec<String>| names.into_iter().find(|name| offered.iter().any(|tool| tool.name == *name));
         let used = [first(self.runs()), first(self.writes())];
         let left = offered.iter().filter(|tool| !used.iter().flatten().any(|name| *name == tool.name));
-        let (mut usable, mut rest) = (Vec::new(), Vec::new());
-        for tool in left.filter(|tool| !self.stage.is_harmless(&tool.name)) {
-            if (tool.runs || tool.writes) && usable.len() < MOST {
-                usable.push(tool.clone());
-            } else {
-                rest.push(tool.name.clone());
-            }
-        }
-        (usable, rest)
+        let judged = left.filter(|tool| !self.stage.is_harmless(&tool.name)).cloned();
+        let (mut usable, others): (Vec<Offered>, Vec<Offered>) = judged.partition(Offered::is_for_files);
+        let mut rest = usable.split_off(usable.len().min(MOST));
+        // Where guard is told of no tool, and where there is little time left, nothing is shown by those without a command.
+        let is_short = self.stage.is_by_shell() || self.begun.elapsed() > LIMIT / 2;
+        let (untried, tried): (Vec<Offered>, Vec<Offered>) =
+            others.into_iter().partition(|tool| is_short && tool.is_plain());
+        usable.extend(tried);
+        rest.extend(untried);
+        (usable, rest.into_iter().map(|tool| tool.name).collect())
     }
 
     /// Makes what these need.
@@ -202,7 +214,8 @@ impl Run<'_> {
             let said = commands.map(|command| self.live.says.replace("@COMMAND@", &command));
             return json!({ "say": said.collect::<String>() });
         }
-        let other = first.other.as_ref().map(|(_, tool)| vec![tool.name.clone()]);
+        let own = first.other.as_ref().map(|(_, tool)| &tool.name).filter(|name| !self.stage.hears_no_typing(name));
+        let other = own.map(|name| vec![name.clone()]);
         match first.command(self.stage, self.live) {
             Some(command) => {
                 json!({ "run": { "command": command, "tools": other.unwrap_or_else(|| self.runs()) } })

@@ -133,6 +133,21 @@ impl Stage {
         tools.known.iter().find(|known| known.names.iter().any(|name| name == plain)).map(|known| &known.does)
     }
 
+    /// Whether what is typed with a tool is told to no hook: then it is the start of a shell that is asked about.
+    pub fn hears_no_typing(&self, tool: &str) -> bool {
+        self.agent.hook.as_ref().is_some_and(|hook| hook.types_unseen) && self.knows(tool) == Some(&Does::Typed)
+    }
+
+    /// The shell of this trial.
+    pub fn shell(&self) -> &str {
+        self.caller.env.get("SHELL").unwrap_or("/bin/sh")
+    }
+
+    /// Whether guard is told of none of its tools but the shell.
+    pub const fn is_by_shell(&self) -> bool {
+        self.by_shell
+    }
+
     /// Whether its description says that a tool only reads, lists or plans.
     pub fn is_harmless(&self, tool: &str) -> bool {
         let Some(hook) = &self.agent.hook else { return false };
