@@ -329,7 +329,7 @@ impl<'a> Sitting<'a> {
         let mut chosen = Vec::new();
         for one in self.list.chosen() {
             if (one.tier >= Tier::High || one.approvals > 1) && !self.list.is_opened(&one) {
-                report.no(&one.id, "tier 3, or needs several approvers; open it with Enter first");
+                report.no(&one.id, "not approved: open tier 3, and what needs several approvers, with Enter first");
                 continue;
             }
             match self.approvals.show(&one)? {
@@ -401,11 +401,8 @@ impl<'a> Sitting<'a> {
 
     /// Keeps the results for the end, and shows the last.
     fn tell(&mut self, report: Report) {
-        if let Some(last) = report.lines.last() {
-            self.status = match report.lines.len() {
-                1 => last.clone(),
-                count => format!("{count} results; the last: {last}"),
-            };
+        if let Some(said) = report.in_short() {
+            self.status = said;
         }
         self.results.extend(report.lines);
         self.looked = None;

@@ -63,7 +63,10 @@ pub fn help(columns: usize) -> Vec<Line> {
         ("Enter", "open a request; answer on its card with y, s, a, n"),
         ("j k", "move, like the arrow keys"),
         ("space *", "mark one, or all; tier 4 cannot be in a batch"),
-        ("A", "approve all marked requests with one question, after showing each in full"),
+        (
+            "A",
+            "approve all marked requests with one question, after showing each in full; tier 3 only once it was opened",
+        ),
         ("d", "deny the marked requests, or this one, with a reason for the agent"),
         ("s t", "filter by session or tier: one, the next, all"),
         ("Esc", "go back: close this, clear filters, clear marks, quit"),

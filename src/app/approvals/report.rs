@@ -11,7 +11,8 @@ use crate::ui::visible;
 #[derive(Debug, Default)]
 pub struct Report {
     pub lines: Vec<String>,
-    refused: bool,
+    /// Those of the lines that say what was not done.
+    undone: Vec<String>,
 }
 
 impl Report {
@@ -20,8 +21,25 @@ impl Report {
     }
 
     pub fn no(&mut self, id: &str, why: impl Display) {
-        self.refused = true;
-        self.lines.push(format!("{id}  {why}"));
+        let line = format!("{id}  {why}");
+        self.undone.push(line.clone());
+        self.lines.push(line);
+    }
+
+    /// What became of all of it, for one line: of several what was not done is said, because it is still to be done.
+    pub fn in_short(&self) -> Option<String> {
+        const SAID: usize = 2;
+        let (all, undone) = (self.lines.len(), self.undone.len());
+        Some(match self.lines.as_slice() {
+            [] => return None,
+            [one] => one.clone(),
+            _ if undone == 0 => format!("{all} done"),
+            _ => {
+                let said = self.undone.iter().take(SAID).cloned().collect::<Vec<_>>().join("; ");
+                let more = if undone > SAID { format!("; and {} more", undone - SAID) } else { String::new() };
+                format!("{} of {all} done; {said}{more}", all - undone)
+            }
+        })
     }
 
     pub fn print(&self) -> Result<u8, Failure> {
@@ -29,6 +47,27 @@ impl Report {
         for line in &self.lines {
             writeln!(out, "{}", visible::text(line))?;
         }
-        Ok(if self.refused { exit::REFUSED } else { exit::ALLOW })
+        Ok(if self.undone.is_empty() { exit::ALLOW } else { exit::REFUSED })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Report;
+
+    #[test]
+    fn of_several_results_those_that_are_still_to_be_done_are_said() {
+        let mut report = Report::default();
+        assert_eq!(report.in_short(), None);
+        report.yes("a1", "approved: ls");
+        assert_eq!(report.in_short().as_deref(), Some("a1  approved: ls"));
+        report.yes("b2", "approved: pwd");
+        assert_eq!(report.in_short().as_deref(), Some("2 done"));
+        report.no("c3", "not approved: open it");
+        assert_eq!(report.in_short().as_deref(), Some("2 of 3 done; c3  not approved: open it"));
+        report.no("d4", "too late");
+        report.no("e5", "too late");
+        let said = report.in_short().unwrap();
+        assert_eq!(said, "2 of 5 done; c3  not approved: open it; d4  too late; and 1 more");
     }
 }
