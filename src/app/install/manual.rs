@@ -52,15 +52,17 @@ canary: a dangerous test command was refused, and a harmless one ran. ask: what 
 person \
 denies does not, and the model reads the person's words. killed: guard is killed while it waits. gone: guard's \
 program is \
-missing. files: the agent's own tools try to write a startup file and a git hook. other: a dangerous test command, or \
-a startup file, is proposed with each other tool that takes one. late: the agent's timeout for the \
+missing. files: the agent's own tools try to write a startup file and a git hook. other: each other tool is proposed \
+with a startup file if it writes files, and otherwise with a dangerous test command, which guard finds in the input \
+of any tool that the agent reports; where an agent does not report what it types into a program, the start of a shell \
+is proposed. late: the agent's timeout for the \
 hook \
 expires while guard waits. once: with hook and shell, one approval is enough. undone: guard install --uninstall \
 restores the \
 agent's file byte for byte. shell: with guard as its shell, 26 ordinary commands print what they print without it, and \
 nobody is asked. replay: guard replay finds what it ran. cost: what guard adds to a call of the shell tool that \
 needs no \
-approval, the difference of the medians with and without guard in one run.";
+approval, the difference of the fastest calls with and without guard in one run: other programs on the machine delay the rest.";
 
 const REPLAY: &str = "\
 guard replay reads the sessions that these agents store, and changes nothing. A directory in the agent's own \
