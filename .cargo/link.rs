@@ -41,8 +41,18 @@ fn main() -> io::Result<()> {
     ] {
         println!("cargo::rustc-env={name}={value}");
     }
+    // With the GNU C library the program begins without Rust's runtime: see src/main.rs.
+    println!("cargo::rustc-check-cfg=cfg(own_start)");
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+        println!("cargo::rustc-cfg=own_start");
+    }
     println!("cargo::rerun-if-env-changed=GUARD_COMMIT");
     Ok(())
+}
+
+/// Whether cargo sets a variable to this value.
+fn is(variable: &str, value: &str) -> bool {
+    env::var(variable).is_ok_and(|found| found == value)
 }
 
 /// The name of the profile: cargo tells no build script, but where it writes. `target/[TRIPLE/]PROFILE/build/…/out`.
@@ -61,7 +71,6 @@ fn compiler() -> Option<String> {
 fn statically(out: &Path) -> io::Result<bool> {
     println!("cargo::rerun-if-changed=.cargo/link.rs");
     println!("cargo::rerun-if-env-changed=GUARD_LINK");
-    let is = |variable: &str, value: &str| env::var(variable).is_ok_and(|found| found == value);
     let here = env::var_os("HOST") == env::var_os("TARGET");
     if !here || !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") || is("GUARD_LINK", "dynamic")
     {

@@ -56,18 +56,18 @@ pub enum Wrong {
 
 const AFTER_HELP: &str = "\
 Exit codes
-  COMMAND        its own exit code when it ran; 126 refused, 127 not found, 125 guard itself failed, 75 queued without waiting
-  guard check    0 allow, 1 ask, 2 deny
+  COMMAND         its own exit code when it ran; 126 refused, 127 not found, 125 guard itself failed, 75 queued without waiting
+  guard check     0 allow, 1 ask, 2 deny
 
 Files
-  of your own    ~/.config/guard/config.toml, ~/.config/guard/patterns/*.toml
-  of a project   .guard.toml, .guard/patterns/
+  your own        ~/.config/guard/config.toml, ~/.config/guard/patterns/*.toml
+  of a project    .guard.toml, .guard/patterns/
   of the machine  /etc/guard/
-  the record     ~/.local/share/guard/guard.db; queue.db beside it is what waits
+  the record      ~/.local/share/guard/guard.db; queue.db beside it contains the waiting requests
 
 Environment
-  GUARD_WAIT     seconds that a command waits in the queue for an answer; 0 refuses it at once
-  PAGER          the pager of guard log on a terminal (default: less)
+  GUARD_WAIT      seconds that a command waits in the queue for an answer; 0 refuses it at once
+  PAGER           the pager of guard log on a terminal (default: less)
   VISUAL, EDITOR  the editor of guard config edit";
 
 /// Understands each command before it runs, asks a person when it should, and records every decision.
@@ -99,7 +99,7 @@ pub enum Verb {
     Check(check::CheckArgs),
     /// Explain a verdict: the parts of the command, what each does, the rules and the score
     Explain(explain::ExplainArgs),
-    /// Show and check the configuration
+    /// Show, check and change the configuration
     Config(config::ConfigArgs),
     /// Show what was decided, by whom, and how the command ended
     Log(log::LogArgs),

@@ -4,8 +4,8 @@
 //!
 //! The floors, each importing only from below: [`judge`] and [`ui`] are pure; `world`, [`config`], [`store`], `prompt`,
 //! `collector`, `exec` and `service` have effects and never import one another, but for `service`, which names what the
-//! store keeps; `app` knows the order of things. Judge,
-//! ui, config, store and service are packages of their own, which the gateway shares.
+//! store keeps; `app` knows the order of things. Judge, ui, config, store and service are packages of their own, which the
+//! gateway shares, and so is `guard_system`, which alone tells Linux from macOS.
 
 pub mod app;
 pub mod cli;

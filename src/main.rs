@@ -3,9 +3,9 @@
 //! With the GNU C library the program begins without Rust's own runtime, which looks for the ends of the stack before
 //! every command: guard limits its depth itself.
 
-#![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
+#![cfg_attr(all(own_start, not(test)), no_main)]
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+#[cfg(all(own_start, target_arch = "x86_64"))]
 mod entry;
 
 use std::ffi::{OsStr, OsString};
@@ -24,7 +24,7 @@ use guard::exec::preserve;
 use guard::prompt::sealed;
 
 /// What the C library calls.
-#[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
+#[cfg(all(own_start, not(test)))]
 // SAFETY: the program has no other symbol of this name.
 #[unsafe(no_mangle)]
 extern "C" fn main(_: std::ffi::c_int, _: *const *const std::ffi::c_char) -> std::ffi::c_int {
@@ -33,7 +33,7 @@ extern "C" fn main(_: std::ffi::c_int, _: *const *const std::ffi::c_char) -> std
     std::process::exit(begin().into())
 }
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu", not(test))))]
+#[cfg(not(all(own_start, not(test))))]
 fn main() -> std::process::ExitCode {
     begin().into()
 }
@@ -49,7 +49,7 @@ fn begin() -> u8 {
 
 /// Does what guard is called with.
 fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) -> u8 {
-    let (path, shell) = (preserve::started_by(), std::env::var_os("SHELL"));
+    let (path, shell) = (guard_system::started_by(), std::env::var_os("SHELL"));
     match cli::read(name, arguments, path.as_deref(), shell.as_deref()) {
         CommandLine::Run { argv, manner } => run::run(argv, manner, inherited),
         CommandLine::Shell { called, call, manner } => shell::dispatch::run(&called, call, manner, inherited),

@@ -24,8 +24,9 @@ use crate::judge::approver::{self, Fresh};
 use crate::judge::bindings::Bindings;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
+use crate::prompt::answer::PromptAnswer as Reply;
 use crate::prompt::confirm::confirm;
-use crate::prompt::terminal::{self, PromptAnswer as Reply};
+use crate::prompt::terminal;
 use crate::store::StoreError;
 use crate::store::queue::{Answer, Outcome, Pending, RequestState};
 use crate::ui::pending::approvals;
@@ -201,9 +202,9 @@ impl Approvals {
                 self.allow(one, AnswerScope::of(session.as_ref().map(|offer| &offer.until)), None, report)
             }
             Reply::Always => self.allow(one, AnswerScope::of(always.as_ref().map(|offer| &offer.until)), None, report),
-            Reply::No { words: Some(words) } => self.deny(&one.whole.pending, Some(&words), report),
-            Reply::No { words: None } => {
-                report.no(one.id(), "not approved; guard deny denies it and tells the requester");
+            Reply::No { words, typed: true } => self.deny(&one.whole.pending, words.as_deref(), report),
+            Reply::No { .. } => {
+                report.no(one.id(), "not approved; the request still waits (n denies it)");
                 Ok(())
             }
             Reply::TimedOut { .. } => {

@@ -54,7 +54,7 @@ enum Action {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("key").args(["passphrase", "ssh", "totp", "passkey"]))]
 struct AddArgs {
-    /// Who: a-z, 0-9, -, _ and .
+    /// The name of the approver, made of a-z, 0-9, `.`, `_` and `-`
     name: String,
     /// A passphrase, which is stored nowhere (default)
     #[arg(long)]

@@ -20,9 +20,11 @@ use crate::judge::policy::{Decision, Prompt, Refusal};
 use crate::judge::review::role;
 use crate::judge::syntax::tree::Span;
 use crate::judge::tier::Tier;
-use crate::prompt::terminal::{self, Closed, PromptAnswer, Question, Second};
+use crate::prompt::answer::{Closed, PromptAnswer, ReviewInProgress};
+use crate::prompt::prompt_loop::Question;
+use crate::prompt::terminal;
 use crate::store::Filter;
-use crate::ui::card::CardView;
+use crate::ui::card_view::CardView;
 use crate::ui::explain::{self, ExplainView};
 use crate::ui::parts::parts;
 use crate::ui::style::Look;
@@ -141,7 +143,7 @@ fn at_the_terminal(
     view.opinion = review.said();
     explained.card.opinion.clone_from(&view.opinion);
     let is_signed = prompt.approvals < 2 && sign::is_wanted(&engine.approvers(), judgment.risk.tier, 1);
-    let second = if review.is_open() { Some(&mut *review as &mut dyn Second) } else { None };
+    let second = if review.is_open() { Some(&mut *review as &mut dyn ReviewInProgress) } else { None };
     let question = Question { view: &view, prompt, explained: &explained, look, said: !is_signed };
     let answer = terminal::ask_beside(question, runtime, second);
     // Where nobody could be asked, its opinion is still wanted.
@@ -170,7 +172,7 @@ fn at_the_terminal(
         },
         PromptAnswer::Session => yes(session.filter(|_| may_grant)),
         PromptAnswer::Always => yes(always.filter(|_| may_grant)),
-        PromptAnswer::No { words } => Asked::No(Refusal::Person { words }),
+        PromptAnswer::No { words, .. } => Asked::No(Refusal::Person { words }),
         PromptAnswer::TimedOut { seconds } => Asked::No(Refusal::Timeout { seconds }),
         PromptAnswer::Closed(Closed::Interrupted(signal)) => {
             Asked::Killed { refusal: Refusal::Person { words: None }, signal: signal as i32 }

@@ -5,18 +5,22 @@
 //! it is there. What may not enter: what only one shell needs, and a word on standard error.
 
 use std::io::{self, Write as _};
+use std::process::Stdio;
 
-use clap::{Arg, Args, Command, CommandFactory as _};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, Args, Command, CommandFactory as _};
 use jiff::Timestamp;
+use serde::Deserialize;
 
 use super::doctor::CHECKS;
 use super::engine::{self, Engine};
 use super::failure::Failure;
 use super::install::hosts::HOSTS;
 use super::man::PAGES;
-use super::{exit, session};
+use super::{exit, gateway, session};
 use crate::cli::{Cli, topics};
 use crate::config::keys::{ConfigType, KEYS};
+use crate::exec::tool::Tool;
 use crate::judge::approved::GrantId;
 use crate::store::queue::RequestState;
 use crate::ui::visible;
@@ -46,7 +50,7 @@ enum Wanted {
 /// Standard output cannot be written.
 pub fn run(args: &CompleteArgs) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
-    match wanted(&args.words, &known) {
+    match wanted(&args.words, &known, &described) {
         Wanted::Files => writeln!(out, ":files")?,
         Wanted::Directories => writeln!(out, ":directories")?,
         Wanted::Command(word) => writeln!(out, ":command {word}")?,
@@ -75,12 +79,22 @@ enum Names {
 }
 
 /// What may stand where the last of these words is.
-fn wanted(words: &[String], known: &dyn Fn(Names) -> Vec<(String, String)>) -> Wanted {
+/// `described` tells the gateway's own verbs, which guard passes on to it.
+fn wanted(
+    words: &[String],
+    known: &dyn Fn(Names) -> Vec<(String, String)>,
+    described: &dyn Fn() -> Option<Described>,
+) -> Wanted {
     // A shell that splits a word at `=` hands it over in three.
     let split = words.iter().any(|word| word == "=");
     let words = joined(words);
     let Some((typed, before)) = words.split_last() else { return Wanted::Words(Vec::new()) };
     let mut root = Cli::command();
+    if let Some(verb) = before.first().filter(|verb| gateway::PASSED_ON.contains(&verb.as_str()))
+        && let Some(found) = described().and_then(|all| all.verbs.into_iter().find(|one| one.name == *verb))
+    {
+        root = root.mut_subcommand(verb, |_| found.command());
+    }
     root.build();
     let mut command = &root;
     let mut path: Vec<&str> = Vec::new();
@@ -133,6 +147,70 @@ fn wanted(words: &[String], known: &dyn Fn(Names) -> Vec<(String, String)>) -> W
         _ => {}
     }
     Wanted::Words(all)
+}
+
+/// A command of the gateway's, as it describes itself.
+#[derive(Debug, Deserialize)]
+struct Described {
+    name: String,
+    about: Option<String>,
+    arguments: Vec<DescribedArg>,
+    verbs: Vec<Described>,
+}
+
+/// An option or an argument of one.
+#[derive(Debug, Deserialize)]
+struct DescribedArg {
+    name: String,
+    long: Option<String>,
+    help: Option<String>,
+    takes: bool,
+    value: Option<String>,
+    values: Vec<String>,
+    last: bool,
+}
+
+impl Described {
+    /// The same as a command of this program's parser, which keeps names for as long as the process runs.
+    fn command(self) -> Command {
+        let mut command = Command::new(&*self.name.leak()).disable_help_subcommand(true).disable_help_flag(true);
+        if let Some(about) = self.about {
+            command = command.about(about);
+        }
+        command
+            .args(self.arguments.into_iter().map(DescribedArg::arg))
+            .subcommands(self.verbs.into_iter().map(Self::command))
+    }
+}
+
+impl DescribedArg {
+    fn arg(self) -> Arg {
+        let mut arg = Arg::new(&*self.name.leak()).last(self.last && self.long.is_none());
+        if let Some(long) = self.long {
+            arg = arg.long(&*long.leak());
+        }
+        if let Some(help) = self.help {
+            arg = arg.help(help);
+        }
+        if !self.takes {
+            return arg.action(ArgAction::SetTrue);
+        }
+        if let Some(name) = self.value {
+            arg = arg.value_name(&*name.leak());
+        }
+        if self.values.is_empty() {
+            return arg;
+        }
+        arg.value_parser(PossibleValuesParser::new(
+            self.values.into_iter().map(|value| -> &'static str { value.leak() }),
+        ))
+    }
+}
+
+/// What the gateway says of itself; without one its verbs have nothing to complete.
+fn described() -> Option<Described> {
+    let output = Tool::at(gateway::find().ok()?).ok()?.arg("describe").stdin(Stdio::null()).output().ok()?;
+    serde_json::from_slice(&output.stdout).ok()
 }
 
 /// Words with what a shell split at `=` put together again.
@@ -266,14 +344,28 @@ fn grants() -> Result<Vec<(String, String)>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Names, Wanted, wanted};
+    use super::{Described, Names, Wanted, wanted};
 
     fn names(kind: Names) -> Vec<(String, String)> {
         vec![(format!("{kind:?}"), "one".to_owned())]
     }
 
     fn at(line: &[&str]) -> Wanted {
-        wanted(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), &names)
+        wanted(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), &names, &gateway)
+    }
+
+    /// A gateway with one verb of its own.
+    fn gateway() -> Option<Described> {
+        let arg = |name: &str, long: bool, value: &str, values: &[&str]| {
+            serde_json::json!({ "name": name, "long": long.then_some(name), "help": "what it is", "takes": true,
+                "value": value, "values": values, "last": false })
+        };
+        let add = serde_json::json!({ "name": "add", "about": "Adds one", "verbs": [], "arguments":
+            [arg("kind", false, "KIND", &["telegram", "ntfy"]), arg("secret-command", true, "COMMAND", &[]),
+             arg("secret-file", true, "FILE", &[])] });
+        let channel = serde_json::json!({ "name": "channel", "about": null, "arguments": [], "verbs": [add] });
+        let all = serde_json::json!({ "name": "guard-gateway", "about": null, "arguments": [], "verbs": [channel] });
+        serde_json::from_value(all).ok()
     }
 
     fn words(line: &[&str]) -> Vec<String> {
@@ -321,6 +413,19 @@ mod tests {
     }
 
     #[test]
+    fn verbs_of_the_gateway_are_completed_as_it_describes_them() {
+        assert_eq!(words(&["channel", ""]), ["add"]);
+        assert_eq!(words(&["channel", "add", ""]), ["telegram", "ntfy"]);
+        assert_eq!(words(&["channel", "add", "telegram", "--"]), ["--secret-command", "--secret-file"]);
+        assert_eq!(at(&["channel", "add", "telegram", "--secret-file", ""]), Wanted::Files);
+        assert_eq!(words(&["channel", "add", "--secret-command", ""]), [""; 0]);
+        // One that is not described, or no gateway at all.
+        assert_eq!(words(&["token", ""]), [""; 0]);
+        let line = ["channel", ""].map(str::to_owned);
+        assert_eq!(wanted(&line, &names, &|| None), Wanted::Words(Vec::new()));
+    }
+
+    #[test]
     fn options_files_and_commands_are_told_apart() {
         assert!(words(&["log", "--s"]).contains(&"--since".to_owned()));
         assert!(words(&["-"]).contains(&"--yes".to_owned()));
@@ -329,6 +434,6 @@ mod tests {
         assert_eq!(at(&["--", ""]), Wanted::Command(2));
         assert_eq!(at(&["--yes", "--", "git", "pu"]), Wanted::Command(3));
         assert_eq!(at(&["check", "--", ""]), Wanted::Command(3));
-        assert_eq!(wanted(&[], &names), Wanted::Words(Vec::new()));
+        assert_eq!(wanted(&[], &names, &gateway), Wanted::Words(Vec::new()));
     }
 }

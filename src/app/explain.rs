@@ -14,7 +14,7 @@ use super::tool::ToolArgs;
 use crate::judge::invocation::Request;
 use crate::judge::policy::Decision;
 use crate::judge::review;
-use crate::ui::card::CardView;
+use crate::ui::card_view::CardView;
 use crate::ui::explain::{self, ExplainView};
 use crate::ui::parts::parts;
 use crate::ui::style::{self, Look};

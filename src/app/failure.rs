@@ -3,6 +3,7 @@
 use std::io;
 
 use super::engine::EngineError;
+use crate::prompt::terminal::Closed;
 use crate::store::StoreError;
 
 /// Why a verb could not be done, as it is said in one line.
@@ -17,6 +18,27 @@ pub enum Failure {
     /// An argument that means nothing, or what is not there.
     #[error("{0}")]
     Said(String),
+}
+
+/// Why what is shown on a terminal ended before its end.
+pub(super) enum Stopped {
+    /// The person has seen enough.
+    Enough,
+    /// The terminal ended it.
+    Closed(Closed),
+    Failed(Failure),
+}
+
+impl From<Closed> for Stopped {
+    fn from(closed: Closed) -> Self {
+        Self::Closed(closed)
+    }
+}
+
+impl<E: Into<Failure>> From<E> for Stopped {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 /// What a verb that prints came to, where a reader who stops reading has seen enough.

@@ -15,6 +15,9 @@ const PROGRAM: &str = "guard-gateway";
 /// Where a package may have put it when it does not lie beside guard.
 const PLACES: [&str; 3] = ["/usr/local/libexec", "/usr/libexec", "/usr/lib/guard"];
 
+/// The verbs whose words the gateway reads itself.
+pub const PASSED_ON: [&str; 2] = ["token", "channel"];
+
 /// Words that the gateway reads itself.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
@@ -24,13 +27,14 @@ pub struct Words {
     pub words: Vec<OsString>,
 }
 
-/// Becomes the gateway.
+/// Becomes the gateway, which calls itself in its help as the person called it.
 ///
 /// # Errors
 /// It is not installed, or cannot be started.
 pub fn run(verb: &str, words: &Words) -> Result<u8, String> {
     let program = find()?;
-    let error = Tool::at(&program).map_or_else(|error| error, |tool| tool.arg(verb).args(&words.words).replace());
+    let error = Tool::at(&program)
+        .map_or_else(|error| error, |tool| tool.called("guard").arg(verb).args(&words.words).replace());
     Err(format!("cannot start {}: {error}", program.display()))
 }
 

@@ -7,25 +7,24 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-#[cfg(target_os = "linux")]
-use crate::{exec::tool::Tool, world::identity::Account};
+use guard_system::LOOK_UP;
 
-#[cfg(target_os = "linux")]
-const PLACES: [&str; 3] = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
+use crate::exec::tool::Tool;
+use crate::world::identity::Account;
 
 /// From here on, accounts that `/etc/passwd` does not hold are looked up with the name services.
 pub fn look_up_accounts() {
-    #[cfg(target_os = "linux")]
-    Account::look_up_with(|key| ask("passwd", key));
+    if !LOOK_UP.is_empty() {
+        Account::look_up_with(|key| ask("passwd", key));
+    }
 }
 
 /// What a database of the name services says of a key, a line an entry. Nothing, when it does not know.
 ///
 /// # Errors
 /// There is no `getent`, or it does not run.
-#[cfg(target_os = "linux")]
 fn ask(database: &str, key: &str) -> io::Result<Vec<u8>> {
-    Ok(Tool::at_one_of(&PLACES)?.args([database, "--", key]).alone([]).output()?.stdout)
+    Ok(Tool::at_one_of(LOOK_UP)?.args([database, "--", key]).alone([]).output()?.stdout)
 }
 
 /// Where a host is to be found, best first. A name is looked up, which may wait.
@@ -41,8 +40,10 @@ pub(super) fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     if found.is_empty() { Err(unknown()) } else { Ok(found) }
 }
 
-#[cfg(target_os = "linux")]
 fn looked_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    if let Some(found) = guard_system::addresses(host, port) {
+        return found;
+    }
     let answer = ask("ahosts", host)?;
     let mut found: Vec<SocketAddr> = Vec::new();
     for address in
@@ -54,11 +55,6 @@ fn looked_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         }
     }
     Ok(found)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn looked_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    Ok(std::net::ToSocketAddrs::to_socket_addrs(&(host, port))?.collect())
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::store::queue::{Pending, RequestState};
 use crate::ui::pending::{approvals, cut};
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
+use crate::ui::wrap::prose;
 use crate::world::identity::Caller;
 
 /// The arguments of `guard pending`.
@@ -139,15 +140,18 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
     }
     // Where there is no room for it beside the rest, a command has a line of its own.
     let narrow = columns.is_some_and(|columns| columns < NARROW);
-    let head = format!("{:8}  {:>4}  {:9}  {:10}", "REQUEST", "TIER", "WAITS", "BY");
+    let head = format!("{:8}  {:>4}  {:10}  {:10}", "REQUEST", "TIER", "STATE", "BY");
     let head = if narrow { head.trim_end().to_owned() } else { head + "  COMMAND" };
     let mut lines = vec![Line::of(Style::Dim, head)];
     for (pending, count) in shown {
-        let waits = waits(pending, now.timestamp());
+        let mut waits = waits(pending, now.timestamp());
+        if waits.ends_with(" s") {
+            waits.push_str(" left");
+        }
         let by = visible::line(pending.agent.as_deref().unwrap_or(&pending.origin).as_bytes(), ascii);
         let mut line = Line::of(Style::Strong, format!("{:8}  ", pending.id))
             .with(Style::Tier(pending.tier), format!("{:>4}  ", pending.tier.number()))
-            .with(Style::Plain, format!("{waits:9}  {by:10}  "));
+            .with(Style::Plain, format!("{waits:10}  {by:10}  "));
         let mut command = visible::line(pending.command.as_bytes(), ascii).to_string();
         if count > 1 {
             command = format!("{count} times: {command}");
@@ -156,7 +160,7 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
             let by = cut(&by, 10);
             let short = Line::of(Style::Strong, format!("{:8}  ", pending.id))
                 .with(Style::Tier(pending.tier), format!("{:>4}  ", pending.tier.number()))
-                .with(Style::Plain, format!("{waits:9}  {by}"));
+                .with(Style::Plain, format!("{waits:10}  {by}"));
             lines.push(short);
             line = Line::of(Style::Plain, "          ");
         }
@@ -165,12 +169,12 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
         }
         line.push(Style::Plain, command);
         lines.push(line);
-        let mut detail = match approvals(pending.approvals, &pending.approved_by) {
-            Some(so_far) => format!("{so_far}; in {}", pending.cwd),
-            None => format!("in {}", pending.cwd),
-        };
+        let mut detail = format!("in {}", pending.cwd);
+        if let Some(so_far) = approvals(pending.approvals, &pending.approved_by) {
+            detail = format!("{so_far}; {detail}");
+        }
         if pending.state.is_open() {
-            detail = format!("digest {}; {detail}", pending.short_digest());
+            detail.push_str(&format!("; digest {}", pending.short_digest()));
         }
         if is_abandoned(pending, now.timestamp()) {
             detail.push_str("; the requester no longer waits");
@@ -181,11 +185,20 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
         if let (Some(by), Some(words)) = (&pending.decided_by, &pending.words) {
             detail.push_str(&format!("; {by}: {words}"));
         }
-        let mut detail = visible::line(detail.as_bytes(), ascii).to_string();
-        if let Some(columns) = columns {
-            detail = cut(&detail, columns.saturating_sub(10).max(12));
+        let detail = visible::line(detail.as_bytes(), ascii).to_string();
+        match columns {
+            // In one line little more than the directory would be left.
+            Some(columns) if narrow => {
+                let room = columns.saturating_sub(10).max(12);
+                let rows = prose(&detail, room).into_iter().map(|row| cut(&row, room));
+                lines.extend(rows.map(|row| Line::of(Style::Dim, format!("          {row}"))));
+            }
+            Some(columns) => {
+                let detail = cut(&detail, columns.saturating_sub(10));
+                lines.push(Line::of(Style::Dim, format!("          {detail}")));
+            }
+            None => lines.push(Line::of(Style::Dim, format!("          {detail}"))),
         }
-        lines.push(Line::of(Style::Dim, format!("          {detail}")));
     }
     lines
 }

@@ -20,7 +20,7 @@ pub mod transcripts;
 
 use super::engine::Engine;
 use super::hook::call::What;
-use super::{exit, time};
+use super::{exit, screen, time};
 use crate::judge::analysis::inquiry::Answers;
 use crate::judge::invocation::{FileChange, Invocation, Origin, Request, quote};
 use crate::judge::judge;
@@ -123,7 +123,7 @@ pub fn run(args: &ReplayArgs) -> Result<u8, String> {
         text.push('\n');
         text
     } else {
-        report::text(&tally)
+        screen::fitted(&report::text(&tally))
     };
     let mut out = io::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());

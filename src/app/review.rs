@@ -13,14 +13,15 @@ use jiff::Timestamp;
 
 use self::list::{List, Name, name};
 use super::approvals::{Approvals, Report, Shown, in_full, question};
-use super::failure::Failure;
+use super::failure::{Failure, Stopped};
 use super::{exit, pending};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
+use crate::prompt::answer::{Closed, READING};
 use crate::prompt::fullscreen::{self, Event, Fullscreen, KeyPress};
-use crate::prompt::terminal::{Closed, READING};
 use crate::store::queue::{Pending, RequestState};
-use crate::ui::card::{self, CardView};
+use crate::ui::card;
+use crate::ui::card_view::CardView;
 use crate::ui::pending::approvals;
 use crate::ui::review::{ReviewView, Row, batch, help, review};
 use crate::ui::style::{Line, Look, Style};
@@ -58,9 +59,9 @@ pub(super) fn sit() -> Result<Result<u8, Closed>, Failure> {
     let done = fullscreen::on_screen(look, |screen| {
         let mut sitting = Sitting::new(&approvals, look);
         match sitting.run(screen) {
-            Ok(()) => Ok(sitting.results),
-            Err(Ended::Closed(closed)) => Err(closed),
-            Err(Ended::Failed(error)) => {
+            Ok(()) | Err(Stopped::Enough) => Ok(sitting.results),
+            Err(Stopped::Closed(closed)) => Err(closed),
+            Err(Stopped::Failed(error)) => {
                 failed = Some(error);
                 Ok(sitting.results)
             }
@@ -108,24 +109,6 @@ fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-/// Why a sitting ended before the person said so.
-enum Ended {
-    Closed(Closed),
-    Failed(Failure),
-}
-
-impl From<Closed> for Ended {
-    fn from(closed: Closed) -> Self {
-        Self::Closed(closed)
-    }
-}
-
-impl<E: Into<Failure>> From<E> for Ended {
-    fn from(error: E) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
 /// One person at one screen.
 struct Sitting<'a> {
     approvals: &'a Approvals,
@@ -160,7 +143,7 @@ impl<'a> Sitting<'a> {
         }
     }
 
-    fn run(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Ended> {
+    fn run(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Stopped> {
         loop {
             self.look_again()?;
             let size = screen.size();
@@ -323,7 +306,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Opens the card, where it is answered.
-    fn open(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Ended> {
+    fn open(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Stopped> {
         let Some(one) = self.list.here() else { return Ok(()) };
         let mut report = Report::default();
         // Judged anew: time has passed since it was listed.
@@ -341,7 +324,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Shows all that is marked in full, and asks once.
-    fn approve_marked(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Ended> {
+    fn approve_marked(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Stopped> {
         let mut report = Report::default();
         let mut chosen = Vec::new();
         for one in self.list.chosen() {
@@ -385,7 +368,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// One question over exactly these, which counts only once the end of them was on the screen for a moment.
-    fn ask_batch(&self, chosen: &[Shown], screen: &mut Fullscreen<'_>) -> Result<bool, Ended> {
+    fn ask_batch(&self, chosen: &[Shown], screen: &mut Fullscreen<'_>) -> Result<bool, Stopped> {
         let (mut top, mut turned) = (0_usize, Instant::now());
         let mut wide = 0;
         let mut lines = Vec::new();

@@ -26,15 +26,17 @@ const SETUP: &str = "\
 Setup, as root:
   useradd --system --home-dir /var/lib/guard --shell /usr/sbin/nologin guard
   guard serve --unit > /etc/systemd/system/guard.service
-  mkdir -p /etc/guard && cat >> /etc/guard/config.toml    (a file that root alone can write), with
+  mkdir -p /etc/guard
+  add to /etc/guard/config.toml, which only root must be able to write:
     [service]
     account = \"guard\"
     approvers = [\"ada\"]
   systemctl enable --now guard
 
-From then on every guard of the machine records there, and refuses what is of tier 2 and above while it cannot. Nobody but
-the approvers may answer, from an account that did not ask; they also read the record with guard log, stats and verify.
-How they answer from a phone: guard-gateway(8), under A MACHINE.";
+From then on every guard of the machine writes to this record. While it cannot,
+it refuses commands of tier 2 and above. Only the approvers can answer, and not
+from the account that asked; they also read the record with guard log, stats and
+verify. To answer from a phone: guard-gateway(8), under A MACHINE.";
 
 /// The arguments of `guard serve`.
 #[derive(Debug, Args)]

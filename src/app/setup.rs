@@ -36,9 +36,9 @@ use crate::ui::style::Look;
 guard setup                                     ask, show every change, make it, and test it
 guard setup --yes --agents claude,codex         do not ask
 guard setup --yes --dry-run                     show what would change
-guard setup --remove                            undo everything; run it before you delete the program")]
+guard setup --remove                            undo it, before you delete the program")]
 pub struct SetupArgs {
-    /// The preset: relaxed, balanced, strict or paranoid
+    /// How strict guard is
     #[arg(long, value_parser = ["relaxed", "balanced", "strict", "paranoid"])]
     preset: Option<String>,
     /// The agents to configure, separated by commas; or all, or none

@@ -24,7 +24,7 @@ use crate::ui::visible;
 #[derive(Debug, Args)]
 pub struct TrustArgs {
     /// The directory, including everything below it (default: the current directory)
-    #[arg(value_name = "DIR", default_value = ".")]
+    #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
     directory: PathBuf,
     /// Stop trusting it
     #[arg(long)]

@@ -94,8 +94,8 @@ guard verify, guard doctor: 0 no problem, 1 problems. guard hook: what the agent
         "\
 ~/.config/guard/config.toml          your configuration (guard config show, set, init)
 ~/.config/guard/patterns/*.toml      your own rules (guard patterns new)
-.guard.toml, .guard/patterns/        of a project; they can only tighten the policy
-/etc/guard/                          of the machine; it can lock keys
+.guard.toml, .guard/patterns/        the policy and rules of a project, which can only be stricter
+/etc/guard/                          the policy of the machine, which can lock keys
 ~/.local/share/guard/guard.db        the record, and standing grants
 ~/.local/share/guard/queue.db        the requests that wait
 ~/.local/share/guard/installed/      copies of files from before guard changed them

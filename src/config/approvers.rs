@@ -14,7 +14,7 @@ use toml::de::DeTable;
 
 use super::Roots;
 use super::errors::ConfigProblem;
-use super::layers::Layer;
+use super::layer::Layer;
 use super::paths::{Finder, is_same};
 use crate::judge::approver::{Approver, ApproverKey, BadSignature, Cost, Passkey};
 use crate::judge::document::{self, Fault, Fields, quoted};

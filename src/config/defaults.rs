@@ -1,6 +1,6 @@
 //! The presets, and what stands in for a configuration that cannot be trusted.
 
-use super::keys::Key;
+use super::keys::{ConfigType, KEYS, Key};
 use crate::judge::policy::{Mode, Policy, Record};
 use crate::judge::risk::{CircumstanceFact, Weight};
 
@@ -85,6 +85,18 @@ pub fn fail_closed(policy: &mut Policy) {
             }
         }
     }
+}
+
+/// The keys that a name in `locked` stands for.
+#[must_use]
+pub fn locks(name: &str) -> Vec<Key> {
+    let preset_too = |key: Key| name == "preset" && PRESETS.iter().any(|(set, _)| *set == key);
+    let in_table = |full: &str| full.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    KEYS.iter()
+        .filter(|row| row.kind != ConfigType::Names)
+        .filter(|row| name == "*" || row.name == name || in_table(row.name) || preset_too(row.key))
+        .map(|row| row.key)
+        .collect()
 }
 
 #[cfg(test)]

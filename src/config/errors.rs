@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::layers::Layer;
+use super::keys::Key;
+use super::layer::Layer;
 
 /// One thing that is wrong in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,14 @@ impl ConfigProblem {
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
+    }
+
+    /// Whether the table `[reviewer]` cannot be used for it.
+    #[must_use]
+    pub fn is_of_reviewer(&self) -> bool {
+        let name = Key::Reviewer.entry().name;
+        let rest = self.key.as_deref().and_then(|key| key.strip_prefix(name));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 }
 

@@ -14,46 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::defaults::PRESETS;
+use super::document::{Document, Given, SetKey};
 use super::errors::{ConfigProblem, visible};
 use super::keys::{ConfigType, FREE_THRESHOLD, KEYS, Key, Stricter};
-use super::schema::{Document, Given, SetKey};
+use super::layer::Layer;
 use super::values::{place, preset};
 use crate::judge::policy::{Policy, Preset};
 use crate::judge::sort::sort_by_key;
-
-/// Where a value comes from, the weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Layer {
-    BuiltIn,
-    /// `/etc/guard`.
-    Machine,
-    /// The account's own `~/.config/guard`; where there is none, that of `HOME` or `XDG_CONFIG_HOME`.
-    User,
-    /// That of `HOME` or `XDG_CONFIG_HOME`, where the account has its own and it is another: may only tighten.
-    Redirected,
-    /// `.guard.toml` in the project: may only tighten.
-    Project,
-}
-
-impl Layer {
-    /// Whether it may loosen what is not locked.
-    #[must_use]
-    pub const fn may_loosen(self) -> bool {
-        matches!(self, Self::BuiltIn | Self::Machine | Self::User)
-    }
-
-    /// `built in`, `machine`, `user`, `redirected`, `project`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BuiltIn => "built in",
-            Self::Machine => "machine",
-            Self::User => "user",
-            Self::Redirected => "redirected",
-            Self::Project => "project",
-        }
-    }
-}
 
 /// Where one value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -369,18 +336,6 @@ impl Joined {
         }
         rows
     }
-}
-
-/// The keys that a name in `locked` stands for.
-#[must_use]
-pub fn locks(name: &str) -> Vec<Key> {
-    let preset_too = |key: Key| name == "preset" && PRESETS.iter().any(|(set, _)| *set == key);
-    let in_table = |full: &str| full.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
-    KEYS.iter()
-        .filter(|row| row.kind != ConfigType::Names)
-        .filter(|row| name == "*" || row.name == name || in_table(row.name) || preset_too(row.key))
-        .map(|row| row.key)
-        .collect()
 }
 
 const fn is_threshold(key: Key) -> bool {

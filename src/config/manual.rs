@@ -1,7 +1,7 @@
 //! The section of the manual page that describes the configuration, made from the table of keys.
 
+use super::defaults::locks;
 use super::keys::{ConfigType, KEYS, Key};
-use super::layers::locks;
 use crate::judge::policy::Policy;
 
 /// How the layers join, in words.

@@ -12,9 +12,10 @@ use std::sync::Arc;
 pub mod approvers;
 pub mod defaults;
 pub mod destination;
+pub mod document;
 pub mod errors;
-mod grants;
 pub mod keys;
+pub mod layer;
 pub mod layers;
 pub mod manual;
 pub mod paths;
@@ -24,7 +25,8 @@ pub mod service;
 pub mod values;
 
 pub use errors::ConfigProblem;
-pub use layers::{Layer, PatternFile, Provenance, Source};
+pub use layer::Layer;
+pub use layers::{PatternFile, Provenance, Source};
 pub use paths::Roots;
 pub use reviewer::Reviewer;
 pub use service::Service;
@@ -34,10 +36,10 @@ use jiff::Timestamp;
 use crate::judge::approved::{Grant, Until, What};
 use crate::judge::policy::{Mode, Policy};
 use crate::judge::risk::Tier;
+use document::Document;
 use keys::Key;
 use layers::Joined;
 use paths::{Finder, LayerContents, PROJECT_FILE, PROJECT_PATTERNS, is_same};
-use schema::Document;
 
 /// The configuration as it holds.
 #[must_use]
@@ -304,6 +306,10 @@ impl Loading<'_> {
         }
         if let Some((reviewer, _)) = &self.reviewer {
             self.joined.policy.review.clone_from(&reviewer.review);
+            return;
+        }
+        // There is one, and what is wrong with it is said already.
+        if self.problems.iter().any(ConfigProblem::is_of_reviewer) {
             return;
         }
         let source = self.joined.source_of(Key::Mode);

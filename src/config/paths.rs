@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::errors::ConfigProblem;
-use super::layers::Layer;
+use super::layer::Layer;
 use crate::judge::invocation::Environment;
 use crate::judge::sort;
 

@@ -4,60 +4,20 @@
 //! values are tightened afterwards; of a file that is no TOML nothing is taken.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
-use super::destination::{Destination, DestinationError};
+use super::defaults::locks;
+use super::document::{Document, Given, SetKey, Spot};
 use super::errors::ConfigProblem;
-use super::grants;
-use super::keys::{ConfigType, Item, KEYS, Key, KeyRow as Row, TABLES, nearest};
-use super::layers::{Layer, locks};
-use super::reviewer::{self, Reviewer};
-use super::service::{self, Service};
-use crate::judge::approved::Grant;
-use crate::judge::document::{found, integer};
-use crate::judge::policy::Support;
+use super::keys::{ConfigType, KEYS, Key, KeyRow as Row, TABLES, nearest};
+use super::layer::Layer;
+use entries::{EntryError, argument, is_program, number, well_formed};
 
-/// What one file says.
-#[derive(Clone, Debug)]
-pub struct Document {
-    pub layer: Layer,
-    pub file: Arc<Path>,
-    pub entries: Vec<SetKey>,
-    pub support: Vec<Support>,
-    pub grants: Vec<Grant>,
-    /// Who keeps the record, in the machine's file.
-    pub service: Option<Service>,
-    /// Who gives an opinion, with the line of the table.
-    pub reviewer: Option<(Reviewer, u32)>,
-    /// Keys that later layers may only tighten.
-    pub locked: Vec<Key>,
-    /// Where lines begin, as byte offsets.
-    lines: Vec<usize>,
-}
-
-/// One key that is set.
-#[derive(Clone, Debug)]
-pub struct SetKey {
-    pub key: Key,
-    pub given: Given,
-    /// Counted from 1.
-    pub line: u32,
-}
-
-/// A checked value.
-#[derive(Clone, Debug)]
-pub enum Given {
-    /// A place on the line of its key.
-    Number(i64),
-    /// Entries with their lines.
-    List(Vec<(String, u32)>),
-}
-
-/// A key and its value with their places, as TOML has them.
-pub(super) type Spot<'a> = toml::Spanned<DeValue<'a>>;
+mod entries;
+mod grants;
+mod reviewer;
+mod service;
 
 impl Document {
     /// Reads `text`; what is wrong goes to `problems`, what is odd but harmless to `warnings`. `home` is what `~/`
@@ -70,18 +30,7 @@ impl Document {
         problems: &mut Vec<ConfigProblem>,
         warnings: &mut Vec<ConfigProblem>,
     ) -> Self {
-        let lines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
-        let mut document = Self {
-            layer,
-            file: file.into(),
-            entries: Vec::new(),
-            support: Vec::new(),
-            grants: Vec::new(),
-            service: None,
-            reviewer: None,
-            locked: Vec::new(),
-            lines,
-        };
+        let mut document = Self::new(layer, file, text);
         let table = match DeTable::parse(text) {
             Ok(table) => table,
             Err(error) => {
@@ -90,7 +39,7 @@ impl Document {
                     line: Some(line),
                     ..ConfigProblem::of_file(layer, file, format!("not valid TOML: {}", error.message().trim()))
                 });
-                document.service = (layer == Layer::Machine).then(|| service::unread(text)).flatten();
+                document.service = (layer == Layer::Machine).then(|| super::service::unread(text)).flatten();
                 if text.contains("approvals") {
                     KEYS.iter().for_each(|row| document.take_several(row.key, line));
                 }
@@ -114,26 +63,6 @@ impl Document {
             }
         }
         document
-    }
-
-    /// The line of a byte offset, counted from 1.
-    pub(super) fn line(&self, offset: usize) -> u32 {
-        u32::try_from(self.lines.partition_point(|newline| *newline < offset) + 1).unwrap_or(u32::MAX)
-    }
-
-    /// A problem at a place in this file.
-    pub(super) fn problem(&self, line: u32, key: &str, message: impl Into<String>) -> ConfigProblem {
-        ConfigProblem {
-            line: Some(line),
-            key: Some(key.to_owned()),
-            ..ConfigProblem::of_file(self.layer, &*self.file, message)
-        }
-    }
-
-    /// A value of the wrong type or out of range.
-    pub(super) fn wrong(&self, key: &str, expected: &str, value: &Spot<'_>) -> ConfigProblem {
-        let line = self.line(value.span().start);
-        self.problem(line, key, format!("expected {expected}, found {}", found(value.get_ref())))
     }
 
     fn take(
@@ -261,118 +190,4 @@ impl Document {
             None => problem.with_remedy("`guard config show` lists all keys"),
         }
     }
-}
-
-/// The place on the line of its key; `None` when it is of another type or out of range.
-fn number(kind: ConfigType, value: &DeValue<'_>) -> Option<i64> {
-    match (kind, value) {
-        (ConfigType::Word(words), DeValue::String(word)) => {
-            words.iter().position(|known| known == word).and_then(|at| i64::try_from(at).ok())
-        }
-        (ConfigType::Weight(low, high), DeValue::Integer(_) | DeValue::Float(_)) => {
-            let value = match value {
-                DeValue::Integer(whole) => {
-                    #[expect(clippy::cast_precision_loss, reason = "what is large enough to lose any is out of range")]
-                    {
-                        integer(whole)? as f64
-                    }
-                }
-                DeValue::Float(float) => float.as_str().parse().ok()?,
-                _ => return None,
-            };
-            let hundredths = value * 100.0;
-            // NaN is in no range.
-            if !(f64::from(low)..=f64::from(high)).contains(&hundredths) {
-                return None;
-            }
-            #[expect(clippy::cast_possible_truncation, reason = "it lies within the range, which is small")]
-            Some(hundredths.round() as i64)
-        }
-        (ConfigType::Whole(low, high, _), DeValue::Integer(whole)) => {
-            integer(whole).filter(|value| (i64::from(low)..=i64::from(high)).contains(value))
-        }
-        (ConfigType::Flag, DeValue::Boolean(flag)) => Some(i64::from(*flag)),
-        _ => None,
-    }
-}
-
-/// Why an entry of a list is not one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub(super) enum EntryError {
-    #[error("an entry must not be empty")]
-    Empty,
-    #[error("an entry must not begin or end with spaces or contain control characters")]
-    Blanks,
-    #[error("expected a host name without scheme, user or path")]
-    Host,
-    #[error("unknown key")]
-    NoSuchKey,
-    #[error("an argument must not contain a NUL byte")]
-    Nul,
-    #[error("the path of the home directory is not UTF-8; use an absolute path")]
-    HomeEncoding,
-    #[error("the account has no home directory; use an absolute path")]
-    NoHome,
-    #[error("a directory must be absolute, or begin with `~/`")]
-    Relative,
-    #[error("a directory must not contain `..`")]
-    Parent,
-    #[error("it matches every directory")]
-    Everything,
-    #[error(transparent)]
-    Destination(#[from] DestinationError),
-}
-
-/// An entry of a list in the form that the policy holds, or why it is none. `!` in front takes an entry away.
-fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, EntryError> {
-    let (mark, bare) = match word.strip_prefix('!') {
-        Some("*") => return Ok(word.to_owned()),
-        Some(bare) => ("!", bare),
-        None => ("", word),
-    };
-    if bare.trim().is_empty() {
-        return Err(EntryError::Empty);
-    }
-    if bare.trim() != bare || bare.chars().any(char::is_control) {
-        return Err(EntryError::Blanks);
-    }
-    match item {
-        Item::Directory => directory(bare, home).map(|directory| format!("{mark}{directory}")),
-        Item::Host if bare.contains(['/', '@', ' ']) || bare == "*" => Err(EntryError::Host),
-        Item::Host => Ok(format!("{mark}{}", bare.to_ascii_lowercase())),
-        Item::Destination => Ok(Destination::parse(bare).map(|_| word.to_owned())?),
-        Item::Branch | Item::Word | Item::Rule => Ok(word.to_owned()),
-    }
-}
-
-/// An argument as a program can be handed it.
-fn argument(word: &str) -> Result<String, EntryError> {
-    if word.contains('\0') { Err(EntryError::Nul) } else { Ok(word.to_owned()) }
-}
-
-fn is_program(word: &str) -> bool {
-    !word.is_empty() && (!word.contains('/') || word.starts_with('/') || word.starts_with("~/"))
-}
-
-/// An absolute directory without a slash at its end, `~/` resolved.
-pub(super) fn directory(text: &str, home: Option<&Path>) -> Result<String, EntryError> {
-    let absolute = match (text.strip_prefix("~/").or_else(|| (text == "~").then_some("")), home) {
-        (Some(rest), Some(home)) => match home.to_str() {
-            Some(home) => format!("{}/{rest}", home.trim_end_matches('/')),
-            None => return Err(EntryError::HomeEncoding),
-        },
-        (Some(_), None) => return Err(EntryError::NoHome),
-        (None, _) => text.to_owned(),
-    };
-    if !absolute.starts_with('/') {
-        return Err(EntryError::Relative);
-    }
-    if absolute.split('/').any(|part| part == "..") {
-        return Err(EntryError::Parent);
-    }
-    let bare = absolute.trim_end_matches('/');
-    if bare.is_empty() || bare.trim_start_matches('/').chars().all(|c| c == '*') {
-        return Err(EntryError::Everything);
-    }
-    Ok(bare.to_owned())
 }

@@ -5,6 +5,7 @@
 use std::thread;
 use std::time::Duration;
 
+use guard_system::processes::children;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
@@ -24,8 +25,7 @@ impl Adopted {
     /// Begins.
     #[must_use]
     pub fn begin() -> Self {
-        #[cfg(target_os = "linux")]
-        let _ = nix::sys::prctl::set_child_subreaper(true);
+        guard_system::adopt_orphans(true);
         Self { own: children() }
     }
 
@@ -42,14 +42,6 @@ impl Adopted {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        #[cfg(target_os = "linux")]
-        let _ = nix::sys::prctl::set_child_subreaper(false);
+        guard_system::adopt_orphans(false);
     }
-}
-
-/// The children of this process.
-fn children() -> Vec<i32> {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let listed = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    listed.flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
+use guard_system as system;
+
 use super::preserve::{LAST_NAMED, last_error, mask_of, set_mask};
 
 /// Where a program without a directory is looked for. Not along `PATH`: what runs unasked must not be chosen by it.
@@ -141,15 +143,11 @@ fn watch(path: &CStr, argv: &[*const c_char], env: &[*const c_char], input: RawF
 
 /// Closes all descriptors from a number on.
 fn close_from(first: c_int) {
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: closes numbers; what they stood for belongs to the parent, which keeps its own.
-        if unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) } == 0 {
-            return;
-        }
+    if system::close_from(first) {
+        return;
     }
     for number in first..4096 {
-        // SAFETY: as above.
+        // SAFETY: closes numbers; what they stood for belongs to the parent, which keeps its own.
         unsafe { libc::close(number) };
     }
 }

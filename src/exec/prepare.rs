@@ -222,29 +222,14 @@ fn environment(judged: &Environment) -> Result<Vec<CString>, ExecError> {
 /// The entries of this process's environment as they stand in memory.
 fn found_environment() -> Vec<&'static CStr> {
     let mut entries = Vec::new();
-    // SAFETY: `environ` is a null-terminated array of strings. Nothing in guard changes the environment, which would be
+    // SAFETY: it is a null-terminated array of strings. Nothing in guard changes the environment, which would be
     // unsafe itself.
     unsafe {
-        let mut place = environ();
+        let mut place = guard_system::environ();
         while !place.is_null() && !(*place).is_null() {
             entries.push(CStr::from_ptr(*place));
             place = place.add(1);
         }
     }
     entries
-}
-
-#[cfg(target_os = "macos")]
-unsafe fn environ() -> *const *const c_char {
-    // SAFETY: the system library's own accessor.
-    unsafe { (*libc::_NSGetEnviron()).cast_const().cast() }
-}
-
-#[cfg(not(target_os = "macos"))]
-unsafe fn environ() -> *const *const c_char {
-    unsafe extern "C" {
-        static environ: *const *const c_char;
-    }
-    // SAFETY: POSIX has every process define it.
-    unsafe { environ }
 }

@@ -14,11 +14,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// The highest signal number there is.
-#[cfg(target_os = "linux")]
-pub(super) const LAST_SIGNAL: c_int = 64;
-#[cfg(not(target_os = "linux"))]
-pub(super) const LAST_SIGNAL: c_int = 31;
+use guard_system::LAST_SIGNAL;
 
 /// The highest signal that has a meaning of its own. Those above it guard changes only while it relays.
 pub(super) const LAST_NAMED: c_int = 31;
@@ -33,12 +29,7 @@ static BLOCKED: AtomicU64 = AtomicU64::new(0);
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 static NOTED: AtomicBool = AtomicBool::new(false);
 
-// SAFETY: the sections hold pointers to functions that the loader calls before `main` with arguments that `note` may
-// leave unread under the C calling convention; `note` needs nothing that is not ready by then.
-#[used]
-#[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
-#[cfg_attr(not(target_os = "macos"), unsafe(link_section = ".init_array"))]
-static BEFORE_MAIN: extern "C" fn() = note;
+guard_system::before_main!(note);
 
 /// Notes what the process was started with. Only system calls and atomics: nothing of the standard library is set up.
 extern "C" fn note() {
@@ -103,23 +94,6 @@ struct Alarm {
     since: Instant,
     /// It had gone off, and waits for a process that unblocks it.
     pending: bool,
-}
-
-/// The path that this program was started by, whatever its caller made of its name.
-#[must_use]
-pub fn started_by() -> Option<OsString> {
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::unix::ffi::OsStringExt;
-        // SAFETY: where it is not zero the kernel's value leads to a string that lives as long as the process.
-        let path = unsafe {
-            let path = libc::getauxval(libc::AT_EXECFN) as *const std::ffi::c_char;
-            (!path.is_null()).then(|| std::ffi::CStr::from_ptr(path))
-        };
-        path.map(|path| OsString::from_vec(path.to_bytes().to_vec()))
-    }
-    #[cfg(not(target_os = "linux"))]
-    None
 }
 
 /// What the process was started with. To be called first thing in `main`.
@@ -330,13 +304,10 @@ fn duration(time: libc::timeval) -> Duration {
 /// there was one, is the command's: guard leaves none.
 pub(super) fn die_of(signal: c_int) -> ! {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `none` is valid; no memory is touched. A dump that goes to a program is not bound by the limit, therefore
-    // the process is made undumpable too.
-    unsafe {
-        libc::setrlimit(libc::RLIMIT_CORE, &none);
-        #[cfg(target_os = "linux")]
-        libc::prctl(libc::PR_SET_DUMPABLE, 0);
-    }
+    // SAFETY: `none` is valid; no memory is touched.
+    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
+    // A dump that goes to a program is not bound by the limit.
+    guard_system::set_open_to_others(false);
     set_disposition(signal, libc::SIG_DFL);
     // SAFETY: sends a signal to this thread; delivered when unblocked below.
     unsafe { libc::raise(signal) };

@@ -12,7 +12,9 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::SeqCst};
 
-use super::preserve::{LAST_SIGNAL, bit, full_mask, mask_of, note_all, set_disposition, set_mask};
+use guard_system::{LAST_SIGNAL, errno_place, was_sent};
+
+use super::preserve::{bit, full_mask, mask_of, note_all, set_disposition, set_mask};
 
 /// Signals that wait to be passed on.
 static WAITING: AtomicU64 = AtomicU64::new(0);
@@ -47,7 +49,7 @@ extern "C" fn note(signal: c_int, about: *mut libc::siginfo_t, _context: *mut c_
     // SAFETY: the kernel hands a handler with SA_SIGINFO a valid struct, and `si_pid` is there for signals from kill.
     let is_from_a_process = unsafe {
         match about.as_ref() {
-            Some(about) => is_sent(about) && (about.si_pid() != COMMAND.load(SeqCst)),
+            Some(about) => was_sent(about) && (about.si_pid() != COMMAND.load(SeqCst)),
             None => false,
         }
     };
@@ -62,18 +64,6 @@ extern "C" fn note(signal: c_int, about: *mut libc::siginfo_t, _context: *mut c_
         unsafe { libc::write(wake_fd, [0_u8].as_ptr().cast(), 1) };
         set_errno(before);
     }
-}
-
-/// Whether a process sent it. Linux says so by a code that is not positive (a process of another namespace has pid 0);
-/// elsewhere the kernel's own signals come from pid 0.
-#[cfg(target_os = "linux")]
-const fn is_sent(about: &libc::siginfo_t) -> bool {
-    about.si_code <= 0
-}
-#[cfg(not(target_os = "linux"))]
-unsafe fn is_sent(about: &libc::siginfo_t) -> bool {
-    // SAFETY: see the caller.
-    unsafe { about.si_pid() != 0 }
 }
 
 /// Guard's signals during a wait. Every signal is blocked but while it rests.
@@ -172,25 +162,14 @@ impl Relay {
     }
 }
 
-#[cfg(target_os = "macos")]
-fn error_place() -> *mut c_int {
-    // SAFETY: the C library's own accessor.
-    unsafe { libc::__error() }
-}
-#[cfg(not(target_os = "macos"))]
-fn error_place() -> *mut c_int {
-    // SAFETY: the C library's own accessor.
-    unsafe { libc::__errno_location() }
-}
-
 fn errno() -> c_int {
     // SAFETY: the place is this thread's own and always valid.
-    unsafe { *error_place() }
+    unsafe { *errno_place() }
 }
 
 fn set_errno(number: c_int) {
     // SAFETY: as above.
-    unsafe { *error_place() = number };
+    unsafe { *errno_place() = number };
 }
 
 fn listen(signal: c_int) {

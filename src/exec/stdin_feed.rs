@@ -10,7 +10,7 @@
 
 use std::ffi::c_int;
 use std::io::{self, PipeReader, PipeWriter, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd, FromRawFd, OwnedFd};
 use std::time::Instant;
 
 use nix::unistd::{ForkResult, fork};
@@ -320,12 +320,10 @@ fn high(of: impl AsRawFd) -> io::Result<OwnedFd> {
 
 /// Makes a pipe hold one buffer and never block.
 fn small(pipe: &PipeWriter) {
-    // SAFETY: both set what belongs to a descriptor that is open. A pipe that stays larger is looked at more often.
-    unsafe {
-        #[cfg(target_os = "linux")]
-        libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, 4096);
-        libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK);
-    }
+    // One that stays larger is looked at more often.
+    guard_system::set_pipe_size(pipe.as_fd(), 4096);
+    // SAFETY: sets what belongs to a descriptor that is open.
+    unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
 }
 
 fn read(buffer: &mut [u8]) -> io::Result<usize> {

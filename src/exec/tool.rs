@@ -82,6 +82,13 @@ impl Tool {
         Ok(tool)
     }
 
+    /// By this name instead of its own.
+    #[must_use]
+    pub fn called(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.0.arg0(name);
+        self
+    }
+
     /// With one more argument.
     #[must_use]
     pub fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
@@ -219,13 +226,8 @@ fn along(path: &OsStr, name: &OsStr) -> Option<PathBuf> {
 
 /// Has descriptors from this one on closed when a program starts. System calls only.
 fn close_on_exec_from(first: i32) {
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: the call takes numbers.
-        let done = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-        if done == 0 {
-            return;
-        }
+    if guard_system::close_on_exec_from(first) {
+        return;
     }
     // An older system: as many as a process has, if it has not raised its limit.
     for descriptor in first..1024 {

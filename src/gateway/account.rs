@@ -10,7 +10,7 @@ use guard_config::config::{self, Roots, Service};
 
 use crate::config::Config;
 use crate::judge::invocation::Environment;
-use crate::store::Paths;
+use crate::store::{Paths, StoreError};
 
 /// Where the machine's gateway keeps its own file, as its unit has systemd make it.
 const STATE: &str = "/var/lib/guard-gateway";
@@ -26,6 +26,27 @@ pub struct Account {
     pub home: Option<PathBuf>,
     /// The service that keeps the record of this machine, where root set one up.
     pub service: Option<Service>,
+}
+
+/// Why files of the gateway are not this account's.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    #[error("there is no home directory")]
+    NoHome,
+    /// Where the record is.
+    #[error(transparent)]
+    Paths(#[from] StoreError),
+    #[error("cannot read the service configuration of this machine: {0}")]
+    Unreadable(String),
+    #[error(
+        "the gateway of this machine runs as {gateway}, but this account is {own}; use sudo -u {gateway} guard ..."
+    )]
+    Another { gateway: String, own: String },
+    #[error(
+        "a service keeps the record of this machine (guard serve --system), and [service] in /etc/guard/config.toml \
+         names no account for the gateway: gateway = \"guard-gateway\""
+    )]
+    None,
 }
 
 impl Account {
@@ -69,25 +90,22 @@ impl Account {
     ///
     /// # Errors
     /// There is no home.
-    pub fn config_directory(&self) -> Result<PathBuf, String> {
+    pub fn config_directory(&self) -> Result<PathBuf, AccountError> {
         let roots = self.roots();
         if self.gateway().is_some() {
             return Ok(roots.machine);
         }
         let account = roots.account().filter(|directory| directory.exists());
-        account
-            .or_else(|| roots.named.clone())
-            .or_else(|| roots.account())
-            .ok_or_else(|| "there is no home directory".to_owned())
+        account.or_else(|| roots.named.clone()).or_else(|| roots.account()).ok_or(AccountError::NoHome)
     }
 
     /// The directory of its own file, where the record is too unless a service keeps that.
     ///
     /// # Errors
     /// There is no home, or the gateway of this machine is another account's.
-    pub fn directory(&self) -> Result<PathBuf, String> {
+    pub fn directory(&self) -> Result<PathBuf, AccountError> {
         if self.service.is_none() {
-            let paths = Paths::standard(self.home.as_deref()).map_err(|error| error.to_string())?;
+            let paths = Paths::standard(self.home.as_deref())?;
             return Ok(paths.directory().to_owned());
         }
         self.is_the_gateway()?;
@@ -98,7 +116,7 @@ impl Account {
     ///
     /// # Errors
     /// There is no home, or this account may not speak to the gateway of this machine.
-    pub fn socket(&self, config: &Config) -> Result<PathBuf, String> {
+    pub fn socket(&self, config: &Config) -> Result<PathBuf, AccountError> {
         let usual = match &self.service {
             None => self.directory()?.join("gateway.sock"),
             Some(_) if self.uid == 0 && self.gateway().is_some() => SOCKET.into(),
@@ -111,20 +129,15 @@ impl Account {
     }
 
     /// That this is the account of the machine's gateway.
-    fn is_the_gateway(&self) -> Result<(), String> {
+    fn is_the_gateway(&self) -> Result<(), AccountError> {
         let Some(service) = &self.service else { return Ok(()) };
         if let Some(why) = &service.broken {
-            return Err(format!("cannot read the service configuration of this machine: {why}"));
+            return Err(AccountError::Unreadable(why.clone()));
         }
         match &service.gateway {
             Some(name) if *name == self.name => Ok(()),
-            Some(name) => Err(format!(
-                "the gateway of this machine runs as {name}, but this account is {}; use sudo -u {name} guard ...",
-                self.name
-            )),
-            None => Err("a service keeps the record of this machine (guard serve --system), and [service] in \
-                         /etc/guard/config.toml names no account for the gateway: gateway = \"guard-gateway\""
-                .to_owned()),
+            Some(name) => Err(AccountError::Another { gateway: name.clone(), own: self.name.clone() }),
+            None => Err(AccountError::None),
         }
     }
 

@@ -38,11 +38,16 @@ impl Network {
     }
 }
 
-impl TryFrom<String> for Network {
-    type Error = String;
+/// A text that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid address {0:?}: expected an IP address or a network such as 10.0.0.0/8")]
+pub struct NoNetwork(String);
 
-    fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("invalid address {text:?}: expected an IP address or a network such as 10.0.0.0/8");
+impl TryFrom<String> for Network {
+    type Error = NoNetwork;
+
+    fn try_from(text: String) -> Result<Self, NoNetwork> {
+        let wrong = || NoNetwork(text.clone());
         let (address, bits) = match text.split_once('/') {
             None => (text.as_str(), None),
             Some((address, bits)) => (address, Some(bits.parse::<u32>().map_err(|_| wrong())?)),

@@ -11,11 +11,33 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::api::App;
-use crate::channel::{http, webhook};
-use crate::config::Callback;
+use crate::backend::BackendError;
+use crate::channel::{AddressError, SharedSecretError, http, webhook};
+use crate::config::{Callback, SecretError};
 
 /// How long after the one before each try is made, in seconds.
 const TRIES: [u64; 5] = [0, 5, 30, 120, 600];
+
+/// Why whoever handed a command in is not told.
+#[derive(Debug, thiserror::Error)]
+enum CallbackError {
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error("gateway.toml has no [[callback]] named {0}")]
+    Unknown(String),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error(transparent)]
+    SharedSecret(#[from] SharedSecretError),
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error(transparent)]
+    Http(#[from] http::HttpError),
+    #[error("gave up after {tries} attempts: {last}")]
+    GaveUp { tries: usize, last: String },
+}
 
 /// Tells, beside everything else, how a command ended, where it has a callback that was not told.
 pub fn tell(app: &Arc<App>, action: String) {
@@ -27,15 +49,15 @@ pub fn tell(app: &Arc<App>, action: String) {
     });
 }
 
-async fn told(app: &App, action: &str) -> Result<(), String> {
+async fn told(app: &App, action: &str) -> Result<(), CallbackError> {
     let name = action.to_owned();
     let submission = app.room.at(move |backend| backend.base().submission(&name)).await??;
     let Some(submission) = submission else { return Ok(()) };
     let (Some(wanted), Some(result)) = (submission.callback, submission.result) else { return Ok(()) };
     let config = app.config();
     let callback = config.callback.iter().find(|known| known.name == wanted);
-    let callback = callback.ok_or_else(|| format!("gateway.toml has no [[callback]] named {wanted}"))?;
-    let result: Value = serde_json::from_str(&result).map_err(|error| error.to_string())?;
+    let callback = callback.ok_or(CallbackError::Unknown(wanted))?;
+    let result: Value = serde_json::from_str(&result)?;
     // The one-time token is for whoever polls with the client's own token, and goes nowhere else.
     let mut data = json!({ "action_id": action });
     for part in ["decision", "settled_by", "by", "reason", "digest"] {
@@ -51,7 +73,7 @@ async fn told(app: &App, action: &str) -> Result<(), String> {
 }
 
 /// Posts until it is taken. The message keeps its name, so that the other end knows it when it comes twice.
-async fn post(callback: &Callback, action: &str, body: &str) -> Result<(), String> {
+async fn post(callback: &Callback, action: &str, body: &str) -> Result<(), CallbackError> {
     let secret = webhook::secret(&callback.secret.read()?)?;
     webhook::check_url(&callback.url)?;
     let client = http::client()?;
@@ -69,5 +91,5 @@ async fn post(callback: &Callback, action: &str, body: &str) -> Result<(), Strin
             Err(failed) => last = failed.to_string(),
         }
     }
-    Err(format!("gave up after {} attempts: {last}", TRIES.len()))
+    Err(CallbackError::GaveUp { tries: TRIES.len(), last })
 }

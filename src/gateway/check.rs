@@ -10,9 +10,9 @@ use reqwest::header::{HeaderMap, HeaderName};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::account::Account;
+use crate::account::{Account, AccountError};
 use crate::api::pages;
-use crate::channel::http;
+use crate::channel::http::{self, HttpError};
 use crate::channel::probe::{Ear, How, Tried, try_out};
 use crate::client;
 use crate::config::Config;
@@ -51,21 +51,53 @@ impl CheckResult {
     }
 }
 
+/// Why nothing is tried.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// The runtime.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+/// What is wrong with the page as it arrives.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum PageError {
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    #[error("the page answered {status}{why}")]
+    Status { status: u16, why: String },
+    #[error("another page is there")]
+    Another,
+    #[error("the page's script is wrong or missing")]
+    Script,
+    #[error("without a token the API answered {0} instead of 401")]
+    Open(u16),
+    #[error("the page has the content type {0:?}")]
+    ContentType(String),
+    #[error("the header {0} is missing")]
+    NoHeader(&'static str),
+    #[error("the header {0} was changed")]
+    Changed(&'static str),
+}
+
 /// Tries the channels and the page. Where nothing is set up and nothing runs, it finds nothing.
 ///
 /// # Errors
 /// Where the configuration lies is not known, or nothing can be printed.
-pub fn run(args: &CheckArgs) -> Result<u8, String> {
+pub fn run(args: &CheckArgs) -> Result<u8, CheckError> {
     let account = Account::of_this_process();
     let path = account.config_directory()?.join("gateway.toml");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if let Err(why) = account.socket(&Config::default()) {
         // Who asks for it by its name is told; whose gateway it is not is not bothered.
         let asked = !args.only.is_empty();
-        let found = CheckResult::warn("gateway", why, "see guard-gateway(8)");
+        let found = CheckResult::warn("gateway", why.to_string(), "see guard-gateway(8)");
         let found: Vec<CheckResult> = Some(found).into_iter().filter(|one| asked && args.wants(&one.check)).collect();
-        println!("{}", serde_json::to_string(&found).map_err(|error| error.to_string())?);
+        println!("{}", serde_json::to_string(&found)?);
         return Ok(0);
     }
     let (config, broken) = match Config::read(&path) {
@@ -91,7 +123,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, String> {
                 found.push(CheckResult::warn(
                     "gateway",
                     says,
-                    "run guard serve, or install a systemd unit: guard serve --unit",
+                    "run guard serve, or install a systemd unit: guard-gateway serve --unit",
                 ));
                 found.extend(alone(args, &config).await);
             }
@@ -99,7 +131,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, String> {
         }
     });
     found.retain(|one| args.wants(&one.check));
-    let text = serde_json::to_string(&found).map_err(|error| error.to_string())?;
+    let text = serde_json::to_string(&found)?;
     println!("{text}");
     Ok(0)
 }
@@ -212,47 +244,47 @@ async fn page(url: &str) -> CheckResult {
     }
 }
 
-async fn fetched(url: &str) -> Result<(), String> {
+async fn fetched(url: &str) -> Result<(), PageError> {
     let client = if url.starts_with("http://localhost:") { http::direct_client() } else { http::client() }?;
-    let get = async |path: &str| -> Result<(u16, HeaderMap, String), String> {
-        let response = client.get(format!("{url}{path}")).send().await.map_err(|error| http::plain(&error))?;
+    let get = async |path: &str| -> Result<(u16, HeaderMap, String), HttpError> {
+        let response = client.get(format!("{url}{path}")).send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = response.text().await.map_err(|error| http::plain(&error))?;
+        let text = response.text().await?;
         Ok((status, headers, text))
     };
     let (status, headers, text) = get("/").await?;
     if status != 200 {
         let problem: Value = serde_json::from_str(&text).unwrap_or_default();
         let why = problem["detail"].as_str().map(|why| format!(": {}", guard_ui::ui::visible::text(why)));
-        return Err(format!("the page answered {status}{}", why.unwrap_or_default()));
+        return Err(PageError::Status { status, why: why.unwrap_or_default() });
     }
     if text != include_str!("page/index.html") {
-        return Err("another page is there".to_owned());
+        return Err(PageError::Another);
     }
     check_headers(&headers)?;
     let (status, _, script) = get("/app.js").await?;
     if status != 200 || script != include_str!("page/app.js") {
-        return Err("the page's script is wrong or missing".to_owned());
+        return Err(PageError::Script);
     }
     // What comes in without a token must be nobody: a proxy that comes by the socket would lend its account's rights.
     match get("/v1/status").await? {
         (401, ..) => Ok(()),
-        (status, ..) => Err(format!("without a token the API answered {status} instead of 401")),
+        (status, ..) => Err(PageError::Open(status)),
     }
 }
 
 /// That the page's headers arrive as they were sent.
-fn check_headers(headers: &HeaderMap) -> Result<(), String> {
+fn check_headers(headers: &HeaderMap) -> Result<(), PageError> {
     let kind = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !kind.starts_with("text/html") {
-        return Err(format!("the page has the content type {:?}", guard_ui::ui::visible::text(kind)));
+        return Err(PageError::ContentType(guard_ui::ui::visible::text(kind).into()));
     }
     for (name, wanted) in HEADERS {
         let mut all = headers.get_all(HeaderName::from_static(name)).iter();
         match (all.next().and_then(|value| value.to_str().ok()), all.next()) {
             (Some(value), None) if value == wanted => {}
-            (None, _) => return Err(format!("the header {name} is missing")),
-            _ => return Err(format!("the header {name} was changed")),
+            (None, _) => return Err(PageError::NoHeader(name)),
+            _ => return Err(PageError::Changed(name)),
         }
     }
     Ok(())
@@ -276,15 +308,15 @@ mod tests {
     fn each_header_of_the_page_is_missed() {
         assert_eq!(check_headers(&whole()), Ok(()));
         for (name, _) in HEADERS {
-            let name = HeaderName::from_static(name);
+            let (text, name) = (name, HeaderName::from_static(name));
             let mut headers = whole();
             headers.remove(&name);
-            assert_eq!(check_headers(&headers), Err(format!("the header {name} is missing")));
+            assert_eq!(check_headers(&headers), Err(PageError::NoHeader(text)));
             headers.insert(&name, HeaderValue::from_static("other"));
-            assert!(check_headers(&headers).unwrap_err().contains("was changed"), "{name}");
+            assert!(check_headers(&headers).unwrap_err().to_string().contains("was changed"), "{name}");
             let mut headers = whole();
             headers.append(&name, HeaderValue::from_static("more"));
-            assert!(check_headers(&headers).unwrap_err().contains("was changed"), "{name} twice");
+            assert!(check_headers(&headers).unwrap_err().to_string().contains("was changed"), "{name} twice");
         }
         let mut headers = whole();
         headers.insert("content-type", HeaderValue::from_static("text/plain"));

@@ -2,6 +2,7 @@
 //!
 //! What may not enter: what is asked.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,11 +15,25 @@ const LONGEST: u64 = 1 << 20;
 /// How long a question without a wait may take.
 const SOON: Duration = Duration::from_secs(5);
 
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error("no answer in time")]
+    Late,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("invalid answer")]
+    Invalid,
+    /// In the gateway's words.
+    #[error("{0}")]
+    Refused(String),
+}
+
 /// A question.
 ///
 /// # Errors
 /// There is no answer, or it says no.
-pub async fn get(socket: &Path, path: &str) -> Result<Value, String> {
+pub async fn get(socket: &Path, path: &str) -> Result<Value, ClientError> {
     send(socket, &format!("GET {path} HTTP/1.1\r\n"), "", SOON).await
 }
 
@@ -26,28 +41,27 @@ pub async fn get(socket: &Path, path: &str) -> Result<Value, String> {
 ///
 /// # Errors
 /// There is no answer, or it says no.
-pub async fn post(socket: &Path, path: &str, body: &Value, patience: Duration) -> Result<Value, String> {
+pub async fn post(socket: &Path, path: &str, body: &Value, patience: Duration) -> Result<Value, ClientError> {
     let body = body.to_string();
     let head = format!("POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n", body.len());
     send(socket, &head, &body, patience).await
 }
 
-async fn send(socket: &Path, head: &str, body: &str, patience: Duration) -> Result<Value, String> {
+async fn send(socket: &Path, head: &str, body: &str, patience: Duration) -> Result<Value, ClientError> {
     let exchange = async {
         let mut stream = tokio::net::UnixStream::connect(socket).await?;
         let request = format!("{head}Host: localhost\r\nConnection: close\r\n\r\n{body}");
         stream.write_all(request.as_bytes()).await?;
         let mut answer = String::new();
         stream.take(LONGEST).read_to_string(&mut answer).await?;
-        Ok::<_, std::io::Error>(answer)
+        Ok::<_, io::Error>(answer)
     };
-    let answer = tokio::time::timeout(patience, exchange).await.map_err(|_| "no answer in time".to_owned())?;
-    let answer = answer.map_err(|error| error.to_string())?;
-    let (head, body) = answer.split_once("\r\n\r\n").ok_or("invalid answer")?;
+    let answer = tokio::time::timeout(patience, exchange).await.map_err(|_| ClientError::Late)??;
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or(ClientError::Invalid)?;
     let value: Value = serde_json::from_str(body.trim()).unwrap_or_default();
     if head.starts_with("HTTP/1.1 200") {
         return Ok(value);
     }
     let first = head.lines().next().unwrap_or_default();
-    Err(value["detail"].as_str().unwrap_or(first).to_owned())
+    Err(ClientError::Refused(value["detail"].as_str().unwrap_or(first).to_owned()))
 }

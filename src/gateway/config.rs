@@ -173,7 +173,7 @@ impl Config {
         for address in &config.listen {
             config.may_listen(*address).map_err(|why| ConfigError::Listen(Box::new(why)))?;
         }
-        crate::logging::filter(&config.log).map_err(ConfigError::Log)?;
+        crate::logging::filter(&config.log)?;
         let names: Vec<&str> = config.channel.iter().map(|channel| channel.name.as_str()).collect();
         for (at, name) in names.iter().enumerate() {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {

@@ -26,23 +26,34 @@ struct Keyring {
     store: String,
 }
 
+/// Why a keyring gives no secret.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyringError {
+    /// What the gateway knows of keyrings.
+    #[error(transparent)]
+    Known(#[from] toml::de::Error),
+    /// `how` a person puts it there.
+    #[error("no keyring has the secret {name}; add it with {how}")]
+    Unknown { name: String, how: String },
+}
+
 /// The secret of this name.
 ///
 /// # Errors
 /// No keyring holds it, or there is none, with how it is put there.
-pub fn read(name: &str) -> Result<String, String> {
-    let file: File = toml::from_str(KNOWN).map_err(|error| error.to_string())?;
+pub fn read(name: &str) -> Result<String, KeyringError> {
+    let file: File = toml::from_str(KNOWN)?;
     of(&file.keyring, name)
 }
 
-fn of(keyrings: &[Keyring], name: &str) -> Result<String, String> {
+fn of(keyrings: &[Keyring], name: &str) -> Result<String, KeyringError> {
     let words = |keyring: &Keyring| keyring.read.iter().map(|word| word.replace(NAME, name)).collect();
     let mut tried = keyrings.iter().map(|keyring| Secret::Command(words(keyring)).read());
     if let Some(secret) = tried.find_map(Result::ok) {
         return Ok(secret);
     }
     let how: Vec<String> = keyrings.iter().map(|keyring| keyring.store.replace("NAME", name)).collect();
-    Err(format!("no keyring has the secret {name}; add it with {}", how.join(", or ")))
+    Err(KeyringError::Unknown { name: name.to_owned(), how: how.join(", or ") })
 }
 
 #[cfg(test)]
@@ -61,8 +72,11 @@ mod tests {
             keyring(&["echo", "key of", NAME]),
             keyring(&["echo", "another"]),
         ];
-        assert_eq!(of(&all, "reviewer").as_deref(), Ok("key of reviewer"));
-        assert_eq!(of(&all[..2], "x").unwrap_err(), "no keyring has the secret x; add it with put x, or put x");
+        assert_eq!(of(&all, "reviewer").ok().as_deref(), Some("key of reviewer"));
+        assert_eq!(
+            of(&all[..2], "x").unwrap_err().to_string(),
+            "no keyring has the secret x; add it with put x, or put x"
+        );
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod clock;
 pub mod config;
 pub mod connected;
 pub mod connections;
+pub mod describe;
 pub mod escalation;
 pub mod grounds;
 pub mod hub;

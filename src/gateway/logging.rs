@@ -17,12 +17,22 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Registry, reload};
 
+/// Why messages cannot be chosen.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error("log: invalid value {0:?}: expected off, error, warn, info, debug or trace")]
+    Levels(String),
+    /// Others cannot be chosen any more.
+    #[error(transparent)]
+    Fixed(#[from] reload::Error),
+}
+
 /// Which messages are said, by the words of the configuration: a level, or levels by module.
 ///
 /// # Errors
 /// They are none.
-pub fn filter(levels: &str) -> Result<Targets, String> {
-    let wrong = || format!("log: invalid value {levels:?}: expected off, error, warn, info, debug or trace");
+pub fn filter(levels: &str) -> Result<Targets, LogError> {
+    let wrong = || LogError::Levels(levels.to_owned());
     // A word that is no level would be taken for a module's name, and everything else would not be said.
     let is_level = |part: &str| !part.is_empty() && LevelFilter::from_str(part).is_ok();
     if !levels.split(',').all(|part| part.contains('=') || is_level(part)) {
@@ -44,7 +54,7 @@ impl Log {
     ///
     /// # Errors
     /// The levels are none.
-    pub fn begin(environment: Option<&str>, levels: &str) -> Result<Self, String> {
+    pub fn begin(environment: Option<&str>, levels: &str) -> Result<Self, LogError> {
         let fixed = environment.is_some_and(|levels| !levels.is_empty());
         let levels = environment.filter(|_| fixed).unwrap_or(levels);
         let (filter, handle) = reload::Layer::new(filter(levels)?);
@@ -58,10 +68,10 @@ impl Log {
     ///
     /// # Errors
     /// The levels are none.
-    pub fn change(&self, levels: &str) -> Result<(), String> {
+    pub fn change(&self, levels: &str) -> Result<(), LogError> {
         let filter = filter(levels)?;
         if let Some(handle) = self.filter.as_ref().filter(|_| !self.fixed) {
-            handle.reload(filter).map_err(|error| error.to_string())?;
+            handle.reload(filter)?;
         }
         Ok(())
     }
@@ -108,7 +118,7 @@ mod tests {
             assert!(filter(fine).is_ok(), "{fine}");
         }
         for odd in ["", "loud", "guard_gateway=loud", "warn,=x=y", "warn,"] {
-            assert!(filter(odd).is_err_and(|why| why.contains(odd)), "{odd}");
+            assert!(filter(odd).is_err_and(|why| why.to_string().contains(odd)), "{odd}");
         }
     }
 }

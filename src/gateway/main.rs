@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use guard_gateway::{channel, check, mcp, pair, reviewer, serve, stand_in, token};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use guard_gateway::{channel, check, describe, mcp, pair, reviewer, serve, stand_in, token};
 
 /// Asks people elsewhere about the requests in guard's queue: an API, a page, messengers
 #[derive(Debug, Parser)]
@@ -39,25 +39,31 @@ enum Verb {
     /// Connect to the running gateway, for guard approver add --passkey
     #[command(hide = true)]
     Pair(pair::PairArgs),
+    /// Print the verbs and options as JSON, for guard's completions
+    #[command(hide = true)]
+    Describe,
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
-        Verb::Serve(args) => serve::run(&args),
-        Verb::Token(args) => token::run(&args),
-        Verb::Review(args) => reviewer::run(&args),
-        Verb::Mcp(args) => mcp::run(&args),
-        Verb::McpListen(args) => mcp::front::run(args),
-        Verb::Model(args) => stand_in::run(&args),
-        Verb::Channel(args) => channel::setup::run(&args),
-        Verb::Check(args) => check::run(&args),
-        Verb::Pair(args) => pair::run(&args),
+        Verb::Serve(args) => told(serve::run(&args)),
+        Verb::Token(args) => told(token::run(&args)),
+        Verb::Review(args) => told(reviewer::run(&args)),
+        Verb::Mcp(args) => told(mcp::run(&args)),
+        Verb::McpListen(args) => told(mcp::front::run(args)),
+        Verb::Model(args) => told(stand_in::run(&args)),
+        Verb::Channel(args) => told(channel::setup::run(&args)),
+        Verb::Check(args) => told(check::run(&args)),
+        Verb::Pair(args) => told(pair::run(&args)),
+        Verb::Describe => told(describe::run(&Cli::command())),
     };
-    match done {
-        Ok(code) => ExitCode::from(code),
-        Err(why) => {
-            eprintln!("guard-gateway: {why}");
-            ExitCode::from(125)
-        }
-    }
+    ExitCode::from(done)
+}
+
+/// The exit code of what was done; why it was not stands on standard error.
+fn told(done: Result<u8, impl std::fmt::Display>) -> u8 {
+    done.unwrap_or_else(|why| {
+        eprintln!("guard-gateway: {why}");
+        125
+    })
 }

@@ -4,19 +4,37 @@
 //! where the phone goes, and then what its browser handed over. guard itself decides what that is worth. What may not
 //! enter: writing down who is enrolled.
 
-use std::io::{BufRead as _, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::account::Account;
-use crate::client;
-use crate::config::Config;
+use crate::account::{Account, AccountError};
+use crate::client::{self, ClientError};
+use crate::config::{Config, ConfigError};
 
 /// The arguments of `guard-gateway pair`.
 #[derive(Debug, Args)]
 pub struct PairArgs {}
+
+/// Why no passkey comes.
+#[derive(Debug, thiserror::Error)]
+pub enum PairError {
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Standard input and output, and the runtime.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("the gateway cannot pair the passkey ({0}); start it with guard serve")]
+    Begin(ClientError),
+    #[error(transparent)]
+    Gateway(#[from] ClientError),
+}
 
 /// A little longer than a pairing holds.
 const PATIENCE: Duration = Duration::from_secs(130);
@@ -25,27 +43,24 @@ const PATIENCE: Duration = Duration::from_secs(130);
 ///
 /// # Errors
 /// No gateway runs, or nothing came in time.
-pub fn run(_: &PairArgs) -> Result<u8, String> {
+pub fn run(_: &PairArgs) -> Result<u8, PairError> {
     let account = Account::of_this_process();
     let config = Config::read(&account.config_directory()?.join("gateway.toml"))?;
     let socket = account.socket(&config)?;
     let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
-    let wanted: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+    std::io::stdin().lock().read_line(&mut line)?;
+    let wanted: Value = serde_json::from_str(&line)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let begun = client::post(&socket, "/v1/pairings", &wanted, Duration::from_secs(5)).await;
-        let begun =
-            begun.map_err(|why| format!("the gateway cannot pair the passkey ({why}); start it with guard serve"))?;
-        say(&begun)?;
+        say(&begun.map_err(PairError::Begin)?)?;
         let by = json!({ "secret": wanted["secret"] });
         say(&client::post(&socket, "/v1/pairings/wait", &by, PATIENCE).await?)?;
         Ok(0)
     })
 }
 
-fn say(value: &Value) -> Result<(), String> {
+fn say(value: &Value) -> io::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{value}").and_then(|()| out.flush()).map_err(|error| error.to_string())
+    writeln!(out, "{value}").and_then(|()| out.flush())
 }

@@ -20,6 +20,7 @@ use tokio::sync::broadcast::error::RecvError;
 use utoipa::ToSchema;
 
 use crate::api::App;
+use crate::backend::BackendError;
 use crate::channel::http;
 use crate::hub::Shown;
 use crate::route::is_urgent;
@@ -55,13 +56,48 @@ pub struct Keys {
     pub auth: String,
 }
 
+/// What a device, or the gateway's key for web push, lacks.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PushError {
+    #[error("endpoint: {0}")]
+    NoAddress(String),
+    #[error("endpoint: {0} is not a known push service (push_hosts in gateway.toml)")]
+    UnknownHost(String),
+    #[error("keys: {0} is not base64url")]
+    NoBase64(&'static str),
+    #[error("keys: expected 65 bytes in p256dh and 16 bytes in auth")]
+    Keys,
+    #[error("cannot encrypt the notification for this device")]
+    Encrypt,
+    #[error("cannot create a key for web push")]
+    Generate,
+    #[error("gateway.db: the key for web push is damaged")]
+    Damaged,
+    #[error("cannot sign for web push")]
+    Sign,
+    /// Its address is not shown: it is a secret of the device.
+    #[error("{0}")]
+    Post(String),
+}
+
+/// Why nobody is told of a request.
+#[derive(Debug, thiserror::Error)]
+enum NoticeError {
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error(transparent)]
+    Push(#[from] PushError),
+    #[error(transparent)]
+    Http(#[from] http::HttpError),
+}
+
 impl Subscription {
     /// That notices can be sent there. `hosts` are the push services that are known.
     ///
     /// # Errors
     /// Its address is no push service's, or its keys are none.
-    pub fn check(&self, hosts: &[String]) -> Result<(), String> {
-        let url = reqwest::Url::parse(&self.endpoint).map_err(|error| format!("endpoint: {error}"))?;
+    pub fn check(&self, hosts: &[String]) -> Result<(), PushError> {
+        let url = reqwest::Url::parse(&self.endpoint).map_err(|error| PushError::NoAddress(error.to_string()))?;
         let host = url.host_str().unwrap_or_default().to_owned();
         let is = |known: &String| match known.strip_prefix("*.") {
             Some(domain) => host.strip_suffix(domain).is_some_and(|front| front.len() > 1 && front.ends_with('.')),
@@ -69,20 +105,19 @@ impl Subscription {
         };
         let plain = url.scheme() == "http" && ["127.0.0.1", "[::1]", "localhost"].contains(&host.as_str());
         if self.endpoint.len() > 1000 || !(url.scheme() == "https" || plain) || !hosts.iter().any(is) {
-            return Err(format!("endpoint: {host} is not a known push service (push_hosts in gateway.toml)"));
+            return Err(PushError::UnknownHost(host));
         }
         self.points().map(drop)
     }
 
-    fn points(&self) -> Result<(Vec<u8>, Vec<u8>), String> {
-        let read = |name: &str, text: &str| {
-            Base64UrlUnpadded::decode_vec(text.trim_end_matches('='))
-                .map_err(|_| format!("keys: {name} is not base64url"))
+    fn points(&self) -> Result<(Vec<u8>, Vec<u8>), PushError> {
+        let read = |name: &'static str, text: &str| {
+            Base64UrlUnpadded::decode_vec(text.trim_end_matches('=')).map_err(|_| PushError::NoBase64(name))
         };
         let (point, auth) = (read("p256dh", &self.keys.p256dh)?, read("auth", &self.keys.auth)?);
         match (point.len(), point.first(), auth.len()) {
             (65, Some(4), 16) => Ok((point, auth)),
-            _ => Err("keys: expected 65 bytes in p256dh and 16 bytes in auth".to_owned()),
+            _ => Err(PushError::Keys),
         }
     }
 
@@ -90,8 +125,8 @@ impl Subscription {
     ///
     /// # Errors
     /// Its key is no point of the curve, or there is no randomness.
-    pub fn encrypt(&self, text: &[u8]) -> Result<Vec<u8>, String> {
-        let broken = |_| "cannot encrypt the notification for this device".to_owned();
+    pub fn encrypt(&self, text: &[u8]) -> Result<Vec<u8>, PushError> {
+        let broken = |_| PushError::Encrypt;
         let (device, auth) = self.points()?;
         let random = SystemRandom::new();
         let mut salt = [0; 16];
@@ -149,18 +184,18 @@ impl Vapid {
     ///
     /// # Errors
     /// There is no randomness.
-    pub fn generate() -> Result<Vec<u8>, String> {
+    pub fn generate() -> Result<Vec<u8>, PushError> {
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
-        made.map(|made| made.as_ref().to_vec()).map_err(|_| "cannot create a key for web push".to_owned())
+        made.map(|made| made.as_ref().to_vec()).map_err(|_| PushError::Generate)
     }
 
     /// The key that was kept.
     ///
     /// # Errors
     /// It is none.
-    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+    pub fn read(bytes: &[u8]) -> Result<Self, PushError> {
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, bytes, &SystemRandom::new());
-        Ok(Self { pair: pair.map_err(|_| "gateway.db: the key for web push is damaged".to_owned())? })
+        Ok(Self { pair: pair.map_err(|_| PushError::Damaged)? })
     }
 
     /// What a browser is told, in base64url.
@@ -173,15 +208,15 @@ impl Vapid {
     ///
     /// # Errors
     /// The address is none.
-    pub fn authorization(&self, endpoint: &str, now: Timestamp) -> Result<String, String> {
-        let url = reqwest::Url::parse(endpoint).map_err(|error| error.to_string())?;
+    pub fn authorization(&self, endpoint: &str, now: Timestamp) -> Result<String, PushError> {
+        let url = reqwest::Url::parse(endpoint).map_err(|error| PushError::Post(error.to_string()))?;
         let claims = json!({
             "aud": url.origin().ascii_serialization(), "exp": now.as_second() + SIGNED_SECS, "sub": "mailto:guard@localhost",
         });
         let part = |value: &serde_json::Value| Base64UrlUnpadded::encode_string(value.to_string().as_bytes());
         let signed = format!("{}.{}", part(&json!({ "typ": "JWT", "alg": "ES256" })), part(&claims));
         let signature = self.pair.sign(&SystemRandom::new(), signed.as_bytes());
-        let signature = signature.map_err(|_| "cannot sign for web push".to_owned())?;
+        let signature = signature.map_err(|_| PushError::Sign)?;
         let signature = Base64UrlUnpadded::encode_string(signature.as_ref());
         Ok(format!("vapid t={signed}.{signature}, k={}", self.public()))
     }
@@ -207,7 +242,7 @@ pub async fn send_notices(app: Arc<App>) {
 }
 
 /// Tells all devices of a request. One that is gone, or whose token was revoked, is forgotten.
-async fn notify(app: &App, shown: &Shown) -> Result<(), String> {
+async fn notify(app: &App, shown: &Shown) -> Result<(), NoticeError> {
     let all = app.room.at(|backend| backend.base().subscriptions()).await??;
     if all.is_empty() {
         return Ok(());
@@ -235,14 +270,14 @@ async fn notify(app: &App, shown: &Shown) -> Result<(), String> {
     Ok(())
 }
 
-async fn post(client: &reqwest::Client, vapid: &Vapid, to: &Subscription, text: &[u8]) -> Result<u16, String> {
+async fn post(client: &reqwest::Client, vapid: &Vapid, to: &Subscription, text: &[u8]) -> Result<u16, PushError> {
     let body = to.encrypt(text)?;
     let request = client.post(&to.endpoint).timeout(PATIENCE).body(body);
     let request = request.header("authorization", vapid.authorization(&to.endpoint, Timestamp::now())?);
     let request = request.header("ttl", KEPT_SECS).header("urgency", "high");
     let sent = request.header("content-encoding", "aes128gcm").send().await;
     // The address of a device is a secret of its own: no error shows it.
-    sent.map(|response| response.status().as_u16()).map_err(|error| error.without_url().to_string())
+    sent.map(|response| response.status().as_u16()).map_err(|error| PushError::Post(error.without_url().to_string()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! What may not enter: what changed. Whoever hears of a change looks.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use guard_config::config::Service;
@@ -18,41 +18,9 @@ const AWAY: Duration = Duration::from_secs(1);
 /// Tells of each change of the queue's file. Where the system cannot, the clock does alone.
 pub fn queue(directory: PathBuf, changed: mpsc::Sender<()>) {
     let told = move || !matches!(changed.try_send(()), Err(mpsc::error::TrySendError::Closed(())));
-    let _ = std::thread::Builder::new().name("watch".into()).spawn(move || watched(&directory, told));
-}
-
-/// Calls it at each change of the queue's file, until it returns false.
-#[cfg(target_os = "linux")]
-fn watched(directory: &Path, told: impl Fn() -> bool) -> nix::Result<()> {
-    use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
-
-    let inotify = Inotify::init(InitFlags::IN_CLOEXEC)?;
-    inotify.add_watch(directory, AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_DELETE)?;
-    loop {
-        let events = inotify.read_events()?;
-        let ours = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("queue.db");
-        if events.iter().any(|event| event.name.as_deref().is_some_and(ours)) && !told() {
-            return Ok(());
-        }
-    }
-}
-
-/// Calls it at each change of the queue's file, until it returns false.
-#[cfg(not(target_os = "linux"))]
-fn watched(directory: &Path, told: impl Fn() -> bool) -> nix::Result<()> {
-    const PACE: Duration = Duration::from_millis(250);
-    let times = || {
-        ["queue.db", "queue.db-wal"]
-            .map(|name| std::fs::metadata(directory.join(name)).and_then(|it| it.modified()).ok())
-    };
-    let mut before = times();
-    loop {
-        std::thread::sleep(PACE);
-        let now = times();
-        if std::mem::replace(&mut before, now) != now && !told() {
-            return Ok(());
-        }
-    }
+    let _ = std::thread::Builder::new()
+        .name("watch".into())
+        .spawn(move || guard_system::watch(&directory, "queue.db", told));
 }
 
 /// Tells of each change that the service tells of, and connects anew when it came back. While it is away the clock does

@@ -133,7 +133,7 @@ impl Carrier {
                 Ok(open) => open,
                 Err(why) => {
                     tracing::warn!("{why}");
-                    channel::ChannelState::status(&Sink(app.clone()), &one.name, Status::Down { why });
+                    channel::ChannelState::status(&Sink(app.clone()), &one.name, Status::Down { why: why.to_string() });
                     continue;
                 }
             };

@@ -51,13 +51,18 @@ impl GatewayKey {
     }
 }
 
+/// The system gives no random bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system gives no random bytes: {0}")]
+pub struct NoRandomBytes(getrandom::Error);
+
 /// Random bytes in base32, with something in front that says what it is.
 ///
 /// # Errors
 /// The system gives no random bytes.
-pub fn secret<const N: usize>(front: &str) -> Result<String, String> {
+pub fn secret<const N: usize>(front: &str) -> Result<String, NoRandomBytes> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| format!("the system gives no random bytes: {error}"))?;
+    getrandom::fill(&mut bytes).map_err(NoRandomBytes)?;
     Ok(format!("{front}{}", base32(&bytes)))
 }
 

@@ -3,6 +3,7 @@
 //!
 //! What may not enter: what is served.
 
+mod error;
 mod listen;
 
 use std::net::SocketAddr;
@@ -15,6 +16,7 @@ use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+pub use self::error::ServeError;
 use self::listen::{SPARE, bind, listeners, take_files};
 use crate::account::Account;
 use crate::api::access::Peer;
@@ -30,9 +32,9 @@ use crate::hub::Hub;
 use crate::logging::Log;
 use crate::request_names::Names;
 use crate::routing::Carrier;
-use crate::secrets::{hash, secret};
+use crate::secrets::{NoRandomBytes, hash, secret};
 use crate::store::Paths;
-use crate::tls::{Presented, TlsListener};
+use crate::tls::{Presented, TlsError, TlsListener};
 use crate::{blocked_ports, client, push, queue_watch, submission, tls};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
@@ -92,15 +94,15 @@ enum Unit {
 ///
 /// # Errors
 /// Why it cannot serve.
-pub fn run(args: &ServeArgs) -> Result<u8, String> {
+pub fn run(args: &ServeArgs) -> Result<u8, ServeError> {
     if args.unit == Some(Unit::Socket) {
         print!("{SOCKET}");
         return Ok(0);
     }
     if let Some(unit) = args.unit {
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let program = std::env::current_exe()?;
         let plain = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$', ' ']));
-        let program = plain.ok_or("the path of the gateway cannot be written in a unit; install it elsewhere")?;
+        let program = plain.ok_or(ServeError::OddPath)?;
         let account = Account::of_this_process();
         if unit == Unit::System && ["/home/", "/root/", "/tmp/", "/run/user/"].iter().any(|at| program.starts_with(at))
         {
@@ -111,13 +113,12 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
         print!("{}", text.replace("@PROGRAM@", program).replace("@ACCOUNT@", account));
         return Ok(0);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if args.status { runtime.block_on(status(args)) } else { runtime.block_on(serve(args)) }
 }
 
 /// Where the configuration is, and what it says.
-fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), String> {
+fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), ServeError> {
     let path = match &args.config {
         Some(path) => path.clone(),
         None => account.config_directory()?.join("gateway.toml"),
@@ -134,7 +135,7 @@ fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), 
     Ok((path, config))
 }
 
-async fn serve(args: &ServeArgs) -> Result<u8, String> {
+async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     let files = take_files();
     let account = Account::of_this_process();
     let directory = account.directory()?;
@@ -172,10 +173,9 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     app.look().await?;
 
     // Before anything answers: whoever sees it ready may end it at once.
-    let told = |error: std::io::Error| error.to_string();
-    let mut hup = signal(SignalKind::hangup()).map_err(told)?;
-    let mut term = signal(SignalKind::terminate()).map_err(told)?;
-    let mut int = signal(SignalKind::interrupt()).map_err(told)?;
+    let mut hup = signal(SignalKind::hangup())?;
+    let mut term = signal(SignalKind::terminate())?;
+    let mut int = signal(SignalKind::interrupt())?;
 
     let (end, ended) = watch::channel(false);
     let mut servers = tokio::task::JoinSet::new();
@@ -183,13 +183,13 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let patience = config.patience();
     let manners = |places: &Arc<Places>| Manners { places: places.clone(), patience, ended: ended.clone() };
     for listener in listeners(&config).await? {
-        let bound = listener.local_addr().map_err(|error| error.to_string())?;
+        let bound = listener.local_addr()?;
         if let Some(why) = blocked_ports::warning(bound.port()) {
             tracing::warn!("{why}");
         }
         let (router, manners, about) = (router(app.clone()), manners(&places), counted(&app));
         if let Some(presented) = presented.clone().filter(|_| !bound.ip().is_loopback()) {
-            let listener = TlsListener::new(listener, presented).map_err(told)?;
+            let listener = TlsListener::new(listener, presented)?;
             let about = move |_: &_, address: &SocketAddr| about(*address);
             servers.spawn(connections::serve(listener, router, manners, about));
             println!("guard-gateway: https://{bound}");
@@ -249,7 +249,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
                     println!("guard-gateway: reloaded {}{later}", path.display());
                 }
                 Err(why) => tracing::warn!("the configuration is invalid, so the previous one is still \
-                                       used: {}", why.trim_end()),
+                                       used: {}", why.to_string().trim_end()),
             },
         }
     }
@@ -281,7 +281,7 @@ fn later(before: &Config, now: &Config) -> String {
 }
 
 /// The certificate that the configuration names, where it names one.
-fn certificate(config: &Config) -> Result<Option<Arc<rustls::ServerConfig>>, String> {
+fn certificate(config: &Config) -> Result<Option<Arc<rustls::ServerConfig>>, TlsError> {
     let (Some(certificate), Some(key)) = (&config.certificate, &config.key) else { return Ok(None) };
     tls::read(certificate, key).map(Some)
 }
@@ -293,7 +293,7 @@ fn counted(app: &Arc<App>) -> impl Fn(SocketAddr) -> About<Peer> + use<> {
 }
 
 /// Prints, on a terminal, where the page is and a code that logs in once.
-fn invite(app: &App, config: &Config) -> Result<(), String> {
+fn invite(app: &App, config: &Config) -> Result<(), NoRandomBytes> {
     use std::io::IsTerminal as _;
     if !std::io::stdout().is_terminal() {
         return Ok(());
@@ -336,7 +336,7 @@ fn ready() {
 }
 
 /// Asks a gateway how it is, over its socket.
-async fn status(args: &ServeArgs) -> Result<u8, String> {
+async fn status(args: &ServeArgs) -> Result<u8, ServeError> {
     let account = Account::of_this_process();
     account.socket(&Config::default())?;
     // What runs goes on with what it read before: how it is can be told all the same.

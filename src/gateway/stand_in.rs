@@ -8,7 +8,7 @@
 pub mod dialect;
 pub mod offer;
 
-use std::io::{BufRead as _, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -84,18 +84,17 @@ fn tell(what: &Value) {
 ///
 /// # Errors
 /// Nothing can be listened to on this machine.
-pub fn run(args: &ModelArgs) -> Result<u8, String> {
+pub fn run(args: &ModelArgs) -> io::Result<u8> {
     let (send, lines) = channel();
     std::thread::spawn(move || listen(&send));
     let stage = Arc::new(Stage { play: Mutex::new(Play { steps: Vec::new(), lines }), talks: args.talks });
-    let told = |error: std::io::Error| error.to_string();
     // A request that waits for a step keeps no other one waiting.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(told)?;
-        let port = listener.local_addr().map_err(told)?.port();
+        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let port = listener.local_addr()?.port();
         tell(&json!({ "url": format!("http://127.0.0.1:{port}") }));
-        axum::serve(listener, Router::new().fallback(answer).with_state(stage)).await.map_err(told)
+        axum::serve(listener, Router::new().fallback(answer).with_state(stage)).await
     })?;
     Ok(0)
 }

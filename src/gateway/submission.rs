@@ -3,6 +3,7 @@
 //!
 //! What may not enter: HTTP, and judging.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -10,6 +11,9 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use crate::backend::BackendError;
+use crate::secrets::NoRandomBytes;
 
 /// What `guard submit` reads.
 #[derive(Clone, Debug, Serialize)]
@@ -47,16 +51,55 @@ pub struct Judge {
 /// The longest line that is believed, in bytes.
 const LONGEST: usize = 4 << 20;
 
+/// Why a command is not judged.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// Where this program lies is not known.
+    #[error(transparent)]
+    Own(io::Error),
+    #[error("guard is not in the directory of the gateway ({})", .0.display())]
+    NoGuard(PathBuf),
+    #[error("guard submit: {0}")]
+    Program(io::Error),
+    #[error("cannot open the pipes of guard submit")]
+    NoPipes,
+    #[error("the output of guard submit is not JSON: {0}")]
+    NoJson(#[from] serde_json::Error),
+    #[error("the output of guard submit is too long")]
+    TooLong,
+    /// Its own words.
+    #[error("{0}")]
+    Refused(String),
+    #[error("guard submit ended without an answer")]
+    Silent,
+}
+
+/// Why a command that was handed in is not judged, or what it ended with is not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmissionError {
+    #[error("{action}: {LOST}")]
+    Lost { action: String },
+    #[error(transparent)]
+    Judge(#[from] SubmitError),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error(transparent)]
+    Random(#[from] NoRandomBytes),
+}
+
+/// What a client is told of a command that waited when its gateway stopped, and that cannot be judged anew.
+pub const LOST: &str = "the submission can no longer be read; submit it again";
+
 /// guard itself: beside the gateway, as it is installed.
 ///
 /// # Errors
 /// It is not there.
-pub fn guard() -> Result<PathBuf, String> {
-    let own = std::env::current_exe().and_then(std::fs::canonicalize).map_err(|error| error.to_string())?;
+pub fn guard() -> Result<PathBuf, SubmitError> {
+    let own = std::env::current_exe().and_then(std::fs::canonicalize).map_err(SubmitError::Own)?;
     let beside = own.parent().unwrap_or(Path::new("/")).join("guard");
     let places = [beside, "/usr/local/bin/guard".into(), "/usr/bin/guard".into()];
     let found = places.iter().find(|path| path.is_file()).cloned();
-    found.ok_or_else(|| format!("guard is not in the directory of the gateway ({})", own.display()))
+    found.ok_or(SubmitError::NoGuard(own))
 }
 
 impl Judge {
@@ -64,13 +107,13 @@ impl Judge {
     ///
     /// # Errors
     /// It cannot be started.
-    pub async fn start(guard: &Path, body: &str) -> Result<Self, String> {
-        let told = |error: std::io::Error| format!("guard submit: {error}");
+    pub async fn start(guard: &Path, body: &str) -> Result<Self, SubmitError> {
+        let told = SubmitError::Program;
         let mut command = Command::new(guard);
         command.arg("submit").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().map_err(told)?;
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("cannot open the pipes of guard submit".to_owned());
+            return Err(SubmitError::NoPipes);
         };
         stdin.write_all(format!("{body}\n").as_bytes()).await.map_err(told)?;
         Ok(Self { child, stdin: Some(stdin), lines: BufReader::new(stdout).lines() })
@@ -80,12 +123,10 @@ impl Judge {
     ///
     /// # Errors
     /// It ended without a word: nothing was allowed.
-    pub async fn next(&mut self) -> Result<Value, String> {
+    pub async fn next(&mut self) -> Result<Value, SubmitError> {
         match self.lines.next_line().await {
-            Ok(Some(line)) if line.len() <= LONGEST => {
-                serde_json::from_str(&line).map_err(|error| format!("the output of guard submit is not JSON: {error}"))
-            }
-            Ok(Some(_)) => Err("the output of guard submit is too long".to_owned()),
+            Ok(Some(line)) if line.len() <= LONGEST => Ok(serde_json::from_str(&line)?),
+            Ok(Some(_)) => Err(SubmitError::TooLong),
             Ok(None) | Err(_) => Err(self.complaint().await),
         }
     }
@@ -95,13 +136,13 @@ impl Judge {
         self.stdin = None;
     }
 
-    async fn complaint(&mut self) -> String {
+    async fn complaint(&mut self) -> SubmitError {
         use tokio::io::AsyncReadExt as _;
         let mut said = String::new();
         if let Some(stderr) = self.child.stderr.take() {
             let _ = stderr.take(4096).read_to_string(&mut said).await;
         }
         let said = said.trim().strip_prefix("guard: ").unwrap_or(said.trim()).to_owned();
-        if said.is_empty() { "guard submit ended without an answer".to_owned() } else { said }
+        if said.is_empty() { SubmitError::Silent } else { SubmitError::Refused(said) }
     }
 }

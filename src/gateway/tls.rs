@@ -3,9 +3,10 @@
 //! A handshake is done beside the others and within its time: whoever is slow, or speaks something else, keeps nobody
 //! waiting. What may not enter: who may come in, and what is served.
 
+use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -27,6 +28,26 @@ const HANDSHAKES: usize = 256;
 /// How many connections wait to be served.
 const READY: usize = 64;
 
+/// Why a certificate cannot be presented.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// It is no PEM, or cannot be read.
+    #[error("{}: {error}", path.display())]
+    Pem { path: PathBuf, error: rustls::pki_types::pem::Error },
+    #[error("{}: it contains no PEM certificate", .0.display())]
+    NoCertificate(PathBuf),
+    #[error("{}: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error("{}: it is readable by everyone; run chmod o= on it", .0.display())]
+    ReadableByEveryone(PathBuf),
+    /// It is none of the key's.
+    #[error("{}: {error}", path.display())]
+    Mismatch { path: PathBuf, error: rustls::Error },
+    /// No version of TLS can be spoken.
+    #[error(transparent)]
+    Versions(rustls::Error),
+}
+
 /// What is presented, as it holds now: a certificate that was renewed counts from the next connection on.
 pub type Presented = Arc<RwLock<Arc<ServerConfig>>>;
 
@@ -34,24 +55,29 @@ pub type Presented = Arc<RwLock<Arc<ServerConfig>>>;
 ///
 /// # Errors
 /// Which of both cannot be read or is none, that others can read the key, or that they do not belong together.
-pub fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
-    let of = |path: &Path, why: String| format!("{}: {why}", path.display());
+pub fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+    let pem = |path: &Path| {
+        let path = path.to_owned();
+        |error| TlsError::Pem { path, error }
+    };
     let chain: Result<Vec<_>, _> =
         CertificateDer::pem_file_iter(certificate).and_then(|all| all.collect::<Result<Vec<_>, _>>());
-    let chain = chain.map_err(|error| of(certificate, error.to_string()))?;
+    let chain = chain.map_err(pem(certificate))?;
     if chain.is_empty() {
-        return Err(of(certificate, "it contains no PEM certificate".to_owned()));
+        return Err(TlsError::NoCertificate(certificate.to_owned()));
     }
     // A group may read it: that is how systems hand keys to the services that use them.
-    let mode = std::fs::metadata(key).map_err(|error| of(key, error.to_string()))?.mode();
+    let told = |error| TlsError::File { path: key.to_owned(), error };
+    let mode = std::fs::metadata(key).map_err(told)?.mode();
     if mode & 0o007 != 0 {
-        return Err(of(key, "it is readable by everyone; run chmod o= on it".to_owned()));
+        return Err(TlsError::ReadableByEveryone(key.to_owned()));
     }
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| of(key, error.to_string()))?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(pem(key))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let built = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let built = built.map_err(|error| error.to_string())?.with_no_client_auth();
-    let mut built = built.with_single_cert(chain, private).map_err(|error| of(certificate, error.to_string()))?;
+    let built = built.map_err(TlsError::Versions)?.with_no_client_auth();
+    let told = |error| TlsError::Mismatch { path: certificate.to_owned(), error };
+    let mut built = built.with_single_cert(chain, private).map_err(told)?;
     built.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(built))
 }
@@ -67,7 +93,7 @@ impl TlsListener {
     ///
     /// # Errors
     /// The system does not say at which address.
-    pub fn new(mut listener: TcpListener, presented: Presented) -> std::io::Result<Self> {
+    pub fn new(mut listener: TcpListener, presented: Presented) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (done, ready) = mpsc::channel(READY);
         let places = Arc::new(Semaphore::new(HANDSHAKES));
@@ -107,7 +133,7 @@ impl Listener for TlsListener {
         }
     }
 
-    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+    fn local_addr(&self) -> io::Result<Self::Addr> {
         Ok(self.address)
     }
 }

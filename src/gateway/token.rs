@@ -2,15 +2,19 @@
 //!
 //! What may not enter: HTTP.
 
+use std::io;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use crate::account::Account;
+use crate::account::{Account, AccountError};
 use crate::backend::base::Base;
-use crate::backend::{Scope, Token};
+use crate::backend::{BackendError, Scope, Token};
 use crate::judge::invocation::Origin;
-use crate::person;
-use crate::secrets::{hash, secret};
+use crate::person::{self, PersonError};
+use crate::secrets::{NoRandomBytes, hash, secret};
 
 /// The arguments of `guard token`.
 #[derive(Debug, Args)]
@@ -26,13 +30,13 @@ enum Verb {
         /// The name of the token in the record: letters, digits and dashes
         name: String,
         /// Its scopes, separated by commas: submit, read, decide
-        #[arg(long, value_delimiter = ',', required = true, value_parser = scope)]
+        #[arg(long, value_delimiter = ',', required = true, value_parser = scopes())]
         scope: Vec<Scope>,
         /// A directory in which, and below, commands may be submitted; can be repeated (default: every directory)
         #[arg(long, alias = "folder", value_name = "DIR")]
         directory: Vec<String>,
         /// The origin of its commands: api, or the messenger whose bot submits them
-        #[arg(long, default_value = "api", value_parser = origin)]
+        #[arg(long, default_value = "api", value_parser = origins())]
         origin: Origin,
         /// The highest tier that it can approve
         #[arg(long, value_name = "TIER", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
@@ -48,22 +52,55 @@ enum Verb {
     Remove { name: String },
 }
 
-fn origin(word: &str) -> Result<Origin, String> {
-    let found = Origin::named(word).filter(|one| [Origin::Api, Origin::Discord, Origin::Telegram].contains(one));
-    found.ok_or_else(|| "expected api, discord or telegram".to_owned())
+/// Why a token is not made, listed or revoked.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    #[error("{}: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error(transparent)]
+    Person(#[from] PersonError),
+    #[error("invalid token name {0:?}: use at most 64 letters, digits and dashes")]
+    Name(String),
+    #[error("the name {0} is reserved; choose another name")]
+    Reserved(String),
+    #[error("{0}: expected an absolute path")]
+    Relative(String),
+    #[error("the gateway of a machine does not accept commands; use --scope read,decide")]
+    Submit,
+    #[error(transparent)]
+    Random(#[from] NoRandomBytes),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("no token {0}; see guard token list")]
+    Unknown(String),
 }
 
-fn scope(word: &str) -> Result<Scope, String> {
-    Scope::named(word).ok_or_else(|| "expected submit, read or decide".to_owned())
+/// A word of an option that is none of its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is none of the possible values")]
+struct WordError;
+
+fn origins() -> impl TypedValueParser<Value = Origin> {
+    let words = [Origin::Api, Origin::Discord, Origin::Telegram].map(Origin::name);
+    PossibleValuesParser::new(words).try_map(|word| Origin::named(&word).ok_or(WordError))
+}
+
+fn scopes() -> impl TypedValueParser<Value = Scope> {
+    let words = [Scope::Submit, Scope::Read, Scope::Decide].map(Scope::name);
+    PossibleValuesParser::new(words).try_map(|word| Scope::named(&word).ok_or(WordError))
 }
 
 /// The gateway's own file, for verbs that need nothing else.
 ///
 /// # Errors
 /// It cannot be opened.
-pub fn base() -> Result<Base, String> {
+pub fn base() -> Result<Base, TokenError> {
     let directory = Account::of_this_process().directory()?;
-    std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    std::fs::create_dir_all(&directory).map_err(|error| TokenError::File { path: directory.clone(), error })?;
     Ok(Base::open(&directory.join("gateway.db"))?)
 }
 
@@ -71,7 +108,7 @@ pub fn base() -> Result<Base, String> {
 ///
 /// # Errors
 /// Why it is not done.
-pub fn run(args: &TokenArgs) -> Result<u8, String> {
+pub fn run(args: &TokenArgs) -> Result<u8, TokenError> {
     if let Verb::Add { .. } = args.verb
         && !person::is_here("guard token add")?
     {
@@ -82,16 +119,16 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
         Verb::Add { name, scope, directory, origin, max_tier } => {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
-                return Err(format!("invalid token name {name:?}: use at most 64 letters, digits and dashes"));
+                return Err(TokenError::Name(name.clone()));
             }
             if name.starts_with("uid-") || name == "page" {
-                return Err(format!("the name {name} is reserved; choose another name"));
+                return Err(TokenError::Reserved(name.clone()));
             }
             if let Some(directory) = directory.iter().find(|directory| !directory.starts_with('/')) {
-                return Err(format!("{directory}: expected an absolute path"));
+                return Err(TokenError::Relative(directory.clone()));
             }
             if scope.contains(&Scope::Submit) && Account::of_this_process().gateway().is_some() {
-                return Err("the gateway of a machine does not accept commands; use --scope read,decide".to_owned());
+                return Err(TokenError::Submit);
             }
             let given = secret::<32>("gt_")?;
             base.add_token(&Token {
@@ -108,7 +145,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
             eprintln!("guard: the token is shown only once; to revoke it: guard token remove {name}");
         }
         Verb::List { json: true } => {
-            println!("{}", serde_json::to_string(&base.tokens()?).map_err(|error| error.to_string())?);
+            println!("{}", serde_json::to_string(&base.tokens()?)?);
         }
         Verb::List { json: false } => {
             let tokens = base.tokens()?;
@@ -128,7 +165,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
         }
         Verb::Remove { name } => {
             if !base.remove_token(name)? {
-                return Err(format!("no token {name}; see guard token list"));
+                return Err(TokenError::Unknown(name.clone()));
             }
             println!("Revoked token {name}.");
         }

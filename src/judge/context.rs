@@ -136,8 +136,11 @@ fn protected_branch(
         let moves_head = matches!(act.sub.first().map(String::as_str), Some("push" | "reset" | "rebase" | "commit"));
         let named = act.sub.first().is_some_and(|sub| sub == "push") && act.operands.len() > 1;
         if moves_head && !named {
-            let cwd = act.cwd.clone().unwrap_or_else(|| invocation.cwd.to_string_lossy().into_owned());
-            let branch = inquiry.repository(&cwd).and_then(|repository| repository.branch.clone());
+            let dir = match &act.cwd {
+                Some(dir) => dir.text().map(Cow::from),
+                None => Some(invocation.cwd.to_string_lossy()),
+            };
+            let branch = dir.and_then(|dir| inquiry.repository(&dir)).and_then(|repository| repository.branch.clone());
             if let Some(branch) = branch.filter(|branch| protected(branch)) {
                 return Some(branch);
             }
@@ -155,7 +158,7 @@ fn outside(invocation: &Invocation, facts: &Facts, catalog: &Catalog, inquiry: &
         .filter(|act| act.remote.is_none() && matches!(act.verb, Verb::Effect(effect) if effect.changes()))
         .flat_map(|act| act.operands.iter().map(move |operand| (act, operand)))
         .find(|(act, operand)| {
-            let classes = placer.classes(&operand.value, act.cwd.as_deref(), catalog, inquiry);
+            let classes = placer.classes(&operand.value, act.cwd.as_ref(), catalog, inquiry);
             classes.has(PathClass::Outside) && !classes.has(PathClass::Sink)
         })
         .map(|(_, operand)| operand.value.pattern().unwrap_or_else(|| "a place that is not known".to_owned()))

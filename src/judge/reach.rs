@@ -23,12 +23,12 @@ pub fn of(invocation: &Invocation, facts: &Facts, inquiry: &Inquiry<'_>) -> Reac
     let placer = Placer::new(invocation);
     let resolved = |path: &str| inquiry.path(path).map(|facts| facts.canonical.clone());
     let place = |act: &Act, value: &Value| {
-        let mut path = placer.path(value, act.cwd.as_deref())?;
+        let mut path = placer.path(value, act.cwd.as_ref())?;
         // Of a glob the directory that it stands in.
         let first = path.components.iter().position(|component| component.glob.is_some());
         path.components.truncate(first.unwrap_or(path.components.len()));
-        let known = !path.dynamic && !path.found && path.components.iter().all(|component| !component.unknown);
-        known.then(|| path.text()).filter(|text| text.starts_with('/')).and_then(|text| resolved(&text))
+        let known = !path.dynamic && !path.found && path.components.iter().all(|component| !component.is_unknown());
+        known.then(|| path.rough()).filter(|text| text.starts_with('/')).and_then(|text| resolved(&text))
     };
     let mut places = Vec::new();
     for act in &facts.acts {

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Judgment;
-use super::analysis::act::{Facts, Source, Verb};
+use super::analysis::act::{Facts, Verb};
 use super::invocation::{Digest, Invocation};
 use super::policy::{ApprovalReason, Cleared, Mode, Policy, Refusal, must_ask};
 use super::risk::{CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
@@ -222,12 +222,6 @@ pub fn has_unread(facts: &Facts, risk: &Risk, catalog: &Catalog) -> bool {
     if !facts.opaque.is_empty() || risk.findings.iter().any(is_guess) {
         return true;
     }
-    let was_read = |at: &super::syntax::tree::Span| {
-        facts
-            .acts
-            .iter()
-            .any(|act| act.source != Source::Command && act.span.start >= at.start && act.span.end <= at.end)
-    };
     // What an entry says of a tool is of no act: it holds for all that its input holds.
     let is_of_tool = |finding: &Finding| finding.act.is_none() && catalog.rule(&finding.rule).is_none();
     let called_reversible = |act: usize| {
@@ -237,7 +231,7 @@ pub fn has_unread(facts: &Facts, risk: &Risk, catalog: &Catalog) -> bool {
     facts.acts.iter().enumerate().any(|(number, act)| match &act.verb {
         // What code in another language calls is known by its rules.
         Verb::Program { name, .. } if act.parent.is_none() && !name.contains(':') => {
-            catalog.program(name).is_none() && !was_read(&act.span) && !called_reversible(number)
+            catalog.program(name).is_none() && !act.read && !called_reversible(number)
         }
         Verb::Program { .. } | Verb::Effect(_) => false,
     })

@@ -52,7 +52,7 @@ pub fn some_of(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usize>>
         return some_by_number(question, items);
     }
     let taken = Taken::begin()?;
-    taken.term.write_line(&format!("\n{}\n  (Space marks, Enter goes on; Esc cancels)", line::fitted(question)))?;
+    taken.term.write_line(&format!("\n{}\n  (Space mark, Enter next, Esc cancel)", line::fitted(question)))?;
     let theme = theme(&look);
     let (lines, marks): (Vec<String>, Vec<bool>) = items.iter().map(|(name, on)| ((*name).to_owned(), *on)).unzip();
     let select = MultiSelect::with_theme(theme.as_ref()).items(taken.cut(&lines)).defaults(&marks).report(false);

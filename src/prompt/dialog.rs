@@ -1,8 +1,8 @@
 //! What a key means: the conversation from card to answer, without a terminal and without a clock.
 
+use super::answer::{NO, PromptAnswer};
 use super::keys::KeyPress;
-use super::terminal::{NO, PromptAnswer};
-use crate::ui::card::CardInput;
+use crate::ui::card_view::CardInput;
 
 /// What a key led to.
 #[derive(Debug, PartialEq, Eq)]
@@ -155,7 +155,8 @@ impl Dialog {
             },
             At::Confirm => match key {
                 KeyPress::Char('y' | 'Y') => return Step::Answered(PromptAnswer::Always),
-                KeyPress::Char('n' | 'N') | KeyPress::Enter => return Step::Answered(NO),
+                KeyPress::Char('n' | 'N') => return Step::Answered(no("")),
+                KeyPress::Enter => return Step::Answered(NO),
                 _ => self.hint = Some("y allows it always, n denies"),
             },
             At::Words(words) => match key {
@@ -260,14 +261,14 @@ fn overruled(words: &str) -> PromptAnswer {
 /// No, with words if there are any.
 fn no(words: &str) -> PromptAnswer {
     let words = words.trim();
-    PromptAnswer::No { words: (!words.is_empty()).then(|| words.to_owned()) }
+    PromptAnswer::No { words: (!words.is_empty()).then(|| words.to_owned()), typed: true }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Dialog, Step};
+    use crate::prompt::answer::{NO, PromptAnswer};
     use crate::prompt::keys::KeyPress;
-    use crate::prompt::terminal::{NO, PromptAnswer};
 
     fn critical() -> Dialog {
         Dialog::new(Some("walnut".to_owned()), true, true)
@@ -372,6 +373,6 @@ mod tests {
         let mut dialog = Dialog::new(None, true, true);
         assert_eq!(dialog.keys(&[KeyPress::Char('n')]), Step::On);
         assert_eq!(dialog.keys(&[KeyPress::Char('h'), KeyPress::Char('i'), KeyPress::Char('?')]), Step::On);
-        assert_eq!(dialog.denied(), Some(PromptAnswer::No { words: Some("hi?".to_owned()) }));
+        assert_eq!(dialog.denied(), Some(PromptAnswer::No { words: Some("hi?".to_owned()), typed: true }));
     }
 }

@@ -14,10 +14,10 @@ use nix::sys::signal::Signal;
 
 pub use super::keys::KeyPress;
 
+use super::answer::{Closed, failed, hung_up};
 use super::halves;
 use super::keys::Decoder;
 use super::signal_watch::Watch;
-use super::terminal::{Closed, failed, hung_up};
 use super::tty::{Got, Modes, Tty};
 use crate::ui::card::Size;
 use crate::ui::style::{Line, Look};

@@ -3,6 +3,7 @@
 //! What belongs here: opening the terminal, waiting for an answer, and giving the terminal back as it was. What the
 //! card looks like is the business of [`crate::ui`]; what an answer means, of the callers.
 
+pub mod answer;
 pub mod choose;
 pub mod confirm;
 mod dialog;
@@ -11,7 +12,7 @@ pub mod halves;
 mod keys;
 pub mod line;
 mod lock;
-mod prompt_loop;
+pub mod prompt_loop;
 mod screen;
 pub mod sealed;
 mod signal_watch;

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
+use super::answer::{Closed, NO, PromptAnswer, READING, ReviewInProgress, ReviewProgress, failed, hung_up};
 use super::dialog::{Dialog, Step};
 use super::keys::{Decoder, KeyPress};
 use super::lock::Lock;
 use super::screen::Screen;
 use super::signal_watch::{Watch, now};
-use super::terminal::{Closed, NO, PromptAnswer, READING, Second, SecondOpinion, failed, hung_up};
 use super::tty::{Got, Modes, Tty};
 use crate::judge::policy::Prompt;
-use crate::ui::card::CardView;
+use crate::ui::card_view::CardView;
 use crate::ui::explain::ExplainView;
 use crate::ui::style::Look;
 use crate::ui::verdict;
@@ -54,7 +54,7 @@ pub(super) struct PromptLoop<'a> {
     look: Look,
     said: bool,
     /// Who thinks about it too, and for how long, in tenths of a second.
-    second: Option<&'a mut dyn Second>,
+    second: Option<&'a mut dyn ReviewInProgress>,
     asking: Option<u64>,
     /// The cursor cannot be moved, or there is no room to.
     line_by_line: bool,
@@ -111,7 +111,7 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// With somebody else who thinks about it while it is shown.
-    pub(super) fn beside(mut self, second: &'a mut dyn Second) -> Self {
+    pub(super) fn beside(mut self, second: &'a mut dyn ReviewInProgress) -> Self {
         self.second = Some(second);
         self
     }
@@ -184,15 +184,15 @@ impl<'a> PromptLoop<'a> {
     /// Hears what somebody else has said; whether nobody need answer any more.
     fn listen(&mut self) -> bool {
         let Some(second) = &mut self.second else { return false };
-        match second.look() {
-            SecondOpinion::Not { after } => {
+        match second.poll() {
+            ReviewProgress::Pending { after } => {
                 self.asking = Some(u64::try_from(after.as_millis() / 100).unwrap_or(u64::MAX));
                 return false;
             }
             // A no that is on its way stays one.
-            SecondOpinion::Settled if self.dialog.denied().is_none() => return true,
-            SecondOpinion::Settled => {}
-            SecondOpinion::Said(said) => {
+            ReviewProgress::Settled if self.dialog.denied().is_none() => return true,
+            ReviewProgress::Settled => {}
+            ReviewProgress::Said(said) => {
                 if said.denies {
                     self.dialog.overrule();
                     // Another question is on the screen, which somebody must have the time to read.

@@ -3,6 +3,8 @@
 //!
 //! It ends where the process becomes another program. What may not enter: what is kept.
 
+use guard_system::{is_open_to_others, set_open_to_others};
+
 /// Closes this process for as long as it lives.
 pub fn seal() {
     close();
@@ -23,48 +25,35 @@ impl Sealed {
 impl Drop for Sealed {
     fn drop(&mut self) {
         if self.opens {
-            set(true);
+            set_open_to_others(true);
         }
     }
 }
 
 /// Whether this closed it: it was open.
 fn close() -> bool {
-    #[cfg(target_os = "linux")]
-    let is_open = nix::sys::prctl::get_dumpable().unwrap_or_default();
-    #[cfg(not(target_os = "linux"))]
-    let is_open = false;
-    set(false);
+    let is_open = is_open_to_others();
+    set_open_to_others(false);
     is_open
 }
 
-fn set(open: bool) {
-    // The call cannot fail with these values.
-    #[cfg(target_os = "linux")]
-    let _ = nix::sys::prctl::set_dumpable(open);
-    #[cfg(not(target_os = "linux"))]
-    let _ = open;
-}
-
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
-    use nix::sys::prctl::get_dumpable;
-
-    use super::{Sealed, seal};
+    use super::{Sealed, is_open_to_others, seal, set_open_to_others};
 
     #[test]
     fn the_outermost_seal_ends_it_unless_it_is_for_good() {
         // One test: all of them are of this process.
         {
             let _outer = Sealed::begin();
-            assert_eq!(get_dumpable(), Ok(false));
+            assert!(!is_open_to_others());
             drop(Sealed::begin());
-            assert_eq!(get_dumpable(), Ok(false));
+            assert!(!is_open_to_others());
         }
-        assert_eq!(get_dumpable(), Ok(true));
+        assert_eq!(is_open_to_others(), !guard_system::IS_MACOS);
         seal();
         drop(Sealed::begin());
-        assert_eq!(get_dumpable(), Ok(false));
-        super::set(true);
+        assert!(!is_open_to_others());
+        set_open_to_others(true);
     }
 }

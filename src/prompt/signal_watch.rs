@@ -7,6 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use guard_system::was_sent;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::select::{FdSet, pselect};
@@ -49,26 +50,10 @@ extern "C" fn note(number: libc::c_int, info: *mut libc::siginfo_t, _context: *m
     ARRIVED.fetch_or(bit, Ordering::SeqCst);
 }
 
-/// Whether a process sent it. Linux gives those codes of zero and below.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const fn was_sent(info: &libc::siginfo_t) -> bool {
-    info.si_code <= 0
-}
-
-/// Whether a process sent it: only those have a number.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const fn was_sent(info: &libc::siginfo_t) -> bool {
-    info.si_pid != 0
-}
-
 /// The time by a clock that goes on while the machine sleeps, where there is one.
 pub(super) fn now() -> Duration {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    const CLOCK: nix::time::ClockId = nix::time::ClockId::CLOCK_BOOTTIME;
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    const CLOCK: nix::time::ClockId = nix::time::ClockId::CLOCK_MONOTONIC;
     // These clocks exist wherever this compiles. If one did not answer, every deadline would have passed: that is no.
-    nix::time::clock_gettime(CLOCK).map_or(Duration::MAX, Duration::from)
+    guard_system::steady_clock().unwrap_or(Duration::MAX)
 }
 
 /// What is ready after a wait.

@@ -20,8 +20,6 @@ mod request {
     use nix::libc;
 
     nix::ioctl_read_bad!(window_size, libc::TIOCGWINSZ, libc::winsize);
-    #[cfg(target_os = "linux")]
-    nix::ioctl_read_bad!(device, libc::TIOCGDEV, libc::c_uint);
 }
 
 /// What a read gave.
@@ -60,15 +58,8 @@ impl Tty {
     /// A number that no other terminal of this machine has: the device's, where the system tells it, else the
     /// session's.
     pub(super) fn number(&self) -> u64 {
-        #[cfg(target_os = "linux")]
-        {
-            let mut device: libc::c_uint = 0;
-            // SAFETY: TIOCGDEV writes one unsigned int through the pointer, which is valid for the call.
-            if unsafe { request::device(self.file.as_raw_fd(), &raw mut device) }.is_ok() {
-                return u64::from(device);
-            }
-        }
-        termios::tcgetsid(&self.file).map_or(0, |session| u64::from(session.as_raw().unsigned_abs()))
+        let session = || termios::tcgetsid(&self.file).map_or(0, |session| u64::from(session.as_raw().unsigned_abs()));
+        guard_system::terminal_number(self.file.as_fd()).unwrap_or_else(session)
     }
 
     /// Whether this process is in the terminal's foreground group.

@@ -10,11 +10,5 @@ use std::os::unix::net::UnixDatagram;
 pub fn tell(state: &str) -> io::Result<()> {
     let Some(place) = std::env::var_os("NOTIFY_SOCKET") else { return Ok(()) };
     let socket = UnixDatagram::unbound()?;
-    #[cfg(target_os = "linux")]
-    if let Some(name) = place.as_encoded_bytes().strip_prefix(b"@") {
-        use std::os::linux::net::SocketAddrExt as _;
-        let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
-        return socket.send_to_addr(state.as_bytes(), &address).map(drop);
-    }
-    socket.send_to(state.as_bytes(), place).map(drop)
+    guard_system::send_datagram(&socket, state.as_bytes(), &place)
 }

@@ -4,6 +4,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
+use guard_system::RECEIVED_CLOSED_ON_EXEC;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, UnixAddr, recvmsg, sendmsg};
 
 /// Hands over standard output and standard error.
@@ -25,11 +26,7 @@ pub fn take(stream: &UnixStream) -> io::Result<[OwnedFd; 2]> {
     let mut byte = [0];
     let mut space = nix::cmsg_space!([RawFd; 2]);
     let mut slices = [IoSliceMut::new(&mut byte)];
-    #[cfg(target_os = "linux")]
-    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
-    #[cfg(not(target_os = "linux"))]
-    let flags = MsgFlags::empty();
-    let message = recvmsg::<UnixAddr>(stream.as_raw_fd(), &mut slices, Some(&mut space), flags)?;
+    let message = recvmsg::<UnixAddr>(stream.as_raw_fd(), &mut slices, Some(&mut space), RECEIVED_CLOSED_ON_EXEC)?;
     let mut files = Vec::new();
     for part in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(fds) = part {

@@ -7,41 +7,11 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
+use guard_system::CLOSED_ON_EXEC;
+pub use guard_system::{Credentials, credentials};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, setsockopt, socket, sockopt};
+use nix::sys::socket::{AddressFamily, SockType, UnixAddr, connect, setsockopt, socket, sockopt};
 use nix::sys::time::{TimeVal, TimeValLike as _};
-
-/// A process, as the kernel knows it: the one that connected, or that began to listen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Credentials {
-    pub pid: i32,
-    pub uid: u32,
-}
-
-/// Who is at the other end.
-///
-/// # Errors
-/// The system does not tell.
-#[cfg(target_os = "linux")]
-pub fn credentials(stream: &UnixStream) -> io::Result<Credentials> {
-    let found = nix::sys::socket::getsockopt(stream, sockopt::PeerCredentials)?;
-    Ok(Credentials { pid: found.pid(), uid: found.uid() })
-}
-
-/// Who is at the other end.
-///
-/// # Errors
-/// Always: what a process is can be told on Linux alone.
-#[cfg(not(target_os = "linux"))]
-pub fn credentials(_stream: &UnixStream) -> io::Result<Credentials> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-/// What has a socket closed when a program starts, from its first moment on.
-#[cfg(target_os = "linux")]
-const CLOSED_ON_EXEC: SockFlag = SockFlag::SOCK_CLOEXEC;
-#[cfg(not(target_os = "linux"))]
-const CLOSED_ON_EXEC: SockFlag = SockFlag::empty();
 
 /// Connects. A service that takes nobody in is waited for no longer than `patience`.
 ///

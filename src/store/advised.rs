@@ -14,8 +14,9 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::Store;
 use super::chain;
-use super::decisions::{IntentRow, draft};
+use super::decisions::draft;
 use super::error::StoreError;
+use super::intent_row::IntentRow;
 use super::key::DigestKey;
 use crate::judge::approved::Receipt;
 use crate::judge::risk::Tier;

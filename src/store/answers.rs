@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Store;
 use super::behaviour;
 use super::chain::{self, Draft};
+use super::edited;
 use super::error::StoreError;
 use super::grants::encode;
 use super::key::DigestKey;
@@ -126,7 +127,7 @@ impl Store {
             // What cannot be read is no signature.
             let signatures = signatures.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
             let wanted = seal(&key, request, digest, bindings, scope);
-            let holds = mac == wanted && chain::is_whole(connection, row)?;
+            let holds = mac == wanted && edited::is_whole(connection, row)?;
             Ok(holds.then_some(Answered { row, by, words, signatures, scope }))
         })
     }

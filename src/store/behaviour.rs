@@ -10,8 +10,10 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 
 use super::Store;
 use super::chain;
-use super::decisions::{CANARY, FindingEntry, IntentRow, Settled, findings, is_probe};
+use super::edited;
+use super::entries::{CANARY, FindingEntry, findings, is_probe};
 use super::error::StoreError;
+use super::intent_row::{IntentRow, Settled};
 use super::key::DigestKey;
 use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::risk::Tier;
@@ -114,7 +116,7 @@ impl Store {
                 None => (0, 0),
             };
             let from = last_yes(connection, root)?.max(looked);
-            Ok((chain::first_edited(connection, from, LOOKED_BACK)?, at))
+            Ok((edited::first_edited(connection, from, LOOKED_BACK)?, at))
         })?;
         let edited = match edited {
             Some(row) => Some(row),

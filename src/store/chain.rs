@@ -1,8 +1,8 @@
 //! The chain: each row carries a hash over the row before it and over itself, so that whoever edits, removes or moves
 //! a row has to rewrite every row after it.
 //!
-//! What may not enter: what a row means. Reading the chain through is the business of [`super::audit`], and what the
-//! first row follows once the old end was cut off, of [`super::prune`].
+//! What may not enter: what a row means. [`super::edited`] compares single rows with their hashes, [`super::audit`] reads
+//! the whole chain, and [`super::prune`] knows what the first row follows once the old end was cut off.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,6 @@ use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use sha2::{Digest as _, Sha256};
 
-use super::prune;
 use crate::judge::sort;
 
 /// The hash of a row, and of all before it.
@@ -143,25 +142,6 @@ pub(super) fn head(connection: &Connection) -> rusqlite::Result<Option<Head>> {
     connection.prepare(HEAD)?.query_row([], |row| Ok(Head { row: row.get(0)?, link: Link(row.get(1)?) })).optional()
 }
 
-/// Whether a row has this hash; `None` when it was pruned together with rows after it.
-pub(super) fn holds(connection: &Connection, head: &Head) -> rusqlite::Result<Option<bool>> {
-    let mut statement = connection.prepare("SELECT hash FROM record WHERE id = ?1")?;
-    let written: Option<Option<[u8; 32]>> = statement.query_row([head.row], |row| row.get(0)).optional()?;
-    if let Some(written) = written {
-        return Ok(Some(written == Some(head.link.0)));
-    }
-    let first = prune::first_row(connection)?.unwrap_or(1);
-    if head.row >= first {
-        return Ok(Some(false));
-    }
-    let last = prune::seal_of(connection, first - 1)?.and_then(|seal| seal.pruned);
-    Ok(match last {
-        Some(pruned) if pruned.last == head.row => Some(pruned.head == head.link),
-        Some(_) => None,
-        None => Some(false),
-    })
-}
-
 /// Appends a row and returns its number. To be called inside a transaction that holds the write lock, or two rows
 /// could follow the same one.
 pub(super) fn append(connection: &Connection, draft: &Draft<'_>) -> rusqlite::Result<i64> {
@@ -189,46 +169,6 @@ pub(super) fn append_about(connection: &Connection, draft: &Draft<'_>, about: Op
     let fixed = [Cell::Integer(row), Cell::Blob(&hash.0)];
     connection.prepare(&sql)?.execute(params_from_iter(fixed.iter().chain(columns.iter().map(|(_, cell)| cell))))?;
     Ok(row)
-}
-
-/// Whether a row is what was written after the row before it.
-pub(super) fn is_whole(connection: &Connection, row: i64) -> rusqlite::Result<bool> {
-    let mut statement = connection.prepare("SELECT * FROM record WHERE id BETWEEN ?1 - 1 AND ?1 ORDER BY id")?;
-    let layout = Layout::of(&statement);
-    let mut before = prune::before(connection, row)?;
-    let mut rows = statement.query([row])?;
-    while let Some(found) = rows.next()? {
-        let (number, written, columns) = layout.read(found)?;
-        if number == row {
-            return Ok(before.is_some_and(|before| written == Some(link(before, number, columns.into_iter()))));
-        }
-        before = written;
-    }
-    Ok(false)
-}
-
-/// The first row from a number on that is not what was written after the row before it, or that follows a gap. Of more
-/// than `most` rows the last are looked at.
-pub(super) fn first_edited(connection: &Connection, from: i64, most: i64) -> rusqlite::Result<Option<i64>> {
-    let Some(head) = head(connection)? else { return Ok(None) };
-    let first = from.max(head.row.saturating_sub(most)).max(prune::first_row(connection)?.unwrap_or(1));
-    let mut statement = connection.prepare("SELECT * FROM record WHERE id >= ?1 - 1 ORDER BY id")?;
-    let layout = Layout::of(&statement);
-    let mut before = prune::before(connection, first)?;
-    let mut expected = first;
-    let mut rows = statement.query([first])?;
-    while let Some(found) = rows.next()? {
-        let (number, written, columns) = layout.read(found)?;
-        if number >= first {
-            let follows = before.is_some_and(|before| written == Some(link(before, number, columns.into_iter())));
-            if number != expected || !follows {
-                return Ok(Some(number));
-            }
-            expected = number.saturating_add(1);
-        }
-        before = written;
-    }
-    Ok(None)
 }
 
 /// In which order the columns of a row are hashed.

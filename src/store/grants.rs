@@ -16,6 +16,7 @@ use rusqlite::Connection;
 
 use super::Store;
 use super::chain::{self, Draft};
+use super::edited;
 use super::error::StoreError;
 use super::key::DigestKey;
 use super::redact::redact;
@@ -256,7 +257,7 @@ fn collect(connection: &Connection, mut rows: rusqlite::Rows<'_>) -> rusqlite::R
             mac: row.get::<_, Option<[u8; 32]>>(6)?,
             user: row.get(7)?,
             revoked: row.get(8)?,
-            whole: chain::is_whole(connection, row_number)?,
+            whole: edited::is_whole(connection, row_number)?,
         });
     }
     Ok(found)

@@ -7,8 +7,8 @@
 use rusqlite::{Connection, Row, params};
 
 use super::Store;
-use super::decisions::{IntentRow, Settled};
 use super::error::StoreError;
+use super::intent_row::{IntentRow, Settled};
 use super::key::DigestKey;
 use super::redact::redact;
 use crate::judge::ledger::{Brought, CommandChanges, Done, Ledger, LedgerEntry, Named, PathChange};

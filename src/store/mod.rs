@@ -37,10 +37,12 @@ mod behaviour;
 mod blocks;
 mod chain;
 mod decisions;
+mod edited;
+mod entries;
 mod error;
-mod filesystem;
 mod find;
 mod grants;
+mod intent_row;
 mod key;
 mod learn;
 mod ledger;
@@ -64,10 +66,12 @@ pub use advised::Handed;
 pub use answers::Answered;
 pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
-pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled, context, findings, is_probe};
+pub use decisions::{End, Outcome};
+pub use entries::{ContextEntry, FindingEntry, context, findings, is_probe};
 pub use error::StoreError;
 pub use find::Filter;
 pub use grants::{Ended, Listed, NewGrant};
+pub use intent_row::{IntentRow, Settled};
 pub use learn::Habit;
 pub use paths::Paths;
 pub use prune::{Limit, Pruned, Retention, SAFE_DAYS, Why};
@@ -119,7 +123,7 @@ impl Store {
     /// # Errors
     /// The record cannot be read.
     pub fn holds(&self, head: &Head) -> Result<Option<bool>, StoreError> {
-        self.persist(|connection| chain::holds(connection, head))
+        self.persist(|connection| edited::holds(connection, head))
     }
 
     /// The number of the first row that is there; `None` while the record is empty.

@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::StoreError;
-use super::{Paths, Store, filesystem, migrations};
+use super::{Paths, Store, migrations};
 
 /// How long other processes may keep the record locked.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -32,7 +32,9 @@ impl Store {
         if !paths.database().exists() {
             paths.make()?;
         }
-        let log = !filesystem::is_shared(paths.directory());
+        // The write-ahead log keeps an index in memory that all processes share. Across machines there is no such memory, and
+        // many file systems in user space do not offer it either: there, a rollback journal is used.
+        let log = !guard_system::is_shared(paths.directory());
         Ok(Self { paths: paths.clone(), log, shared: OnceCell::new(), whole: RefCell::default() })
     }
 

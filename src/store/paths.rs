@@ -7,10 +7,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::error::StoreError;
+use guard_system::{DATA, data_directory};
 
-/// The directory for data below a home.
-const DATA: &str = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+use super::error::StoreError;
 
 /// The files of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,15 +92,4 @@ impl Paths {
             _ => Ok(()),
         }
     }
-}
-/// Where programs keep what is theirs, by the XDG base directory specification.
-#[cfg(target_os = "linux")]
-fn data_directory() -> Option<PathBuf> {
-    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|data| data.is_absolute());
-    data.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(DATA)))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn data_directory() -> Option<PathBuf> {
-    directories::BaseDirs::new().map(|directories| directories.data_dir().to_owned())
 }

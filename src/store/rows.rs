@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::Store;
 use super::chain::{self, Link};
-use super::decisions::{ContextEntry, End, FindingEntry};
+use super::decisions::End;
+use super::entries::{ContextEntry, FindingEntry};
 use super::error::StoreError;
 use super::prune::{self, Pruned};
 use crate::judge::approved::{Place, Until, What};

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::Store;
-use super::decisions::{CANARY, FindingEntry, is_probe};
+use super::entries::{CANARY, FindingEntry, is_probe};
 use super::error::StoreError;
 use super::find::first_from;
 use crate::judge::sort;

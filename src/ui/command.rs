@@ -1,64 +1,14 @@
 //! A command as it is shown: in rows, with the parts that findings are about marked, and never cut in silence.
 
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt as _;
 
-use super::card::CardView;
+use super::card_view::CardView;
+use super::glyph;
 use super::style::{Line, Look, Style};
 use super::visible::{self, Glyph, Shown};
 use super::wrap;
-use crate::judge::invocation::Request;
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
-
-/// The bytes of a command as a person reads them: the string itself, or the arguments quoted where a shell would need
-/// it. Unlike [`crate::judge::invocation::Invocation::display`] it keeps bytes that are no UTF-8.
-#[must_use]
-pub fn command_bytes(request: &Request) -> Vec<u8> {
-    match request {
-        Request::Line(line) => line.text.clone(),
-        Request::Argv(argv) => {
-            let mut all = Vec::new();
-            for (number, word) in argv.iter().enumerate() {
-                if number > 0 {
-                    all.push(b' ');
-                }
-                quote(word.as_bytes(), &mut all);
-            }
-            all
-        }
-        Request::Files(changes) => {
-            let mut all = Vec::new();
-            for (number, change) in changes.iter().enumerate() {
-                if number > 0 {
-                    all.extend_from_slice(b"; ");
-                }
-                all.extend_from_slice(change.kind.word().as_bytes());
-                all.push(b' ');
-                quote(change.path.as_bytes(), &mut all);
-            }
-            all
-        }
-        Request::Tool(call) => call.display().into_bytes(),
-    }
-}
-
-/// A word as a shell needs it written, quoted only where it must be.
-fn quote(word: &[u8], out: &mut Vec<u8>) {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(byte);
-    if !word.is_empty() && word.iter().all(plain) {
-        out.extend_from_slice(word);
-        return;
-    }
-    out.push(b'\'');
-    for byte in word {
-        match byte {
-            b'\'' => out.extend_from_slice(br"'\''"),
-            byte => out.push(*byte),
-        }
-    }
-    out.push(b'\'');
-}
 
 /// The line that says how much is not shown.
 pub(super) fn more(lines: usize, columns: usize) -> Line {
@@ -95,7 +45,7 @@ impl Command {
             .filter(|finding| finding.tier >= Tier::Medium || finding.tier == worst)
             .map(|finding| finding.span.start as usize..finding.span.end as usize)
             .collect();
-        let danger = visible::covered(&glyphs, &danger);
+        let danger = glyph::covered(&glyphs, &danger);
         Self { glyphs, rows, columns, danger, carets: !look.color }
     }
 

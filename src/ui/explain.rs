@@ -1,7 +1,7 @@
 //! The long answer: the tree of a command, what each part does, which rule found it, why the score is what it is, and
 //! who would be asked.
 
-use super::card::CardView;
+use super::card_view::CardView;
 use super::command::Command;
 use super::style::{Line, Look, Style};
 use super::why::{circumstance_words, groups, signed, undo_words};

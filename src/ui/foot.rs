@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::card::{CardInput, CardState, CardView};
+use super::card_view::{CardInput, CardState, CardView};
 use super::style::{Line, Style, width};
 use super::{visible, wrap};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::visible::{Glyph, Shown, covered};
+use super::glyph::{Glyph, Shown, covered};
 
 /// Letters of other scripts are marked in command words, and wherever they stand in one word with ASCII letters.
 pub(super) fn mark(all: &mut [Glyph], words: &[Range<usize>]) {

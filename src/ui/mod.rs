@@ -12,10 +12,12 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros))]
 
 pub mod card;
+pub mod card_view;
 pub mod command;
 pub mod diff;
 pub mod explain;
 pub mod foot;
+mod glyph;
 pub mod json;
 mod lookalike;
 pub mod parts;

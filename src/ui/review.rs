@@ -178,10 +178,15 @@ fn drawn(row: &Row, here: bool, columns: usize) -> Line {
         (false, true) => "[o]",
         (false, false) => "[ ]",
     };
+    // Where there is little room the command gets what there is.
+    let (tier, waits) = match columns {
+        ..60 => (format!("{} ", row.tier.number()), format!("{:>5}  ", cut(&row.waits, 9))),
+        60.. => (format!("tier {}  ", row.tier.number()), format!("{:>9}  ", cut(&row.waits, 9))),
+    };
     let front = Line::of(if here { Style::Key } else { Style::Plain }, format!("{cursor}{mark} "))
         .with(Style::Strong, format!("{:4}  ", row.id))
-        .with(Style::Tier(row.tier), format!("tier {}  ", row.tier.number()))
-        .with(Style::Plain, format!("{:>9}  ", cut(&row.waits, 9)));
+        .with(Style::Tier(row.tier), tier)
+        .with(Style::Plain, waits);
     let by = if columns >= 70 { format!("{:10}  ", cut(&row.by, 10)) } else { String::new() };
     let room = columns.saturating_sub(front.width() + by.len()).max(8);
     let command = cut(&row.command, room);
@@ -233,6 +238,23 @@ mod tests {
             assert!(text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ").contains(status), "{text:#?}");
             assert!(lines.iter().all(|line| line.width() < columns), "{text:#?}");
         }
+    }
+
+    #[test]
+    fn a_narrow_list_leaves_half_of_a_row_to_the_command() {
+        let row = Row {
+            id: "k7m2".to_owned(),
+            tier: Tier::High,
+            waits: "120 s".to_owned(),
+            open: true,
+            by: "claude".to_owned(),
+            command: "git push --force origin main".to_owned(),
+            marked: false,
+            opened: false,
+        };
+        let shown = super::drawn(&row, true, 39).plain();
+        assert_eq!(shown, "> [ ] k7m2  3 120 s  git push --force …");
+        assert!(super::drawn(&row, true, 79).plain().contains("tier 3"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Why a command is asked about: where it runs, what was found, what it would touch, how the score comes about.
 
-use super::card::CardView;
+use super::card_view::CardView;
 use super::command::Command;
 use super::style::{Line, Look, Style};
 use super::{visible, wrap};

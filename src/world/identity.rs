@@ -8,12 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
+pub use guard_system::Process;
 use nix::unistd;
 
 use super::agents::{self, Agent};
 use super::paths::{self, Content};
 use super::system;
-pub use super::system::Process;
 use super::terminal::{self, Situation};
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 
@@ -207,7 +207,7 @@ impl Caller {
     /// process says by now.
     #[must_use]
     pub fn agent_among(processes: &[Process]) -> Option<&'static str> {
-        let marked = |process: &Process| agents::by_marker(&system::environment(process.pid));
+        let marked = |process: &Process| agents::by_marker(&Environment::from_iter(system::environment(process.pid)));
         let agent = agent_above(processes).map(|(agent, _)| agent);
         agent.or_else(|| processes.iter().find_map(marked)).map(|agent| agent.name)
     }
@@ -231,12 +231,7 @@ impl Caller {
     /// Whether a process of this name, as [`Self::unique_name`] gives it, lives.
     #[must_use]
     pub fn lives(name: &str) -> bool {
-        let pid: Option<i32> = name.split('.').next().and_then(|pid| pid.parse().ok());
-        pid.is_some_and(|pid| match system::process(pid) {
-            Some(process) => process.unique_name().is_none_or(|known| known == name),
-            // Where the system tells nothing of others, a process of that number must do.
-            None => !cfg!(target_os = "linux") && nix::sys::signal::kill(unistd::Pid::from_raw(pid), None).is_ok(),
-        })
+        system::lives(name)
     }
 
     /// Whether a known agent stands between this process and the nearest guard above it: what a person let run there is
@@ -257,29 +252,17 @@ impl Caller {
     }
 }
 
-impl Process {
-    /// A name that no other process has or had: number, start, and start of the machine. `None` where the system does
-    /// not tell when a process was started.
-    #[must_use]
-    pub fn unique_name(&self) -> Option<String> {
-        (self.started > 0).then(|| format!("{}.{}.{}", self.pid, self.started, system::boot()))
-    }
-}
-
 /// The directory that stands in for the home of every account in this process.
 static STAND_IN: std::sync::OnceLock<std::path::PathBuf> = std::sync::OnceLock::new();
 
 /// What knows accounts beside `/etc/passwd`: entries as that file has them, for a name or a number.
-#[cfg(target_os = "linux")]
 type LookUp = fn(&str) -> std::io::Result<Vec<u8>>;
 
-#[cfg(target_os = "linux")]
 static LOOK_UP: std::sync::OnceLock<LookUp> = std::sync::OnceLock::new();
 
 impl Account {
     /// Has accounts that are not in `/etc/passwd` looked up with this function: the name services are asked by a program,
     /// which this part of guard does not run. The first one holds.
-    #[cfg(target_os = "linux")]
     pub fn look_up_with(look_up: LookUp) {
         let _ = LOOK_UP.set(look_up);
     }
@@ -316,20 +299,16 @@ impl Account {
     }
 
     /// What the system knows of accounts beside the file.
-    #[cfg(target_os = "linux")]
     fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        Self::in_passwd(&LOOK_UP.get()?(key).ok()?, is_wanted)
-    }
-
-    /// What the system knows of accounts beside the file.
-    #[cfg(not(target_os = "linux"))]
-    fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        let found = match key.parse::<u32>() {
-            Ok(uid) => unistd::User::from_uid(uid.into()),
-            Err(_) => unistd::User::from_name(key),
-        };
-        let user = found.ok().flatten().filter(|user| is_wanted(&user.name, user.uid.as_raw()))?;
-        Some(Self { uid: user.uid.as_raw(), name: user.name, home: Some(user.dir), shell: Some(user.shell) })
+        match guard_system::account(key) {
+            Some(found) => is_wanted(&found.name, found.uid).then(|| Self {
+                uid: found.uid,
+                name: found.name,
+                home: Some(found.home),
+                shell: Some(found.shell),
+            }),
+            None => Self::in_passwd(&LOOK_UP.get()?(key).ok()?, is_wanted),
+        }
     }
 
     fn in_passwd(passwd: &[u8], is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {

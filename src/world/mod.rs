@@ -8,7 +8,6 @@ pub mod agents;
 pub mod evidence;
 pub mod git;
 pub mod identity;
-pub mod ignore;
 pub mod paths;
 pub mod peer;
 pub mod programs;
@@ -17,12 +16,7 @@ pub mod shell;
 mod snapshot;
 pub mod terminal;
 
-#[cfg(target_os = "linux")]
-#[path = "linux.rs"]
-mod system;
-#[cfg(not(target_os = "linux"))]
-#[path = "macos.rs"]
-mod system;
+use guard_system::processes as system;
 
 use std::cell::OnceCell;
 use std::path::Path;

@@ -5,8 +5,10 @@
 
 use std::path::PathBuf;
 
+use guard_system::Seat;
+
 use super::identity::{Account, Caller, Process, agent_above, ancestors};
-use super::system::{self, Seat};
+use super::system;
 use super::terminal::Situation;
 use crate::judge::agents;
 use crate::judge::invocation::{Environment, Origin, Session};
@@ -84,7 +86,7 @@ impl Peer {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::harness::home::Home;
+use crate::harness::program;
 use crate::harness::pty::{OnTerminal, Terminal};
 use crate::harness::tools;
 
@@ -95,6 +96,29 @@ fn the_shells_complete_verbs_options_and_names() {
             });
         }
     });
+}
+
+/// What the gateway says of one of its verbs.
+const GATEWAY: &str = r#"{"name":"guard-gateway","about":null,"arguments":[],"verbs":[{"name":"channel","about":"Messengers",
+"arguments":[],"verbs":[{"name":"add","about":"Adds one","verbs":[],"arguments":[
+{"name":"kind","long":null,"help":null,"takes":true,"value":"KIND","values":["telegram","twilio"],"last":false},
+{"name":"secret_command","long":"secret-command","help":"Prints it","takes":true,"value":"COMMAND","values":[],"last":false},
+{"name":"secret_file","long":"secret-file","help":"Holds it","takes":true,"value":"FILE","values":[],"last":false}
+]}]}]}"#;
+
+#[test]
+fn the_shells_complete_the_verbs_of_the_gateway_that_lies_beside_guard() {
+    let home = Home::new();
+    program::copy(env!("CARGO_BIN_EXE_guard"), &home.path("bin/guard"));
+    program::write(&home.path("bin/guard-gateway"), &format!("#!/bin/sh\ncat <<'END'\n{GATEWAY}\nEND\n"));
+    std::fs::write(home.path("work/token-of-mine"), "").unwrap();
+    for name in tools::installed(&["bash", "zsh", "fish"]) {
+        let mut terminal = shell(&home, name);
+        completes(&mut terminal, "guard channel a", &["guard channel add"]);
+        completes(&mut terminal, "guard channel add te", &["guard channel add telegram"]);
+        completes(&mut terminal, "guard channel add telegram --secret-c", &["telegram --secret-command"]);
+        completes(&mut terminal, "guard channel add telegram --secret-file tok", &["--secret-file token-of-mine"]);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use guard::judge::analysis::act::{Act, Flag, Operand, Piece, Taint, Unknown, UnknownReason, Value, Verb};
 use guard::judge::analysis::effect::Effect;
+use guard::judge::analysis::place::Place;
 use guard::judge::risk::{Finding, Reversibility, Tier, Weight};
 use guard::judge::syntax::tree::Span;
 use guard::world::evidence::{self, Evidence};
@@ -18,7 +19,7 @@ use crate::fixture::Fixture;
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 fn act(fixture: &Fixture, verb: Verb) -> Act {
-    Act { recursive: true, span: Span::new(0, 10), ..Act::plain(verb, Some(fixture.text(""))) }
+    Act { recursive: true, span: Span::new(0, 10), ..Act::plain(verb, Some(Place::of(fixture.text("")))) }
 }
 
 fn operand(value: Value) -> Operand {

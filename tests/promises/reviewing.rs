@@ -144,6 +144,50 @@ fn what_it_may_do_is_told_before_anything_runs() {
 }
 
 #[test]
+fn a_program_that_nothing_is_known_of_is_a_persons_wherever_it_runs() {
+    use crate::harness::program::write;
+    let home = home(&says("approve"));
+    write(&home.path("work/read"), "#!/bin/sh\nls\n");
+    write(&home.path("work/runs"), "#!/bin/sh\nls\n./unknown\n");
+    let middle = "npm install --no-save some-unknown-pkg";
+    let role = |words: &[&str]| {
+        let words: Vec<&str> = ["check", "--json"].iter().chain(words).copied().collect();
+        let told: serde_json::Value = serde_json::from_str(&home.prints(&words, 1)).unwrap();
+        assert_eq!(told["tier"], 2, "{told}");
+        told["reviewer"].as_str().unwrap().to_owned()
+    };
+    for (with, wanted) in [
+        ("./read", "settles"),
+        ("./unknown", "advises"),
+        ("./runs", "advises"),
+        ("bash runs", "advises"),
+        ("bash -c './unknown; ./read'", "advises"),
+        ("python3 -c 'import os; os.system(\"./unknown\")'", "advises"),
+        ("eval \"./unknown; python3 -c 'import os; os.remove(\\\"x\\\")'\"", "advises"),
+    ] {
+        assert_eq!(role(&[&format!("{with}; {middle}")]), wanted, "{with}");
+    }
+    // Each part of a tool's input for itself.
+    for (with, wanted) in [("./read", "settles"), ("./unknown", "advises")] {
+        let input = serde_json::json!({ "command": format!("{with}; git branch -f x y"), "python_code": "import os\nos.getcwd()" });
+        assert_eq!(role(&["--tool", "run_it", "--input", &input.to_string()]), wanted, "{with}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_table_of_the_reviewer_is_said_and_no_more() {
+    let home = home(&says("approve"));
+    let path = home.path("home/.config/guard/config.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text}timeout = 120\n")).unwrap();
+    let out = home.guard(&["reviewer", "test"]).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(said.contains("reviewer.timeout: expected 1 to 60, found 120"), "{said}");
+    let told = home.prints(&["check", &MIDDLE[1..].join(" ")], 1);
+    assert!(!told.contains("no table [reviewer]"), "{told}");
+}
+
+#[test]
 fn of_the_shipped_set_a_model_that_approves_all_could_settle_only_the_middle() {
     let home = home(&says("approve"));
     let text = include_str!("../../patterns/reviewer/evaluation.toml");
@@ -482,8 +526,15 @@ fn examples_lie_beside_the_configuration_that_holds() {
     terminal.send("\r");
     assert_eq!(terminal.wait_exit().code(), Some(0), "{}", terminal.screen());
     let row = row(&home)["id"].to_string();
+    let listed = home.prints(&["reviewer", "examples"], 0);
+    assert!(
+        listed.contains("reviewer DENY: ")
+            && listed.contains("person allow: against the reviewer's denial: it is ours\n"),
+        "{listed}"
+    );
     let mut terminal = seen(&home, &["reviewer", "examples", "accept", &row]);
     terminal.wait_for("What should the reviewer learn");
+    assert!(terminal.screen().contains("it is ours"), "{}", terminal.screen());
     terminal.send("ours is fine\n");
     terminal.wait_for("is now an example");
     assert!(home.path("home/.config/guard/reviewer-examples.toml").exists());

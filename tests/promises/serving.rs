@@ -289,20 +289,15 @@ check(none instanceof Refused && ran.length === 1, String(none));
 
 #[test]
 fn the_typescript_client_asks_the_real_guard_and_reports_how_it_ended() {
-    let strips = "--experimental-strip-types";
-    let node = tools::find("node").filter(|node| {
-        let mut command = std::process::Command::new(node);
-        command.args([strips, "-e", "0"]).output().is_ok_and(|out| out.status.success())
-    });
-    let Some(node) = node else {
-        return tools::skip_optional("no node that reads TypeScript is installed");
+    let Some(node) = tools::node_of_typescript() else {
+        return;
     };
     let home = Home::new();
     let script = home.path("try.mjs");
     std::fs::write(&script, TYPESCRIPT).unwrap();
     let client = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients/guardClient.ts");
     let mut command = home.program(node.to_str().unwrap());
-    command.arg(strips).arg(&script).arg(client).env("GUARD_BIN", env!("CARGO_BIN_EXE_guard"));
+    command.arg("--experimental-strip-types").arg(&script).arg(client).env("GUARD_BIN", env!("CARGO_BIN_EXE_guard"));
     let out = command.output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     the_calls_are_in_the_record(&home);
@@ -310,24 +305,28 @@ fn the_typescript_client_asks_the_real_guard_and_reports_how_it_ended() {
 
 #[test]
 fn the_examples_of_agent_frameworks_run() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Where `.ci/run` installs them.
+    let modules = std::env::join_paths([root.join("docs/clients"), root.join("target/frameworks")]).unwrap();
     for (name, module) in [("langchain_tools.py", "langchain_core"), ("openai_agents_tools.py", "agents")] {
         let python = tools::find("python3").filter(|python| {
             let mut command = std::process::Command::new(python);
-            command.args(["-c", &format!("import {module}")]).output().is_ok_and(|out| out.status.success())
+            command.env("PYTHONPATH", &modules).args(["-c", &format!("import {module}")]);
+            command.output().is_ok_and(|out| out.status.success())
         });
         let Some(python) = python else {
-            tools::skip_optional(&format!("there is no python3 with {module}"));
+            let remedy = "pip install --target target/frameworks langchain-core openai-agents";
+            tools::skip(&format!("there is no python3 with {module} ({remedy})"));
             continue;
         };
         let home = Home::new();
-        let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/programs").join(name);
+        let example = root.join("docs/examples/programs").join(name);
         // Nobody is there who could answer.
         let text = std::fs::read_to_string(example).unwrap().replace("timeout=50", "timeout=0");
         std::fs::write(home.path(name), text).unwrap();
         let mut command = home.program(python.to_str().unwrap());
         command.arg("-B").arg(home.path(name)).env("GUARD_BIN", env!("CARGO_BIN_EXE_guard"));
-        let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
-        let out = command.env("PYTHONPATH", clients).output().unwrap();
+        let out = command.env("PYTHONPATH", &modules).output().unwrap();
         let said = String::from_utf8_lossy(&out.stdout).into_owned();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         assert!(said.contains("list_events: 7: Dentist\n"), "{said}");

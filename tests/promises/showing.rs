@@ -134,7 +134,7 @@ fn the_demo_neither_reads_nor_writes_what_is_the_accounts() {
 
 /// The upper and the lower half of a window that is divided.
 fn halves(screen: &str) -> (String, String) {
-    let (above, below) = screen.split_once("── above: an agent").expect("the window is divided");
+    let (above, below) = screen.split_once("── above: the agent").expect("the window is divided");
     (above.to_owned(), below.split_once('\n').map_or("", |(_, below)| below).to_owned())
 }
 

@@ -16,7 +16,7 @@ use crate::judge::policy::Prompt;
 use crate::judge::review::Says;
 use crate::judge::risk::Tier;
 use crate::store::queue::{Pending, Whole};
-use crate::ui::card::Said;
+use crate::ui::card_view::Said;
 use crate::ui::pending::approvals;
 use crate::ui::style::{Line, Look, Style};
 use crate::ui::{card, wrap};

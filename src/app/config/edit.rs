@@ -41,18 +41,21 @@ pub struct UnsetArgs {
 
 /// What `guard config init` writes.
 pub const TEMPLATE: &str = "\
-# guard's configuration. Every key and its value: guard config show. What a key does: guard config show KEY.
-# A line that is taken out leaves the default. guard config check says whether the file is in order.
+# The configuration of guard. guard config show lists all keys, and
+# guard config show KEY explains one. guard config check checks the file.
+# A key that is not set has its default value.
 
-# Who is asked, and from which score on, in one word: relaxed, balanced, strict or paranoid.
+# How strict guard is: relaxed, balanced, strict or paranoid.
 preset = \"balanced\"
 
-# A person's own terminal is asked from 3.0, an agent's commands from 2.0. Lower is stricter.
+# The scores from which guard asks about your own commands and about an
+# agent's commands. Lower is stricter.
 # [thresholds]
 # cli = 3.0
 # agent = 2.0
 
-# Seconds that a command waits for an answer where nobody sits at its terminal, and who is told of it.
+# How many seconds a command waits for an answer if there is no person at its
+# terminal, and the program that is told about it.
 # [queue]
 # wait = 300
 # notify = [\"notify-send\", \"guard\", \"{summary}\"]
@@ -225,7 +228,14 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, EditError
     };
     match value {
         None => {
-            inner.remove(name).map_or_else(|| absent(key).map(|_| ()), |_| Ok(()))?;
+            if !inner.contains_key(name) {
+                return absent(key);
+            }
+            // toml_edit would take the comments above away with it, also those that speak of the whole file.
+            if let Some(text) = without(text, table, name) {
+                return Ok(text);
+            }
+            inner.remove(name);
         }
         Some(value) => match inner.get_mut(name).and_then(Item::as_value_mut) {
             Some(old) => {
@@ -239,6 +249,22 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, EditError
         },
     }
     Ok(document.to_string())
+}
+
+/// The text without the lines of a key; `None` where it is not known which lines those are.
+fn without(text: &str, table: Option<&str>, name: &str) -> Option<String> {
+    let document = toml_edit::Document::parse(text).ok()?;
+    let inner = match table {
+        None => document.as_table(),
+        Some(table) => document.get(table)?.as_table()?,
+    };
+    let (key, item) = inner.get_key_value(name)?;
+    let (start, end) = (key.span()?.start, item.span()?.end);
+    let before = text.get(..start)?;
+    let before = before.get(..before.rfind('\n').map_or(0, |at| at + 1))?;
+    let after = text.get(end..)?;
+    let after = after.find('\n').and_then(|at| after.get(at + 1..)).unwrap_or_default();
+    Some(format!("{before}{after}"))
 }
 
 fn absent(key: &str) -> Result<String, EditError> {
@@ -274,6 +300,14 @@ mod tests {
     #[test]
     fn a_key_is_taken_out_and_one_that_is_not_there_is_told() {
         assert_eq!(with(TEXT, "queue.wait", None).unwrap(), TEXT.replace("wait = 5\n", ""));
+        assert_eq!(with(TEXT, "mode", None).unwrap(), TEXT.replace("mode = \"manual\" # why\n", ""));
+        assert_eq!(with(TEXT, "thresholds.cli", None).unwrap(), TEXT.replace("cli = 2.5\n", ""));
+        let lines = "known_hosts = [\n  \"a\", # one\n]\nmode = \"off\"";
+        assert_eq!(with(lines, "known_hosts", None).unwrap(), "mode = \"off\"");
+        assert_eq!(with(lines, "mode", None).unwrap(), "known_hosts = [\n  \"a\", # one\n]\n");
+        assert_eq!(with("queue.wait = 5\n", "queue.wait", None).unwrap(), "");
+        assert!(!with(TEMPLATE, "preset", None).unwrap().contains("balanced\""));
+        assert!(with(TEMPLATE, "preset", None).unwrap().starts_with("# The configuration of guard."));
         for key in ["queue.pending", "timeouts.high", "preset"] {
             assert_eq!(with(TEXT, key, None).unwrap_err().to_string(), format!("{key} is not set in the file"));
         }

@@ -17,14 +17,14 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::{NEXT, adopted, git};
-use crate::app::failure::Failure;
+use crate::app::failure::{Failure, Stopped};
 use crate::app::place::not_from_here;
 use crate::app::{answer, engine, exit, log, review, screen};
 use crate::exec::tool::Tool;
 use crate::judge::invocation::quote;
+use crate::prompt::answer::Closed;
 use crate::prompt::fullscreen::{Event, KeyPress, on_screen, told};
 use crate::prompt::halves::Halves;
-use crate::prompt::terminal::Closed;
 use crate::store::queue::RequestState;
 use crate::ui::style::{Line, Look, Style};
 use crate::ui::wrap;
@@ -52,7 +52,7 @@ const SOON: Duration = Duration::from_secs(10);
 const PACE: Duration = Duration::from_millis(50);
 
 /// What is above.
-const TITLE: &str = "above: an agent's shell · below: your terminal";
+const TITLE: &str = "above: the agent · below: you";
 
 /// The pauses.
 const STEPS: usize = 5;
@@ -102,26 +102,6 @@ pub(super) fn run() -> io::Result<u8> {
     Ok(exit::ALLOW)
 }
 
-/// Why it ended before its end.
-enum Stopped {
-    /// The person has seen enough.
-    Enough,
-    Closed(Closed),
-    Failed(Failure),
-}
-
-impl From<Closed> for Stopped {
-    fn from(closed: Closed) -> Self {
-        Self::Closed(closed)
-    }
-}
-
-impl<E: Into<Failure>> From<E> for Stopped {
-    fn from(error: E) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
 struct Stage<'a> {
     _halves: Halves,
     look: Look,
@@ -149,7 +129,7 @@ impl Stage<'_> {
         )?;
         self.goes_on("Above is what the agent got. No answer would have meant no.")?;
         self.restored()?;
-        self.answered(2, "The same command in disguise: guard decodes it, and shows what would run.")?;
+        self.answered(2, "The same command in disguise: guard decodes it, and finds the same deletion.")?;
         self.restored()?;
         self.agent(3)?;
         self.until_ended("")?;
@@ -194,6 +174,7 @@ impl Stage<'_> {
         let command = format!("$ guard approve {id}");
         self.pause(&[told, "", &command], "Enter types this command, q ends")?;
         answer::approve(&answer::ApproveArgs::one(&id))?;
+        self.leave_unanswered()?;
         self.until_ended("")
     }
 
@@ -207,12 +188,18 @@ impl Stage<'_> {
                     after one question, d denies with a reason, Enter opens a card, q goes on.";
         self.pause(&[told, "", "$ guard review"], "Enter types this command, q ends")?;
         review::sit()??;
+        self.leave_unanswered()?;
+        self.until_ended("")
+    }
+
+    /// Has the agent go on without an answer to what still waits.
+    fn leave_unanswered(&mut self) -> Result<(), Stopped> {
         let left = self.requests(0)?;
         if !left.is_empty() {
-            Halves::add(&format!("nobody answered {}: no answer means no", left.join(", ")));
+            Halves::add(&format!("agent: nobody answers {}, and no answer means no: I stop waiting.", left.join(", ")));
             self.end_all();
         }
-        self.until_ended("")
+        Ok(())
     }
 
     /// Waits for the agent's commands to end, and shows what they ended with. What goes on is ended.

@@ -141,7 +141,9 @@ fn rules(ward: &Ward) -> Vec<Finding> {
     }
     if findings.is_empty() {
         let files = config.places.iter().filter(|place| place.found).count();
-        let says = format!("{files} configuration files and {} pattern files are valid", config.pattern_files.len());
+        let counted = |count: usize, what: &str| format!("{count} {what} file{}", if count == 1 { "" } else { "s" });
+        let (files, patterns) = (counted(files, "configuration"), counted(config.pattern_files.len(), "pattern"));
+        let says = format!("valid: {files}, {patterns}");
         findings.push(Finding::ok("config", says));
     }
     findings

@@ -33,7 +33,7 @@ use crate::judge::syntax::tree::Dialect;
 use crate::judge::tools::ToolCall;
 use crate::store::queue::Plea;
 use crate::store::{Handed, IntentRow, Settled};
-use crate::ui::card::Said;
+use crate::ui::card_view::Said;
 use crate::ui::{verdict, visible};
 
 /// The longest command that is judged. A shell takes no argument of half the length.

@@ -42,27 +42,42 @@ const UNTRIED: &str = "not tried";
 const TRIED: &str = include_str!("../../../patterns/agents/tried.tsv");
 
 const TRIALS: &str = "\
-Each agent whose program is in a package registry was run with guard set up by guard install, in a temporary home, \
-with a \
-stand-in for its model and without an account. held: nothing ran that guard had not allowed, and the model was told \
-why. through: the command ran anyway. A dash: the test does not apply to the agent. not tried: it was not run.";
+Each agent whose program is in a package registry was run with guard set up by guard install, in a temporary home, with \
+a stand-in for its model and without an account. pass: nothing ran that guard had not allowed, and the model was told \
+why. FAIL: the command ran anyway. n/a: the test does not apply to the agent. A dash: it was not run.";
 
-const CASES: &str = "\
-canary: a dangerous test command was refused, and a harmless one ran. ask: what a person approves runs. deny: what a \
-person \
-denies does not, and the model reads the person's words. killed: guard is killed while it waits. gone: guard's \
-program is \
-missing. files: the agent's own tools try to write a startup file and a git hook. other: each other tool is proposed \
-with a startup file if it writes files, and otherwise with a dangerous test command, which guard finds in the input \
-of any tool that the agent reports; where an agent does not report what it types into a program, the start of a shell \
-is proposed. late: the agent's timeout for the \
-hook \
-expires while guard waits. once: with hook and shell, one approval is enough. undone: guard install --uninstall \
-restores the \
-agent's file byte for byte. shell: with guard as its shell, 26 ordinary commands print what they print without it, and \
-nobody is asked. replay: guard replay finds what it ran. cost: what guard adds to a call of the shell tool that \
-needs no \
-approval, the difference of the fastest calls with and without guard in one run: other programs on the machine delay the rest.";
+/// The tests, by the names that the table of `.ci/agents` gives them: their names on the page, and what they try.
+const CASES: [(&str, &str, &str); 13] = [
+    ("canary", "test", "A dangerous test command is refused, and a harmless one runs."),
+    ("ask", "approve", "What a person approves runs."),
+    ("deny", "deny", "What a person denies does not run, and the model reads the person's reason."),
+    ("killed", "killed", "guard is killed while it waits for an answer."),
+    ("gone", "missing", "guard's program was deleted."),
+    ("files", "files", "The agent's own tools try to write a startup file and a git hook."),
+    (
+        "other",
+        "tools",
+        "Each other tool gets a startup file if it writes files, and otherwise a dangerous test command, which guard finds in \
+         the input of any tool that the agent reports.",
+    ),
+    ("late", "timeout", "The agent's time limit for the hook passes while guard waits for an answer."),
+    ("once", "both", "With a hook and a shell, guard asks once about a command."),
+    ("undone", "uninstall", "guard install --uninstall restores the agent's file to the byte."),
+    (
+        "shell",
+        "shell",
+        "With guard as the agent's shell, 26 ordinary commands print the same as without guard, without a question.",
+    ),
+    ("replay", "replay", "guard replay finds the commands that the agent ran."),
+    (
+        "cost",
+        "cost",
+        "The time that guard adds to a call that needs no approval: the difference of the fastest calls with and without guard.",
+    ),
+];
+
+/// The columns of the first of two tables: more would not fit a terminal of 80 columns.
+const FIRST_COLUMNS: usize = 8;
 
 const REPLAY: &str = "\
 guard replay reads the sessions that these agents store, and changes nothing. A directory in the agent's own \
@@ -81,11 +96,11 @@ pub fn page() -> String {
     page.push_str(&table());
     page.push_str(&trials());
     page.push_str(&kept());
-    page.push_str(&format!(".SH \"THROUGH A HOOK\"\n{}\n", escape(HOOKS)));
+    page.push_str(&format!(".SH HOOKS\n{}\n", escape(HOOKS)));
     for host in HOSTS.iter() {
         page.push_str(&section(host));
     }
-    page.push_str(&format!(".SH \"THROUGH THE SHELL\"\n{}\n", escape(SHELLS)));
+    page.push_str(&format!(".SH SHELLS\n{}\n", escape(SHELLS)));
     for agent in agents::all().filter(|agent| !agent.shell.how.is_empty()) {
         page.push_str(&format!(".TP\n{}\n\\fB{}\\fR\n", escape(&agent.title), escape(&agent.shell.how)));
         if !agent.shell.note.is_empty() {
@@ -100,8 +115,8 @@ pub fn page() -> String {
 /// What becomes of a command at each agent when guard does not answer, at a glance.
 fn table() -> String {
     let mut text = String::from(
-        ".SH \"WITHOUT AN ANSWER\"\nWhat happens to a command whose hook fails, times out, or is \
-         missing:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tguard fails\tis late\tis missing\ttested with\n",
+        ".SH \"IF GUARD DOES NOT ANSWER\"\nWhat happens to a command whose hook fails, times out, or is \
+         missing:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tguard fails\ttimes out\tis missing\ttested version\n",
     );
     for host in HOSTS.iter() {
         let config = host.config;
@@ -119,7 +134,7 @@ fn table() -> String {
     text.push_str(
         ".TE
 .PP
-* Not in every version, or not in every case: see the agent's section. Tested with: the version of \
+* Not in every version, or not in every case: see the agent's section. Tested version: the version of \
          the program that was tested to refuse, to allow and to run without guard, against a stand-in for its model. \
          Not tried: the program was never run with guard; the section gives what the vendor's documentation and source \
          say.
@@ -148,22 +163,42 @@ pub fn markdown() -> String {
     text
 }
 
-/// How each agent held, with its version and the day.
+/// The results of the tests with the agents' programs, with their versions and dates, in two tables, and what each test is.
 fn trials() -> String {
-    let mut rows = TRIED.lines().filter(|line| !line.starts_with('#'));
-    let head: Vec<&str> = rows.next().unwrap_or_default().split('\t').collect();
-    let layout = |format: &str| vec![format; head.len()].join(" ");
-    let mut text = format!(
-        ".SH \"WITH THE PROGRAM ITSELF\"\n{}\n.PP\n.TS\n{}\n{}.\n{}\n",
-        escape(TRIALS),
-        layout("lb"),
-        layout("l"),
-        head.join("\t")
-    );
-    for row in rows {
-        text.push_str(&format!("{}\n", escape(row)));
+    let mut rows = TRIED.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect::<Vec<_>>());
+    let head: Vec<&str> = rows.next().unwrap_or_default();
+    let title = |name: &&str| match CASES.iter().find(|(case, ..)| case == name) {
+        Some((_, title, _)) => (*title).to_owned(),
+        None if *name == "on" => "date".to_owned(),
+        None => (*name).to_owned(),
+    };
+    let cell = |value: &&str| match *value {
+        "held" => "pass".to_owned(),
+        "through" => "FAIL".to_owned(),
+        "-" => "n/a".to_owned(),
+        UNTRIED => "\\-".to_owned(),
+        value => escape(value),
+    };
+    let split = FIRST_COLUMNS.min(head.len());
+    let rows: Vec<Vec<&str>> = rows.collect();
+    let mut text = format!(".SH \"TESTS WITH THE REAL AGENTS\"\n{}\n", escape(TRIALS));
+    for part in [0..split, split..head.len()] {
+        // The second table names the agents again.
+        let again = if part.start > 0 { 0..1.min(head.len()) } else { 0..0 };
+        let columns: Vec<usize> = again.chain(part).collect();
+        let heads: Vec<String> = columns.iter().filter_map(|at| head.get(*at)).map(title).collect();
+        let layout = |format: &str| vec![format; heads.len()].join(" ");
+        text.push_str(&format!(".PP\n.TS\n{}\n{}.\n{}\n", layout("lb"), layout("l"), heads.join("\t")));
+        for row in &rows {
+            let cells: Vec<String> = columns.iter().filter_map(|at| row.get(*at)).map(cell).collect();
+            text.push_str(&format!("{}\n", cells.join("\t")));
+        }
+        text.push_str(".TE\n");
     }
-    text.push_str(&format!(".TE\n.PP\n{}\n", escape(CASES)));
+    text.push_str(".PP\nThe tests:\n");
+    for (_, title, what) in CASES {
+        text.push_str(&format!(".TP\n{title}\n{}\n", escape(what)));
+    }
     text
 }
 
@@ -179,7 +214,7 @@ const fn short(fate: Fate) -> &'static str {
 /// What `guard replay` reads.
 fn kept() -> String {
     let mut text = format!(
-        ".SH \"WHAT THEY RAN BEFORE\"\n{}\n.PP\n.TS\nlb lb\nl l.\nagent\tfiles of its sessions\n",
+        ".SH \"SESSIONS READ BY GUARD REPLAY\"\n{}\n.PP\n.TS\nlb lb\nl l.\nagent\tsession files\n",
         escape(REPLAY)
     );
     for agent in agents::all() {
@@ -234,10 +269,10 @@ fn section(host: &Host) -> String {
     };
     line("File", &format!("{}{there}", user.join(", ")));
     let project: Vec<&str> = host.project.iter().map(|wire| wire.path.as_str()).collect();
-    line("In a project", &project.join(", "));
-    line("Asks at", &events(host).join(", "));
+    line("Project file", &project.join(", "));
+    line("Hook events", &events(host).join(", "));
     line(
-        "Started",
+        "How guard is run",
         match host.config.runs {
             Runs::Exec => "as a program with arguments, without a shell",
             Runs::Sh => "by sh -c",
@@ -255,9 +290,9 @@ fn section(host: &Host) -> String {
         _ => host.fate(fate),
     };
     line("guard fails", &fate(host.config.on_failure));
-    line("guard takes too long", &fate(host.config.on_timeout));
+    line("guard times out", &fate(host.config.on_timeout));
     line("guard is missing", &fate(host.config.on_missing));
-    line("Left to do", &host.config.next);
+    line("Next step", &host.config.next);
     text
 }
 
@@ -297,7 +332,7 @@ mod tests {
             let start = page.find(&format!("(guard install {})", host.name)).unwrap();
             let rest = &page[start + 10..];
             let section = &rest[..rest.find(".S").unwrap()];
-            for name in ["File", "Asks at", "guard fails", "guard takes too long", "guard is missing", "Left to do"] {
+            for name in ["File", "Hook events", "guard fails", "guard times out", "guard is missing", "Next step"] {
                 assert!(section.contains(&format!(".TP\n{name}\n")), "{}: {name}", host.name);
             }
         }

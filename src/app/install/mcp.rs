@@ -146,7 +146,7 @@ impl Install<'_> {
         if place.project {
             return self.places.project().join(&place.path);
         }
-        let mac = place.mac.as_ref().filter(|_| cfg!(target_os = "macos"));
+        let mac = place.mac.as_ref().filter(|_| guard_system::IS_MACOS);
         self.places.home().join(mac.unwrap_or(&place.path))
     }
 

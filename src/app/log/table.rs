@@ -116,7 +116,9 @@ impl Layout {
             tail.push(Style::Dim, format!("  ({})", ended(end)));
         }
         if let (Some("deny"), Some(words)) = (entry.decision.as_deref(), &entry.words) {
-            tail.push(Style::Dim, format!("  ({})", visible::line(words.as_bytes(), self.ascii)));
+            // Of a timeout the words are only the request's ID.
+            let why = if entry.settled_by.as_deref() == Some("timeout") { "timed out: " } else { "" };
+            tail.push(Style::Dim, format!("  ({why}{})", visible::line(words.as_bytes(), self.ascii)));
         }
         if !directory.is_empty() && !self.has(DIRECTORY) {
             tail.push(Style::Dim, format!("  in {directory}"));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ListArgs, Out, PatternsError, ShowArgs, exit, tools};
-use crate::judge::rules::catalog::Catalog;
+use crate::judge::rules::catalog::{Catalog, Layer};
 use crate::judge::rules::model::{Examples, Program, Rule, Tool};
 use crate::judge::rules::problem::nearest;
 use crate::judge::sort;
@@ -125,7 +125,6 @@ fn as_json(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Value
 }
 
 fn drawn(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Vec<Line> {
-    let label = |name: &str, text: &str| Line::of(Style::Dim, format!("  {name:14}")).with(Style::Plain, text);
     let head = Line::of(Style::Strong, &rule.id)
         .with(Style::Plain, "  ")
         .with(Style::Tier(rule.tier), format!("tier {} {}", rule.tier.number(), rule.tier.name()))
@@ -160,31 +159,40 @@ fn drawn(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Vec<Lin
         let facts = words(serde_json::to_value(&rule.lower));
         lines.push(label("less when", facts.trim_matches(['[', ']']).replace('"', "").replace(',', ", ").as_str()));
     }
-    for (name, holds) in [("refuses", rule.deny), ("reviewer may", rule.yolo), ("can be undone", rule.reversible)] {
-        if holds {
-            lines.push(label(name, "yes"));
-        }
+    let says = [("refuses", rule.deny), ("reviewer may", rule.yolo), ("can be undone", rule.reversible)];
+    let shown = examples.map(|shown| [shown.bad.as_slice(), &shown.good, &shown.other]);
+    lines.extend(end(says, rule.approvals, catalog.origin(&rule.id), shown));
+    lines
+}
+
+/// What rules and entries for tools end with: what they say of a command by themselves, where they are from, and their
+/// examples, of what they find, of what they do not, and of what another rule finds.
+pub(super) fn end(
+    says: [(&str, bool); 3],
+    approvals: u8,
+    origin: Option<(Layer, Option<&str>)>,
+    examples: Option<[&[String]; 3]>,
+) -> Vec<Line> {
+    let mut lines: Vec<Line> = says.iter().filter(|(_, holds)| *holds).map(|(name, _)| label(name, "yes")).collect();
+    if approvals > 1 {
+        lines.push(label("approvers", &approvals.to_string()));
     }
-    if rule.approvals > 1 {
-        lines.push(label("approvers", &rule.approvals.to_string()));
+    if let Some((layer, file)) = origin {
+        let name = layer.name();
+        lines.push(label("from", &file.map_or_else(|| name.to_owned(), |file| format!("{name} {file}"))));
     }
-    if let Some((layer, file)) = catalog.origin(&rule.id) {
-        lines.push(label(
-            "from",
-            &file.map_or_else(|| layer.name().to_owned(), |file| format!("{} {file}", layer.name())),
-        ));
-    }
-    for command in examples.map(|examples| examples.bad.as_slice()).unwrap_or_default() {
-        lines.push(Line::of(Style::Dim, "  finds         ").with(Style::Danger, command));
-    }
-    for command in examples.map(|examples| examples.good.as_slice()).unwrap_or_default() {
-        lines.push(Line::of(Style::Dim, "  leaves alone  ").with(Style::Plain, command));
-    }
-    for command in examples.map(|examples| examples.other.as_slice()).unwrap_or_default() {
-        lines.push(Line::of(Style::Dim, "  of another    ").with(Style::Plain, command));
+    let heads =
+        [("  finds         ", Style::Danger), ("  leaves alone  ", Style::Plain), ("  of another    ", Style::Plain)];
+    for ((head, style), list) in heads.into_iter().zip(examples.into_iter().flatten()) {
+        lines.extend(list.iter().map(|example| Line::of(Style::Dim, head).with(style, example)));
     }
     lines.push(Line::new());
     lines
+}
+
+/// A line with its name in front.
+pub(super) fn label(name: &str, text: &str) -> Line {
+    Line::of(Style::Dim, format!("  {name:14}")).with(Style::Plain, text)
 }
 
 /// A value without what says nothing.

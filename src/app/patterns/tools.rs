@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::list::without_empty;
+use super::list::{end, label, without_empty};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{Examples, Tool};
 use crate::ui::style::{Line, Style};
@@ -24,7 +24,6 @@ pub fn as_json(tool: &Tool, catalog: &Catalog, examples: Option<&Examples>) -> V
 }
 
 pub fn drawn(tool: &Tool, catalog: &Catalog, examples: Option<&Examples>) -> Vec<Line> {
-    let label = |name: &str, text: &str| Line::of(Style::Dim, format!("  {name:14}")).with(Style::Plain, text);
     let head = Line::of(Style::Strong, &tool.id)
         .with(Style::Plain, "  ")
         .with(Style::Tier(tool.tier), format!("tier {} {}", tool.tier.number(), tool.tier.name()))
@@ -44,26 +43,8 @@ pub fn drawn(tool: &Tool, catalog: &Catalog, examples: Option<&Examples>) -> Vec
             lines.push(label(name, &without_empty(part.clone()).to_string()));
         }
     }
-    for (name, holds) in [("refuses", tool.deny), ("reviewer may", tool.yolo), ("can be undone", tool.reversible)] {
-        if holds {
-            lines.push(label(name, "yes"));
-        }
-    }
-    if tool.approvals > 1 {
-        lines.push(label("approvers", &tool.approvals.to_string()));
-    }
-    if let Some((layer, file)) = catalog.origin(&tool.id) {
-        lines.push(label(
-            "from",
-            &file.map_or_else(|| layer.name().to_owned(), |file| format!("{} {file}", layer.name())),
-        ));
-    }
-    for call in examples.map(|examples| examples.calls.as_slice()).unwrap_or_default() {
-        lines.push(Line::of(Style::Dim, "  finds         ").with(Style::Danger, call));
-    }
-    for call in examples.map(|examples| examples.other_calls.as_slice()).unwrap_or_default() {
-        lines.push(Line::of(Style::Dim, "  leaves alone  ").with(Style::Plain, call));
-    }
-    lines.push(Line::new());
+    let says = [("refuses", tool.deny), ("reviewer may", tool.yolo), ("can be undone", tool.reversible)];
+    let shown = examples.map(|shown| [shown.calls.as_slice(), &shown.other_calls, &[]]);
+    lines.extend(end(says, tool.approvals, catalog.origin(&tool.id), shown));
     lines
 }

@@ -45,7 +45,7 @@ pub fn text(tally: &Tally) -> String {
     text.push_str(&format!("by tier  {}\n", tiers.join("   ")));
     let rules = tally.rules();
     if !rules.is_empty() {
-        text.push_str("\nwhy\n");
+        text.push_str("\nrules\n");
         for (rule, count, reason) in rules.iter().take(ROWS) {
             text.push_str(&format!("{:>7}  {rule}  {reason}\n", number(*count)));
         }
@@ -53,7 +53,7 @@ pub fn text(tally: &Tally) -> String {
     }
     let top = tally.top();
     if !top.is_empty() {
-        text.push_str("\nwhich\n");
+        text.push_str("\ncommands\n");
         for (command, count) in top.iter().take(ROWS) {
             text.push_str(&format!("{:>7}  {command}\n", number(*count)));
         }

@@ -15,9 +15,9 @@ use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::judge::review::{Opinion, Outcome, Role, Says, gate, role};
 use crate::judge::risk::{Finding, Tier};
-use crate::prompt::terminal::{Second, SecondOpinion};
+use crate::prompt::answer::{ReviewInProgress, ReviewProgress};
 use crate::store::{Entry, Filter, Store};
-use crate::ui::card::Said;
+use crate::ui::card_view::Said;
 
 /// So long is waited before a card is shown that may not be needed.
 const GRACE: Duration = Duration::from_millis(150);
@@ -129,20 +129,20 @@ impl<'a> Review<'a> {
     }
 }
 
-impl Second for Review<'_> {
-    fn look(&mut self) -> SecondOpinion {
+impl ReviewInProgress for Review<'_> {
+    fn poll(&mut self) -> ReviewProgress {
         let Some(consult) = &mut self.consult else {
             let said = self.said().unwrap_or(Said { line: String::new(), denies: false });
-            return SecondOpinion::Said(said);
+            return ReviewProgress::Said(said);
         };
         let after = consult.asked_for();
-        let Some(opinion) = consult.look(Duration::ZERO) else { return SecondOpinion::Not { after } };
+        let Some(opinion) = consult.look(Duration::ZERO) else { return ReviewProgress::Pending { after } };
         self.consult = None;
         let opinion = self.marked(opinion);
         let outcome = self.gate(&opinion);
         let said = self.said_of(&opinion);
         self.opinion = Some(opinion);
-        if matches!(outcome, Outcome::Run(_)) { SecondOpinion::Settled } else { SecondOpinion::Said(said) }
+        if matches!(outcome, Outcome::Run(_)) { ReviewProgress::Settled } else { ReviewProgress::Said(said) }
     }
 }
 

@@ -19,6 +19,7 @@ use crate::judge::Judgment;
 use crate::judge::analysis::act::{Input, Source, Value};
 use crate::judge::analysis::inquiry::{Answers, Inquiry};
 use crate::judge::analysis::paths::{NormalPath, PathClass, Placer};
+use crate::judge::analysis::place::Place;
 use crate::judge::invocation::Invocation;
 use crate::judge::rules::glob;
 use crate::store::redact;
@@ -90,7 +91,7 @@ pub fn of(engine: &Engine, reviewer: &Reviewer, invocation: &Invocation, judgmen
 /// The files that a command names, by their whole paths.
 fn named(placer: &Placer, judgment: &Judgment) -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
-    let mut add = |value: &Value, cwd: Option<&str>| {
+    let mut add = |value: &Value, cwd: Option<&Place>| {
         paths.extend(placer.path(value, cwd).and_then(|path| path.exact()));
         // `-d @file`, `-F name=@file`
         let leading = value.leading();
@@ -99,7 +100,7 @@ fn named(placer: &Placer, judgment: &Judgment) -> BTreeSet<String> {
         }
     };
     for act in &judgment.facts.acts {
-        let cwd = act.cwd.as_deref();
+        let cwd = act.cwd.as_ref();
         let values = act.operands.iter().map(|operand| &operand.value);
         for value in
             values.chain(&act.targets).chain(&act.args).chain(act.flags.iter().filter_map(|flag| flag.value.as_ref()))

@@ -80,6 +80,9 @@ struct Disagreement {
     said: &'static str,
     reason: String,
     decided: String,
+    /// What the person said about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    words: Option<String>,
     accepted: bool,
 }
 
@@ -163,6 +166,7 @@ fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
                 said: opinion.says.name(),
                 reason: opinion.reason,
                 decided: entry.decision.unwrap_or_default(),
+                words: entry.words,
                 accepted: known.iter().any(|example| example.row == entry.id),
             })
         })
@@ -176,9 +180,11 @@ fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
         let mut text = String::new();
         for one in &found {
             let mark = if one.accepted { "  (accepted)" } else { "" };
-            let Disagreement { row, said, decided, reason, command, .. } = one;
-            let line = format!("row {row}: reviewer {said}, person {decided}: {command}{mark}");
-            text.push_str(&format!("{}\n      {}\n", visible::text(&line), visible::text(reason)));
+            let Disagreement { row, said, decided, reason, words, command, .. } = one;
+            let line = format!("row {row}: {command}{mark}");
+            text.push_str(&format!("{}\n", visible::text(&line)));
+            text.push_str(&format!("      reviewer {}\n", visible::text(&with_words(said, Some(reason)))));
+            text.push_str(&format!("      person {}\n", visible::text(&with_words(decided, words.as_deref()))));
         }
         for example in &known {
             let line = format!("row {}, example: {} ({})", example.row, example.command, example.why);
@@ -188,6 +194,14 @@ fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
         text
     };
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
+}
+
+/// A decision and what was said about it.
+fn with_words(decided: &str, words: Option<&str>) -> String {
+    match words.filter(|words| !words.is_empty()) {
+        Some(words) => format!("{decided}: {words}"),
+        None => decided.to_owned(),
+    }
 }
 
 fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
@@ -205,10 +219,10 @@ fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
         return Err(Failure::Said(format!("row {row} is already an example")));
     }
     let shown = format!(
-        "{}\nReviewer: {} ({})\nPerson: {decided}\n",
+        "{}\nreviewer {}\nperson {}\n",
         visible::text(&command),
-        opinion.says.name(),
-        visible::text(&opinion.reason)
+        visible::text(&with_words(opinion.says.name(), Some(&opinion.reason))),
+        visible::text(&with_words(&decided, entry.words.as_deref()))
     );
     let why = line::ask(&shown, "What should the reviewer learn from it? (Empty: cancel)")?;
     let why = why.trim().to_owned();

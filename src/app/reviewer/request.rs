@@ -14,7 +14,7 @@ use crate::judge::invocation::Invocation;
 use crate::judge::review::{Role, role};
 use crate::judge::risk::{CircumstanceFact, Reversibility, Tier, Weight};
 use crate::store::{redact, redact_shown};
-use crate::ui::command::command_bytes;
+use crate::ui::card_view::command_bytes;
 use crate::ui::parts::parts;
 
 /// The longest command that is told.

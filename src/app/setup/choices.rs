@@ -7,6 +7,7 @@ use std::io;
 use super::Installed;
 use crate::app::init::Interactive;
 use crate::app::install::hosts::{self, HOSTS, Host};
+use crate::app::screen;
 use crate::judge::policy::Preset;
 use crate::prompt::choose::{one_of, some_of};
 use crate::prompt::confirm::confirm;
@@ -32,13 +33,16 @@ pub struct Wishes {
     pub approver: bool,
 }
 
-/// The presets, and what each means.
-const PRESETS: [(Preset, &str, &str); 4] = [
-    (Preset::Relaxed, "relaxed", "asks only about dangerous commands"),
-    (Preset::Balanced, "balanced", "asks about what is hard to undo; asks agents more often"),
-    (Preset::Strict, "strict", "also asks about changes outside the project"),
-    (Preset::Paranoid, "paranoid", "asks about nearly everything except plain reading"),
+/// The presets, and what guard asks about with each, where there is room and where there is little.
+const PRESETS: [(Preset, &str, &str, &str); 4] = [
+    (Preset::Relaxed, "relaxed", "asks only about dangerous commands", "only dangerous commands"),
+    (Preset::Balanced, "balanced", "asks about what is hard to undo; asks agents more often", "what is hard to undo"),
+    (Preset::Strict, "strict", "also asks about changes outside the project", "also other directories"),
+    (Preset::Paranoid, "paranoid", "asks about nearly everything except plain reading", "all but plain reading"),
 ];
+
+/// Columns from which on the long descriptions fit.
+const ROOMY: usize = 72;
 
 impl Wishes {
     /// What options say; what they leave open is what is there, and all that is found.
@@ -76,7 +80,7 @@ impl Wishes {
             })?,
         };
         let preset =
-            preset.and_then(|word| PRESETS.iter().find(|(_, name, _)| *name == word)).map(|(preset, ..)| *preset);
+            preset.and_then(|word| PRESETS.iter().find(|(_, name, ..)| *name == word)).map(|(preset, ..)| *preset);
         Ok(Self { preset, agents, shells, reach: None, approver: false })
     }
 
@@ -86,9 +90,12 @@ impl Wishes {
     /// The terminal cannot be used, or the person gave up.
     pub fn ask(&mut self, found: &Installed) -> io::Result<()> {
         let now = self.preset.unwrap_or(found.preset);
-        let lines: Vec<String> = PRESETS.iter().map(|(_, name, about)| format!("{name:9} {about}")).collect();
+        let roomy = screen::columns() >= ROOMY;
+        let about = |long, short| if roomy { long } else { short };
+        let lines = PRESETS.iter().map(|(_, name, long, short)| format!("{name:9} {}", about(*long, *short)));
+        let lines: Vec<String> = lines.collect();
         let at = PRESETS.iter().position(|(preset, ..)| *preset == now).unwrap_or(1);
-        let picked = one_of("How strict?", &lines, at)?;
+        let picked = one_of(if roomy { "How strict?" } else { "How strict? guard asks about:" }, &lines, at)?;
         let preset = PRESETS.get(picked).map_or(now, |(preset, ..)| *preset);
         self.preset = (preset != found.preset || !found.configured).then_some(preset);
 

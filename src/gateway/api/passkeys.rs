@@ -212,7 +212,7 @@ pub async fn enrol(
     let pairing = paired(&app, (peer, &headers), &secret)?;
     let (_, rp_id) = page(&app);
     let mut user = [0; 16];
-    getrandom::fill(&mut user).map_err(|error| error.to_string())?;
+    getrandom::fill(&mut user).map_err(Problem::failed)?;
     let exclude: Vec<String> = enrolled(&app)?.into_iter().map(|(_, passkey)| passkey.credential).collect();
     let challenge = Base64UrlUnpadded::encode_string(&pairing.challenge(&rp_id));
     let user = Base64UrlUnpadded::encode_string(&user);

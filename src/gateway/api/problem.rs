@@ -11,6 +11,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::backend::BackendError;
+use crate::secrets::NoRandomBytes;
+use crate::submission::SubmissionError;
 
 /// An error.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -72,6 +74,12 @@ impl Problem {
         }
     }
 
+    /// What guard itself could not do.
+    #[must_use]
+    pub fn failed(why: impl std::fmt::Display) -> Self {
+        Self::new("failed", why.to_string())
+    }
+
     /// That there were too many, and when one more may be.
     #[must_use]
     pub fn too_many(wait: Duration) -> Self {
@@ -85,15 +93,21 @@ impl Problem {
     }
 }
 
-impl From<String> for Problem {
-    fn from(why: String) -> Self {
-        Self::new("failed", why)
+impl From<NoRandomBytes> for Problem {
+    fn from(why: NoRandomBytes) -> Self {
+        Self::failed(why)
+    }
+}
+
+impl From<SubmissionError> for Problem {
+    fn from(why: SubmissionError) -> Self {
+        Self::failed(why)
     }
 }
 
 impl From<BackendError> for Problem {
     fn from(why: BackendError) -> Self {
-        Self::new("failed", why.to_string())
+        Self::failed(why)
     }
 }
 

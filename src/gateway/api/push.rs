@@ -24,7 +24,7 @@ use crate::push::{Subscription, Vapid};
 pub async fn key(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
     let bytes = app.room.at(|backend| backend.base().vapid()).await??;
-    Ok(Json(json!({ "key": Vapid::read(&bytes)?.public() })))
+    Ok(Json(json!({ "key": Vapid::read(&bytes).map_err(Problem::failed)?.public() })))
 }
 
 /// Tells a device of what waits, until it does not want that any more or its token is revoked.
@@ -37,7 +37,7 @@ pub async fn subscribe(
     Json(device): Json<Subscription>,
 ) -> Result<StatusCode, Problem> {
     caller.may_for_all(Scope::Read)?;
-    device.check(&app.config().push_hosts).map_err(|why| Problem::new("bad-request", why))?;
+    device.check(&app.config().push_hosts).map_err(|why| Problem::new("bad-request", why.to_string()))?;
     let kept = move |backend: &mut dyn crate::backend::Backend| {
         backend.base().subscribe(&caller.name, caller.token.as_deref(), &device, Timestamp::now())
     };

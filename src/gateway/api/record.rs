@@ -57,9 +57,9 @@ pub async fn stats(
         return Err(Problem::new("bad-request", format!("days: 1 to {MAX_DAYS}")));
     }
     let since = Timestamp::now().saturating_sub(SignedDuration::from_hours(24 * i64::from(days)));
-    let since = since.map_err(|error| error.to_string())?;
+    let since = since.map_err(Problem::failed)?;
     let stats = app.room.at(move |backend| backend.stats(since)).await??;
-    let mut value = serde_json::to_value(&stats).map_err(|error| error.to_string())?;
+    let mut value = serde_json::to_value(&stats).map_err(Problem::failed)?;
     value["since"] = json!(since);
     Ok(Json(value))
 }

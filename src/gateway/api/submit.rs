@@ -21,10 +21,10 @@ use super::access::Caller;
 use super::lists::known;
 use super::problem::Problem;
 use super::{App, locked, support};
-use crate::backend::{Scope, Submission};
+use crate::backend::{BackendError, Scope, Submission};
 use crate::callback;
-use crate::secrets::{hash, secret};
-use crate::submission::{Judge, Wanted};
+use crate::secrets::{NoRandomBytes, hash, secret};
+use crate::submission::{Judge, LOST, SubmissionError, Wanted};
 
 /// How long a client may take to run what it was allowed.
 const ONCE: Duration = Duration::from_secs(60);
@@ -174,7 +174,7 @@ async fn handed_in(
         action: secret::<16>("")?,
         request: None,
         client: client.clone(),
-        body: serde_json::to_string(&wanted).map_err(|error| error.to_string())?,
+        body: serde_json::to_string(&wanted).map_err(Problem::failed)?,
         idempotency,
         body_hash: hash(&String::from_utf8_lossy(body)),
         created: Timestamp::now(),
@@ -200,7 +200,7 @@ async fn handed_in(
         return told_again(app, &before);
     }
     let first = begin(app, submission.clone()).await;
-    let first = first.map_err(|why| Problem::new("bad-request", why).about(&submission.action))?;
+    let first = first.map_err(|why| Problem::new("bad-request", why.to_string()).about(&submission.action))?;
     Ok(match first {
         First::Ended(mut value) => {
             value["action_id"] = json!(submission.action);
@@ -241,12 +241,11 @@ pub enum First {
 ///
 /// # Errors
 /// It cannot be judged: nothing was allowed.
-pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, String> {
+pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, SubmissionError> {
     let action = submission.action.clone();
     if submission.body.is_empty() {
-        let why = "the submission can no longer be read; submit it again";
-        end(app, &action, json!({ "decision": "deny", "reason": why }), None).await?;
-        return Err(format!("{action}: {why}"));
+        end(app, &action, json!({ "decision": "deny", "reason": LOST }), None).await?;
+        return Err(SubmissionError::Lost { action });
     }
     // What it files bears its name from the first look on.
     let (judged, since) = (app.names.judged(&submission.client), Timestamp::now());
@@ -254,8 +253,8 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
     let first = match judge.next().await {
         Ok(first) => first,
         Err(why) => {
-            end(app, &action, json!({ "decision": "deny", "reason": why }), None).await?;
-            return Err(why);
+            end(app, &action, json!({ "decision": "deny", "reason": why.to_string() }), None).await?;
+            return Err(why.into());
         }
     };
     if first["status"] != "waiting" {
@@ -281,7 +280,9 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
         locked(&app.judges).remove(&action);
         let done = match last {
             Ok(last) => ended(&app, &action, &last).await.map(drop),
-            Err(why) => end(&app, &action, json!({ "decision": "deny", "reason": why }), None).await,
+            Err(why) => end(&app, &action, json!({ "decision": "deny", "reason": why.to_string() }), None)
+                .await
+                .map_err(Into::into),
         };
         if let Err(why) = done {
             tracing::warn!("{why}");
@@ -292,7 +293,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
 }
 
 /// Keeps what guard said in the end, with a token that is good once where it may run.
-async fn ended(app: &Arc<App>, action: &str, told: &Value) -> Result<Value, String> {
+async fn ended(app: &Arc<App>, action: &str, told: &Value) -> Result<Value, SubmissionError> {
     if told["status"] == "allow" {
         let (value, kept, once) = allowed(app, action, told)?;
         end(app, action, kept, once).await?;
@@ -315,7 +316,11 @@ fn said(told: &Value) -> Value {
 ///
 /// # Errors
 /// The system gives no random bytes.
-pub(super) fn allowed(app: &App, action: &str, told: &Value) -> Result<(Value, Value, Option<[u8; 32]>), String> {
+pub(super) fn allowed(
+    app: &App,
+    action: &str,
+    told: &Value,
+) -> Result<(Value, Value, Option<[u8; 32]>), NoRandomBytes> {
     let mut value = said(told);
     let mut kept = value.clone();
     kept["row"] = told["row"].clone();
@@ -334,7 +339,12 @@ pub(super) fn allowed(app: &App, action: &str, told: &Value) -> Result<(Value, V
 ///
 /// # Errors
 /// It is not kept.
-pub(super) async fn end(app: &Arc<App>, action: &str, value: Value, once: Option<[u8; 32]>) -> Result<(), String> {
+pub(super) async fn end(
+    app: &Arc<App>,
+    action: &str,
+    value: Value,
+    once: Option<[u8; 32]>,
+) -> Result<(), BackendError> {
     let decision = value["decision"].clone();
     let (name, text) = (action.to_owned(), value.to_string());
     app.room.at(move |backend| backend.base().end(&name, &text, once.as_ref())).await??;

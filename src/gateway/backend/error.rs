@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::remote::ELSEWHERE;
+use crate::push::PushError;
 use crate::store::StoreError;
 
 /// Why what is kept cannot be read or written.
@@ -39,8 +40,8 @@ pub enum BackendError {
     #[error("the system gives no random bytes: {0}")]
     Random(getrandom::Error),
     /// A key for push services.
-    #[error("{0}")]
-    Vapid(String),
+    #[error(transparent)]
+    Vapid(#[from] PushError),
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// Of the record, the queue, or the service that keeps them.
@@ -55,10 +56,4 @@ pub enum BackendError {
     /// The thread of the backend is gone.
     #[error("the gateway's files are closed")]
     Closed,
-}
-
-impl From<BackendError> for String {
-    fn from(why: BackendError) -> Self {
-        why.to_string()
-    }
 }

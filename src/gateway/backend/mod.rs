@@ -6,7 +6,6 @@
 pub mod base;
 mod error;
 pub mod own;
-pub mod process;
 pub mod record;
 pub mod remote;
 

@@ -9,11 +9,11 @@ use std::io::Write as _;
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 
 use guard_config::config;
+use guard_system::processes::lives;
 use jiff::Timestamp;
 use nix::libc;
 
 use super::base::Base;
-use super::process::lives;
 use super::record::{self, Cursor, SessionView};
 use super::{Backend, BackendError, Given, Page};
 use crate::account::Account;

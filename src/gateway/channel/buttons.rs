@@ -3,7 +3,7 @@
 //! What may not enter: how a messenger writes a button, and whether a tap counts.
 
 use super::{Card, Press};
-use crate::secrets::secret;
+use crate::secrets::{NoRandomBytes, secret};
 
 /// With more approvers than this a card has no buttons with words: they would stand between the person and the command.
 const WORDED: usize = 4;
@@ -25,7 +25,7 @@ impl Own {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub fn of_all(approvers: Vec<String>) -> Result<Vec<Self>, String> {
+    pub fn of_all(approvers: Vec<String>) -> Result<Vec<Self>, NoRandomBytes> {
         approvers.into_iter().map(|approver| Ok(Self { approver, nonce: secret::<16>("")? })).collect()
     }
 }

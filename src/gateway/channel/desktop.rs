@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::buttons::Own;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap};
+use super::{Card, Channel, ChannelError, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap};
 
 /// The most of a notification that is others' words.
 const MOST: usize = 500;
@@ -46,9 +46,9 @@ impl Desktop {
     ///
     /// # Errors
     /// The command is empty.
-    pub fn new(name: String, command: Vec<String>, approver: &str) -> Result<Self, String> {
+    pub fn new(name: String, command: Vec<String>, approver: &str) -> Result<Self, ChannelError> {
         if command.first().is_none_or(String::is_empty) {
-            return Err("command: it is empty".to_owned());
+            return Err(ChannelError::NoCommand);
         }
         let (pressed, presses) = mpsc::channel(PRESSES);
         let presses = Mutex::new(Some(presses));
@@ -116,7 +116,7 @@ impl Channel for Desktop {
             {
                 return Err(Failed::Broken(format!("the notification was not shown ({status})")));
             }
-            let id = crate::secrets::secret::<8>("").map_err(Failed::Broken)?;
+            let id = crate::secrets::secret::<8>("").map_err(|why| Failed::Broken(why.to_string()))?;
             let (end, ended) = oneshot::channel();
             self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), end);
             let (pressed, nonce) = (self.pressed.clone(), own.first().map(|own| own.nonce.clone()).unwrap_or_default());

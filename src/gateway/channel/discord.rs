@@ -16,7 +16,7 @@ use self::connection::next;
 use super::buttons::{Button, Own, buttons};
 use super::heard::FromPlace;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Tap, heard, http};
+use super::{Card, Channel, ChannelError, ChannelState, Did, Doing, Failed, Inbox, Press, Tap, heard, http};
 
 /// The most characters of a message that are others' words; Discord takes 2000 in all.
 const MOST: usize = 1400;
@@ -58,9 +58,9 @@ impl Discord {
         chat: &str,
         approvers: BTreeMap<String, String>,
         commands: bool,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ChannelError> {
         if chat.is_empty() || !chat.chars().all(|c| c.is_ascii_digit()) {
-            return Err("chat: the ID of a channel must be a number".to_owned());
+            return Err(ChannelError::DiscordChat);
         }
         let (url, token, chat) = (url.trim_end_matches('/').to_owned(), token.to_owned(), chat.to_owned());
         Ok(Self { name, client: http::client()?, url, token, chat, approvers, commands, refused: Mutex::default() })

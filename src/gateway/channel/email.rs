@@ -13,7 +13,7 @@ use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 
 use super::buttons::Own;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Doing, Failed, Inbox};
+use super::{AddressError, Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox};
 use crate::secrets::secret;
 
 /// The most of a message that is others' words, in characters.
@@ -32,22 +32,20 @@ pub struct Email {
 ///
 /// # Errors
 /// What is wrong with the address of the server.
-pub fn check_url(url: &str) -> Result<(), String> {
-    let parsed = reqwest::Url::parse(url).map_err(|error| format!("url: {error}"))?;
+pub fn check_url(url: &str) -> Result<(), AddressError> {
+    let parsed = reqwest::Url::parse(url).map_err(|error| AddressError::None(error.to_string()))?;
     let host = parsed.host_str().unwrap_or_default();
     if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err("url: must not contain a user or password; use the keys user and password".to_owned());
+        return Err(AddressError::Login);
     }
     let tls = parsed.query_pairs().any(|(name, value)| name == "tls" && value == "required");
     let local = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
     match parsed.scheme() {
-        _ if host.is_empty() => Err("url: missing host".to_owned()),
+        _ if host.is_empty() => Err(AddressError::NoHost),
         "smtps" => Ok(()),
         "smtp" if tls || local => Ok(()),
-        "smtp" => Err(format!(
-            "url: {host} would be contacted without TLS; use smtps://{host} or smtp://{host}:587?tls=required"
-        )),
-        other => Err(format!("url: unknown scheme {other}: expected smtps or smtp")),
+        "smtp" => Err(AddressError::PlainMail(host.to_owned())),
+        other => Err(AddressError::Scheme(other.to_owned())),
     }
 }
 
@@ -61,20 +59,22 @@ impl Email {
         login: Option<(String, String)>,
         from: &str,
         (to, approver): (&str, &str),
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ChannelError> {
         check_url(url)?;
-        let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(|error| format!("url: {error}"))?;
+        let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(ChannelError::Server)?;
         let transport = match login {
             Some((user, password)) => transport.credentials(Credentials::new(user, password)),
             None => transport,
         };
-        let mailbox = |key: &str, text: &str| text.parse().map_err(|error| format!("{key}: {text}: {error}"));
+        let mailbox = |key: &'static str, text: &str| {
+            text.parse().map_err(|error| ChannelError::Mailbox { key, address: text.to_owned(), error })
+        };
         let (from, to) = (mailbox("from", from)?, mailbox("to", to)?);
         Ok(Self { transport: transport.build(), from, to, approver: approver.to_owned() })
     }
 
     async fn mail(&self, subject: &str, text: String) -> Result<String, Failed> {
-        let id = format!("<{}@guard>", secret::<16>("").map_err(Failed::Broken)?);
+        let id = format!("<{}@guard>", secret::<16>("").map_err(|why| Failed::Broken(why.to_string()))?);
         let mail = Message::builder().from(self.from.clone()).to(self.to.clone()).subject(subject);
         // No answering machine answers to it.
         let mail = mail.message_id(Some(id.clone())).header(AutoSubmitted).header(ContentType::TEXT_PLAIN).body(text);

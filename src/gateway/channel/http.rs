@@ -18,24 +18,24 @@ const LONGEST: usize = 4 << 20;
 ///
 /// # Errors
 /// The system's certificates cannot be used.
-pub fn client() -> Result<reqwest::Client, String> {
-    builder().timeout(PATIENCE).build().map_err(|error| plain(&error))
+pub fn client() -> Result<reqwest::Client, HttpError> {
+    builder().timeout(PATIENCE).build().map_err(HttpError::from)
 }
 
 /// The same for answers that may take as long as they like, as streams do.
 ///
 /// # Errors
 /// The system's certificates cannot be used.
-pub fn lasting_client() -> Result<reqwest::Client, String> {
-    builder().build().map_err(|error| plain(&error))
+pub fn lasting_client() -> Result<reqwest::Client, HttpError> {
+    builder().build().map_err(HttpError::from)
 }
 
 /// The same for this machine, which no proxy of the environment stands before.
 ///
 /// # Errors
 /// The system's certificates cannot be used.
-pub fn direct_client() -> Result<reqwest::Client, String> {
-    builder().no_proxy().timeout(PATIENCE).build().map_err(|error| plain(&error))
+pub fn direct_client() -> Result<reqwest::Client, HttpError> {
+    builder().no_proxy().timeout(PATIENCE).build().map_err(HttpError::from)
 }
 
 fn builder() -> reqwest::ClientBuilder {
@@ -47,19 +47,31 @@ fn builder() -> reqwest::ClientBuilder {
         .user_agent(concat!("guard-gateway/", env!("CARGO_PKG_VERSION")))
 }
 
-/// An error without the address, which may hold a secret.
-#[must_use]
-pub fn plain(error: &reqwest::Error) -> String {
-    let what = if error.is_timeout() {
-        "no answer in time"
-    } else if error.is_connect() {
-        "no connection"
-    } else if error.is_decode() || error.is_body() {
-        "the answer is incomplete or invalid"
-    } else {
-        "the request failed"
-    };
-    what.to_owned()
+/// What is wrong with a request, without its address, which may hold a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HttpError {
+    #[error("no answer in time")]
+    Late,
+    #[error("no connection")]
+    NoConnection,
+    #[error("the answer is incomplete or invalid")]
+    Invalid,
+    #[error("the request failed")]
+    Failed,
+}
+
+impl From<reqwest::Error> for HttpError {
+    fn from(error: reqwest::Error) -> Self {
+        if error.is_timeout() {
+            Self::Late
+        } else if error.is_connect() {
+            Self::NoConnection
+        } else if error.is_decode() || error.is_body() {
+            Self::Invalid
+        } else {
+            Self::Failed
+        }
+    }
 }
 
 /// The status and the body of an answer, which is JSON or nothing.
@@ -77,7 +89,7 @@ pub async fn answer(response: Result<reqwest::Response, reqwest::Error>) -> Resu
 pub async fn told(
     response: Result<reqwest::Response, reqwest::Error>,
 ) -> Result<(u16, Option<Duration>, Value), Failed> {
-    let broken = |error: reqwest::Error| Failed::Away(plain(&error));
+    let broken = |error: reqwest::Error| Failed::Away(HttpError::from(error).to_string());
     let mut response = response.map_err(broken)?;
     let status = response.status().as_u16();
     let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());

@@ -7,6 +7,7 @@ pub mod buttons;
 pub mod desktop;
 pub mod discord;
 pub mod email;
+mod error;
 pub mod heard;
 pub mod http;
 pub mod ntfy;
@@ -29,6 +30,7 @@ use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
 use self::buttons::Own;
+pub use self::error::{AddressError, ChannelError, SharedSecretError};
 use crate::config::{ChannelConfig, ChannelKind};
 
 /// A request as a messenger shows it. Everything is redacted, and what does not show is made visible.
@@ -110,6 +112,8 @@ impl std::fmt::Display for Failed {
         }
     }
 }
+
+impl std::error::Error for Failed {}
 
 /// Something that takes its time.
 pub type Doing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -283,53 +287,44 @@ pub trait Channel: Send + Sync {
 /// The messenger of a configuration.
 ///
 /// # Errors
-/// Its secret cannot be read.
-pub fn open(config: &ChannelConfig) -> Result<Arc<dyn Channel>, String> {
+/// Its secret cannot be read, or its settings are none.
+pub fn open(config: &ChannelConfig) -> Result<Arc<dyn Channel>, ChannelError> {
+    opened(config).map_err(|why| ChannelError::Of { name: config.name.clone(), why: Box::new(why) })
+}
+
+fn opened(config: &ChannelConfig) -> Result<Arc<dyn Channel>, ChannelError> {
     let name = config.name.clone();
-    let told = |why: &dyn std::fmt::Display| format!("channel {}: {why}", config.name);
     Ok(match &config.kind {
         ChannelKind::Telegram { token, url, chat, approvers } => {
-            let token = token.read().map_err(|why| told(&why))?;
-            Arc::new(telegram::Telegram::new(name, url, &token, *chat, approvers.clone()).map_err(|why| told(&why))?)
+            Arc::new(telegram::Telegram::new(name, url, &token.read()?, *chat, approvers.clone())?)
         }
         ChannelKind::Discord { token, url, chat, approvers, commands } => {
-            let token = token.read().map_err(|why| told(&why))?;
-            let people = approvers.clone();
-            Arc::new(discord::Discord::new(name, url, &token, chat, people, *commands).map_err(|why| told(&why))?)
+            Arc::new(discord::Discord::new(name, url, &token.read()?, chat, approvers.clone(), *commands)?)
         }
         ChannelKind::Ntfy { url, token } => {
-            let token = token.as_ref().map(crate::config::Secret::read).transpose().map_err(|why| told(&why))?;
-            Arc::new(ntfy::Ntfy::new(url, token).map_err(|why| told(&why))?)
+            Arc::new(ntfy::Ntfy::new(url, token.as_ref().map(crate::config::Secret::read).transpose()?)?)
         }
-        ChannelKind::Webhook { url, secret } => {
-            let secret = secret.read().map_err(|why| told(&why))?;
-            Arc::new(webhook::Webhook::new(url, &secret).map_err(|why| told(&why))?)
-        }
+        ChannelKind::Webhook { url, secret } => Arc::new(webhook::Webhook::new(url, &secret.read()?)?),
         ChannelKind::Slack { token, app_token, url, chat, approvers } => {
-            let tokens = (token.read().map_err(|why| told(&why))?, app_token.read().map_err(|why| told(&why))?);
-            let people = approvers.clone();
-            Arc::new(slack::Slack::new(name, url, (&tokens.0, &tokens.1), chat, people).map_err(|why| told(&why))?)
+            let tokens = (token.read()?, app_token.read()?);
+            Arc::new(slack::Slack::new(name, url, (&tokens.0, &tokens.1), chat, approvers.clone())?)
         }
         ChannelKind::Pushover { token, user, url } => {
-            let (token, user) = (token.read().map_err(|why| told(&why))?, user.read().map_err(|why| told(&why))?);
-            Arc::new(pushover::Pushover::new(url, &token, &user).map_err(|why| told(&why))?)
+            Arc::new(pushover::Pushover::new(url, &token.read()?, &user.read()?)?)
         }
         ChannelKind::Twilio { account, token, url, from, to } => {
-            let token = token.read().map_err(|why| told(&why))?;
-            Arc::new(twilio::Twilio::new(url, account, &token, from, to).map_err(|why| told(&why))?)
+            Arc::new(twilio::Twilio::new(url, account, &token.read()?, from, to)?)
         }
-        ChannelKind::Desktop { command, approver } => {
-            Arc::new(desktop::Desktop::new(name, command.clone(), approver).map_err(|why| told(&why))?)
-        }
+        ChannelKind::Desktop { command, approver } => Arc::new(desktop::Desktop::new(name, command.clone(), approver)?),
         ChannelKind::Email { url, user, password, from, to, approver } => {
             let login = match (user, password) {
-                (Some(user), Some(password)) => Some((user.clone(), password.read().map_err(|why| told(&why))?)),
+                (Some(user), Some(password)) => Some((user.clone(), password.read()?)),
                 (None, None) => None,
-                _ => return Err(told(&"user and password must be set together")),
+                _ => return Err(ChannelError::HalfALogin),
             };
-            Arc::new(email::Email::new(url, login, from, (to, approver)).map_err(|why| told(&why))?)
+            Arc::new(email::Email::new(url, login, from, (to, approver))?)
         }
-        ChannelKind::Program { command } => Arc::new(program::Program::new(command.clone()).map_err(|why| told(&why))?),
+        ChannelKind::Program { command } => Arc::new(program::Program::new(command.clone())?),
     })
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::buttons::Own;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
+use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, http};
 
 /// The most of a message that is others' words; ntfy takes 4096 bytes in all.
 const MOST: usize = 900;
@@ -27,10 +27,10 @@ impl Ntfy {
     ///
     /// # Errors
     /// The address names no topic.
-    pub fn new(url: &str, token: Option<String>) -> Result<Self, String> {
+    pub fn new(url: &str, token: Option<String>) -> Result<Self, ChannelError> {
         let (server, topic) = url.trim_end_matches('/').rsplit_once('/').unwrap_or_default();
         if topic.is_empty() || !server.contains("://") || server.ends_with('/') {
-            return Err("url: expected a server and a topic, as in https://ntfy.sh/guard-x7c2".to_owned());
+            return Err(ChannelError::NoTopic);
         }
         Ok(Self { client: http::client()?, server: server.to_owned(), topic: topic.to_owned(), token })
     }

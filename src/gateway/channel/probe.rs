@@ -48,7 +48,7 @@ pub enum Ear {
 pub async fn try_out(config: &ChannelConfig, accept: Duration, ear: Ear) -> Tried {
     let done = match open(config) {
         Ok(channel) => round_trip(&*channel, accept, ear).await,
-        Err(why) => Err(Failed::Broken(why)),
+        Err(why) => Err(Failed::Broken(why.to_string())),
     };
     let (how, says) = match done {
         Ok(says) => (How::Ok, says),
@@ -66,7 +66,7 @@ async fn round_trip(channel: &dyn Channel, accept: Duration, ear: Ear) -> Result
     };
     let card = test_card("guard doctor");
     // Nonces that are kept nowhere: whoever is quick enough to press a button presses one of nobody's.
-    let own = Own::of_all(channel.approvers()).map_err(Failed::Broken)?;
+    let own = Own::of_all(channel.approvers()).map_err(|why| Failed::Broken(why.to_string()))?;
     let message = in_time(accept, "the test message was rejected", channel.send(&card, &own)).await?;
     let closing = channel.close(&message, &card, "Test of guard doctor finished, no answer needed");
     in_time(accept, "the test message was sent, but could not be changed afterwards", closing).await?;

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, Command};
 
 use super::buttons::Own;
-use super::{Card, Channel, ChannelState, Doing, Failed, Inbox};
+use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox};
 
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -35,13 +35,11 @@ impl Program {
     ///
     /// # Errors
     /// It is none.
-    pub fn new(command: Vec<String>) -> Result<Self, String> {
+    pub fn new(command: Vec<String>) -> Result<Self, ChannelError> {
         match command.first() {
             Some(program) if program.starts_with('/') => Ok(Self { command }),
-            Some(program) => {
-                Err(format!("command: {program}: expected the absolute path of a program, and its arguments"))
-            }
-            None => Err("command: expected the absolute path of a program, and its arguments".to_owned()),
+            Some(program) => Err(ChannelError::Relative(program.clone())),
+            None => Err(ChannelError::NoProgram),
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::buttons::Own;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
+use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, http};
 
 /// The most of a message that is others' words; Pushover takes 1024 characters in all.
 const MOST: usize = 600;
@@ -28,7 +28,7 @@ impl Pushover {
     ///
     /// # Errors
     /// There is no HTTP client.
-    pub fn new(url: &str, token: &str, user: &str) -> Result<Self, String> {
+    pub fn new(url: &str, token: &str, user: &str) -> Result<Self, ChannelError> {
         let url = url.trim_end_matches('/').to_owned();
         Ok(Self { client: http::client()?, url, token: token.to_owned(), user: user.to_owned() })
     }

@@ -5,7 +5,7 @@
 
 mod ask;
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,10 +18,11 @@ use tokio::sync::mpsc;
 use self::ask::{Given, New, SetupKind};
 use super::buttons::Own;
 use super::probe::test_card;
-use super::{Channel, ChannelState, Did, Doing, Status, open};
-use crate::account::Account;
-use crate::config::{Config, Secret};
-use crate::person;
+use super::{AddressError, Channel, ChannelError, ChannelState, Did, Doing, Failed, Status, open};
+use crate::account::{Account, AccountError};
+use crate::config::{Config, ConfigError, Secret, SecretError};
+use crate::person::{self, PersonError};
+use crate::secrets::NoRandomBytes;
 
 /// How long is waited for a person's tap.
 const TAP: Duration = Duration::from_secs(120);
@@ -85,7 +86,7 @@ enum Verb {
 ///
 /// # Errors
 /// Why it is not done.
-pub fn run(args: &ChannelArgs) -> Result<u8, String> {
+pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
     let account = Account::of_this_process();
     let (path, reader) = match &args.config {
         Some(path) => (path.clone(), None),
@@ -102,11 +103,10 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
         return Ok(person::REFUSED);
     }
     if let Some(doing) = doing.filter(|_| reader.is_some() && account.uid != 0) {
-        return Err(format!("only root can configure the channels of the machine's gateway; use sudo {doing} ..."));
+        return Err(SetupError::NotRoot(doing));
     }
     let config = Config::read(&path)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match &args.verb {
         Verb::List => {
             if config.channel.is_empty() {
@@ -119,14 +119,15 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
         }
         Verb::Test { name } => {
             let found = config.channel.iter().find(|channel| channel.name == *name);
-            let found = found.ok_or_else(|| format!("no channel {name}; see guard channel list"))?;
+            let found = found.ok_or_else(|| SetupError::Unknown(name.clone()))?;
             let channel = open(found)?;
             runtime.block_on(test(channel))
         }
         Verb::Remove { name } => {
-            let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let kept = without(&text, name).ok_or_else(|| format!("no channel {name}; see guard channel list"))?;
-            Config::parse(&kept).map_err(|why| format!("without {name} the configuration would be invalid: {why}"))?;
+            let text =
+                std::fs::read_to_string(&path).map_err(|error| SetupError::File { path: path.clone(), error })?;
+            let kept = without(&text, name).ok_or_else(|| SetupError::Unknown(name.clone()))?;
+            Config::parse(&kept).map_err(|why| SetupError::Needed { name: name.clone(), why })?;
             write(&path, &kept, reader.map(|(_, group)| group))?;
             println!("Removed {name} from {}. Restart the gateway, or kill -HUP it.", path.display());
             Ok(0)
@@ -134,9 +135,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
         Verb::Add { kind, name, approver, secret_file, keyring, secret_command, chat, user, url, no_test, command } => {
             let name = name.clone().unwrap_or_else(|| kind.name().to_owned());
             if config.channel.iter().any(|channel| channel.name == name) {
-                return Err(format!(
-                    "channel {name} already exists; run guard channel remove {name}, or use another --name"
-                ));
+                return Err(SetupError::Exists(name));
             }
             let new = New {
                 kind: *kind,
@@ -158,9 +157,9 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
             let text = if text.is_empty() { section } else { format!("{}\n\n{section}", text.trim_end()) };
             let config = Config::parse(&text)?;
             let found = config.channel.iter().find(|channel| channel.name == name);
-            let channel = open(found.ok_or("the channel is not in the configuration")?)?;
+            let channel = open(found.ok_or(SetupError::Missing)?)?;
             if !no_test && runtime.block_on(test(channel))? != 0 {
-                return Err("the test failed; not changed".to_owned());
+                return Err(SetupError::Test);
             }
             write(&path, &text, reader.map(|(_, group)| group))?;
             println!("Added {name} to {}. Restart the gateway, or kill -HUP it.", path.display());
@@ -173,16 +172,80 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
 ///
 /// # Errors
 /// A file is not there, or a command is none.
-fn places(files: &[PathBuf], keyring: &[String], commands: &[String]) -> Result<Vec<Secret>, String> {
+fn places(files: &[PathBuf], keyring: &[String], commands: &[String]) -> Result<Vec<Secret>, SetupError> {
     let file = |file: &PathBuf| {
-        std::fs::canonicalize(file).map(Secret::File).map_err(|error| format!("{}: {error}", file.display()))
+        let told = |error| SetupError::File { path: file.clone(), error };
+        std::fs::canonicalize(file).map(Secret::File).map_err(told)
     };
     let command = |text: &String| match shlex::split(text) {
         Some(words) if !words.is_empty() => Ok(Secret::Command(words)),
-        _ => Err(format!("--secret-command: not a command: {text:?}")),
+        _ => Err(SetupError::NoCommand(text.clone())),
     };
     let named = keyring.iter().map(|name| Ok(Secret::Keyring(name.clone())));
     files.iter().map(file).chain(named).chain(commands.iter().map(command)).collect()
+}
+
+/// Why a channel is not set up, tried, listed or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    #[error(transparent)]
+    Person(#[from] PersonError),
+    #[error("only root can configure the channels of the machine's gateway; use sudo {0} ...")]
+    NotRoot(&'static str),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The terminal, and the runtime.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("{}: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error("no channel {0}; see guard channel list")]
+    Unknown(String),
+    #[error("channel {0} already exists; run guard channel remove {0}, or use another --name")]
+    Exists(String),
+    #[error("without {name} the configuration would be invalid: {why}")]
+    Needed { name: String, why: ConfigError },
+    #[error("the channel is not in the configuration")]
+    Missing,
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error("the test failed; not changed")]
+    Test,
+    #[error("--secret-command: not a command: {0:?}")]
+    NoCommand(String),
+    #[error(transparent)]
+    Random(#[from] NoRandomBytes),
+    /// What the messenger says.
+    #[error(transparent)]
+    Failed(#[from] Failed),
+    #[error("{kind} does not take a program; use guard channel add program -- {words}")]
+    NoProgramWanted { kind: &'static str, words: String },
+    #[error("{0} is not a Telegram ID")]
+    NoTelegramId(String),
+    #[error("no token entered")]
+    NoToken,
+    #[error(transparent)]
+    Section(#[from] toml::de::Error),
+    #[error(transparent)]
+    Written(#[from] toml::ser::Error),
+    #[error("{0} is not executable; run chmod +x on it, or give another")]
+    NotExecutable(String),
+    #[error("{0}: {1}")]
+    Program(String, io::Error),
+    #[error("{0}: cannot ask without a terminal; see guard channel add --help for the option")]
+    NoTerminal(String),
+    #[error("{0}: cannot ask without a terminal; use --secret-file, --keyring or --secret-command")]
+    NoTerminalForSecret(String),
+    #[error("{0}: nothing entered")]
+    Nothing(String),
+    #[error("the code was not received within {0} s")]
+    NoCode(u64),
 }
 
 struct Quiet;
@@ -204,12 +267,12 @@ impl ChannelState for Quiet {
 }
 
 /// Sends a card of no request, and waits for the tap.
-async fn test(channel: Arc<dyn Channel>) -> Result<u8, String> {
+async fn test(channel: Arc<dyn Channel>) -> Result<u8, SetupError> {
     let card = test_card("guard channel test");
     let own = Own::of_all(channel.approvers())?;
     let (inbox, mut taps) = mpsc::channel(8);
     let listening = channel.clone().receive(inbox, Arc::new(Quiet));
-    let message = channel.send(&card, &own).await.map_err(|failed| failed.to_string())?;
+    let message = channel.send(&card, &own).await?;
     let Some(listening) = listening else {
         println!("The test card was sent; answers cannot come back this way.");
         return Ok(0);
@@ -277,8 +340,8 @@ fn without(text: &str, name: &str) -> Option<String> {
 
 /// Writes the configuration beside itself and puts it in place, so that it is whole at every moment; for a group to read,
 /// where another account does.
-fn write(path: &Path, text: &str, group: Option<Gid>) -> Result<(), String> {
-    let told = |error: std::io::Error| format!("{}: {error}", path.display());
+fn write(path: &Path, text: &str, group: Option<Gid>) -> Result<(), SetupError> {
+    let told = |error| SetupError::File { path: path.to_owned(), error };
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory).map_err(told)?;
     }
@@ -304,7 +367,7 @@ mod tests {
     #[test]
     fn a_secret_is_what_a_command_prints() {
         let words = |text: &str| {
-            let all = places(&[], &[], &[text.to_owned()])?;
+            let all = places(&[], &[], &[text.to_owned()]).map_err(|why| why.to_string())?;
             Ok(all
                 .iter()
                 .map(|one| if let Secret::Command(words) = one { words.join("|") } else { String::new() })

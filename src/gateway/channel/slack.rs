@@ -18,7 +18,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use super::buttons::{Button, Own, buttons};
 use super::heard::FromPlace;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
+use super::{Card, Channel, ChannelError, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
 
 /// The most characters of a message that are others' words; a section of Slack's takes 3000.
 const MOST: usize = 2400;
@@ -65,9 +65,9 @@ impl Slack {
         (token, app_token): (&str, &str),
         chat: &str,
         approvers: BTreeMap<String, String>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ChannelError> {
         if chat.is_empty() || !chat.chars().all(|c| c.is_ascii_alphanumeric()) {
-            return Err("chat: expected the ID of a channel, as in C024BE91L".to_owned());
+            return Err(ChannelError::SlackChat);
         }
         let (token, app_token, chat) = (token.to_owned(), app_token.to_owned(), chat.to_owned());
         let url = url.trim_end_matches('/').to_owned();

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::buttons::{Button, Own, buttons};
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, Status, Tap, heard, http};
+use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, Status, Tap, heard, http};
 
 /// How long one look for updates lasts.
 const POLL: Duration = Duration::from_secs(50);
@@ -44,7 +44,7 @@ impl Telegram {
         token: &str,
         chat: i64,
         approvers: BTreeMap<String, i64>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ChannelError> {
         let base = format!("{}/bot{token}", url.trim_end_matches('/'));
         Ok(Self { name, client: http::client()?, base, chat, approvers, poll: POLL })
     }

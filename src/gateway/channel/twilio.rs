@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::buttons::Own;
 use super::text::cut;
-use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
+use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, http};
 
 /// The most of a command that is shown: a message is paid for by its length.
 const MOST: usize = 100;
@@ -30,16 +30,16 @@ impl Twilio {
     ///
     /// # Errors
     /// A number is none, or there is no HTTP client.
-    pub fn new(url: &str, account: &str, token: &str, from: &str, to: &[String]) -> Result<Self, String> {
+    pub fn new(url: &str, account: &str, token: &str, from: &str, to: &[String]) -> Result<Self, ChannelError> {
         let is_number = |text: &str| {
             text.strip_prefix('+')
                 .is_some_and(|rest| (6..=15).contains(&rest.len()) && rest.bytes().all(|c| c.is_ascii_digit()))
         };
         if let Some(odd) = to.iter().map(String::as_str).chain([from]).find(|number| !is_number(number)) {
-            return Err(format!("invalid number {odd}: expected a number such as +15550100"));
+            return Err(ChannelError::Number(odd.to_owned()));
         }
         if to.is_empty() || account.is_empty() || !account.chars().all(|c| c.is_ascii_alphanumeric()) {
-            return Err("needs the account's ID and at least one number in to".to_owned());
+            return Err(ChannelError::NoNumber);
         }
         let (url, account) = (url.trim_end_matches('/').to_owned(), account.to_owned());
         let (token, from) = (token.to_owned(), from.to_owned());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::buttons::Own;
-use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
+use super::{AddressError, Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, SharedSecretError, http};
 use crate::secrets;
 
 /// After how many seconds a message is tried again.
@@ -30,14 +30,14 @@ impl Webhook {
     ///
     /// # Errors
     /// The address is none.
-    pub fn new(url: &str, secret: &str) -> Result<Self, String> {
+    pub fn new(url: &str, secret: &str) -> Result<Self, ChannelError> {
         check_url(url)?;
         Ok(Self { client: http::client()?, url: url.to_owned(), secret: self::secret(secret)? })
     }
 
     /// Posts a message; its id.
     async fn post(&self, body: &Value) -> Result<String, Failed> {
-        let id = secrets::secret::<16>("msg_").map_err(Failed::Broken)?;
+        let id = secrets::secret::<16>("msg_").map_err(|why| Failed::Broken(why.to_string()))?;
         let text = body.to_string();
         let mut last = Failed::Broken("not tested".to_owned());
         for wait in AGAIN {
@@ -61,14 +61,14 @@ impl Webhook {
 ///
 /// # Errors
 /// It would be.
-pub fn check_url(url: &str) -> Result<(), String> {
+pub fn check_url(url: &str) -> Result<(), AddressError> {
     let host = |url: &reqwest::Url| url.host_str().map(str::to_owned).unwrap_or_default();
     match reqwest::Url::parse(url) {
         Ok(parsed) if parsed.scheme() == "https" => Ok(()),
         Ok(parsed) if parsed.scheme() == "http" && ["127.0.0.1", "localhost", "[::1]"].contains(&&*host(&parsed)) => {
             Ok(())
         }
-        _ => Err("url: expected https, or http to this machine".to_owned()),
+        _ => Err(AddressError::Plain),
     }
 }
 
@@ -76,10 +76,10 @@ pub fn check_url(url: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// It says that it is base64, and is not.
-pub fn secret(text: &str) -> Result<Vec<u8>, String> {
+pub fn secret(text: &str) -> Result<Vec<u8>, SharedSecretError> {
     match text.strip_prefix("whsec_") {
         None => Ok(text.as_bytes().to_vec()),
-        Some(text) => Base64::decode_vec(text).map_err(|_| "secret: expected base64 after whsec_".to_owned()),
+        Some(text) => Base64::decode_vec(text).map_err(|_| SharedSecretError),
     }
 }
 

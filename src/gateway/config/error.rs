@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::{fmt, io};
 
+use crate::channel::AddressError;
+use crate::keyring::KeyringError;
+use crate::logging::LogError;
+
 /// What is wrong with the configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -38,18 +42,12 @@ pub enum ConfigError {
     SameName(String),
     /// Where outcomes are told.
     #[error("callback {name}: {why}")]
-    Callback { name: String, why: String },
+    Callback { name: String, why: AddressError },
     #[error("route: no channel {0}")]
     NoChannel(String),
     /// What is logged.
-    #[error("{0}")]
-    Log(String),
-}
-
-impl From<ConfigError> for String {
-    fn from(why: ConfigError) -> Self {
-        why.to_string()
-    }
+    #[error(transparent)]
+    Log(#[from] LogError),
 }
 
 /// What of a table is none of a channel's, or no time of a route's; the configuration's error names the line.
@@ -91,17 +89,16 @@ pub enum SecretError {
     Program { program: String, error: io::Error },
     #[error("{program} failed ({status}) and printed no secret")]
     Failed { program: String, status: ExitStatus },
+    /// It was killed with what it had started.
+    #[error("{program} printed no secret within {seconds} s")]
+    TookTooLong { program: String, seconds: u64 },
+    #[error("{0} printed more than a secret")]
+    TooLong(String),
     #[error("the output of {0} is not text")]
     NoText(String),
     #[error("the secret is empty")]
     Empty,
     /// No keyring has it.
-    #[error("{0}")]
-    Keyring(String),
-}
-
-impl From<SecretError> for String {
-    fn from(why: SecretError) -> Self {
-        why.to_string()
-    }
+    #[error(transparent)]
+    Keyring(#[from] KeyringError),
 }

@@ -1,12 +1,27 @@
 //! Where a secret is found: the configuration says where, and never what it is.
 
-use std::fmt;
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde::Deserialize;
 
 use super::SecretError;
+
+/// How long a command may take to print a secret: a password manager may ask a person in a window of its own.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often it is looked whether a command that has printed everything has ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The longest output that is read, in bytes.
+const LONGEST: u64 = 64 << 10;
 
 /// Where a secret is found. It is read when it is needed, and never shown.
 #[derive(Clone, Deserialize)]
@@ -46,27 +61,100 @@ impl Secret {
                 }
                 std::fs::read_to_string(path).map_err(told)?
             }
-            Self::Keyring(name) => return crate::keyring::read(name).map_err(SecretError::Keyring),
-            Self::Command(words) => {
-                let Some((program, arguments)) = words.split_first() else {
-                    return Err(SecretError::NoCommand);
-                };
-                let output = Command::new(program).args(arguments).output();
-                let output = output.map_err(|error| SecretError::Program { program: program.clone(), error })?;
-                if !output.status.success() {
-                    return Err(SecretError::Failed { program: program.clone(), status: output.status });
-                }
-                String::from_utf8(output.stdout).map_err(|_| SecretError::NoText(program.clone()))?
-            }
+            Self::Keyring(name) => return crate::keyring::read(name).map_err(SecretError::from),
+            Self::Command(words) => printed(words, PATIENCE)?,
         };
         let text = text.trim();
         if text.is_empty() { Err(SecretError::Empty) } else { Ok(text.to_owned()) }
     }
 }
 
+/// What a command prints. It has no standard input, and a process group of its own, which is killed when it takes longer
+/// than it may: what it started would hold its output open.
+fn printed(words: &[String], patience: Duration) -> Result<String, SecretError> {
+    let (program, arguments) = words.split_first().ok_or(SecretError::NoCommand)?;
+    let told = |error| SecretError::Program { program: program.clone(), error };
+    let until = Instant::now() + patience;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    let mut child = command.spawn().map_err(told)?;
+    let out = child.stdout.take();
+    let (send, read) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let done = out.map_or(Ok(0), |out| out.take(LONGEST + 1).read_to_end(&mut bytes));
+        // Whoever waited for it may have gone.
+        let _ = send.send(done.map(|_| bytes));
+    });
+    let read = read.recv_timeout(patience);
+    let status = loop {
+        match child.try_wait().map_err(told)? {
+            Some(status) if read.is_ok() => break Some(status),
+            None if read.is_ok() && Instant::now() < until => thread::sleep(LOOK),
+            _ => break None,
+        }
+    };
+    let Some(status) = status else {
+        if let Ok(group) = i32::try_from(child.id()) {
+            // It may have ended just now.
+            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+        }
+        child.wait().map_err(told)?;
+        return Err(SecretError::TookTooLong { program: program.clone(), seconds: patience.as_secs() });
+    };
+    if !status.success() {
+        return Err(SecretError::Failed { program: program.clone(), status });
+    }
+    let bytes = read.unwrap_or_else(|_| Ok(Vec::new())).map_err(told)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > LONGEST) {
+        return Err(SecretError::TooLong(program.clone()));
+    }
+    String::from_utf8(bytes).map_err(|_| SecretError::NoText(program.clone()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn words(all: &[&str]) -> Vec<String> {
+        all.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_is_killed_with_what_it_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let pid = directory.path().join("pid");
+        // The shell prints and ends its output's writer, or leaves a program behind that holds it open.
+        for script in [
+            "echo x; sleep 60 & echo $! > \"$0\"; wait",
+            "sleep 60 & echo $! > \"$0\"",
+            "exec >&-; echo $$ > \"$0\"; sleep 60",
+        ] {
+            let begun = Instant::now();
+            let why =
+                printed(&words(&["sh", "-c", script, pid.to_str().unwrap()]), Duration::from_secs(1)).unwrap_err();
+            assert_eq!(why.to_string(), "sh printed no secret within 1 s", "{script}");
+            assert!(begun.elapsed() < Duration::from_secs(10), "{script}");
+            let left: i32 = std::fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
+            let is_there = || {
+                let state = std::fs::read_to_string(format!("/proc/{left}/stat")).unwrap_or_default();
+                !state.is_empty() && !state.contains(") Z ")
+            };
+            while is_there() && begun.elapsed() < Duration::from_secs(10) {
+                thread::sleep(LOOK);
+            }
+            assert!(!is_there(), "{script}: {left} still runs");
+        }
+    }
+
+    #[test]
+    fn a_command_that_prints_too_much_gives_no_secret() {
+        let much = printed(&words(&["head", "-c", "70000", "/dev/zero"]), PATIENCE);
+        // It may have been ended by that nobody read on.
+        assert!(matches!(much, Err(SecretError::TooLong(_) | SecretError::Failed { .. })), "{much:?}");
+        assert!(matches!(printed(&words(&["printf", "\\377"]), PATIENCE), Err(SecretError::NoText(_))));
+        assert!(matches!(printed(&[], PATIENCE), Err(SecretError::NoCommand)));
+    }
 
     #[test]
     fn a_secret_that_others_can_read_is_none() {

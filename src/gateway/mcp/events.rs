@@ -18,6 +18,11 @@ pub struct Event {
     pub retry: Option<Duration>,
 }
 
+/// An event is longer than is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the server sent an event of more than {} MiB", LONGEST >> 20)]
+pub struct EventTooLong;
+
 /// A stream that is being read.
 #[derive(Debug, Default)]
 pub struct Events {
@@ -33,7 +38,7 @@ impl Events {
     ///
     /// # Errors
     /// One is too long to be held.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Event>, String> {
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Event>, EventTooLong> {
         let mut done = Vec::new();
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -55,7 +60,7 @@ impl Events {
             done.extend(self.take(&line));
         }
         if self.line.len().saturating_add(self.event.data.len()) > LONGEST {
-            return Err(format!("the server sent an event of more than {} MiB", LONGEST >> 20));
+            return Err(EventTooLong);
         }
         Ok(done)
     }

@@ -4,17 +4,32 @@
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
+/// Why a header cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GivenError {
+    #[error("expected a header as NAME: VALUE")]
+    NoHeader,
+    #[error("invalid header name {0}")]
+    Name(String),
+    #[error("invalid characters in the value of the header {0}")]
+    Value(HeaderName),
+    #[error("a header contains ${{ without }}")]
+    Unclosed,
+    #[error("a header uses the environment variable {0}, which is not set")]
+    NoVariable(String),
+}
+
 /// All of them, none of which is ever shown.
 ///
 /// # Errors
 /// One is none, or names a variable that is not set.
-pub fn headers(headers: &[String], variable: impl Fn(&str) -> Option<String>) -> Result<HeaderMap, String> {
+pub fn headers(headers: &[String], variable: impl Fn(&str) -> Option<String>) -> Result<HeaderMap, GivenError> {
     let mut map = HeaderMap::new();
     for header in headers {
-        let (name, value) = header.split_once(':').ok_or("expected a header as NAME: VALUE")?;
-        let name = HeaderName::try_from(name.trim()).map_err(|_| format!("invalid header name {}", name.trim()))?;
+        let (name, value) = header.split_once(':').ok_or(GivenError::NoHeader)?;
+        let name = HeaderName::try_from(name.trim()).map_err(|_| GivenError::Name(name.trim().to_owned()))?;
         let value = filled(value.trim(), &variable)?;
-        let wrong = |_| format!("invalid characters in the value of the header {name}");
+        let wrong = |_| GivenError::Value(name.clone());
         let mut value = HeaderValue::try_from(value).map_err(wrong)?;
         value.set_sensitive(true);
         map.append(name, value);
@@ -23,16 +38,13 @@ pub fn headers(headers: &[String], variable: impl Fn(&str) -> Option<String>) ->
 }
 
 /// A value with `${NAME}` filled in.
-fn filled(value: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+fn filled(value: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, GivenError> {
     let mut out = String::new();
     let mut rest = value;
     while let Some((before, behind)) = rest.split_once("${") {
-        let (name, after) = behind.split_once('}').ok_or("a header contains ${ without }")?;
+        let (name, after) = behind.split_once('}').ok_or(GivenError::Unclosed)?;
         out.push_str(before);
-        out.push_str(
-            &variable(name)
-                .ok_or_else(|| format!("a header uses the environment variable {name}, which is not set"))?,
-        );
+        out.push_str(&variable(name).ok_or_else(|| GivenError::NoVariable(name.to_owned()))?);
         rest = after;
     }
     out.push_str(rest);

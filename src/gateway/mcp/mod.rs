@@ -12,7 +12,7 @@ mod message;
 mod remote;
 
 use std::collections::HashMap;
-use std::io::{BufRead as _, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,8 +20,11 @@ use clap::Args;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
+use self::events::EventTooLong;
+use self::given::GivenError;
 use self::message::Asks;
 use self::remote::Remote;
+use crate::channel::http::HttpError;
 
 /// How many messages wait to be sent or printed at once.
 const MOST: usize = 64;
@@ -39,13 +42,42 @@ pub struct McpArgs {
     header: Vec<String>,
 }
 
+/// Why no messages are carried, or why one of them has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum McpError {
+    #[error("invalid URL {url}: {why}")]
+    Url { url: String, why: String },
+    #[error("invalid URL {0}: expected https://, or http:// for this machine")]
+    Plain(String),
+    #[error(transparent)]
+    Header(#[from] GivenError),
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    #[error(transparent)]
+    Events(#[from] EventTooLong),
+    #[error("the server's answer broke off")]
+    BrokeOff,
+    #[error("the server's answer ended early and was not continued")]
+    NotContinued,
+    /// Why a stream is not to be had again.
+    #[error("{0}")]
+    NoStream(String),
+    #[error("the server's answer is longer than {0} KiB")]
+    TooLong(usize),
+    /// Standard output.
+    #[error("printing failed")]
+    Printing,
+    /// The runtime.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
 /// Carries messages to and fro until standard input ends.
 ///
 /// # Errors
 /// The address or a header is none, or the system's certificates cannot be used.
-pub fn run(args: &McpArgs) -> Result<u8, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+pub fn run(args: &McpArgs) -> Result<u8, McpError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (out, mut said) = mpsc::channel::<Vec<u8>>(MOST);
     let remote = Remote::new(&args.url, &args.header, |name| std::env::var(name).ok(), out)?;
     let printing = std::thread::spawn(move || {
@@ -71,7 +103,7 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
     runtime.block_on(carry(Arc::new(remote), lines));
     // What still listens goes with it, and the last lines are printed.
     drop(runtime);
-    printing.join().map_err(|_| "printing failed".to_owned())?;
+    printing.join().map_err(|_| McpError::Printing)?;
     Ok(0)
 }
 

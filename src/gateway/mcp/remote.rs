@@ -10,10 +10,11 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url};
 use tokio::sync::mpsc;
 
+use super::McpError;
 use super::events::{Event, Events};
 use super::given;
 use super::message::{self, Asks, Mirrored};
-use crate::channel::http;
+use crate::channel::http::{self, HttpError};
 
 /// The headers of the protocol.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -62,9 +63,15 @@ struct Fault {
     why: String,
 }
 
-impl From<String> for Fault {
-    fn from(why: String) -> Self {
-        Self { code: message::FAILED, why }
+impl Fault {
+    fn failed(why: impl Into<String>) -> Self {
+        Self { code: message::FAILED, why: why.into() }
+    }
+}
+
+impl From<McpError> for Fault {
+    fn from(why: McpError) -> Self {
+        Self::failed(why.to_string())
     }
 }
 
@@ -86,14 +93,14 @@ impl Remote {
         headers: &[String],
         variable: impl Fn(&str) -> Option<String>,
         out: mpsc::Sender<Vec<u8>>,
-    ) -> Result<Self, String> {
-        let url = Url::parse(url).map_err(|error| format!("invalid URL {url}: {error}"))?;
+    ) -> Result<Self, McpError> {
+        let url = Url::parse(url).map_err(|error| McpError::Url { url: url.to_owned(), why: error.to_string() })?;
         let is_here = url.host_str().is_some_and(|host| {
             let bare = host.trim_start_matches('[').trim_end_matches(']');
             host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
         });
         if url.scheme() != "https" && !(url.scheme() == "http" && is_here) {
-            return Err(format!("invalid URL {url}: expected https://, or http:// for this machine"));
+            return Err(McpError::Plain(url.to_string()));
         }
         let headers = given::headers(headers, variable)?;
         let client = http::lasting_client()?;
@@ -115,7 +122,7 @@ impl Remote {
         let done = if is_waited_for {
             sent.await
         } else {
-            let late = |_| Err("the server did not accept the request in time".to_owned().into());
+            let late = |_| Err(Fault::failed("the server did not accept the request in time"));
             tokio::time::timeout(SOON, sent).await.unwrap_or_else(late)
         };
         let Err(Fault { code, why }) = done else { return };
@@ -135,7 +142,7 @@ impl Remote {
         let had_session = self.kept(&self.session).is_some() && !asks.is_initialize;
         let request = self.client.post(self.url.clone()).headers(self.head_of(asks));
         let request = request.header(ACCEPT, FORMS).header(CONTENT_TYPE, "application/json").body(body);
-        let response = request.send().await.map_err(|error| http::plain(&error))?;
+        let response = request.send().await.map_err(|error| McpError::Http(error.into()))?;
         let status = response.status();
         if asks.is_initialize && status.is_success() {
             *held(&self.session) = response.headers().get(SESSION).cloned();
@@ -148,11 +155,11 @@ impl Remote {
         }
         let text = whole(response, LONGEST).await?;
         if text.iter().all(u8::is_ascii_whitespace) {
-            let none = || "the server accepted the request but did not answer".to_owned().into();
+            let none = || Fault::failed("the server accepted the request but did not answer");
             return if asks.ids.is_empty() { Ok(()) } else { Err(none()) };
         }
         self.deliver(text, asks).await;
-        let other = || "the server answered another request".to_owned().into();
+        let other = || Fault::failed("the server answered another request");
         if asks.ids.is_empty() { Ok(()) } else { Err(other()) }
     }
 
@@ -188,11 +195,11 @@ impl Remote {
             }
             _ => format!("the server answered with status {}", status.as_u16()),
         };
-        Err(why.into())
+        Err(Fault::failed(why))
     }
 
     /// Prints what a stream brings until everything that is asked is answered, however often it breaks off.
-    async fn follow(&self, response: Response, asks: &mut Asks) -> Result<(), String> {
+    async fn follow(&self, response: Response, asks: &mut Asks) -> Result<(), McpError> {
         let mut next = Some(response);
         let (mut last, mut pause, mut in_vain) = (None, PAUSE, 0);
         loop {
@@ -206,16 +213,16 @@ impl Remote {
             if asks.ids.is_empty() {
                 return Ok(());
             }
-            let Some(from) = &last else { return Err("the server's answer broke off".to_owned()) };
+            let Some(from) = &last else { return Err(McpError::BrokeOff) };
             in_vain += 1;
             tokio::time::sleep(pause).await;
             match self.stream(Some(from)).await {
                 Again::Stream(response) => next = Some(response),
-                Again::Never(why) => return Err(why),
+                Again::Never(why) => return Err(McpError::NoStream(why)),
                 Again::Later(_) => {}
             }
             if in_vain > PATIENCE {
-                return Err("the server's answer ended early and was not continued".to_owned());
+                return Err(McpError::NotContinued);
             }
         }
     }
@@ -227,7 +234,7 @@ impl Remote {
         asks: &mut Asks,
         last: &mut Option<String>,
         pause: &mut Duration,
-    ) -> Result<(), String> {
+    ) -> Result<(), McpError> {
         let mut events = Events::default();
         let is_waited_for = !asks.ids.is_empty();
         // A stream that breaks off is like one that ends: what is missing is asked for again.
@@ -280,7 +287,7 @@ impl Remote {
                 Again::Later(format!("the server answered with status {}", response.status().as_u16()))
             }
             Ok(_) => Again::Never("the server's answer ended early, and the rest cannot be requested".to_owned()),
-            Err(error) => Again::Later(http::plain(&error)),
+            Err(error) => Again::Later(HttpError::from(error).to_string()),
         }
     }
 
@@ -364,12 +371,12 @@ fn is_stream(response: &Response) -> bool {
     form.trim_start().to_ascii_lowercase().starts_with(STREAM)
 }
 
-async fn whole(mut response: Response, most: usize) -> Result<Vec<u8>, String> {
+async fn whole(mut response: Response, most: usize) -> Result<Vec<u8>, McpError> {
     let mut text = Vec::new();
-    while let Some(part) = response.chunk().await.map_err(|error| http::plain(&error))? {
+    while let Some(part) = response.chunk().await.map_err(HttpError::from)? {
         text.extend_from_slice(&part);
         if text.len() > most {
-            return Err(format!("the server's answer is longer than {} KiB", most >> 10));
+            return Err(McpError::TooLong(most >> 10));
         }
     }
     Ok(text)
@@ -379,7 +386,7 @@ async fn whole(mut response: Response, most: usize) -> Result<Vec<u8>, String> {
 mod tests {
     use super::*;
 
-    fn remote(url: &str, headers: &[&str]) -> Result<Remote, String> {
+    fn remote(url: &str, headers: &[&str]) -> Result<Remote, McpError> {
         let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
         let variable = |name: &str| (name == "KEY").then(|| "k3y".to_owned());
         Remote::new(url, &headers, variable, mpsc::channel(1).0)

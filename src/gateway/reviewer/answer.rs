@@ -17,26 +17,41 @@ struct ModelAnswer {
     canary: String,
 }
 
+/// Why an answer counts for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    #[error("its answer has the wrong format")]
+    Format,
+    #[error("its answer lacks the canary")]
+    NoCanary,
+    #[error("its answer leaks the canary")]
+    Leaked,
+    #[error("its answer is about another command")]
+    Another,
+    #[error("its verdict is unknown")]
+    Verdict,
+}
+
 /// The word and the reason of an answer.
 ///
 /// # Errors
 /// Why it counts for nothing.
-pub fn read(text: &str, prompt: &Prompt) -> Result<(Says, String), String> {
-    let answer: ModelAnswer = serde_json::from_str(bare(text)).map_err(|_| "its answer has the wrong format")?;
+pub fn read(text: &str, prompt: &Prompt) -> Result<(Says, String), AnswerError> {
+    let answer: ModelAnswer = serde_json::from_str(bare(text)).map_err(|_| AnswerError::Format)?;
     if answer.canary != prompt.canary {
-        return Err("its answer lacks the canary".to_owned());
+        return Err(AnswerError::NoCanary);
     }
     if answer.reason.contains(&prompt.canary) {
-        return Err("its answer leaks the canary".to_owned());
+        return Err(AnswerError::Leaked);
     }
     if answer.digest != prompt.digest {
-        return Err("its answer is about another command".to_owned());
+        return Err(AnswerError::Another);
     }
     let says = match answer.verdict.as_str() {
         "APPROVE" => Says::Approve,
         "DENY" => Says::Deny,
         "ESCALATE" => Says::Escalate,
-        _ => return Err("its verdict is unknown".to_owned()),
+        _ => return Err(AnswerError::Verdict),
     };
     Ok((says, answer.reason))
 }
@@ -64,7 +79,7 @@ mod tests {
         }
     }
 
-    fn of(text: &str) -> Result<(Says, String), String> {
+    fn of(text: &str) -> Result<(Says, String), AnswerError> {
         read(text, &prompt())
     }
 
@@ -98,7 +113,7 @@ mod tests {
             (good.replace("0123abcd", "0123abce"), "another command"),
             (good.replace("0123abcd", ""), "another command"),
         ] {
-            let said = of(&text).unwrap_err();
+            let said = of(&text).unwrap_err().to_string();
             assert!(said.contains(why), "{text}: {said}");
         }
     }

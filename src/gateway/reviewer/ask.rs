@@ -11,38 +11,83 @@ use reqwest::Client;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use super::answer::AnswerError;
 use super::prompt::{Prompt, Salts};
-use super::state::{CountFile, Spent};
-use super::wire::{self, Bound, Usage};
+use super::state::{BudgetError, CountError, CountFile, Spent};
+use super::wire::{self, Bound, SaidNothing, Usage};
 use super::{Question, answer};
-use crate::channel::http;
-use crate::config::Secret;
+use crate::channel::{Failed, http};
+use crate::config::{Secret, SecretError};
 use crate::judge::review::{Opinion, Says, jury};
-use crate::keyring;
+use crate::keyring::{self, KeyringError};
+use crate::secrets::NoRandomBytes;
 use crate::store::seal_beside;
 
 /// The first pause before something is tried again; each is twice as long, and as much again by chance.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Why there is no answer.
+/// Why there is no opinion.
+#[derive(Debug, thiserror::Error)]
+enum AskError {
+    #[error(transparent)]
+    Random(#[from] NoRandomBytes),
+    #[error(transparent)]
+    Count(#[from] CountError),
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    #[error(transparent)]
+    Http(#[from] http::HttpError),
+    #[error("no answer in time")]
+    Late,
+    #[error("cannot read its key: {0}")]
+    Key(#[from] KeyError),
+    /// The messenger between, in its words.
+    #[error(transparent)]
+    Failed(#[from] Failed),
+    #[error("the answer is incomplete or invalid")]
+    Invalid,
+    #[error(transparent)]
+    Nothing(#[from] SaidNothing),
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    #[error("it answered with status {0}")]
+    Status(u16),
+    #[error("it rejected the key (status {0})")]
+    Rejected(u16),
+}
+
+/// Why a provider's key cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum KeyError {
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error(transparent)]
+    Keyring(#[from] KeyringError),
+    #[error("the variable {0} is not set")]
+    NoVariable(String),
+}
+
+/// What to do where there is no answer.
 #[derive(Debug)]
 enum Fault {
     /// It may pass: after so long at the least.
-    Passing(String, Duration),
+    Passing(AskError, Duration),
     /// The provider does not understand how the answer is bound to a form.
-    Bound(String),
-    Final(String),
+    Bound(AskError),
+    Final(AskError),
 }
 
 /// The opinion on a question.
 pub async fn ask(question: &Question) -> Opinion {
     let begun = Instant::now();
-    let opinion = opinion(question, begun).await.unwrap_or_else(|why| Opinion::nothing(question.reviewer.name(), why));
+    let opinion = opinion(question, begun)
+        .await
+        .unwrap_or_else(|why| Opinion::nothing(question.reviewer.name(), why.to_string()));
     let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     Opinion { ms, ..opinion }.tidied()
 }
 
-async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, String> {
+async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, AskError> {
     let reviewer = &question.reviewer;
     let until = begun + Duration::from_secs(reviewer.timeout.into());
     let salts = Salts::new()?;
@@ -92,11 +137,11 @@ fn key_of(question: &Question, prompt: &Prompt) -> String {
 async fn one(client: &Client, voice: &Voice, prompt: &Prompt, retries: u32, until: Instant) -> Opinion {
     let mut spent = Usage::default();
     let said = told(client, voice, prompt, retries, until, &mut spent).await;
-    let opinion = match said.and_then(|text| answer::read(&text, prompt)) {
+    let opinion = match said.and_then(|text| Ok(answer::read(&text, prompt)?)) {
         Ok((says, reason)) => {
             Opinion { says, reason, about: prompt.digest.clone(), ..Opinion::nothing(&voice.model, "") }
         }
-        Err(why) => Opinion::nothing(&voice.model, why),
+        Err(why) => Opinion::nothing(&voice.model, why.to_string()),
     };
     Opinion { tokens: spent.tokens(), cost: cost(voice, spent), ..opinion }
 }
@@ -123,14 +168,14 @@ async fn told(
     retries: u32,
     until: Instant,
     spent: &mut Usage,
-) -> Result<String, String> {
+) -> Result<String, AskError> {
     let key = voice.key.as_ref().map(read_key).transpose()?;
     let mut bound = Bound::Schema;
     let mut tried = 0;
     loop {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err("no answer in time".to_owned());
+            return Err(AskError::Late);
         }
         let (why, least) = match once(client, voice, key.as_deref(), prompt, (bound, left), spent).await {
             Ok(said) => return Ok(said),
@@ -174,22 +219,22 @@ async fn once(
         wait.parse().ok().map(Duration::from_secs)
     });
     let least = least.unwrap_or_default();
-    let passing = |why: String| Fault::Passing(why, least);
+    let passing = |why: AskError| Fault::Passing(why, least);
     let is_taken = sent.as_ref().map_or_else(|error| error.is_timeout(), |answer| answer.status().is_success());
     let answered = http::answer(sent).await;
     if is_taken {
         let told = answered.as_ref().ok().and_then(|(_, body)| wire::usage(voice.provider, body));
         *spent = spent.and(told.unwrap_or_else(|| Usage::at_most(voice, prompt)));
     }
-    let (status, body) = answered.map_err(|failed| passing(failed.to_string()))?;
+    let (status, body) = answered.map_err(|failed| passing(failed.into()))?;
     match status {
-        200 if body.is_null() => Err(passing("the answer is incomplete or invalid".to_owned())),
-        200 => wire::said(voice.provider, &body).map_err(Fault::Final),
+        200 if body.is_null() => Err(passing(AskError::Invalid)),
+        200 => wire::said(voice.provider, &body).map_err(|why| Fault::Final(why.into())),
         // Whatever the reason: bound less strictly it may be understood, and what comes back is read as strictly.
-        400 | 404 | 422 if speaks_of_form(&body) => Err(Fault::Bound(format!("it answered with status {status}"))),
-        401 | 403 => Err(Fault::Final(format!("it rejected the key (status {status})"))),
-        408 | 425 | 429 | 500..=599 => Err(passing(format!("it answered with status {status}"))),
-        _ => Err(Fault::Final(format!("it answered with status {status}"))),
+        400 | 404 | 422 if speaks_of_form(&body) => Err(Fault::Bound(AskError::Status(status))),
+        401 | 403 => Err(Fault::Final(AskError::Rejected(status))),
+        408 | 425 | 429 | 500..=599 => Err(passing(AskError::Status(status))),
+        _ => Err(Fault::Final(AskError::Status(status))),
     }
 }
 
@@ -201,15 +246,14 @@ fn speaks_of_form(body: &Value) -> bool {
         .any(|word| text.contains(word))
 }
 
-fn read_key(from: &KeyFrom) -> Result<String, String> {
-    let key = match from {
-        KeyFrom::File(path) => Secret::File(path.clone()).read().map_err(String::from),
-        KeyFrom::Command(words) => Secret::Command(words.clone()).read().map_err(String::from),
-        KeyFrom::Keyring(name) => keyring::read(name),
+fn read_key(from: &KeyFrom) -> Result<String, KeyError> {
+    Ok(match from {
+        KeyFrom::File(path) => Secret::File(path.clone()).read()?,
+        KeyFrom::Command(words) => Secret::Command(words.clone()).read()?,
+        KeyFrom::Keyring(name) => keyring::read(name)?,
         KeyFrom::Env(name) => match std::env::var(name) {
-            Ok(key) if !key.trim().is_empty() => Ok(key.trim().to_owned()),
-            _ => Err(format!("the variable {name} is not set")),
+            Ok(key) if !key.trim().is_empty() => key.trim().to_owned(),
+            _ => return Err(KeyError::NoVariable(name.clone())),
         },
-    };
-    key.map_err(|why| format!("cannot read its key: {why}"))
+    })
 }

@@ -13,7 +13,7 @@ pub mod prompt;
 pub mod state;
 pub mod wire;
 
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -46,19 +46,30 @@ pub struct Question {
     pub request: Value,
 }
 
+/// Why nobody is asked, or told what was said.
+#[derive(Debug, thiserror::Error)]
+pub enum ReviewError {
+    #[error("standard input: {0}")]
+    Input(io::Error),
+    #[error("invalid request: {0}")]
+    Question(serde_json::Error),
+    /// Standard output, and the runtime.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
 /// Reads a question on standard input, asks, and prints the opinion.
 ///
 /// # Errors
 /// There is no question, or nobody to tell.
-pub fn run(_: &ReviewArgs) -> Result<u8, String> {
+pub fn run(_: &ReviewArgs) -> Result<u8, ReviewError> {
     let mut text = Vec::new();
-    let read = std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut text);
-    read.map_err(|error| format!("standard input: {error}"))?;
-    let question: Question = serde_json::from_slice(&text).map_err(|error| format!("invalid request: {error}"))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+    let read = io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut text);
+    read.map_err(ReviewError::Input)?;
+    let question: Question = serde_json::from_slice(&text).map_err(ReviewError::Question)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let opinion: Opinion = runtime.block_on(ask::ask(&question));
     let told = json!({ "v": 1, "opinion": opinion });
-    writeln!(std::io::stdout().lock(), "{told}").map_err(|error| error.to_string())?;
+    writeln!(io::stdout().lock(), "{told}")?;
     Ok(0)
 }

@@ -36,7 +36,7 @@ impl Salts {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub fn new() -> Result<Self, String> {
+    pub fn new() -> Result<Self, crate::secrets::NoRandomBytes> {
         Ok(Self {
             fence: crate::secrets::secret::<20>("")?,
             canary: crate::secrets::secret::<20>("")?.chars().take(16).collect(),

@@ -6,7 +6,7 @@
 //! them. What may not enter: clocks.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,30 @@ const ALONE: SignedDuration = SignedDuration::from_mins(1);
 
 /// How many opinions are kept.
 const MAX_KEPT: usize = 200;
+
+/// Why nothing is asked now.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BudgetError {
+    #[error("it failed {failures} times in a row; paused for {seconds} s")]
+    Paused { failures: u32, seconds: i64 },
+    #[error("today's budget of {0} calls is used up")]
+    Calls(u64),
+    #[error("today's budget of {0} tokens is used up")]
+    Tokens(u64),
+    #[error("today's budget of money is used up")]
+    Money,
+}
+
+/// Why what is counted cannot be read or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum CountError {
+    #[error("cannot store {}: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error("{} is damaged; remove it", .0.display())]
+    Damaged(PathBuf),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
 
 /// What is counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +97,7 @@ impl Counts {
     ///
     /// # Errors
     /// Why nothing is asked now.
-    pub fn begin(&mut self, limits: &Reviewer, calls: u64, most: Spent, now: Timestamp) -> Result<(), String> {
+    pub fn begin(&mut self, limits: &Reviewer, calls: u64, most: Spent, now: Timestamp) -> Result<(), BudgetError> {
         let today = day(now);
         if self.day != today {
             (self.calls, self.tokens, self.cost) = (0, 0, 0);
@@ -81,16 +105,16 @@ impl Counts {
         }
         if let Some(until) = self.alone_until.filter(|until| *until > now) {
             let seconds = until.duration_since(now).as_secs() + 1;
-            return Err(format!("it failed {} times in a row; paused for {seconds} s", self.failures));
+            return Err(BudgetError::Paused { failures: self.failures, seconds });
         }
         if self.calls.saturating_add(calls) > limits.calls_per_day {
-            return Err(format!("today's budget of {} calls is used up", limits.calls_per_day));
+            return Err(BudgetError::Calls(limits.calls_per_day));
         }
         if self.tokens >= limits.tokens_per_day {
-            return Err(format!("today's budget of {} tokens is used up", limits.tokens_per_day));
+            return Err(BudgetError::Tokens(limits.tokens_per_day));
         }
         if limits.money_per_day.is_some_and(|most| self.cost >= most) {
-            return Err("today's budget of money is used up".to_owned());
+            return Err(BudgetError::Money);
         }
         self.calls += calls;
         self.tokens = self.tokens.saturating_add(most.tokens);
@@ -173,8 +197,8 @@ impl CountFile {
     ///
     /// # Errors
     /// The file cannot be read or written: nothing is counted then.
-    pub fn change<T>(&self, work: impl FnOnce(&mut Counts) -> T) -> Result<T, String> {
-        let told = |error: std::io::Error| format!("cannot store {}: {error}", self.path.display());
+    pub fn change<T>(&self, work: impl FnOnce(&mut Counts) -> T) -> Result<T, CountError> {
+        let told = |error| CountError::File { path: self.path.clone(), error };
         if let Some(directory) = self.path.parent() {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(told)?;
         }
@@ -189,10 +213,10 @@ impl CountFile {
         // put right by a person and not begun anew.
         let mut counts: Counts = match text.trim() {
             "" => Counts::default(),
-            text => serde_json::from_str(text).map_err(|_| format!("{} is damaged; remove it", self.path.display()))?,
+            text => serde_json::from_str(text).map_err(|_| CountError::Damaged(self.path.clone()))?,
         };
         let done = work(&mut counts);
-        let text = serde_json::to_string(&counts).map_err(|error| error.to_string())?;
+        let text = serde_json::to_string(&counts)?;
         file.rewind().and_then(|()| file.set_len(0)).and_then(|()| file.write_all(text.as_bytes())).map_err(told)?;
         Ok(done)
     }
@@ -233,7 +257,7 @@ mod tests {
         let most = Spent::default();
         assert_eq!(used(9, 99, 49).begin(&limits(), 1, most, noon), Ok(()));
         for (mut counts, why) in [(used(10, 0, 0), "calls"), (used(0, 100, 0), "tokens"), (used(0, 0, 50), "money")] {
-            assert!(counts.begin(&limits(), 1, most, noon).unwrap_err().contains(why));
+            assert!(counts.begin(&limits(), 1, most, noon).unwrap_err().to_string().contains(why));
             assert_eq!(counts.begin(&limits(), 1, most, at("2026-11-23T00:00:00Z")), Ok(()));
             assert_eq!((counts.calls, counts.tokens, counts.cost), (1, 0, 0));
         }
@@ -248,7 +272,7 @@ mod tests {
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
         // Two that nobody waited for have used it up; the end of one gives back what it did not take.
-        assert!(counts.begin(&limits(), 1, most, noon).unwrap_err().contains("tokens"));
+        assert!(counts.begin(&limits(), 1, most, noon).unwrap_err().to_string().contains("tokens"));
         counts.end(&Opinion { tokens: 5, cost: 4, ..approved() }, most, noon, noon);
         assert_eq!((counts.tokens, counts.cost), (65, 34));
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
@@ -267,7 +291,9 @@ mod tests {
         }
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
         counts.end(&Opinion::nothing("m", "x"), most, noon, noon);
-        assert!(counts.begin(&limits(), 1, most, at("2026-11-22T12:00:59Z")).unwrap_err().contains("paused"));
+        assert!(
+            counts.begin(&limits(), 1, most, at("2026-11-22T12:00:59Z")).unwrap_err().to_string().contains("paused")
+        );
         assert_eq!(counts.begin(&limits(), 1, most, at("2026-11-22T12:01:00Z")), Ok(()));
         counts.end(&approved(), most, noon, noon);
         assert_eq!((counts.failures, counts.alone_until), (0, None));
@@ -295,14 +321,16 @@ mod tests {
         let state = CountFile::at(&directory.path().join("below/reviewer.json"));
         for number in 1..=3 {
             assert_eq!(
-                state.change(|counts| {
-                    counts.calls += 1;
-                    counts.calls
-                }),
-                Ok(number)
+                state
+                    .change(|counts| {
+                        counts.calls += 1;
+                        counts.calls
+                    })
+                    .unwrap(),
+                number
             );
         }
         std::fs::write(directory.path().join("below/reviewer.json"), "{\"calls\":").unwrap();
-        assert!(state.change(|_| ()).unwrap_err().contains("remove it"));
+        assert!(state.change(|_| ()).unwrap_err().to_string().contains("remove it"));
     }
 }

@@ -172,14 +172,27 @@ pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> 
     ModelRequest { url, headers, body }
 }
 
+/// Why an answer with status 200 says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SaidNothing {
+    #[error("its answer was truncated")]
+    Cut,
+    #[error("it refused to answer")]
+    Refused,
+    #[error("its answer is incomplete")]
+    Incomplete,
+    #[error("its answer contains no text")]
+    NoText,
+}
+
 /// What a model said in an answer with status 200.
 ///
 /// # Errors
 /// It refused, was cut, or the answer is none.
-pub fn said(provider: Provider, body: &Value) -> Result<String, String> {
+pub fn said(provider: Provider, body: &Value) -> Result<String, SaidNothing> {
     let text = |at: &str| body.pointer(at).and_then(Value::as_str).map(str::to_owned);
-    let cut = || Err("its answer was truncated".to_owned());
-    let refused = || Err("it refused to answer".to_owned());
+    let cut = || Err(SaidNothing::Cut);
+    let refused = || Err(SaidNothing::Refused);
     let text = match provider {
         Provider::Openai | Provider::Program => {
             let message = "/choices/0/message";
@@ -190,7 +203,7 @@ pub fn said(provider: Provider, body: &Value) -> Result<String, String> {
                 Some("stop") => {}
                 Some("length") => return cut(),
                 Some("content_filter") => return refused(),
-                _ => return Err("its answer is incomplete".to_owned()),
+                _ => return Err(SaidNothing::Incomplete),
             }
             text(&format!("{message}/content"))
         }
@@ -212,7 +225,7 @@ pub fn said(provider: Provider, body: &Value) -> Result<String, String> {
                 Some("end_turn" | "stop_sequence") => {}
                 Some("max_tokens") => return cut(),
                 Some("refusal") => return refused(),
-                _ => return Err("its answer is incomplete".to_owned()),
+                _ => return Err(SaidNothing::Incomplete),
             }
             let parts = body.get("content").and_then(Value::as_array).into_iter().flatten();
             let mut texts = parts.filter(|part| part["type"] == "text");
@@ -234,10 +247,10 @@ pub fn said(provider: Provider, body: &Value) -> Result<String, String> {
             match text("/done_reason").as_deref() {
                 Some("stop") => {}
                 Some("length") => return cut(),
-                _ => return Err("its answer is incomplete".to_owned()),
+                _ => return Err(SaidNothing::Incomplete),
             }
             text("/message/content")
         }
     };
-    text.ok_or_else(|| "its answer contains no text".to_owned())
+    text.ok_or(SaidNothing::NoText)
 }

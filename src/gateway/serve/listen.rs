@@ -8,6 +8,7 @@ use std::path::Path;
 use listenfd::ListenFd;
 use tokio::net::{TcpListener, UnixListener};
 
+use super::ServeError;
 use crate::config::Config;
 
 /// The most files, and so connections, that it asks the system for: each that listens holds one.
@@ -28,30 +29,31 @@ pub(super) fn take_files() -> usize {
 }
 
 /// What systemd listens at already, or else what the configuration names.
-pub(super) async fn listeners(config: &Config) -> Result<Vec<TcpListener>, String> {
+pub(super) async fn listeners(config: &Config) -> Result<Vec<TcpListener>, ServeError> {
     let mut passed = ListenFd::from_env();
     let mut all = Vec::new();
     for at in 0..passed.len() {
-        let told = |error: std::io::Error| format!("socket {at} of systemd's: {error}");
+        let told = |error| ServeError::Passed { at, error };
         let Some(listener) = passed.take_tcp_listener(at).map_err(told)? else { continue };
         let address = listener.local_addr().map_err(told)?;
-        config.may_listen(address).map_err(|why| format!("systemd's socket: {why}"))?;
+        config.may_listen(address).map_err(ServeError::PassedPlain)?;
         listener.set_nonblocking(true).map_err(told)?;
         all.push(TcpListener::from_std(listener).map_err(told)?);
     }
     if all.is_empty() {
         for address in &config.listen {
-            all.push(TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"))?);
+            let told = |error| ServeError::Listen { address: *address, error };
+            all.push(TcpListener::bind(address).await.map_err(told)?);
         }
     }
     Ok(all)
 }
 
 /// The Unix socket; one that a gateway still listens at is left alone.
-pub(super) async fn bind(path: &Path) -> Result<UnixListener, String> {
-    let told = |error: std::io::Error| format!("{}: {error}", path.display());
+pub(super) async fn bind(path: &Path) -> Result<UnixListener, ServeError> {
+    let told = |error| ServeError::Socket { path: path.to_owned(), error };
     if tokio::net::UnixStream::connect(path).await.is_ok() {
-        return Err(format!("a gateway already listens at {}; see guard serve --status", path.display()));
+        return Err(ServeError::Runs(path.to_owned()));
     }
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(told(error)),

@@ -7,6 +7,7 @@ mod browser;
 mod callbacks;
 mod channels;
 mod clients;
+mod completions;
 mod doctor;
 mod http;
 mod killed;

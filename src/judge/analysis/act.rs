@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 pub use super::effect::Effect;
 use super::env::EnvView;
+use super::place::Place;
 pub use super::value::Value;
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
@@ -125,7 +126,7 @@ pub struct Act {
     /// Runs on another host or in a container.
     pub remote: Option<Remote>,
     /// The working directory when it runs; `None` when it is not known.
-    pub cwd: Option<String>,
+    pub cwd: Option<Place>,
     /// What names the place that it acts on (a cluster context, a cloud profile, a database URL), by the program's
     /// description: for the production context.
     pub targets: Vec<Value>,
@@ -139,6 +140,8 @@ pub struct Act {
     pub conditional: bool,
     /// In a file of the session that the command may load. Only what is grave counts.
     pub staged: bool,
+    /// What the program's file does was read, and its acts come after this one.
+    pub read: bool,
     /// Where the text came from, when not from the command itself.
     pub source: Source,
     /// In the command as given, or of the construct that brought the text in.
@@ -148,7 +151,7 @@ pub struct Act {
 impl Act {
     /// An act of tier 1 in this directory, and nothing else said of it: it reads and prints where the whole command does.
     #[must_use]
-    pub fn plain(verb: Verb, cwd: Option<String>) -> Self {
+    pub fn plain(verb: Verb, cwd: Option<Place>) -> Self {
         Self {
             verb,
             tier: Tier::Low,
@@ -173,6 +176,7 @@ impl Act {
             parent: None,
             conditional: false,
             staged: false,
+            read: false,
             source: Source::default(),
             span: Span::default(),
         }
@@ -219,7 +223,7 @@ pub struct Flag {
 }
 
 /// An argument that is no option.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
     pub value: Value,
     pub span: Span,
@@ -271,7 +275,7 @@ pub enum UnknownReason {
 }
 
 /// Which number of the line it is, as far as that is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NumberId {
     /// The same for each use of one reading; 0 where it is not told apart.
     pub id: u16,

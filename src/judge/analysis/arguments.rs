@@ -8,6 +8,7 @@ mod options;
 mod scan;
 
 use super::act::{Effect, Flag, Operand, Remote, Value};
+use super::streams::descriptor;
 use super::value::Build as _;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{
@@ -402,7 +403,7 @@ fn code(runs: &Runs, scan: &Scan<'_>, operands: &[Operand]) -> Vec<CodeSource> {
 
 /// A script file by name, or standard input by one of its names.
 fn script(operand: Operand) -> CodeFrom {
-    let stdin = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| operand.value.is(name));
+    let stdin = operand.value.is("-") || operand.value.known().as_deref().and_then(descriptor) == Some(0);
     if stdin { CodeFrom::Stdin } else { CodeFrom::Script(operand) }
 }
 

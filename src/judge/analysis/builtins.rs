@@ -5,7 +5,6 @@ mod directory;
 use std::rc::Rc;
 
 use directory::popd;
-pub(super) use directory::{below_temporary, named_in_part};
 
 use super::act::{OpaqueReason, Taint, UnknownReason, Value};
 use super::command::Lookup;
@@ -354,7 +353,7 @@ impl Walker<'_> {
         let text = Value::join(args.iter().map(|field| &field.value), " ");
         let span = args.iter().map(|field| field.span).reduce(Span::to).unwrap_or(span);
         let spans = self.spans_of(context, span, &text);
-        let context = Context { spans, ..context.clone() };
+        let context = Context { spans, ..context.clone() }.in_new_text();
         self.read_value(state, &context, &text, span);
     }
 

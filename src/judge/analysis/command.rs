@@ -2,10 +2,12 @@
 
 use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Unknown, UnknownReason, Value, Verb};
 use super::disguise;
+use super::effect::Effect;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::cost;
 use super::pattern::Pattern;
+use super::recursion::Callee;
 use super::state::State;
 use super::walk::{Walker, depth};
 use crate::judge::syntax::tree::{Part, Simple, Span, Word};
@@ -33,7 +35,7 @@ pub(super) enum Lookup {
 /// What a command word leads to.
 enum Resolved {
     /// These names, each with its path when one was written and the way it was disguised.
-    Names(Vec<(String, Option<String>, Option<Disguise>)>),
+    Names(Vec<(String, Option<Value>, Option<Disguise>)>),
     Nothing,
     Unknown,
 }
@@ -80,9 +82,14 @@ impl Walker<'_> {
             env.push((assignment.name.clone(), value));
         }
         let outer = (!simple.redirects.is_empty()).then(|| state.streams.clone());
-        let effects = self.redirects(state, context, &simple.redirects);
+        let mut effects = self.redirects(state, context, &simple.redirects);
         let act = if fields.is_empty() {
-            self.bare_redirects(state, simple);
+            if self.bare_redirects(state, simple) {
+                effects
+                    .iter_mut()
+                    .filter(|(effect, _)| *effect == Effect::Load)
+                    .for_each(|(effect, _)| *effect = Effect::Show);
+            }
             None
         } else {
             let from = state.cwd.clone();
@@ -118,9 +125,9 @@ impl Walker<'_> {
         fields.truncate(MOST_LOOKED_AT);
     }
 
-    /// `$(<file)` and `>file`: redirections without a command.
+    /// `$(<file)` and `>file`: redirections without a command. Whether they print what they read.
     #[inline(never)]
-    fn bare_redirects(&mut self, state: &State, simple: &Simple) {
+    fn bare_redirects(&mut self, state: &State, simple: &Simple) -> bool {
         use crate::judge::syntax::tree::RedirectOp;
         let reads = simple.assignments.is_empty()
             && matches!(simple.redirects.as_slice(), [redirect] if redirect.op == RedirectOp::Read);
@@ -129,7 +136,9 @@ impl Walker<'_> {
             if let Some(sink) = self.sinks.get_mut(sink) {
                 sink.write(&text, taint, decoded);
             }
+            return true;
         }
+        false
     }
 
     /// Runs a command of known or unknown words; the act of the program, when one was made.
@@ -205,13 +214,11 @@ impl Walker<'_> {
             |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)));
         let is_program = |name: &&str| !value.pieces().iter().any(is_found) || self.catalog.program(name).is_some();
         if let Some(name) = tail.filter(is_program) {
-            let made = super::builtins::below_temporary(value).filter(|path| self.is_fetched(path));
-            let path = made.unwrap_or_else(|| value.rough().into_owned());
-            return Resolved::Names(vec![(name.to_owned(), Some(path), word.disguise)]);
+            return Resolved::Names(vec![(name.to_owned(), Some(value.clone()), word.disguise)]);
         }
         // What the line itself wrote there, under a name with a number in it.
-        if let Some((path, name)) = self.made_here(state, value) {
-            return Resolved::Names(vec![(name, Some(path), word.disguise)]);
+        if let Some(name) = self.made_here(state, value) {
+            return Resolved::Names(vec![(name, Some(value.clone()), word.disguise)]);
         }
         if value.is_dynamic() {
             let is_unset =
@@ -241,24 +248,23 @@ impl Walker<'_> {
         if names.is_empty() || names.len() > MAX_CANDIDATES {
             return Resolved::Unknown;
         }
-        let path = |name: &str| dir.map(|dir| format!("{dir}/{name}"));
+        let path = |name: &str| dir.map(|dir| Value::text(format!("{dir}/{name}")));
         Resolved::Names(names.into_iter().map(|n| (n.clone(), path(&n), Some(Disguise::Assembly))).collect())
     }
 
-    /// The path and the name of a program that an earlier act of the line wrote.
+    /// The name of a program that an earlier act of the line wrote.
     #[inline(never)]
-    fn made_here(&self, state: &State, value: &Value) -> Option<(String, String)> {
-        if value.known().is_some() || !value.place_text().is_some_and(|text| text.contains('/')) {
+    fn made_here(&self, state: &State, value: &Value) -> Option<String> {
+        if value.known().is_some() || !value.spelled().is_some_and(|path| path.rough().contains('/')) {
             return None;
         }
-        let key = self.file_key(state, value).filter(|key| key.starts_with('/'))?;
+        let place = Self::file_key(state, value)?;
         let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes()) && act.remote.is_none();
-        let is_it = |operand: &Operand| self.file_key(state, &operand.value).as_ref() == Some(&key);
+        let is_it = |operand: &Operand| Self::file_key(state, &operand.value).as_ref() == Some(&place);
         self.spend(self.facts.acts.len() as u64 / 2);
-        let made = self.files.contains_key(&key)
+        let made = self.files.contains_key(&place)
             || self.facts.acts.iter().any(|act| writes(act) && act.operands.iter().any(is_it));
-        let name = key.rsplit('/').next().filter(|_| made)?.to_owned();
-        Some((key, name))
+        place.split().filter(|_| made).map(|(_, name)| name.rough().to_owned())
     }
 
     /// A command word that is known text.
@@ -270,11 +276,11 @@ impl Walker<'_> {
         }
         if let Some(path) = state.hashed.get(text) {
             let name = path.rsplit('/').next().unwrap_or(path).to_owned();
-            return Resolved::Names(vec![(name, Some(path.clone()), Some(Disguise::Assembly))]);
+            return Resolved::Names(vec![(name, Some(Value::text(path.as_str())), Some(Disguise::Assembly))]);
         }
         let named = |text: &str, disguise| {
             let (name, path) = match text.rsplit_once('/') {
-                Some((_, name)) => (name, Some(text.to_owned())),
+                Some((_, name)) => (name, Some(Value::text(text))),
                 None => (text, None),
             };
             (!name.is_empty()).then(|| (name.to_owned(), path, disguise))
@@ -293,7 +299,7 @@ impl Walker<'_> {
         &mut self,
         state: &mut State,
         context: &Context,
-        (name, path): (&str, Option<String>),
+        (name, path): (&str, Option<Value>),
         args: &[Field],
         env: &[(String, Value)],
         span: Span,
@@ -305,7 +311,7 @@ impl Walker<'_> {
         if by_shell {
             if lookup == Lookup::Shell
                 && let Some(text) = state.aliases.get(name).cloned()
-                && !context.is_called(&format!("alias {name}"))
+                && !context.is_called(&Callee::Alias(name.to_owned()))
             {
                 let mut replaced = self.fork(state);
                 self.alias(&mut replaced, context, name, &text, args, span);
@@ -324,19 +330,19 @@ impl Walker<'_> {
         let disguise = disguise.or_else(|| option_disguise(args)).or(context.disguise);
         let path = match path {
             Some(path) => {
-                self.remember_path(state, context, &path);
+                path.known().iter().for_each(|path| self.remember_path(state, context, path));
                 Some(path)
             }
             None if by_shell && super::builtins::is_builtin(name) => None,
-            None => self.planted(state, context, name, env),
+            None => self.planted(state, context, name, env).map(Value::text),
         };
         let by_shell = by_shell && path.is_none();
-        let other = path.as_deref().filter(|_| context.remote.is_none());
-        if let Some(other) = other.and_then(|path| self.under_another_name(state, name, path)) {
+        let other = path.as_ref().filter(|_| context.remote.is_none());
+        if let Some(other) = other.and_then(|path| self.under_another_name(state, name, &path.known()?)) {
             let name = other.rsplit('/').next().unwrap_or(&other).to_owned();
             let mut child = state.child(&[]);
             let disguise = Some(Disguise::Assembly);
-            self.program(&mut child, context, (&name, Some(other)), args, env, span, false, disguise);
+            self.program(&mut child, context, (&name, Some(Value::text(other))), args, env, span, false, disguise);
         }
         let act = self.program(state, context, (name, path), args, env, span, by_shell, disguise);
         alias.iter().for_each(|replaced| state.join(replaced));

@@ -50,7 +50,7 @@ impl Walker<'_> {
             };
             if replaces && !into {
                 let merges = has(&["-R", "-r", "--recursive", "-a", "--archive"]);
-                if !merges && !sources.is_empty() && self.placer().holds_own(&target.value, state.cwd.as_deref()) {
+                if !merges && !sources.is_empty() && self.placer().holds_own(&target.value, state.cwd.as_ref()) {
                     replaced.push(target.clone());
                 }
                 // What a directory holds goes into the other one.
@@ -86,7 +86,7 @@ impl Walker<'_> {
 
     /// Whether a file at this place counts beside the directory that it lies in.
     fn matters(&self, state: &State, place: &Operand) -> bool {
-        let classes = self.placer().classes(&place.value, state.cwd.as_deref(), self.catalog, self.inquiry);
+        let classes = self.placer().classes(&place.value, state.cwd.as_ref(), self.catalog, self.inquiry);
         let in_home = classes.has(PathClass::InHome) && classes.has(PathClass::Secret);
         let continuous = place.value.rough().contains(".github/");
         (classes.has_any(&GRAVE) || in_home || continuous) && !classes.has(PathClass::Temp)
@@ -98,7 +98,7 @@ impl Walker<'_> {
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
             return true;
         }
-        let Some(path) = self.placer().path(value, state.cwd.as_deref()) else { return false };
+        let Some(path) = self.placer().path(value, state.cwd.as_ref()) else { return false };
         if path.slash || self.placer().of(&path, self.catalog, self.inquiry).has(PathClass::Home) {
             return true;
         }
@@ -112,7 +112,7 @@ impl Walker<'_> {
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
             return false;
         }
-        let path = self.placer().path(value, state.cwd.as_deref()).and_then(|path| path.exact());
+        let path = self.placer().path(value, state.cwd.as_ref()).and_then(|path| path.exact());
         let there = path.and_then(|path| self.inquiry.path(&path));
         there.is_some_and(|facts| facts.kind == PathKind::File)
     }

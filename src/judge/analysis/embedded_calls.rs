@@ -11,15 +11,15 @@ use super::code;
 use super::command::Lookup;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
-use super::letter::is_marked;
 use super::paths::NormalPath;
+use super::place::Place;
 use super::question::{FileFacts, PathKind};
-use super::redirect::{absolute, at};
+use super::recursion::{Callee, Calling};
 use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
 use crate::judge::ledger::Own;
-use crate::judge::rules::model::{OutputTaint, Rule};
+use crate::judge::rules::model::{ArgumentPlace, EffectSpec, OutputTaint, Rule};
 use crate::judge::syntax::tree::Span;
 
 /// The most files that scripts import which are read.
@@ -111,28 +111,27 @@ impl Walker<'_> {
         let first = act.operands.first().filter(|_| matches!(act.verb.key(), "sqlite3" | "duckdb"));
         let database = named.and_then(|flag| flag.value.as_ref()).or(first.map(|first| &first.value));
         let Some(value) = database else { return false };
-        if value.is(":memory:") || super::builtins::below_temporary(value).is_some() {
+        if value.is(":memory:") || Place::below_temporary(value).is_some() {
             return true;
         }
         // Work that lies there is work, and a home is a home.
         let is_work = |path: &str| {
             let below = |dir: &str| !dir.is_empty() && dir != "/tmp" && path.starts_with(dir);
-            state.cwd.as_deref().is_some_and(below) || below(home)
+            state.dir().is_some_and(below) || below(home)
         };
         let own = |path: String| self.is_deleted(&path) || self.is_new(act, &path) || self.is_own_file(&path);
-        if value.known().and_then(|path| absolute(state, &path)).is_some_and(own) {
+        if value.known().and_then(|path| state.path(&path)).is_some_and(own) {
             return true;
         }
-        let path = value.place_text().filter(|path| path.starts_with("/tmp/")).and_then(|path| at(state, &path));
-        path.filter(|path| path.starts_with("/tmp/") && !is_work(path) && self.behind(state, value).is_none())
-            .is_some_and(|path| {
-                // Under a name that is made up nothing was before.
-                if is_marked(&path) {
-                    return true;
-                }
-                let there = self.inquiry.path(&path);
-                there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(&path))
-            })
+        let place = value.spelled().filter(|path| path.rough().starts_with("/tmp/"));
+        let place = place.and_then(|path| Place::spelled_at(state.cwd.as_ref(), &path));
+        let is_temporary = |path: &str| path.starts_with("/tmp/") && !is_work(path);
+        place.filter(|place| is_temporary(place.shown()) && self.behind(state, value).is_none()).is_some_and(|place| {
+            // Under a name that is made up nothing was before.
+            let Some(path) = place.text() else { return true };
+            let there = self.inquiry.path(path);
+            there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(path))
+        })
     }
 
     /// Whether the line took away what was there before: what is there then is its own.
@@ -166,7 +165,7 @@ impl Walker<'_> {
             "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "notebook", "other", "perl", "php", "python", "redis",
             "ruby", "sed", "sql", "tcl",
         ];
-        let Some(path) = file.value.known().and_then(|path| absolute(state, &path)) else { return };
+        let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return };
         if !READ.contains(&language) {
             return;
         }
@@ -203,12 +202,14 @@ impl Walker<'_> {
             if LINES.contains(&last_part(&call.callee)) || self.acts(language, &call.callee) {
                 let program = self.catalog.program(&format!("{language}:{}", call.callee));
                 leave_out_settings(language, call, program.map(|program| &*program.chdir).unwrap_or_default());
+            } else if self.writes_first(language, &call.callee) {
+                leave_out_content(call);
             }
         }
         let hidden = |arg: &Value| is_worked_out(arg) && !arg.taint().has(Taint::SECRET);
         read.calls.retain(|call| !own(&call.callee) && !call.args.iter().any(hidden));
         let mut context = self.script_context(context, &path, span);
-        context.called(&format!("file {path}"));
+        context.called(Calling::of(Callee::File(path.clone())));
         self.calls(state, &context, language, read.calls, span);
         for module in imported {
             self.imported_file(state, &context, language, &path, &module, span);
@@ -231,8 +232,8 @@ impl Walker<'_> {
         let module = if language == "js" { module.to_owned() } else { module.replace('.', "/") };
         let ends = loads.iter().flat_map(|load| &load.endings).map(String::as_str);
         for end in std::iter::once("").filter(|_| language == "js").chain(ends) {
-            let Some(path) = absolute(state, &format!("{dir}/{module}{end}")) else { continue };
-            if context.is_called(&format!("file {path}"))
+            let Some(path) = state.path(&format!("{dir}/{module}{end}")) else { continue };
+            if context.is_called(&Callee::File(path.clone()))
                 || !matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. }))
             {
                 continue;
@@ -251,6 +252,14 @@ impl Walker<'_> {
         self.catalog.program(&name).filter(|program| program.names.contains(&name)).is_some_and(|program| {
             let deletes = program.effects.iter().any(|effect| effect.does == Effect::Delete);
             deletes || !program.wraps.is_empty() || program.runs.is_some()
+        })
+    }
+
+    /// Whether a call writes the file that its first argument names, and does nothing else.
+    fn writes_first(&self, language: &str, callee: &str) -> bool {
+        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+            let first = |effect: &EffectSpec| effect.does.writes() && effect.to == ArgumentPlace::First;
+            !program.effects.is_empty() && program.effects.iter().all(first)
         })
     }
 
@@ -320,8 +329,8 @@ fn code_cells(text: &str) -> String {
 fn names(act: &Act, path: &str) -> bool {
     let named = |operand: &Operand| {
         let named = operand.value.known()?;
-        let whole = if named.starts_with('/') { named.into_owned() } else { format!("{}/{named}", act.cwd.as_ref()?) };
-        Some(NormalPath::absolute(&whole)?.text() == NormalPath::absolute(path)?.text())
+        let whole = Place::at(act.cwd.as_ref(), &named)?;
+        Some(NormalPath::absolute(whole.text()?)?.rough() == NormalPath::absolute(path)?.rough())
     };
     act.operands.iter().any(|operand| named(operand).unwrap_or_default())
 }
@@ -378,6 +387,13 @@ fn leave_out_settings(language: &str, call: &mut code::Call, chdir: &[String]) {
         let Some((at, _)) = last else { return };
         call.args.remove(at);
     }
+}
+
+/// Takes what a script works out for itself out of a call that writes a file which it names: the content.
+fn leave_out_content(call: &mut code::Call) {
+    let first = call.args.iter().position(|arg| !arg.is_option()).map_or(0, |at| at + 1);
+    let behind = call.args.split_off(first);
+    call.args.extend(behind.into_iter().filter(|arg| !is_worked_out(arg)));
 }
 
 /// The name of a call without what it belongs to.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::act::{Disguise, OpaqueReason, Remote, Source};
+use super::recursion::Calling;
 use crate::judge::syntax::tree::{Dialect, Span};
 
 /// How spans of the text that is being read map onto the command as given.
@@ -43,7 +44,7 @@ pub(super) struct Context {
     pub wrappers: Rc<[Rc<str>]>,
     pub disguise: Option<Disguise>,
     /// Functions and scripts that are being walked, so that recursion is seen.
-    pub calls: Rc<[Rc<str>]>,
+    pub calls: Rc<[Calling]>,
     /// In a process of its own beside its caller's, since the outermost of `calls`.
     pub beside: bool,
     /// Under a condition, since the outermost of `calls`.
@@ -59,16 +60,6 @@ impl Context {
     /// Inside one more wrapper of this name.
     pub fn wrapped(&mut self, name: &str) {
         self.wrappers = longer(&self.wrappers, name);
-    }
-
-    /// Inside one more call of this function, script or definition.
-    pub fn called(&mut self, call: &str) {
-        self.calls = longer(&self.calls, call);
-    }
-
-    /// Whether it is inside this call.
-    pub fn is_called(&self, call: &str) -> bool {
-        self.calls.iter().any(|other| **other == *call)
     }
 
     /// The same place, but what stands there may not run.

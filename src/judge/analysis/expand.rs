@@ -13,6 +13,7 @@ use super::disguise;
 use super::enclosing::Context;
 use super::fuel::cost;
 use super::pattern::Pattern;
+use super::place::Place;
 use super::split::{Atom, Quote, split};
 use super::state::{Bound, Build as _, State, unknown};
 use super::walk::Walker;
@@ -278,8 +279,8 @@ impl Walker<'_> {
     fn tilde(&mut self, state: &State, user: &str) -> Option<Value> {
         match user {
             "" => self.home(state),
-            "+" => state.cwd.as_deref().map(Value::of_place),
-            "-" => state.previous.as_deref().map(Value::of_place),
+            "+" => state.cwd.as_ref().map(Place::value),
+            "-" => state.previous.as_ref().map(Place::value),
             _ if user == self.invocation.user && !state.elsewhere => {
                 self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
             }

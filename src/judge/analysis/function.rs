@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::act::{Act, Operand, Piece, Value, Verb};
 use super::enclosing::Context;
 use super::expand::Field;
+use super::recursion::{Callee, Calling, Nested};
 use super::state::{Build as _, Defined, State};
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
@@ -13,12 +14,9 @@ impl Walker<'_> {
     /// Calls a function.
     pub fn call(&mut self, state: &mut State, context: &Context, function: &Rc<Defined>, args: &[Field], span: Span) {
         self.called.insert(function.name.clone());
-        // A function that was defined anew on the way is another one.
-        let this = format!("function {} {:p}", function.name, Rc::as_ptr(function));
-        if context.is_called(&this) {
-            if context.beside && !context.under_condition {
-                self.fork_bomb(state, context, &function.name, span);
-            }
+        let this = Callee::Function(function.name.clone(), Rc::as_ptr(function).addr());
+        if context.is_called(&this) && context.beside && !context.under_condition {
+            self.fork_bomb(state, context, &function.name, span);
             return;
         }
         let outermost = context.calls.is_empty();
@@ -30,12 +28,22 @@ impl Walker<'_> {
             under_condition: !outermost && context.under_condition,
             ..context.clone()
         };
-        inner.called(&this);
         let positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
         let outer = std::mem::replace(&mut state.positional, positional);
-        state.scopes.push(Vec::new());
-        self.compound(state, &inner, &function.body);
-        state.leave_scope();
+        match self.nested(state, context, &this) {
+            Nested::Outermost => {
+                inner.called(Calling::within(this, state));
+                state.scopes.push(Vec::new());
+                self.compound(state, &inner, &function.body);
+                state.leave_scope();
+            }
+            Nested::Changed(mut child) => {
+                inner.called(Calling::within(this, &child));
+                child.scopes.push(Vec::new());
+                self.compound(&mut child, &inner, &function.body);
+            }
+            Nested::Repeats => {}
+        }
         state.positional = outer;
     }
 
@@ -72,7 +80,7 @@ impl Walker<'_> {
             }
         }
         let mut context = context.perhaps().elsewhere(span);
-        context.called(&format!("alias {name}"));
+        context.called(Calling::of(Callee::Alias(name.to_owned())));
         self.read_value(state, &context, &line, span);
     }
 }

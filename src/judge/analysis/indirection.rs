@@ -24,9 +24,9 @@ use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::enclosing::Context;
 use super::expand::Field;
+use super::place::Place;
 use super::question::FileFacts;
 use super::recipes::RecipeKind;
-use super::redirect::absolute;
 use super::state::{Build as _, State};
 use super::walk::Walker;
 use crate::judge::rules::model::{Added, Follow, Program};
@@ -212,29 +212,31 @@ impl Walker<'_> {
     }
 
     /// The context of a definition that a command leads to; `None` when it is being walked already.
-    fn definition(&self, context: &Context, wrapper: &str, what: String, span: Span) -> Option<Context> {
-        if context.is_called(&what) {
-            return None;
-        }
+    fn definition(
+        &mut self,
+        state: &State,
+        context: &Context,
+        wrapper: &str,
+        (what, given): (String, &[&Value]),
+        span: Span,
+    ) -> Option<Context> {
+        let call = self.begin_definition(state, context, &what, given, span)?;
         let mut inner = within(context, wrapper).elsewhere(span);
-        inner.called(&what);
+        inner.called(call);
         inner.source = Source::Definition(what);
         inner.dialect = Dialect::Sh;
         Some(inner)
     }
 
     /// The directory that one of these options names, else the one where the shell stands.
-    fn named_directory(state: &State, reading: &Reading, options: &[&str]) -> Option<String> {
+    fn named_directory(state: &State, reading: &Reading, options: &[&str]) -> Option<Place> {
         // The shell stands there already.
         if !reading.chdir.is_empty() {
             return state.cwd.clone();
         }
         let flag = reading.flags.iter().find(|flag| options.contains(&flag.name.as_str()));
         match flag.and_then(|flag| flag.value.as_ref()) {
-            Some(value) => match value.known() {
-                Some(path) => absolute(state, &path),
-                None => super::builtins::named_in_part(state, value),
-            },
+            Some(value) => Place::of_directory(state.cwd.as_ref(), value),
             None => state.cwd.clone(),
         }
     }
@@ -245,9 +247,9 @@ impl Walker<'_> {
         if let Some((behind, _)) = self.behind(state, file) {
             return self.told(state, &behind, span);
         }
-        let copies = self.file_key(state, file).and_then(|key| self.files.get(&key));
+        let copies = Self::file_key(state, file).and_then(|key| self.files.get(&key));
         if let Some(copies) = copies.map(|written| written.copies.clone()).filter(|copies| !copies.is_empty()) {
-            let text = |path: &String| match self.inquiry.file(path) {
+            let text = |place: &Place| match self.inquiry.file(place.text()?) {
                 Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
                 _ => None,
             };
@@ -263,19 +265,19 @@ impl Walker<'_> {
                 return Some(written);
             }
             // After what was there before, or somewhere in it.
-            let path = file.known().and_then(|path| absolute(state, &path))?;
+            let path = file.known().and_then(|path| state.path(&path))?;
             if let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) {
                 let before = Value::text(String::from_utf8_lossy(bytes));
                 return Some(Value::join([&before, &written], "\n"));
             }
             return Some(written);
         }
-        let path = file.known().and_then(|path| absolute(state, &path))?;
-        if self.is_fetched(&path) {
+        let place = file.known().and_then(|path| state.place(&path))?;
+        if self.is_fetched(&place) {
             self.opaque(OpaqueReason::FetchedCode, "the command runs code that it downloads", span);
             return None;
         }
-        match self.inquiry.file(&path) {
+        match self.inquiry.file(place.text()?) {
             Some(FileFacts::Text { bytes, .. }) => Some(Value::text(String::from_utf8_lossy(bytes))),
             _ => None,
         }

@@ -166,7 +166,7 @@ impl<'a> Inquiry<'a> {
     }
 
     fn ask(&self, question: Question) -> Option<&'a WorldAnswer> {
-        if question.is_marked() {
+        if question.is_of_nothing() {
             return None;
         }
         let question = match question.given_out() {

@@ -1,4 +1,4 @@
-//! Text and paths of which numbers and made-up names are not known, letter by letter.
+//! Text of which numbers and made-up names are not known, letter by letter.
 //!
 //! What may not enter: any meaning of a character that a command may hold.
 
@@ -8,27 +8,12 @@ use super::value::HOLE;
 /// What stands for a path that `mktemp` made, as far as names are cut out of it.
 const MADE: &str = "/tmp/tmp.";
 
-/// Begins a mark in the text of a place. No path holds it.
-const NUL: char = '\0';
-
-/// The mark of a number that is not told apart from others.
-const ANY: char = '?';
-
-/// The mark of the end of a name that `mktemp` made up.
-const MADE_UP: char = 'm';
-
-/// The first of the marks of numbers that are told apart.
-const NUMBERS: u32 = 0x1_0000;
-
-/// The text of a place that `mktemp` made.
-pub const TEMPORARY: &str = "/tmp/tmp.\0m";
-
 /// The most numbers that are told apart.
 pub const MAX_NUMBERS: u16 = 0x7000;
 
 /// A letter of a text, or what stands in it for letters that are not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Letter {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Letter {
     /// A character, whichever it is.
     Known(char),
     /// A number.
@@ -53,29 +38,6 @@ impl Letter {
         let told = number.id > 0 && number.id <= MAX_NUMBERS;
         Self::Number(if told { number } else { NumberId { id: 0, plain: false } })
     }
-
-    fn write(self, place: &mut String) {
-        match self {
-            Self::Known(letter) => place.push(letter),
-            Self::MadeUp => place.extend([NUL, MADE_UP]),
-            Self::Number(NumberId { id: 0, .. }) => place.extend([NUL, ANY]),
-            Self::Number(NumberId { id, plain }) => {
-                let mark = char::from_u32(NUMBERS + u32::from(id) * 2 + u32::from(plain));
-                place.extend([NUL, mark.unwrap_or(ANY)]);
-            }
-        }
-    }
-
-    fn of_mark(mark: char) -> Self {
-        let number = || {
-            let at = (mark as u32).checked_sub(NUMBERS)?;
-            Some(NumberId { id: u16::try_from(at / 2).ok()?, plain: at % 2 == 1 })
-        };
-        match mark {
-            MADE_UP => Self::MadeUp,
-            _ => Self::number(number().unwrap_or_default()),
-        }
-    }
 }
 
 /// The letters of known text.
@@ -83,37 +45,126 @@ pub(super) fn known(text: &str) -> Vec<Letter> {
     text.chars().map(Letter::Known).collect()
 }
 
-/// The letters of the text of a place.
-pub(super) fn letters_of(place: &str) -> impl Iterator<Item = Letter> {
-    let mut letters = place.chars();
-    std::iter::from_fn(move || match letters.next()? {
-        NUL => Some(letters.next().map_or(Letter::Number(NumberId::default()), Letter::of_mark)),
-        letter => Some(Letter::Known(letter)),
-    })
+/// The text of a path, or of a name in one, of which letters may not be known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Spelled {
+    /// [`HOLE`] stands where a letter is not known; one that is written stands for itself.
+    text: String,
+    /// The letters that are not known, by where they stand in the text.
+    unknown: Vec<(usize, Letter)>,
 }
 
-/// Whether part of the text of a place is not known.
-pub fn is_marked(place: &str) -> bool {
-    place.contains(NUL)
-}
+impl Spelled {
+    /// Text that is wholly known.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), unknown: Vec::new() }
+    }
 
-/// Adds a number to the text of a place.
-pub(super) fn push_number(number: NumberId, place: &mut String) {
-    Letter::number(number).write(place);
-}
+    /// The text, when all of it is known.
+    pub fn known(&self) -> Option<&str> {
+        self.is_known().then_some(self.text.as_str())
+    }
 
-/// Adds to the text of a place what is not known of it.
-pub(super) fn push_unknown(place: &mut String) {
-    Letter::Number(NumberId::default()).write(place);
-}
+    /// Whether all of it is known.
+    pub fn is_known(&self) -> bool {
+        self.unknown.is_empty()
+    }
 
-/// The text of a place with [`HOLE`] for each part that is not known.
-pub(super) fn rough(place: &str) -> String {
-    let rough = |letter: Letter| match letter {
-        Letter::Known(letter) => letter,
-        Letter::Number(_) | Letter::MadeUp => HOLE,
-    };
-    letters_of(place).map(rough).collect()
+    /// The text with [`HOLE`] for each letter that is not known: to be shown, and to be matched against patterns.
+    pub fn rough(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether its first letter is not known.
+    pub fn begins_unknown(&self) -> bool {
+        self.unknown.first().is_some_and(|(at, _)| *at == 0)
+    }
+
+    /// Whether none of its letters is known.
+    pub fn is_all_unknown(&self) -> bool {
+        self.unknown.len() * HOLE.len_utf8() == self.text.len()
+    }
+
+    /// Adds known text.
+    pub fn push_str(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Adds a letter.
+    pub fn push(&mut self, letter: Letter) {
+        match letter {
+            Letter::Known(letter) => self.text.push(letter),
+            unknown => {
+                self.unknown.push((self.text.len(), unknown));
+                self.text.push(HOLE);
+            }
+        }
+    }
+
+    /// Adds a number.
+    pub fn push_number(&mut self, number: NumberId) {
+        self.push(Letter::number(number));
+    }
+
+    /// Adds a letter of which nothing is known.
+    pub fn push_unknown(&mut self) {
+        self.push(Letter::number(NumberId::default()));
+    }
+
+    /// Adds another one.
+    pub fn push_spelled(&mut self, other: &Self) {
+        let before = self.text.len();
+        self.unknown.extend(other.unknown.iter().map(|(at, letter)| (before + at, *letter)));
+        self.text.push_str(&other.text);
+    }
+
+    /// A part of it. A bound inside a letter gives nothing.
+    #[must_use]
+    pub fn part(&self, range: std::ops::Range<usize>) -> Self {
+        let inside = self.unknown.iter().filter(|(at, _)| range.contains(at));
+        let unknown = inside.map(|(at, letter)| (at - range.start, *letter)).collect();
+        Self { text: self.text.get(range.clone()).unwrap_or_default().to_owned(), unknown }
+    }
+
+    /// The parts between characters of this kind, which are none of its unknown letters.
+    pub fn split(&self, mark: char) -> impl Iterator<Item = Self> {
+        let mut start = Some(0);
+        std::iter::from_fn(move || {
+            let from = start?;
+            let end = self.text.get(from..)?.find(mark).map(|at| from + at);
+            start = end.map(|end| end + mark.len_utf8());
+            Some(self.part(from..end.unwrap_or(self.text.len())))
+        })
+    }
+
+    /// Whether it begins with another one, which ends where a letter of this one ends.
+    pub fn begins_with(&self, start: &Self) -> bool {
+        let begun = self.unknown.iter().take_while(|(at, _)| *at < start.text.len());
+        self.text.starts_with(&start.text) && begun.eq(&start.unknown)
+    }
+
+    /// What is behind another one that it begins with.
+    pub fn after(&self, start: &Self) -> Option<Self> {
+        self.begins_with(start).then(|| self.part(start.text.len()..self.text.len()))
+    }
+
+    /// Its letters.
+    pub fn letters(&self) -> impl Iterator<Item = Letter> {
+        let mut unknown = self.unknown.iter().peekable();
+        self.text.char_indices().map(move |(at, letter)| {
+            let found = unknown.next_if(|(place, _)| *place == at);
+            found.map_or(Letter::Known(letter), |(_, letter)| *letter)
+        })
+    }
+
+    /// The value that it stands for.
+    pub fn value(&self) -> Value {
+        match self.known() {
+            Some("") => Value::default(),
+            Some(text) => Value::text(text),
+            None => Value::of_letters(self.letters()),
+        }
+    }
 }
 
 impl Value {
@@ -189,26 +240,19 @@ impl Value {
         value
     }
 
-    /// The text of the place that it names, in which a mark stands for each letter that is not known. `None` for what has no
-    /// [`Self::letters`], and for what no path holds.
-    pub(super) fn place_text(&self) -> Option<String> {
-        let mut place = String::new();
+    /// The text of the path that it names. `None` for what has no [`Self::letters`], and for what no path holds.
+    pub(super) fn spelled(&self) -> Option<Spelled> {
+        if let Some(text) = self.known() {
+            return (!text.contains('\0')).then(|| Spelled::text(text));
+        }
+        let mut spelled = Spelled::default();
         for letter in self.letters()? {
-            if letter == Letter::Known(NUL) {
+            if letter == Letter::Known('\0') {
                 return None;
             }
-            letter.write(&mut place);
+            spelled.push(letter);
         }
-        Some(place)
-    }
-
-    /// The value that the text of a place stands for.
-    pub(super) fn of_place(place: &str) -> Self {
-        match place {
-            "" => Self::default(),
-            _ if is_marked(place) => Self::of_letters(letters_of(place)),
-            _ => Self::text(place),
-        }
+        Some(spelled)
     }
 }
 
@@ -236,7 +280,7 @@ mod tests {
         ] {
             let value = Value::of(pieces);
             assert_eq!(Value::of_letters(value.letters().unwrap()), value);
-            assert_eq!(Value::of_place(&value.place_text().unwrap()), value);
+            assert_eq!(value.spelled().unwrap().value(), value);
             assert!(value.is_spelled());
         }
         for pieces in [
@@ -245,25 +289,43 @@ mod tests {
             vec![Piece::Glob("*".into())],
         ] {
             let value = Value::of(pieces);
-            assert_eq!((value.letters(), value.place_text(), value.is_spelled()), (None, None, false));
+            assert_eq!((value.letters(), value.spelled(), value.is_spelled()), (None, None, false));
         }
     }
 
     #[test]
-    fn no_text_is_the_mark_of_another_one() {
+    fn no_text_is_a_letter_that_is_not_known() {
         let told = Value::of(vec![Piece::Text("/tmp/".into()), number(1)]);
-        let place = told.place_text().unwrap();
-        assert_eq!(Value::text(place.as_str()).place_text(), None);
-        for written in ["\0", "\0?", "/tmp/\u{100002}", "/tmp/\u{fffc}"] {
-            assert_ne!(Value::text(written).place_text().as_ref(), Some(&place));
+        let spelled = told.spelled().unwrap();
+        for written in ["/tmp/\u{100002}", "/tmp/\u{fffc}", "/tmp/?"] {
+            assert_ne!(Value::text(written).spelled(), Some(spelled.clone()));
         }
-        assert_eq!(rough(&place), format!("/tmp/{HOLE}"));
+        assert_eq!(Value::text("/tmp/\0").spelled(), None);
+        assert_eq!((spelled.rough(), spelled.known()), (format!("/tmp/{HOLE}").as_str(), None));
         assert!(told.is_told_apart() && !Value::of(vec![number(0)]).is_told_apart());
     }
 
     #[test]
+    fn a_part_of_a_spelling_keeps_what_is_not_known_of_it() {
+        let mut spelled = Spelled::text("/a\u{fffc}");
+        spelled.push_number(NumberId { id: 1, plain: true });
+        spelled.push_str("/b");
+        let (whole, length) = (spelled.clone(), spelled.rough().len());
+        assert_eq!(whole.part(0..length), whole);
+        assert_eq!(whole.part(0..5).known(), Some("/a\u{fffc}"));
+        assert!(whole.part(5..8).is_all_unknown() && whole.part(5..length).begins_unknown());
+        assert!(!Spelled::text("\u{fffc}").is_all_unknown() && !whole.part(2..8).begins_unknown());
+        let mut joined = whole.part(0..5);
+        joined.push_spelled(&whole.part(5..length));
+        assert_eq!(joined, whole);
+        assert!(whole.begins_with(&whole.part(0..8)) && whole.begins_with(&Spelled::text("/a")));
+        assert!(!whole.begins_with(&Spelled::text("/a\u{fffc}\u{fffc}")));
+        assert_eq!(whole.value().spelled(), Some(whole));
+    }
+
+    #[test]
     fn numbers_are_told_apart() {
-        let place = |id| Value::of(vec![number(id)]).place_text().unwrap();
-        assert!(place(1) != place(2) && place(0) == place(MAX_NUMBERS + 1));
+        let spelled = |id| Value::of(vec![number(id)]).spelled().unwrap();
+        assert!(spelled(1) != spelled(2) && spelled(0) == spelled(MAX_NUMBERS + 1));
     }
 }

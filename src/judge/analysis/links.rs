@@ -2,10 +2,10 @@
 
 use super::act::{Act, Effect, Operand, Piece, Value, Verb};
 use super::arguments::Reading;
-use super::builtins::below_temporary;
 use super::fuel::cost;
+use super::letter::Spelled;
+use super::place::Place;
 use super::question::PathKind;
-use super::redirect::absolute;
 use super::state::{Build as _, State};
 use super::walk::Walker;
 
@@ -26,20 +26,22 @@ impl Walker<'_> {
         // What is linked alone gets its own name where the command runs.
         let here = Value::text(".");
         let place = if placed.span == first.span { &here } else { &placed.value };
-        let Some(at) = self.file_key(state, place) else { return };
+        let Some(at) = Self::file_key(state, place) else { return };
+        let is_there = |at: &str| self.inquiry.path(at).is_some_and(|there| there.kind == PathKind::Directory);
         let directory = sources.len() > 1
             || into
             || place.rough().ends_with(['/', '.'])
-            || !has(&["-n", "-T"]) && self.inquiry.path(&at).is_some_and(|there| there.kind == PathKind::Directory);
+            || !has(&["-n", "-T"]) && at.text().is_some_and(is_there);
         for source in sources {
             let Some(text) = source.value.known() else { continue };
             let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let link = if directory { format!("{at}/{name}") } else { at.clone() };
+            let link = if directory { at.join(name) } else { Some(at.clone()) };
             // What a symbolic link says is read from where it lies.
             let symbolic = has(&["-s", "--symbolic"]) && !has(&["-r"]);
-            let from = link.rsplit_once('/').filter(|_| symbolic).map(|(dir, _)| dir.to_owned());
-            let from = State::at(from.or_else(|| state.cwd.clone()));
-            if let Some(target) = absolute(&from, &text).filter(|target| *target != link) {
+            let from = link.as_ref().and_then(Place::split).filter(|_| symbolic).map(|(dir, _)| dir);
+            let target =
+                Place::at(from.as_ref().or(state.cwd.as_ref()), &text).filter(|target| Some(target) != link.as_ref());
+            if let (Some(link), Some(target)) = (link, target) {
                 self.links.insert(link, target);
             }
         }
@@ -50,43 +52,45 @@ impl Walker<'_> {
         if self.links.is_empty() {
             return None;
         }
-        let (mut path, rest) = match below_temporary(value) {
-            Some(path) => (path, Value::default()),
+        let (mut place, rest) = match Place::below_temporary(value) {
+            Some(place) => (place, Value::default()),
             None => {
                 let leading = value.leading();
-                let mut path = absolute(state, if leading.is_empty() { "." } else { &leading })?;
+                let place = state.place(if leading.is_empty() { "." } else { &leading })?;
                 if leading.is_empty() && matches!(value.pieces().first(), Some(Piece::Unknown(_))) {
                     return None;
                 }
+                // What ends in a slash names what a link there leads to.
+                let mut rest = Value::default();
                 if leading.is_empty() || leading.ends_with('/') {
-                    path.push('/');
+                    rest.push_text("/");
                 }
-                (path, value.without_leading(leading.len()))
+                rest.push_value(&value.without_leading(leading.len()));
+                (place, rest)
             }
         };
         let mut itself = None;
         for _ in 0..MAX_LINKS {
-            let Some((target, tail)) = self.nearest_link(&path) else { break };
-            let next = format!("{}{tail}", if tail.is_empty() { target } else { target.trim_end_matches('/') });
-            itself.get_or_insert(tail.is_empty());
-            path = next;
+            let Some((target, tail)) = self.nearest_link(&place) else { break };
+            itself.get_or_insert(tail.rough().is_empty());
+            place = Place::spelled_at(Some(target), &inside(&tail))?;
         }
-        let mut behind = Value::of_place(&path);
+        let itself = itself?;
+        let mut behind = place.value();
+        // Below the root one slash is enough.
+        if place.is_root() && rest.leading().starts_with('/') {
+            behind = Value::default();
+        }
         behind.push_value(&rest);
-        Some((behind, itself? && rest.is_empty()))
+        Some((behind, itself && rest.is_empty()))
     }
 
-    /// The deepest link of the line that a path is or lies below: what it leads to, and the rest of the path.
-    fn nearest_link<'p>(&self, path: &'p str) -> Option<(&str, &'p str)> {
-        let mut end = path.len();
-        loop {
-            let (above, tail) = path.split_at_checked(end)?;
+    /// The deepest link of the line that a place is or lies below: what it leads to, and the rest of the path.
+    fn nearest_link(&self, place: &Place) -> Option<(&Place, Spelled)> {
+        std::iter::once(place.clone()).chain(place.above()).find_map(|above| {
             self.spend(cost::LOOK_UP);
-            if let Some(target) = self.links.get(above) {
-                return Some((target, tail));
-            }
-            end = above.rfind('/')?;
-        }
+            Some((self.links.get(&above)?, place.below(&above)?))
+        })
     }
 
     /// The same effect on what links of the line lead to.
@@ -108,6 +112,13 @@ impl Walker<'_> {
             self.facts.acts.push(act);
         }
     }
+}
+
+/// The rest of a path as one that goes on from a directory.
+fn inside(rest: &Spelled) -> Spelled {
+    let mut inside = Spelled::text(".");
+    inside.push_spelled(rest);
+    inside
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use super::act::{Piece, Value};
 use super::class::PathClass;
 use super::enclosing::Context;
 use super::fuel::{cost, of_bytes};
+use super::place::Place;
 use super::question::{FileFacts, ProgramFacts};
-use super::redirect::absolute;
 use super::state::{Bound, Build as _, State};
 use super::walk::Walker;
 
@@ -62,8 +62,11 @@ impl<'a> Walker<'a> {
         let made = |dir: &String| format!("{}/{name}", dir.trim_end_matches('/'));
         if !self.files.is_empty() || !self.links.is_empty() {
             self.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
-            if let Some(path) =
-                dirs.iter().filter(|dir| self.may_make_in(dir)).map(made).find(|path| self.is_made_here(state, path))
+            if let Some(path) = dirs
+                .iter()
+                .filter(|dir| self.may_make_in(dir))
+                .map(made)
+                .find(|path| self.is_made_here(state, &Value::text(path.as_str())))
             {
                 self.planted.insert(path.clone());
                 return Some(path);
@@ -96,9 +99,9 @@ impl<'a> Walker<'a> {
     /// description: `ln -s /bin/rm tools/eslint; tools/eslint -r src`.
     #[inline(never)]
     pub fn under_another_name(&self, state: &State, name: &str, path: &str) -> Option<String> {
-        let path = absolute(state, path).filter(|path| !is_of_system(path))?;
+        let path = state.path(path).filter(|path| !is_of_system(path))?;
         let linked = || self.behind(state, &Value::text(path.as_str())).and_then(|(target, _)| target.known_text());
-        let copied = || self.files.get(&path)?.copies.first().cloned();
+        let copied = || self.files.get(&Place::of(path.as_str()))?.copies.first()?.text().map(str::to_owned);
         let there = || self.inquiry.path(&path).filter(|facts| facts.symlink).map(|facts| facts.canonical.clone());
         let target = linked().or_else(copied).or_else(there).filter(|target| is_of_system(target))?;
         let other = target.rsplit('/').next()?;
@@ -109,7 +112,7 @@ impl<'a> Walker<'a> {
 
     /// Whether a file with text lies there that the line named before, as it does to make one executable.
     fn is_touched_script(&self, state: &State, path: &str) -> bool {
-        let is_it = |value: &Value| value.known().and_then(|name| absolute(state, &name)).as_deref() == Some(path);
+        let is_it = |value: &Value| value.known().and_then(|name| state.path(&name)).as_deref() == Some(path);
         let named = self.facts.acts.iter().any(|act| act.operands.iter().any(|operand| is_it(&operand.value)));
         named && matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }))
     }
@@ -138,7 +141,7 @@ impl<'a> Walker<'a> {
     /// As [`Self::remember`], of a program by its path.
     pub fn remember_path(&mut self, state: &State, context: &Context, path: &str) {
         if context.remote.is_none()
-            && let Some(path) = absolute(state, path)
+            && let Some(path) = state.path(path)
         {
             self.remember(&path, &Rc::from([]));
         }
@@ -194,8 +197,8 @@ fn directories(value: &Value, state: &State, changed: bool) -> SearchPath {
         }
     }
     let dir = |part: &String| match part.as_str() {
-        "" => state.cwd.clone(),
-        part => absolute(state, part),
+        "" => state.dir().map(str::to_owned),
+        part => state.path(part),
     };
     let known = parts.iter().take(MAX_DIRECTORIES).flatten();
     let dirs: Vec<String> = if value.pieces().is_empty() { Vec::new() } else { known.filter_map(dir).collect() };

@@ -6,7 +6,7 @@
 use super::act::{Effect, Verb};
 use super::expand::Field;
 use super::fuel::cost;
-use super::redirect::absolute;
+use super::place::Place;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::rules::glob;
@@ -18,7 +18,7 @@ pub(super) struct Dashed {
     /// How many acts were looked at.
     acts: usize,
     /// The directory that the act was in, where it is known, and the path as the act names it.
-    made: Vec<(Option<String>, String)>,
+    made: Vec<(Option<Place>, String)>,
 }
 
 /// The most names that are put in the place of globs.
@@ -55,21 +55,22 @@ impl Walker<'_> {
     /// The names that begin with a dash where the program stands: what the line made there, and, where options of the
     /// program run commands, what was there before.
     fn option_names(&mut self, state: &State, program: Option<&Program>) -> Vec<String> {
-        let Some(dir) = state.cwd.as_deref().map(|dir| dir.trim_end_matches('/')) else { return Vec::new() };
-        let here = |path: &str| {
-            let name = path.strip_prefix(dir)?.strip_prefix('/')?;
+        let Some(dir) = state.cwd.as_ref() else { return Vec::new() };
+        let here = |place: &Place| {
+            let below = place.below(dir)?;
+            let name = below.known()?.strip_prefix('/')?;
             (name.starts_with('-') && !name.contains('/')).then(|| name.to_owned())
         };
         self.collect_dashed();
         self.spend(cost::LOOK_UP * self.dashed.made.len() as u64);
         let paths = self.dashed.made.iter().filter_map(|(base, path)| match base {
-            _ if path.starts_with('/') => absolute(state, path),
-            base => absolute(state, &format!("{}/{path}", base.as_deref().unwrap_or(dir))),
+            Some(base) => Place::at(Some(base), path),
+            None => Place::at(Some(dir), path),
         });
-        let mut names: Vec<String> = paths.filter_map(|path| here(&path)).collect();
+        let mut names: Vec<String> = paths.filter_map(|place| here(&place)).collect();
         if program.is_some_and(|program| !program.wraps.is_empty()) {
-            let below = self.inquiry.look(dir).and_then(|look| look.below.as_ref());
-            names.extend(below.into_iter().flatten().filter_map(|(path, _)| here(path)));
+            let below = dir.text().and_then(|dir| self.inquiry.look(dir)).and_then(|look| look.below.as_ref());
+            names.extend(below.into_iter().flatten().filter_map(|(path, _)| here(&Place::of(path.as_str()))));
         }
         names.sort();
         names.dedup();

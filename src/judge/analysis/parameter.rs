@@ -5,6 +5,7 @@ use super::enclosing::Context;
 use super::expand::{Tilde, push_expanded, unknown_atom};
 use super::fuel::of_bytes;
 use super::letter::MAX_NUMBERS;
+use super::place::Place;
 use super::secret_names::is_secret_name;
 use super::split::{Atom, Quote};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
@@ -113,11 +114,11 @@ impl Walker<'_> {
         let known = |text: String| Bound::Scalar(Value::text(text));
         match name {
             "PWD" => {
-                return Bound::Scalar(state.cwd.as_deref().map_or_else(|| marker(name), Value::of_place));
+                return Bound::Scalar(state.cwd.as_ref().map_or_else(|| marker(name), Place::value));
             }
             "OLDPWD" => {
                 if let Some(dir) = &state.previous {
-                    return Bound::Scalar(Value::of_place(dir));
+                    return Bound::Scalar(dir.value());
                 }
             }
             "IFS" => return known(" \t\n".to_owned()),

@@ -20,7 +20,7 @@ pub use normal::{Component, NormalPath, Relation, Start};
 use super::act::{Piece, Value};
 use super::fuel::cost;
 use super::inquiry::Inquiry;
-use super::letter::{Letter, letters_of};
+use super::place::Place;
 use crate::judge::invocation::Invocation;
 use crate::judge::rules::catalog::{Catalog, covers};
 
@@ -38,7 +38,7 @@ pub struct Placer {
     /// The places of guard's own files, made when they are first asked for.
     own: OnceCell<Vec<String>>,
     /// The classes of known texts, by the directory they are taken from and by themselves.
-    texts: RefCell<HashMap<String, HashMap<String, PathClasses>>>,
+    texts: RefCell<Texts>,
     /// The classes of plain absolute paths, by their text. Catalog and answers are the same for as long as this lives.
     known: RefCell<HashMap<String, PathClasses>>,
     /// The same of all others.
@@ -49,6 +49,15 @@ pub struct Placer {
     works: OnceCell<bool>,
     /// The project directory, as far as the answers say it: they are the same for as long as this lives.
     project: OnceCell<Option<String>>,
+}
+
+/// The classes of known texts.
+#[derive(Debug, Default)]
+struct Texts {
+    /// By the directory that they are taken from.
+    from: HashMap<Place, HashMap<String, PathClasses>>,
+    /// Taken from a directory that is not known.
+    unplaced: HashMap<String, PathClasses>,
 }
 
 /// What a place may be that nothing was worked out of.
@@ -113,8 +122,16 @@ impl Placer {
     /// The path that a value names, taken from `cwd` when it is relative. `None` for what is no path: nothing, `-`, a
     /// URL.
     #[must_use]
-    pub fn path(&self, value: &Value, cwd: Option<&str>) -> Option<NormalPath> {
+    pub fn path(&self, value: &Value, cwd: Option<&Place>) -> Option<NormalPath> {
         let leading = value.leading();
+        // `file:PATH?mode=ro`, as clients of SQLite write it.
+        if leading.starts_with("file:")
+            && !leading.starts_with("file://")
+            && let Some(text) = value.known()
+        {
+            let path = text.get("file:".len()..).and_then(|rest| rest.split('?').next()).unwrap_or_default();
+            return NormalPath::of(&Value::text(path), cwd, self.homes.first().map(String::as_str));
+        }
         if let Some((scheme, rest)) = leading.split_once("://")
             && !scheme.is_empty()
             && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
@@ -134,22 +151,30 @@ impl Placer {
     /// All classes of the place that a value names. Asks which repository holds the working directory only where the
     /// answer could matter: for what does not plainly lie in the project.
     #[must_use]
-    pub fn classes(&self, value: &Value, cwd: Option<&str>, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
+    pub fn classes(&self, value: &Value, cwd: Option<&Place>, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
         // Without fuel it may be anything.
         if inquiry.fuel.is_empty() {
             return ANYTHING;
         }
         let [Piece::Text(text)] = value.pieces() else { return self.of_value(value, cwd, catalog, inquiry) };
-        let from = cwd.unwrap_or_default();
-        if let Some(classes) = self.texts.borrow().get(from).and_then(|known| known.get(text.as_str())) {
-            return *classes;
+        let known = |texts: &Texts| match cwd {
+            Some(dir) => texts.from.get(dir)?.get(text.as_str()).copied(),
+            None => texts.unplaced.get(text.as_str()).copied(),
+        };
+        if let Some(classes) = known(&self.texts.borrow()) {
+            return classes;
         }
         let classes = self.of_value(value, cwd, catalog, inquiry);
-        self.texts.borrow_mut().entry(from.to_owned()).or_default().insert(text.clone(), classes);
+        let mut texts = self.texts.borrow_mut();
+        let known = match cwd {
+            Some(dir) => texts.from.entry(dir.clone()).or_default(),
+            None => &mut texts.unplaced,
+        };
+        known.insert(text.clone(), classes);
         classes
     }
 
-    fn of_value(&self, value: &Value, cwd: Option<&str>, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
+    fn of_value(&self, value: &Value, cwd: Option<&Place>, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
         let mut classes = self.path(value, cwd).map_or(PathClasses::NONE, |path| self.of(&path, catalog, inquiry));
         let leading = value.leading();
         // `-d @file`, `-F name=@file`: the place that is named behind the mark.
@@ -178,7 +203,7 @@ impl Placer {
             self.others.borrow_mut().insert(path.clone(), classes);
             return classes;
         }
-        let text = path.text();
+        let text = path.rough();
         let known = self.known.borrow().get(&text).copied();
         known.unwrap_or_else(|| {
             let classes = self.worked_out(path, catalog, inquiry);
@@ -314,24 +339,21 @@ impl Placer {
         let one_below = |above: &str| {
             path.components.len() == 2
                 && path.relation(above) == Relation::Below
-                && path
-                    .components
-                    .last()
-                    .is_some_and(|last| !last.unknown || letters_of(&last.text).next().is_some_and(Letter::is_unknown))
+                && path.components.last().is_some_and(|last| !last.is_unknown() || last.name.begins_unknown())
         };
-        let windows = texts.next().is_some_and(|first| first.text == "mnt")
-            && texts.next().is_some_and(|drive| drive.text.len() == 1)
+        let windows = texts.next().is_some_and(|first| first.text() == "mnt")
+            && texts.next().is_some_and(|drive| drive.text().len() == 1)
             && texts.next().is_some_and(|users| users.may_be("Users"))
             && path.components.len() <= 4;
         // macOS keeps what all accounts share beside the homes.
-        let shared = path.components.last().is_some_and(|last| last.text == "Shared");
+        let shared = path.components.last().is_some_and(|last| last.text() == "Shared");
         one_below("/home") || one_below("/Users") && !shared || windows
     }
 
     /// guard's own files, wherever they lie.
     fn is_own(&self, path: &NormalPath) -> bool {
         // All of them lie in something of this name.
-        let is_named = |component: &Component| component.text.trim_start_matches('.').starts_with("guard");
+        let is_named = |component: &Component| component.text().trim_start_matches('.').starts_with("guard");
         if path.is_plain() && !path.components.iter().any(is_named) {
             return false;
         }
@@ -345,7 +367,7 @@ impl Placer {
             return true;
         }
         let configured = components.windows(2).any(|pair| match pair {
-            [above, name] => above.text == ".config" && name.text == "guard",
+            [above, name] => above.text() == ".config" && name.text() == "guard",
             _ => false,
         });
         let socket =
@@ -355,7 +377,7 @@ impl Placer {
 
     /// Whether a value names a directory that holds guard's configuration or its data. A home is more than that.
     #[must_use]
-    pub fn holds_own(&self, value: &Value, cwd: Option<&str>) -> bool {
+    pub fn holds_own(&self, value: &Value, cwd: Option<&Place>) -> bool {
         self.path(value, cwd).is_some_and(|path| self.is_above_own(&path))
     }
 
@@ -376,7 +398,7 @@ impl Placer {
     /// is generated, to the directories above it.
     fn listed(&self, path: &NormalPath, catalog: &Catalog) -> PathClasses {
         let homes: Vec<&str> = self.homes.iter().map(String::as_str).collect();
-        let text = path.text();
+        let text = path.rough();
         let lists = catalog.paths();
         let mut classes = lists.classes(&text, &homes);
         if path.everything {
@@ -422,9 +444,9 @@ fn is_unnamed(path: &NormalPath, home: &str) -> bool {
         return false;
     }
     let Some(below) = path.components.get(normal::names(home).count()..) else { return false };
-    let Some(at) = below.iter().position(|component| component.unknown) else { return false };
-    let above: Vec<&str> = below.iter().take(at).map(|component| component.text.as_str()).collect();
-    let whole = below.get(at).is_some_and(|component| letters_of(&component.text).all(Letter::is_unknown));
+    let Some(at) = below.iter().position(|component| component.is_unknown()) else { return false };
+    let above: Vec<&str> = below.iter().take(at).map(|component| component.text()).collect();
+    let whole = below.get(at).is_some_and(|component| component.name.is_all_unknown());
     whole && (above.is_empty() || SETTINGS.contains(&above.join("/").as_str()))
 }
 
@@ -435,7 +457,7 @@ fn is_within(path: &str, directory: &str) -> bool {
 
 /// An absolute path in normal form.
 fn tidy(path: &str) -> String {
-    NormalPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.text())
+    NormalPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.rough())
 }
 
 /// `host:path` and `user@host:path`, as `scp` and `rsync` write places on other hosts.

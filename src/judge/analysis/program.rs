@@ -6,12 +6,12 @@ use super::act::{Act, Disguise, Effect, Operand, Piece, Source, Taint, Unknown, 
 use super::arguments::{self, Arg, Derived, Reading};
 use super::builtins::Builtin;
 use super::enclosing::Context;
-use super::env::EnvView;
 use super::expand::Field;
 use super::paths::names_sink;
+use super::place::Place;
 use super::search;
 use super::state::{Bound, Build as _, State, unknown};
-use super::streams::Stream;
+use super::streams::{Stream, descriptor};
 use super::walk::Walker;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{OutputTaint, Program};
@@ -33,7 +33,7 @@ impl Walker<'_> {
         &mut self,
         state: &mut State,
         context: &Context,
-        (name, path): (&str, Option<String>),
+        (name, path): (&str, Option<Value>),
         args: &[Field],
         env: &[(String, Value)],
         span: Span,
@@ -64,7 +64,8 @@ impl Walker<'_> {
             None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &words) },
         };
         // A program by its path is what lies there, whatever bears its name elsewhere.
-        let elsewhere = path.as_deref().is_some_and(|path| !is_installed(path) || self.planted.contains(path));
+        let shown = path.as_ref().map(|path| path.rough().into_owned());
+        let elsewhere = shown.as_deref().is_some_and(|path| !is_installed(path) || self.planted.contains(path));
         if elsewhere {
             reading.tier = reading.tier.max(Tier::Low);
         }
@@ -80,12 +81,12 @@ impl Walker<'_> {
         };
         let builtin = if path.is_none() { Builtin::of(name, by_shell) } else { None };
         let runs_more = builtin.is_some_and(Builtin::runs) || !reading.inner.is_empty() || !reading.code.is_empty();
-        let verb = Verb::Program { name: name.to_owned(), path: path.clone() };
+        let verb = Verb::Program { name: name.to_owned(), path: shown.clone() };
         let id = self.program_act(state, context, verb, &words, &reading, env, span, disguise);
         self.effects(state, context, &reading, id, span);
         if let Some(program) = described.filter(|_| reading.expression) {
             for part in search::alternatives(&words, self.catalog).unwrap_or_default() {
-                let verb = Verb::Program { name: name.to_owned(), path: path.clone() };
+                let verb = Verb::Program { name: name.to_owned(), path: shown.clone() };
                 let reading = arguments::read(program, &part);
                 let id = self.program_act(state, context, verb, &part, &reading, env, span, disguise);
                 self.effects(state, context, &reading, id, span);
@@ -93,7 +94,7 @@ impl Walker<'_> {
         }
         self.links_made(state, &reading);
         if !runs_more && (reading.tier > Tier::Safe || !reading.effects.is_empty()) {
-            self.perhaps_empty(state, context, (name, path.as_deref()), described, &words, env, span, disguise);
+            self.perhaps_empty(state, context, (name, shown.as_deref()), described, &words, env, span, disguise);
         }
         let wrote = match builtin {
             Some(builtin) => {
@@ -119,7 +120,7 @@ impl Walker<'_> {
                 self.typed(context, id, name, program, &reading, span);
             }
             for source in &reading.code {
-                self.code_source(state, context, id, (name, path.as_deref()), source, env, span);
+                self.code_source(state, context, id, (name, shown.as_deref()), source, env, span);
             }
             let may_run = described.is_none() || reading.tier > Tier::Safe && launches(&words);
             if may_run && !runs_more && !words.is_empty() && !name.contains(':') {
@@ -129,17 +130,17 @@ impl Walker<'_> {
             }
             self.leads(state, context, name, known, &reading, args, env, span);
             if context.root && builtin.is_none() && context.remote.is_none() && !name.contains(':') {
-                self.raised(state, context, (name, path.as_deref()), described.is_some(), span);
+                self.raised(state, context, (name, shown.as_deref()), described.is_some(), span);
             }
             // A script is judged by what it says; of what is not there, nothing is known.
-            let unread = path.as_deref().is_none_or(|path| is_installed(path) || self.is_absent(state, path));
+            let unread = path.as_ref().is_none_or(|path| is_installed(&path.rough()) || self.is_absent(state, path));
             if builtin.is_none() && unread && context.remote.is_none() {
                 self.touches(state, context, (name, described), &reading, &words, id, span);
             }
             if let Some(path) = &path
                 && (described.is_none() && reading.code.is_empty()
                     || described.is_some()
-                        && (elsewhere || self.planted.contains(path) || self.is_made_here(state, path)))
+                        && (elsewhere || self.planted.contains(&*path.rough()) || self.is_made_here(state, path)))
             {
                 self.executable(state, context, id, path, args, env, span);
             }
@@ -204,61 +205,55 @@ impl Walker<'_> {
     /// The arguments with each `/dev/fd/N` replaced by the file that the descriptor has open; `None` where none is.
     fn through_descriptors(state: &State, args: &[Field]) -> Option<Vec<Field>> {
         let file = |field: &Field| {
-            let text = field.value.known()?;
-            let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| text.strip_prefix(dir)?.parse().ok())?;
+            let number = descriptor(&field.value.known()?).filter(|number| *number > 2)?;
             match state.streams.opened(number)? {
                 Stream::File(operand, _) => Some(operand.value.clone()),
                 _ => None,
             }
         };
-        args.iter().any(|field| file(field).is_some()).then(|| {
-            let through =
-                |field: &Field| Field { value: file(field).unwrap_or_else(|| field.value.clone()), ..field.clone() };
-            args.iter().map(through).collect()
-        })
+        if state.streams.others.is_empty() {
+            return None;
+        }
+        let mut through: Option<Vec<Field>> = None;
+        for (at, field) in args.iter().enumerate() {
+            let Some(value) = file(field) else { continue };
+            through
+                .get_or_insert_with(|| args.to_vec())
+                .get_mut(at)
+                .into_iter()
+                .for_each(|arg| arg.value.clone_from(&value));
+        }
+        through
     }
 
     /// An act at this place with nothing said of it yet.
     #[inline(never)]
     pub fn blank(&self, state: &State, context: &Context, verb: Verb, span: Span) -> Act {
         Act {
-            verb,
             tier: Tier::Safe,
-            sub: Vec::new(),
-            flags: Vec::new(),
-            operands: Vec::new(),
-            args: Vec::new(),
-            env: EnvView::default(),
-            code: None,
-            dry_run: false,
-            recursive: false,
             input: state.streams.stdin.input(&self.sinks),
-            feeds: Vec::new(),
             output: state.streams.stdout.output(),
-            taint: Taint::default(),
             root: context.root || (self.invocation.uid == 0 && context.remote.is_none()),
             remote: context.remote.clone(),
-            cwd: state.cwd.clone(),
-            targets: Vec::new(),
             wrappers: Rc::clone(&context.wrappers),
-            disguise: None,
-            parent: None,
             conditional: context.conditional,
             staged: context.staged,
+            read: false,
             source: context.source.clone(),
             span,
+            ..Act::plain(verb, state.cwd.clone())
         }
     }
 
     /// The other directories in which a command may run: on another way through the line, or where a `cd` failed.
     #[inline(never)]
-    fn doubted(&self, state: &State, tier: Tier) -> Vec<Option<String>> {
+    fn doubted(&self, state: &State, tier: Tier) -> Vec<Option<Place>> {
         if tier == Tier::Safe || (state.doubt.is_empty() && state.also.is_empty()) {
             return Vec::new();
         }
         let mut dirs = state.also.clone();
         if !state.errexit && !state.doubt.is_empty() {
-            let there = state.cwd.as_deref().and_then(|dir| self.inquiry.path(dir));
+            let there = state.dir().and_then(|dir| self.inquiry.path(dir));
             if state.fails || there.is_none_or(|facts| facts.kind != super::question::PathKind::Directory) {
                 dirs.extend(state.doubt.iter().filter(|dir| !state.also.contains(dir)).cloned());
             }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::letter::is_marked;
 use crate::judge::ledger::{Brought, FileSnapshot, Ledger};
 use crate::judge::reserved::{self, Unaskable};
 
@@ -153,16 +152,17 @@ pub enum FileFacts {
 }
 
 impl Question {
-    /// Whether it is about a place of which a part is not known: the world has none of that name.
-    pub(super) fn is_marked(&self) -> bool {
+    /// Whether it is about a name that no path holds.
+    pub(super) fn is_of_nothing(&self) -> bool {
+        let is_no_name = |name: &str| name.contains('\0');
         match self {
             Self::Path(about)
             | Self::Git(about)
             | Self::Repository(about)
             | Self::File(about)
             | Self::Program(about)
-            | Self::FileSnapshot(about) => is_marked(about),
-            Self::Resolve { name, dirs } => is_marked(name) || dirs.iter().any(|dir| is_marked(dir)),
+            | Self::FileSnapshot(about) => is_no_name(about),
+            Self::Resolve { name, dirs } => is_no_name(name) || dirs.iter().any(|dir| is_no_name(dir)),
             Self::Ledger => false,
         }
     }

@@ -102,7 +102,9 @@ impl Recipes {
         };
         let plain = |word: &&str| !word.starts_with(['#', '|', '(', '&']) && !word.contains('=');
         let prerequisites = prerequisites.split_whitespace().take_while(|word| !word.starts_with('#')).filter(plain);
-        let prerequisites = prerequisites.map(|word| word.trim_end_matches(')').to_owned()).collect();
+        // `(recipe argument)` of a justfile.
+        let bracket = if self.kind == RecipeKind::Just { ")" } else { "" };
+        let prerequisites = prerequisites.map(|word| word.strip_suffix(bracket).unwrap_or(word).to_owned()).collect();
         self.rules.push(Rule { targets, prerequisites, lines: inline.into_iter().collect() });
     }
 
@@ -130,8 +132,8 @@ impl Recipes {
     }
 
     /// The commands that are run for these targets, in order, each with the target that it belongs to. Without targets,
-    /// for the first one. `given` are variables that the command line sets.
-    pub fn commands(&self, targets: &[String], given: &[(String, String)]) -> Vec<(String, Value)> {
+    /// for the first one. `given` are variables that the command line sets. Of a rehearsal, those that are run all the same.
+    pub fn commands(&self, targets: &[String], given: &[(String, String)], rehearsed: bool) -> Vec<(String, Value)> {
         let mut wanted: Vec<String> = targets.to_vec();
         if wanted.is_empty() {
             let first =
@@ -155,8 +157,8 @@ impl Recipes {
         order
             .into_iter()
             .flat_map(|(target, rule)| {
-                let lines = self.whole(rule);
-                lines.into_iter().map(move |line| (target.clone(), rule, line)).collect::<Vec<_>>()
+                let lines = self.whole(rule).into_iter().filter(|line| !rehearsed || self.is_always_run(line));
+                lines.map(move |line| (target.clone(), rule, line)).collect::<Vec<_>>()
             })
             .map(|(target, rule, line)| {
                 let line = match self.kind {
@@ -210,6 +212,13 @@ impl Recipes {
         if script { vec![rule.lines.join("\n")] } else { rule.lines.clone() }
     }
 
+    /// Whether a line of a recipe runs where the others are only printed: what begins with `+`, and make itself.
+    fn is_always_run(&self, line: &str) -> bool {
+        let mut marks = line.chars().take_while(|c| "@-+ \t".contains(*c));
+        self.kind == RecipeKind::Make
+            && (marks.any(|mark| mark == '+') || line.contains("$(MAKE)") || line.contains("${MAKE}"))
+    }
+
     /// The targets that a prerequisite stands for.
     fn names(&self, word: &str, given: &[(String, String)]) -> Vec<String> {
         if self.kind == RecipeKind::Just || !word.contains('$') {
@@ -222,8 +231,9 @@ impl Recipes {
 
     fn make_line(&self, line: &str, target: &str, rule: &Rule, given: &[(String, String)]) -> Value {
         let line = line.trim_start_matches(['@', '-', '+', ' ', '\t']);
+        let needed: Vec<String> = rule.prerequisites.iter().flat_map(|word| self.names(word, given)).collect();
         let mut value = Value::default();
-        self.expand(line, target, &rule.prerequisites, given, 0, &mut value);
+        self.expand(line, target, &needed, given, 0, &mut value);
         value
     }
 
@@ -319,7 +329,7 @@ mod tests {
 
     fn commands(kind: RecipeKind, text: &str, targets: &[&str]) -> Vec<String> {
         let targets: Vec<String> = targets.iter().map(|target| (*target).to_owned()).collect();
-        let found = Recipes::read(kind, text).commands(&targets, &[]);
+        let found = Recipes::read(kind, text).commands(&targets, &[], false);
         found.into_iter().map(|(_, value)| value.rough().replace(super::super::value::HOLE, "?")).collect()
     }
 
@@ -332,6 +342,22 @@ mod tests {
         assert_eq!(commands(RecipeKind::Make, MAKEFILE, &[]), ["echo all $HOME", "mkdir -p out"]);
         assert_eq!(commands(RecipeKind::Make, MAKEFILE, &["dist"])[0], "tar cf ?.tar \\\n  src");
         assert_eq!(commands(RecipeKind::Make, MAKEFILE, &["nothing"]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_variable_names_is_what_a_target_needs() {
+        let text = "OBJS = a.o b.o\nprog: $(OBJS)\n\tcc -o $@ $^\n";
+        assert_eq!(commands(RecipeKind::Make, text, &["prog"]), ["cc -o prog a.o b.o"]);
+    }
+
+    #[test]
+    fn a_rehearsal_runs_what_is_marked_for_it_and_make_itself() {
+        let text = "a:\n\trm -rf x\n\t@+rm -rf y\n\t$(MAKE) -C z\n\techo +\n";
+        let run = |kind| Recipes::read(kind, text).commands(&["a".to_owned()], &[], true);
+        let lines: Vec<String> = run(RecipeKind::Make).iter().map(|(_, line)| line.rough().into_owned()).collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[0], "rm -rf y");
+        assert!(run(RecipeKind::Just).is_empty());
     }
 
     #[test]

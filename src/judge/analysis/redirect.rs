@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::act::{Effect, Operand, Output, Piece, Taint, UnknownReason, Value, Verb};
+use super::act::{Effect, Operand, Output, Taint, UnknownReason, Value, Verb};
 use super::arguments::Arg;
 use super::command::plain_text;
 use super::enclosing::Context;
-use super::letter::is_marked;
+use super::place::Place;
 use super::state::{Bound, Build as _, State, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Streams, Waiting};
 use super::walk::{Walker, Written};
@@ -157,14 +157,9 @@ impl Walker<'_> {
     fn read_from(&self, state: &State, operand: &Operand) -> Stream {
         match operand.value.known().as_deref() {
             Some("/dev/null") => Stream::Nothing,
-            Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => state.streams.stdin.clone(),
-            known => {
-                let number =
-                    ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| known?.strip_prefix(dir)?.parse().ok());
-                if let Some(stream) = number.and_then(|number| state.streams.opened(number)) {
-                    return stream;
-                }
-                let written = self.file_key(state, &operand.value).and_then(|key| self.files.get(&key));
+            Some(path) if let Some(stream) = state.streams.named(path) => stream,
+            _ => {
+                let written = Self::file_key(state, &operand.value).and_then(|key| self.files.get(&key));
                 match written.and_then(|written| written.contents.last()) {
                     Some(sink) => Stream::Sink(*sink, Output::File),
                     None => Stream::File(Rc::new(operand.clone()), None),
@@ -178,24 +173,17 @@ impl Walker<'_> {
     pub fn written_to(&mut self, state: &State, context: &Context, operand: &Operand, append: bool) -> Stream {
         match operand.value.known().as_deref() {
             Some("/dev/null") => return Stream::Nothing,
-            Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return state.streams.stdout.clone(),
-            Some("/dev/stderr" | "/dev/fd/2") => return state.streams.stderr.clone(),
             Some("/dev/tty") => return Stream::Inherited,
-            Some(path) => {
-                let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| path.strip_prefix(dir)?.parse().ok());
-                if let Some(stream) = number.and_then(|number| state.streams.opened(number)) {
-                    return stream;
-                }
-            }
-            None => {}
+            Some(path) if let Some(stream) = state.streams.named(path) => return stream,
+            _ => {}
         }
-        let sink = self.file_key(state, &operand.value).map(|key| self.file_sink(context, key, append));
+        let sink = Self::file_key(state, &operand.value).map(|key| self.file_sink(context, key, append));
         Stream::File(Rc::new(operand.clone()), sink)
     }
 
     /// The place that remembers what is written to the file of this key from here on.
     #[inline(never)]
-    pub fn file_sink(&mut self, context: &Context, key: String, append: bool) -> usize {
+    pub fn file_sink(&mut self, context: &Context, key: Place, append: bool) -> usize {
         let sink = self.new_sink();
         let old = self.files.get(&key).and_then(|written| written.contents.last()).copied();
         if append {
@@ -241,8 +229,8 @@ impl Walker<'_> {
     }
 
     fn copied_to(&mut self, state: &State, context: &Context, source: &Value, target: &Value) {
-        let Some(path) = source.known().and_then(|path| absolute(state, &path)) else { return };
-        let Some(key) = self.file_key(state, target) else { return };
+        let Some(path) = source.known().and_then(|path| state.place(&path)) else { return };
+        let Some(key) = Self::file_key(state, target) else { return };
         // A copy of a copy is one of what that is a copy of.
         let first = self.files.get(&path).map(|written| written.copies.clone()).filter(|copies| !copies.is_empty());
         let written: &mut Written = self.files.entry(key).or_default();
@@ -257,21 +245,9 @@ impl Walker<'_> {
         }
     }
 
-    /// The name by which a file is remembered: its path, a glob as it is written, or the one unknown that names it.
-    pub fn file_key(&self, state: &State, value: &Value) -> Option<String> {
-        match value.pattern() {
-            Some(text) => absolute(state, &text),
-            None if let Some(path) = super::builtins::below_temporary(value) => Some(path),
-            // By its name, where each number in it is told apart.
-            None if let Some(place) = value.place_text() => at(state, &place).filter(|_| value.is_told_apart()),
-            None => {
-                let named = value.pieces().iter().any(|piece| {
-                    matches!(piece, Piece::Unknown(unknown)
-                        if matches!(unknown.why, UnknownReason::Temporary { .. } | UnknownReason::Variable(_)))
-                });
-                named.then(|| format!("\0{:?}", value.pieces()))
-            }
-        }
+    /// By which a file is remembered that a value names.
+    pub fn file_key(state: &State, value: &Value) -> Option<Place> {
+        Place::of_file(state.cwd.as_ref(), value)
     }
 
     /// The effects of redirections as acts; `alone` where they stand without a command.
@@ -361,40 +337,6 @@ impl Walker<'_> {
     }
 }
 
-/// A path as it is from the working directory, lexically normal; `None` when that is not known, and for what no path holds.
-pub(super) fn absolute(state: &State, path: &str) -> Option<String> {
-    if is_marked(path) { None } else { at(state, path) }
-}
-
-/// As [`absolute`], of the text of a place.
-pub(super) fn at(state: &State, path: &str) -> Option<String> {
-    if path.is_empty() {
-        return None;
-    }
-    // Most are written so.
-    if is_normal(path) {
-        return Some(path.to_owned());
-    }
-    let mut parts: Vec<&str> = Vec::new();
-    let base = if path.starts_with('/') { "" } else { state.cwd.as_deref()? };
-    for part in base.split('/').chain(path.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(format!("/{}", parts.join("/")))
-}
-
-/// Whether a path is absolute and nothing in it would be taken away.
-fn is_normal(path: &str) -> bool {
-    let names = |names: &str| names.split('/').all(|name| !matches!(name, "" | "." | ".."));
-    path == "/" || path.strip_prefix('/').is_some_and(names)
-}
-
 /// The address that bash connects to when this path is opened.
 fn network(path: &str) -> Option<String> {
     for (prefix, scheme) in [("/dev/tcp/", "tcp"), ("/dev/udp/", "udp")] {
@@ -408,14 +350,6 @@ fn network(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_are_made_absolute_by_their_text() {
-        let state = State::at(Some("/home/dev".to_owned()));
-        assert_eq!(absolute(&state, "../x/./y").as_deref(), Some("/home/x/y"));
-        assert_eq!(absolute(&state, "/../a//b").as_deref(), Some("/a/b"));
-        assert_eq!(absolute(&State::default(), "x"), None);
-    }
 
     #[test]
     fn network_devices_are_addresses() {

@@ -3,20 +3,20 @@
 use std::ops::Bound;
 use std::rc::Rc;
 
-use super::act::{Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::builtins::within;
 use super::enclosing::Context;
 use super::expand::Field;
-use super::indirection::fetched::any_above;
 use super::indirection::unpacked::is_unread;
-use super::letter::is_marked;
 use super::numbered::Numbered;
 use super::paths::NormalPath;
-use super::question::{FileFacts, PathKind};
-use super::redirect::{absolute, at};
+use super::place::Place;
+use super::question::FileFacts;
+use super::recursion::{Callee, Calling, Nested};
 use super::secret_names::is_secret_name;
 use super::shells::dialect;
 use super::state::{Build as _, State};
+use super::streams::descriptor;
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Span};
 
@@ -78,18 +78,19 @@ impl Walker<'_> {
             return;
         }
         let known = file.value.known_text();
-        if matches!(known.as_deref(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-")) {
+        let descriptor = known.as_deref().and_then(descriptor);
+        if descriptor == Some(0) || known.as_deref() == Some("-") {
             self.stdin_code(state, context, span);
             return;
         }
         if known.as_deref() == Some("/dev/null") {
             return;
         }
-        let descriptor = known.as_deref().and_then(|path| {
-            path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?.parse::<u32>().ok()
-        });
-        if let Some(number) = descriptor {
-            let stream = state.streams.get(number);
+        if let Some(path) = known.as_deref().filter(|_| descriptor.is_some()) {
+            let Some(stream) = state.streams.named(path) else {
+                self.opaque(OpaqueReason::Script, format!("what can be read from {path} is not known"), span);
+                return;
+            };
             let outer = std::mem::replace(&mut state.streams.stdin, stream);
             self.stdin_code(state, context, span);
             state.streams.stdin = outer;
@@ -101,35 +102,37 @@ impl Walker<'_> {
         if self.written_script(state, context, &file.value, span, act) {
             return;
         }
-        let in_part = || self.below_made(state, &file.value, act);
-        let Some(path) = known.as_deref().and_then(|path| absolute(state, path)).or_else(in_part) else {
+        let before = self.facts.acts.get(..act.unwrap_or(usize::MAX)).unwrap_or(&self.facts.acts);
+        let in_part = || Self::below_made(state, before, &file.value);
+        let Some(place) = known.as_deref().and_then(|path| state.place(path)).or_else(in_part) else {
             let detail = format!("the script that runs is not known: {}", super::command::describe(&file.value));
             self.opaque(OpaqueReason::Script, detail, span);
             return;
         };
-        self.file_at(state, context, &path, span, act);
+        self.file_at(state, context, &place, span, act);
     }
 
     /// Walks a file of the world as shell code.
     #[inline(never)]
-    pub fn file_at(&mut self, state: &mut State, context: &Context, path: &str, span: Span, act: Option<usize>) {
-        if self.is_fetched(path) {
+    pub fn file_at(&mut self, state: &mut State, context: &Context, place: &Place, span: Span, act: Option<usize>) {
+        if self.is_fetched(place) {
             self.opaque(context.fetched_code(), "the command runs a script that it downloads", span);
             return;
         }
+        // Below what the line makes under a name that is known in part, so that nothing lay there before.
+        let Some(path) = place.text() else {
+            self.not_there(state, context, place, span, act);
+            return;
+        };
         match self.inquiry.file(path) {
             Some(FileFacts::Text { bytes, digest }) => {
                 self.facts.scripts.insert(path.to_owned(), *digest);
                 self.script_bytes(state, context, path, bytes, span, act);
             }
             Some(FileFacts::Missing) => {
-                self.not_there(state, context, path, span, act);
+                self.not_there(state, context, place, span, act);
             }
             Some(FileFacts::TooLarge) => self.unread_script(context, path, span),
-            // Below what the line makes under a name that is known in part, so that nothing lay there before.
-            None if is_marked(path) => {
-                self.not_there(state, context, path, span, act);
-            }
             Some(FileFacts::Unreadable) | None => {
                 self.opaque(OpaqueReason::Script, format!("{path} cannot be read"), span);
             }
@@ -138,17 +141,26 @@ impl Walker<'_> {
 
     /// A file that is not there until the line brings it: in a copy of a directory, or out of an archive. `false`: the
     /// line does not.
-    fn not_there(&mut self, state: &mut State, context: &Context, path: &str, span: Span, act: Option<usize>) -> bool {
-        let origins = self.origins(path);
+    fn not_there(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        place: &Place,
+        span: Span,
+        act: Option<usize>,
+    ) -> bool {
+        let origins = self.origins(place);
         for origin in &origins {
-            match self.inquiry.file(origin) {
-                Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, context, origin, bytes, span, act),
-                _ => self.opaque(OpaqueReason::Script, format!("{origin} cannot be read"), span),
+            match origin.text().map(|path| (path, self.inquiry.file(path))) {
+                Some((path, Some(FileFacts::Text { bytes, .. }))) => {
+                    self.script_bytes(state, context, path, bytes, span, act);
+                }
+                _ => self.opaque(OpaqueReason::Script, format!("{} cannot be read", origin.shown()), span),
             }
         }
-        let unpacked = self.is_unpacked(path);
+        let unpacked = self.is_unpacked(place);
         if unpacked {
-            self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
+            self.opaque(OpaqueReason::Script, format!("{} comes out of an archive of this line", place.shown()), span);
         }
         unpacked || !origins.is_empty()
     }
@@ -163,7 +175,7 @@ impl Walker<'_> {
         span: Span,
         act: Option<usize>,
     ) -> bool {
-        let Some(written) = self.file_key(state, file).and_then(|key| self.files.get(&key)).cloned() else {
+        let Some(written) = Self::file_key(state, file).and_then(|key| self.files.get(&key)).cloned() else {
             return false;
         };
         let path = file.rough().into_owned();
@@ -187,13 +199,13 @@ impl Walker<'_> {
                     self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
                 }
                 None if let Some(files) = sink.files().filter(|files| self.are_read(files)) => {
-                    files.iter().for_each(|path| self.file_at(state, &context, path, span, act));
+                    files.iter().for_each(|path| self.file_at(state, &context, &Place::of(path.as_str()), span, act));
                 }
                 None => self.read_value(state, &context, &sink.text, span),
             }
         }
-        for path in &written.copies {
-            self.file_at(state, context, path, span, act);
+        for place in &written.copies {
+            self.file_at(state, context, place, span, act);
         }
         !older
     }
@@ -201,7 +213,8 @@ impl Walker<'_> {
     /// Whether these are files of the world that can be read.
     pub fn are_read(&self, files: &[String]) -> bool {
         let is_read = |path: &String| {
-            !self.files.contains_key(path) && matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }))
+            !self.files.contains_key(&Place::of(path.as_str()))
+                && matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }))
         };
         files.iter().all(is_read)
     }
@@ -225,15 +238,22 @@ impl Walker<'_> {
         span: Span,
         act: Option<usize>,
     ) {
-        let call = format!("file {path}");
-        let mut inner = self.script_context(context, path, span);
-        if inner.is_called(&call) {
-            if context.beside && !context.under_condition {
-                self.fork_bomb(state, context, path, span);
-            }
+        let call = Callee::File(path.to_owned());
+        let mut inner = self.script_context(context, path, span).in_new_text();
+        if inner.is_called(&call) && context.beside && !context.under_condition {
+            self.fork_bomb(state, context, path, span);
             return;
         }
-        inner.called(&call);
+        let mut changed;
+        let state = match self.nested(state, &inner, &call) {
+            Nested::Outermost => state,
+            Nested::Repeats => return,
+            Nested::Changed(child) => {
+                changed = child;
+                &mut changed
+            }
+        };
+        inner.called(Calling::within(call, state));
         if !self.may_include(span) {
             return;
         }
@@ -242,7 +262,7 @@ impl Walker<'_> {
             return;
         };
         // Whoever reads it pays with what it brings, once however often it is run.
-        if self.called.insert(call) {
+        if self.read.insert(path.to_owned()) {
             self.inquiry.fuel.add_file(bytes.len());
         }
         self.script_text(state, &inner, text, act);
@@ -287,56 +307,78 @@ impl Walker<'_> {
         state: &State,
         context: &Context,
         act: usize,
+        path: &Value,
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        let before = self.facts.acts.len();
+        self.file_of_program(state, context, act, path, args, env, span);
+        let is_read = self.facts.acts.len() > before;
+        self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read = is_read);
+    }
+
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn file_of_program(
+        &mut self,
+        state: &State,
+        context: &Context,
+        act: usize,
         path: &str,
         args: &[Field],
         env: &[(String, Value)],
         span: Span,
     ) {
         let mut child = state.child(env);
-        child.zero = Value::of_place(path);
+        child.zero = path.clone();
         child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
-        let mut value = Value::of_place(path);
-        if let Some((behind, _)) = self.behind(state, &value) {
-            value = behind;
-        }
-        let place = value.place_text();
-        let path = &*place.unwrap_or_else(|| value.rough().into_owned());
+        let value = self.behind(state, path).map_or_else(|| path.clone(), |(behind, _)| behind);
         let context = Context { dialect: Dialect::Bash, ..context.clone() };
         if self.written_script(&mut child, &context, &value, span, Some(act)) {
             return;
         }
-        let is_absolute = path.starts_with('/');
-        let Some(path) = at(state, path) else { return };
-        if self.is_fetched(&path) {
+        let place = value.spelled().map(|path| Place::spelled_at(state.cwd.as_ref(), &path));
+        // Relative to a directory that is not known.
+        if place == Some(None) {
+            return;
+        }
+        let place = place.flatten();
+        if place.as_ref().is_some_and(|place| self.is_fetched(place)) {
             let detail = "the command runs a program that it downloads";
             self.opaque(context.fetched_code(), detail, span);
             return;
         }
-        let file = self.inquiry.file(&path);
-        if let Some(FileFacts::Text { digest, .. }) = file {
-            self.facts.scripts.insert(path.clone(), *digest);
+        let path = place.as_ref().and_then(Place::text);
+        let file = path.and_then(|path| self.inquiry.file(path));
+        if let (Some(path), Some(FileFacts::Text { digest, .. })) = (path, file) {
+            self.facts.scripts.insert(path.to_owned(), *digest);
         }
-        if matches!(file, Some(FileFacts::Missing)) && self.not_there(&mut child, &context, &path, span, Some(act)) {
+        let is_missing = matches!(file, Some(FileFacts::Missing));
+        if let Some(place) = place.as_ref().filter(|place| is_missing || place.text().is_none())
+            && self.not_there(&mut child, &context, place, span, Some(act))
+        {
             return;
         }
         // What lies among temporary files is nobody's program until something puts it there.
-        if is_absolute
-            && matches!(file, Some(FileFacts::Missing))
+        if value.leading().starts_with('/')
+            && (is_missing || place.is_none())
             && self.is_temporary(&value)
-            && !self.is_spoken_of(state, act, &path)
-            && !self.has_made(&path)
+            && !place.as_ref().is_some_and(|place| self.is_spoken_of(state, act, place))
+            && !path.is_some_and(|path| self.has_made(path))
         {
-            self.opaque(OpaqueReason::Script, format!("{path} does not exist and cannot be read"), span);
+            self.opaque(OpaqueReason::Script, format!("{} does not exist and cannot be read", value.rough()), span);
             return;
         }
+        let Some(path) = path else { return };
         match file {
             // A binary says nothing here; its name is judged.
             Some(FileFacts::Text { bytes, .. }) if is_binary(bytes) => {}
             Some(FileFacts::Text { bytes, .. }) => {
-                self.script_bytes(&mut child, &context, &path, bytes, span, Some(act));
+                self.script_bytes(&mut child, &context, path, bytes, span, Some(act));
                 self.end_of_shell(&mut child);
             }
-            Some(FileFacts::TooLarge) => self.unread_script(&context, &path, span),
+            Some(FileFacts::TooLarge) => self.unread_script(&context, path, span),
             Some(FileFacts::Missing | FileFacts::Unreadable) | None => {}
         }
     }
@@ -344,7 +386,7 @@ impl Walker<'_> {
     /// Whether this session made something at the path where nothing was.
     fn has_made(&self, path: &str) -> bool {
         let both = || Some((self.inquiry.path(path)?, self.inquiry.ledger()?));
-        let plain = |path: &str| NormalPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.text());
+        let plain = |path: &str| NormalPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.rough());
         both().is_some_and(|(facts, ledger)| ledger.has_made(&plain(&facts.canonical)))
     }
 
@@ -354,61 +396,67 @@ impl Walker<'_> {
         self.opaque(why, format!("{path} is too large to analyse"), span);
     }
 
-    /// The path of what lies below a place that an act before this one names, under a name with a number in it.
-    fn below_made(&self, state: &State, file: &Value, act: Option<usize>) -> Option<String> {
-        let key = self.file_key(state, file).filter(|key| file.known().is_none() && key.starts_with('/'))?;
+    /// What lies below a place that an act before this one names, under a name with a number in it.
+    fn below_made(state: &State, acts: &[Act], file: &Value) -> Option<Place> {
+        let file = Self::file_key(state, file).filter(|place| file.known().is_none() && place.path().is_some())?;
         let above = |value: &Value| {
-            let place = self.file_key(state, value).filter(|_| value.known().is_none());
-            place.and_then(|place| key.strip_prefix(&place)).is_some_and(|rest| rest.starts_with('/'))
+            let place = Self::file_key(state, value).filter(|_| value.known().is_none());
+            place.and_then(|place| file.below(&place)).is_some_and(|rest| !rest.rough().is_empty())
         };
-        let before = self.facts.acts.iter().take(act.unwrap_or(usize::MAX));
-        before.flat_map(|act| &act.args).any(above).then_some(key)
+        acts.iter().flat_map(|act| &act.args).any(above).then_some(file)
     }
 
     /// Whether the line itself wrote, copied, linked or fetched what a path names.
-    pub fn is_made_here(&self, state: &State, path: &str) -> bool {
-        let is_copy = |path: &str| self.files.get(path).is_some_and(|file| !file.copies.is_empty());
-        self.content_of(state, &Value::of_place(path)).is_some()
-            || at(state, path).is_some_and(|path| {
-                self.is_fetched(&path) || self.is_unpacked(&path) || is_copy(&path) || self.links.contains_key(&path)
+    pub fn is_made_here(&self, state: &State, path: &Value) -> bool {
+        let is_copy = |place: &Place| self.files.get(place).is_some_and(|file| !file.copies.is_empty());
+        self.content_of(state, path).is_some()
+            || Self::file_key(state, path).is_some_and(|place| {
+                self.is_fetched(&place)
+                    || self.is_unpacked(&place)
+                    || is_copy(&place)
+                    || self.links.contains_key(&place)
             })
     }
 
     /// Whether the line may have made something in a directory, by its name or by that of one above it.
     pub fn may_make_in(&self, dir: &str) -> bool {
-        let dir = dir.trim_end_matches('/');
-        let from = (Bound::Included(dir), Bound::Unbounded);
-        let below = self.files.range::<str, _>(from).next().is_some_and(|(path, _)| path.starts_with(dir));
-        let linked = self.links.range::<str, _>(from).next().is_some_and(|(path, _)| path.starts_with(dir));
-        let holds = |path: &str| self.files.contains_key(path) || self.links.contains_key(path);
-        below || linked || any_above(&format!("{dir}/"), |above, unnamed| holds(above) || holds(unnamed))
+        let dir = Place::of(dir.trim_end_matches('/'));
+        let is_below = |place: &Place| place.path().is_some_and(|path| path.rough().starts_with(dir.shown()));
+        let from = (Bound::Included(&dir), Bound::Unbounded);
+        let below = self.files.range::<Place, _>(from).next().is_some_and(|(place, _)| is_below(place));
+        let linked = self.links.range::<Place, _>(from).next().is_some_and(|(place, _)| is_below(place));
+        let holds = |place: &Place| self.files.contains_key(place) || self.links.contains_key(place);
+        let any_in = || dir.any_in().is_some_and(|any| holds(&any));
+        below || linked || any_in() || dir.any_above(|above, any| holds(above) || holds(any))
     }
 
     /// Whether there is nothing at the path that could be read, and the line makes nothing there.
-    pub fn is_absent(&self, state: &State, path: &str) -> bool {
-        let missing = |path: String| matches!(self.inquiry.file(&path), Some(FileFacts::Missing));
-        !self.is_made_here(state, path) && at(state, path).is_some_and(missing)
+    pub fn is_absent(&self, state: &State, path: &Value) -> bool {
+        let missing = |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Missing));
+        let place = path.spelled().map(|path| Place::spelled_at(state.cwd.as_ref(), &path));
+        let is_there = || place.is_some_and(|place| !place.as_ref().and_then(Place::text).is_some_and(missing));
+        !self.is_made_here(state, path) && !is_there()
     }
 
-    /// Whether an act before this one names the path, so that it may make it.
-    fn is_spoken_of(&self, state: &State, act: usize, path: &str) -> bool {
-        let in_part = |value: &Value| value.known().is_none() && self.file_key(state, value).as_deref() == Some(path);
-        let names = |value: &Value| value.is(path) || in_part(value);
+    /// Whether an act before this one names the place, so that it may make it.
+    fn is_spoken_of(&self, state: &State, act: usize, place: &Place) -> bool {
+        let in_part = |value: &Value| value.known().is_none() && Self::file_key(state, value).as_ref() == Some(place);
+        let names = |value: &Value| place.text().is_some_and(|path| value.is(path)) || in_part(value);
         self.facts.acts.iter().take(act).any(|other| other.args.iter().any(names))
     }
 
-    /// Whether a path is something that the line fetched, or lies below it.
-    pub fn is_fetched(&self, path: &str) -> bool {
-        let fetched = |key: &str| {
-            let sinks = self.files.get(key).into_iter().flat_map(|written| &written.contents);
+    /// Whether a place is something that the line fetched, or lies below it.
+    pub fn is_fetched(&self, place: &Place) -> bool {
+        let fetched = |place: &Place| {
+            let sinks = self.files.get(place).into_iter().flat_map(|written| &written.contents);
             sinks.filter_map(|id| self.sinks.get(*id)).any(|sink| sink.taint.and(sink.text.taint()).has(Taint::FETCHED))
         };
-        if self.files.is_empty() || fetched(path) {
+        if self.files.is_empty() || fetched(place) {
             return !self.files.is_empty();
         }
         // What was there before is not what came under a name that nothing says.
-        let is_new = || self.inquiry.path(path).is_none_or(|facts| facts.kind == PathKind::Missing);
-        any_above(path, |dir, unnamed| !dir.is_empty() && (fetched(dir) || fetched(unnamed) && is_new()))
+        let is_new = || self.is_not_there(place);
+        place.any_above(|dir, any| !dir.is_root() && (fetched(dir) || fetched(any) && is_new()))
     }
 }
 
@@ -429,3 +477,6 @@ pub(super) fn interpreter(text: &str) -> Option<String> {
     let program = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
     program.rsplit('/').next().map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests;

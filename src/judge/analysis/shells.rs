@@ -7,8 +7,8 @@ use super::arguments::{Arg, CodeFrom, CodeSource};
 use super::builtins::within;
 use super::enclosing::{Context, Spans};
 use super::indirection::unpacked::is_unread;
+use super::place::Place;
 use super::program::is_shell;
-use super::redirect::absolute;
 use super::state::{Bound, Build as _, State};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -119,7 +119,7 @@ impl Walker<'_> {
             other => {
                 if let Some(files) = self.files_that_come_in(&other).filter(|files| self.are_read(files)) {
                     for path in files {
-                        let file = Operand { value: Value::of_place(&path), span };
+                        let file = Operand { value: Value::text(path), span };
                         self.script_file(state, context, &file, span, None);
                     }
                     return;
@@ -146,7 +146,7 @@ impl Walker<'_> {
     fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
         let Stream::Sink(id, _) = stream else { return None };
         let files = self.sinks.get(*id)?.files()?;
-        files.iter().all(|path| !self.files.contains_key(path)).then(|| files.to_vec())
+        files.iter().all(|path| !self.files.contains_key(&Place::of(path.as_str()))).then(|| files.to_vec())
     }
 
     pub fn is_shell_name(&self, name: &str) -> bool {
@@ -181,13 +181,13 @@ impl Walker<'_> {
                     }
                     text
                 } else {
-                    let written = self.file_key(state, &file.value).and_then(|key| self.files.get(&key));
+                    let written = Self::file_key(state, &file.value).and_then(|key| self.files.get(&key));
                     let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
                     if let Some(files) = sink.and_then(|sink| sink.files()).map(<[String]>::to_vec)
                         && self.are_read(&files)
                     {
                         for path in files {
-                            let file = Operand { value: Value::of_place(&path), span };
+                            let file = Operand { value: Value::text(path), span };
                             self.embedded_file(state, context, &source.language, &file, span);
                         }
                         return;
@@ -206,7 +206,7 @@ impl Walker<'_> {
                 }
                 stream if let Some(files) = self.files_that_come_in(stream) => {
                     for path in files {
-                        let file = Operand { value: Value::of_place(&path), span };
+                        let file = Operand { value: Value::text(path), span };
                         self.code_file(state, context, &source.language, &file, span);
                     }
                     return;
@@ -230,7 +230,7 @@ impl Walker<'_> {
     /// Code in a file that the line did not write.
     #[inline(never)]
     pub fn code_file(&mut self, state: &State, context: &Context, language: &str, file: &Operand, span: Span) {
-        let path = file.value.known().and_then(|path| absolute(state, &path));
+        let place = file.value.known().and_then(|path| state.place(&path));
         let is_unsaid = |piece: &Piece| match piece {
             Piece::Unknown(unknown) => {
                 !matches!(unknown.why, UnknownReason::Found(_) | UnknownReason::Temporary { .. })
@@ -240,18 +240,18 @@ impl Walker<'_> {
         if !file.value.pieces().is_empty() && file.value.pieces().iter().all(is_unsaid) {
             self.unread_code(language, "its file is only known when it runs", span);
         }
-        if let Some(path) = &path {
-            if self.is_fetched(path) {
+        if let Some(place) = &place {
+            if self.is_fetched(place) {
                 let detail = format!("the command runs {language} code that it downloads");
                 self.opaque(context.fetched_code(), detail, span);
                 return;
             }
-            if self.is_unpacked(path) {
+            if self.is_unpacked(place) {
                 self.unread_code(language, "it comes out of an archive", span);
             }
-            let copies = self.files.get(path).map(|written| written.copies.clone()).unwrap_or_default();
-            for origin in copies.into_iter().chain(self.origins(path)) {
-                let origin = Operand { value: Value::text(origin), span: file.span };
+            let copies = self.files.get(place).map(|written| written.copies.clone()).unwrap_or_default();
+            for origin in copies.into_iter().chain(self.origins(place)) {
+                let origin = Operand { value: origin.value(), span: file.span };
                 self.embedded_file(state, context, language, &origin, span);
             }
         }

@@ -9,6 +9,7 @@ use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
 use super::enclosing::Context;
 use super::env::EnvView;
 use super::map::Map;
+use super::place::Place;
 use super::streams::Streams;
 use super::traps::Trap;
 pub(super) use super::value::{Build, MAX_TEXT};
@@ -95,15 +96,15 @@ pub(super) struct State {
     exports: Map<()>,
     pub exported_functions: Map<()>,
     /// The working directory; `None` when it is not known.
-    pub cwd: Option<String>,
+    pub cwd: Option<Place>,
     /// Where the shell stands instead when an unguarded `cd` failed.
-    pub doubt: Vec<Option<String>>,
+    pub doubt: Vec<Option<Place>>,
     /// The last `cd` does not succeed even where the directory is there.
     pub fails: bool,
     /// Where else the shell may stand, because ways through the line differ.
-    pub also: Vec<Option<String>>,
-    pub previous: Option<String>,
-    pub stack: Vec<Option<String>>,
+    pub also: Vec<Option<Place>>,
+    pub previous: Option<Place>,
+    pub stack: Vec<Option<Place>>,
     pub last_argument: Option<Value>,
     pub streams: Streams,
     /// What it runs when a signal comes, or when it ends.
@@ -126,8 +127,23 @@ pub(super) struct State {
 
 impl State {
     /// A shell in a directory, of which nothing else is known.
-    pub fn at(cwd: Option<String>) -> Self {
+    pub fn at(cwd: Option<Place>) -> Self {
         Self { cwd, ..Self::default() }
+    }
+
+    /// The place that a path names from the working directory.
+    pub fn place(&self, path: &str) -> Option<Place> {
+        Place::at(self.cwd.as_ref(), path)
+    }
+
+    /// The path of [`Self::place`], when all of it is known.
+    pub fn path(&self, path: &str) -> Option<String> {
+        self.place(path)?.text().map(str::to_owned)
+    }
+
+    /// The working directory, when all of its path is known.
+    pub fn dir(&self) -> Option<&str> {
+        self.cwd.as_ref()?.text()
     }
 
     /// A copy for a process beside this one, or for another way through the line.
@@ -253,9 +269,14 @@ impl State {
         self.variables == other.variables
     }
 
+    /// The names of the variables that are not what they are in another one.
+    pub fn changed_variables(&self, other: &Self) -> Vec<Rc<str>> {
+        self.variables.differences(&other.variables)
+    }
+
     /// What a copy of it costs, in units of work.
     pub fn size(&self) -> usize {
-        let paths = [&self.cwd, &self.previous].into_iter().flatten().map(String::len).sum::<usize>();
+        let paths = [&self.cwd, &self.previous].into_iter().flatten().map(|place| place.shown().len()).sum::<usize>();
         let runs = self.variables.runs() + self.functions.runs() + self.several.runs() + self.exported.runs();
         runs + paths / 8
     }
@@ -338,20 +359,17 @@ impl State {
     }
 
     /// Changes the directory for certain.
-    pub fn move_to(&mut self, dir: Option<String>) {
+    pub fn move_to(&mut self, dir: Option<Place>) {
         self.previous = self.cwd.take();
         // No system has longer ones.
-        self.cwd = dir.filter(|dir| dir.len() <= MAX_PATH);
+        self.cwd = dir.filter(|dir| dir.shown().len() <= MAX_PATH);
         self.doubt.clear();
         self.also.clear();
     }
 
     /// A program changes to a directory for itself.
     pub fn enter(&mut self, dir: &Value) {
-        let to = match dir.known() {
-            Some(text) => super::redirect::absolute(self, &text),
-            None => super::builtins::named_in_part(self, dir),
-        };
+        let to = Place::of_directory(self.cwd.as_ref(), dir);
         self.move_to(to);
     }
 

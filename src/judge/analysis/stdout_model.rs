@@ -7,7 +7,6 @@ use super::expand::Field;
 use super::fuel::of_bytes;
 use super::output::{self, Known};
 use super::question::PathKind;
-use super::redirect::absolute;
 use super::search_results;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
@@ -105,7 +104,7 @@ impl Walker<'_> {
             return false;
         }
         if let Some(path) = path.map(Value::text)
-            && (self.file_key(state, &path).is_some_and(|key| self.files.contains_key(&key)) || self.is_ours(&path))
+            && (Self::file_key(state, &path).is_some_and(|key| self.files.contains_key(&key)) || self.is_ours(&path))
         {
             return false;
         }
@@ -156,7 +155,7 @@ impl Walker<'_> {
         let first = values.first().and_then(|arg| arg.known_text());
         match (name, first.as_deref()) {
             ("pwd", _) => {
-                let mut dir = Value::of_place(state.cwd.as_deref()?);
+                let mut dir = state.cwd.as_ref()?.value();
                 dir.push_text("\n");
                 return Some(plain(dir));
             }
@@ -217,12 +216,12 @@ impl Walker<'_> {
                 let program = self.catalog.program(name)?;
                 let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
                 let told = places.iter().any(|name| state.sets(name));
-                let here = state.cwd.as_deref().filter(|_| !told)?;
+                let here = state.dir().filter(|_| !told)?;
                 line(Value::text(self.inquiry.repository(here)?.root.as_str()))
             }
             Printed::Program => self.looked_up(state, args)?,
             Printed::Path if context.remote.is_none() => {
-                let path = absolute(state, &args.last()?.known()?)?;
+                let path = state.path(&args.last()?.known()?)?;
                 let there = self.inquiry.path(&path).map(|facts| facts.canonical.clone());
                 line(Value::text(there.unwrap_or(path)))
             }
@@ -284,7 +283,7 @@ impl Walker<'_> {
         let mut text = Value::default();
         for operand in operands {
             let is_file = || {
-                let path = operand.known().and_then(|path| absolute(state, &path));
+                let path = operand.known().and_then(|path| state.path(&path));
                 path.and_then(|path| self.inquiry.path(&path)).is_some_and(|facts| facts.kind == PathKind::File)
             };
             if operand.is_dynamic() || !(whole || operand.known().is_none() || is_file()) {
@@ -330,7 +329,6 @@ fn is_plain_number(words: &[&Value]) -> bool {
 /// The files whose content is printed as it is, where all are known.
 fn files_of(state: &State, args: &[Field]) -> Option<Vec<String>> {
     let is_file = |path: &str| !path.starts_with('-') && !path.starts_with("/dev/") && !path.starts_with("/proc/");
-    let path =
-        |field: &Field| field.value.known_text().filter(|path| is_file(path)).and_then(|path| absolute(state, &path));
+    let path = |field: &Field| field.value.known_text().filter(|path| is_file(path)).and_then(|path| state.path(&path));
     args.iter().map(path).collect()
 }

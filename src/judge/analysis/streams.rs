@@ -48,7 +48,7 @@ impl Sink {
 }
 
 /// One descriptor.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Stream {
     /// guard's own.
     #[default]
@@ -141,6 +141,14 @@ impl Streams {
         }
     }
 
+    /// The descriptor that a path names, where it is one of the first three or the line opened it.
+    pub fn named(&self, path: &str) -> Option<Stream> {
+        match descriptor(path)? {
+            fd @ 0..=2 => Some(self.get(fd)),
+            fd => self.opened(fd),
+        }
+    }
+
     /// The descriptor of this number, where the line opened it beside the first three.
     pub fn opened(&self, fd: u32) -> Option<Stream> {
         self.others.iter().find(|(number, _)| *number == fd).map(|(_, stream)| stream.clone())
@@ -163,6 +171,21 @@ impl Streams {
             }
         }
     }
+}
+
+/// The number of the descriptor that a path names: `/dev/fd/3`, `/proc/self/fd/3`, `/dev/stdin`.
+pub(super) fn descriptor(path: &str) -> Option<u32> {
+    let mut names = path.strip_prefix('/')?.split('/').filter(|name| !matches!(*name, "" | "."));
+    let number = match (names.next()?, names.next()?) {
+        ("dev", "stdin") => "0",
+        ("dev", "stdout") => "1",
+        ("dev", "stderr") => "2",
+        ("dev", "fd") => names.next()?,
+        ("proc", "self" | "thread-self") if names.next()? == "fd" => names.next()?,
+        _ => return None,
+    };
+    let is_whole = names.next().is_none() && number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|_| is_whole)
 }
 
 #[cfg(test)]
@@ -188,6 +211,52 @@ mod tests {
             assert!(programs(&facts(text)).contains(&"rm notes".to_owned()), "{text}");
         }
         removes("rm /dev/fd/5", &["rm /dev/fd/5"]);
+    }
+
+    #[test]
+    fn a_descriptor_has_several_paths() {
+        let named = [
+            ("/dev/stdin", Some(0)),
+            ("/dev/stdout", Some(1)),
+            ("//dev/./stderr", Some(2)),
+            ("/dev/fd/13", Some(13)),
+            ("/dev/fd//3", Some(3)),
+            ("/proc/self/fd/4", Some(4)),
+            ("/proc/thread-self/fd/4", Some(4)),
+            ("/dev/fd/+3", None),
+            ("/dev/fd/3/x", None),
+            ("/dev/fd", None),
+            ("/dev/stdin/x", None),
+            ("dev/fd/3", None),
+            ("/proc/1/fd/3", None),
+        ];
+        for (path, number) in named {
+            assert_eq!(super::descriptor(path), number, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_descriptor_is_the_same_by_each_of_its_paths() {
+        for path in ["/dev/fd/3", "/dev/./fd/3", "//dev/fd//3", "/proc/self/fd/3", "/proc/thread-self/fd/3"] {
+            removes(&format!("exec 3> >(sh); echo 'rm x' > {path}"), &["rm x"]);
+            removes(&format!("exec 3<<< 'rm x'; sh {path}"), &["rm x"]);
+            removes(&format!("exec 3<<< 'rm x'; sh < {path}"), &["rm x"]);
+            removes(&format!("exec 3<<< 'rm x'; . {path}"), &["rm x"]);
+        }
+        for path in ["/dev/stdin", "/dev/./stdin", "/dev/fd/0", "/proc/self/fd/0", "/proc/thread-self/fd/0"] {
+            removes(&format!("echo 'rm x' | sh {path}"), &["rm x"]);
+            removes(&format!("echo 'rm x' | sh < {path}"), &["rm x"]);
+            removes(&format!("echo 'rm x' | eval \"$(cat {path})\""), &["rm x"]);
+        }
+    }
+
+    #[test]
+    fn a_script_on_a_descriptor_that_the_line_did_not_open_is_not_known() {
+        for line in ["sh /dev/fd/9", ". /proc/self/fd/7"] {
+            let facts = facts(line);
+            assert!(facts.opaque.iter().any(|opaque| opaque.why == OpaqueReason::Script), "{line}\n{}", dump(&facts));
+        }
+        assert!(facts("exec 9<&-; sh /dev/fd/9").opaque.is_empty());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::act::{Act, Flag, Verb};
 use super::arguments::Reading;
 use super::builtins::within;
 use super::enclosing::Context;
+use super::place::Place;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::analysis::act::Value;
@@ -105,7 +106,7 @@ impl Walker<'_> {
             return;
         }
         let inside = within(context, name).elsewhere(span);
-        let mut state = State::at(Some(cwd));
+        let mut state = State::at(Some(Place::of(cwd)));
         state.zero = Value::text("bash");
         let mut screen = Screen::default();
         let start = opened.operands.join(" ");
@@ -244,7 +245,7 @@ pub fn named(act: &Act, program: &str) -> Option<Named> {
         sub: act.sub.clone(),
         flags: flags?,
         operands: act.operands.iter().map(|operand| text(&operand.value)).collect::<Option<_>>()?,
-        cwd: act.cwd.clone(),
+        cwd: act.cwd.as_ref().and_then(Place::text).map(str::to_owned),
     })
 }
 

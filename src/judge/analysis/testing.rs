@@ -266,7 +266,7 @@ pub(super) fn dump(facts: &Facts) -> String {
             act.feeds,
             act.wrappers,
             act.taint.0,
-            act.cwd.as_deref().unwrap_or("?"),
+            act.cwd.as_ref().map_or("?", super::place::Place::shown),
             act.span.start,
             act.span.end
         ));

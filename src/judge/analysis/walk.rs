@@ -18,6 +18,7 @@ use super::map::Map;
 use super::numbered::Numbered;
 use super::option_names::Dashed;
 use super::paths::{PathClass, PathClasses, Placer};
+use super::place::Place;
 use super::question::ProgramFacts;
 use super::state::{Build as _, Defined, State};
 use super::streams::{Sink, SinkId, Stream, Waiting};
@@ -55,7 +56,7 @@ const NEAR: usize = 64;
 #[must_use]
 pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_>) -> Facts {
     let mut walker = Walker::new(invocation, catalog, inquiry);
-    let mut state = State::at(invocation.cwd.to_str().map(str::to_owned));
+    let mut state = State::at(invocation.cwd.to_str().map(Place::of));
     state.zero = Value::text("bash");
     match &invocation.request {
         Request::Argv(argv) => {
@@ -114,7 +115,7 @@ fn argv_span(argv: &[std::ffi::OsString]) -> Span {
 pub(super) struct Written {
     pub contents: Vec<SinkId>,
     /// Files that it is a copy of.
-    pub copies: Vec<String>,
+    pub copies: Vec<Place>,
 }
 
 /// Everything that is the same wherever in the line the walk stands.
@@ -125,9 +126,9 @@ pub(super) struct Walker<'a> {
     pub facts: Facts,
     pub sinks: Vec<Sink>,
     /// Files that the line writes, by path.
-    pub files: BTreeMap<String, Written>,
+    pub files: BTreeMap<Place, Written>,
     /// Links that the line makes, by path, with the path that each leads to.
-    pub links: BTreeMap<String, String>,
+    pub links: BTreeMap<Place, Place>,
     /// Variables of several values that were looked up.
     pub seen: Map<()>,
     /// The pipes of process substitutions in the command that is being expanded.
@@ -142,6 +143,8 @@ pub(super) struct Walker<'a> {
     pub readings: u16,
     /// Functions that were called.
     pub called: BTreeSet<String>,
+    /// Files that were read as code.
+    pub read: BTreeSet<String>,
     /// Scripts that were read into the line so far.
     pub includes: u32,
     pub rounds: u32,
@@ -188,6 +191,7 @@ impl<'a> Walker<'a> {
             holes: Vec::new(),
             readings: 0,
             called: BTreeSet::new(),
+            read: BTreeSet::new(),
             includes: 0,
             rounds: MAX_ROUNDS,
             placer: std::cell::OnceCell::new(),
@@ -245,7 +249,7 @@ impl<'a> Walker<'a> {
     /// What kind of place a value names.
     pub fn place_of(&self, state: &State, path: &Value) -> PathClasses {
         let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
-        placer.classes(path, state.cwd.as_deref(), self.catalog, self.inquiry)
+        placer.classes(path, state.cwd.as_ref(), self.catalog, self.inquiry)
     }
 
     /// Whether a value names a place of the project or of temporary files.
@@ -423,7 +427,7 @@ impl<'a> Walker<'a> {
     /// Pays for an act.
     pub fn pay(&self, act: &Act) {
         let arguments = act.args.len() + act.operands.len() + act.flags.len();
-        let place = act.cwd.as_ref().map_or(0, String::len);
+        let place = act.cwd.as_ref().map_or(0, |dir| dir.shown().len());
         self.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
     }
 

@@ -8,7 +8,6 @@ use super::builtins::within;
 use super::command::Lookup;
 use super::enclosing::Context;
 use super::expand::Field;
-use super::redirect::absolute;
 use super::search_results;
 use super::state::{Build, State, unknown};
 use super::streams::Stream;
@@ -76,7 +75,7 @@ impl Walker<'_> {
             && reading.flags.iter().any(|flag| matches!(flag.name.as_str(), "-execdir" | "-okdir"))
         {
             let start = reading.operands.first().and_then(|start| start.value.known_text());
-            let dir = absolute(&child, start.as_deref().unwrap_or("."));
+            let dir = child.place(start.as_deref().unwrap_or("."));
             child.move_to(dir);
         }
         if inner.adds == Added::Input && self.listed(&mut child, &within, reading, inner, span) {
@@ -195,7 +194,7 @@ impl Walker<'_> {
         let canonical = option.names.first().map_or("", String::as_str);
         let given = reading.flags.iter().rev().find(|flag| flag.name == canonical).and_then(|flag| flag.value.as_ref());
         if let Some(dir) = given {
-            let dir = dir.known().and_then(|dir| absolute(child, &dir));
+            let dir = dir.known().and_then(|dir| child.place(&dir));
             child.move_to(dir);
         }
     }

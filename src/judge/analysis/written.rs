@@ -6,9 +6,9 @@ use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Val
 use super::arguments::{Arg, Derived, Reading};
 use super::enclosing::Context;
 use super::state::{Build as _, State, unknown};
-use super::streams::Stream;
+use super::streams::{Stream, descriptor};
 use super::walk::Walker;
-use crate::judge::rules::model::{OutputTaint, Printed};
+use crate::judge::rules::model::{OutputTaint, Printed, Program};
 
 /// Languages whose programs replace text in a file where it lies.
 const EDITORS: [&str; 2] = ["sed", "perl"];
@@ -74,7 +74,7 @@ impl Walker<'_> {
             .map(|operand| &operand.value)
             .filter(|value| !is_target(value))
             .collect();
-        let comes = |source: &&Value| self.file_key(state, source).is_some_and(|path| self.is_fetched(&path));
+        let comes = |source: &&Value| Self::file_key(state, source).is_some_and(|path| self.is_fetched(&path));
         let given = reading.flags.iter().filter_map(|flag| flag.value.as_ref()).filter(|value| !is_target(value));
         let fetches =
             fetches || !self.files.is_empty() && sources.iter().copied().chain(given).any(|from| comes(&from));
@@ -90,6 +90,10 @@ impl Walker<'_> {
             && reading.effects.iter().all(|derived| derived.effect.writes());
         let program = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
         let files_are_copied = copies && program.is_some_and(|program| program.copies);
+        // Others make something else of what they read: they decrypt it, sort it, show it in another form.
+        let is_call = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'));
+        let moves = reading.effects.iter().any(|derived| matches!(derived.effect, Effect::Link | Effect::Move));
+        let unchanged = copies && (is_call || moves || program.is_none_or(Program::hands_on));
         let text = match sources.as_slice() {
             _ if let Some(put_in) = &edits => Value::text(put_in.as_str()),
             // A call writes what it is given.
@@ -101,9 +105,9 @@ impl Walker<'_> {
                 Value::default()
             }
             // A filter with a file to write.
-            [] if copies => self.stdin_of(state).0,
+            [] if unchanged => self.stdin_of(state).0,
             // A copy holds what its source does, which may have to be looked up when it is run.
-            [source, rest @ ..] if copies && rest.iter().all(|other| other == source) => {
+            [source, rest @ ..] if unchanged && rest.iter().all(|other| other == source) => {
                 match self.content_of(state, source) {
                     Some(text) => text,
                     None => {
@@ -153,7 +157,7 @@ impl Walker<'_> {
                 place.push_text("/");
                 place.push_text(name);
             }
-            if let Some(key) = self.file_key(state, &place) {
+            if let Some(key) = Self::file_key(state, &place) {
                 let sink = self.file_sink(context, key, derived.effect == Effect::Append);
                 if let Some(sink) = self.sinks.get_mut(sink) {
                     sink.write(&text, taint, false);
@@ -170,17 +174,17 @@ impl Walker<'_> {
             let [pipe] = self.pipes.as_slice() else { return None };
             return self.sinks.get(*pipe).map(|sink| sink.text.clone());
         }
-        if ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path.is(name)) {
+        if path.known().as_deref().and_then(descriptor) == Some(0) {
             return Some(self.stdin_of(state).0);
         }
-        let key = self.file_key(state, path)?;
+        let key = Self::file_key(state, path)?;
         let sink = *self.files.get(&key)?.contents.last()?;
         self.sinks.get(sink).map(|sink| sink.text.clone())
     }
 
     /// Whether what the line wrote to a file stands beside what it held before.
     pub fn goes_on(&self, state: &State, path: &Value) -> bool {
-        let written = self.file_key(state, path).and_then(|key| self.files.get(&key));
+        let written = Self::file_key(state, path).and_then(|key| self.files.get(&key));
         let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
         sink.is_some_and(|sink| sink.older)
     }
@@ -217,11 +221,10 @@ impl Walker<'_> {
         let leading = value.leading();
         let mark = leading.find('@').filter(|at| *at == 0 || leading[..*at].ends_with('='));
         let path = mark.map_or_else(|| value.clone(), |at| value.without_leading(at + 1));
-        let Some(written) = self.file_key(state, &path).and_then(|key| self.files.get(&key)) else { return false };
+        let Some(written) = Self::file_key(state, &path).and_then(|key| self.files.get(&key)) else { return false };
         let holds = |sink: &usize| {
             self.sinks.get(*sink).is_some_and(|sink| sink.taint.and(sink.text.taint()).has(Taint::SECRET))
         };
-        written.contents.iter().any(holds)
-            || written.copies.iter().any(|source| self.is_secret(state, &Value::text(source.clone())))
+        written.contents.iter().any(holds) || written.copies.iter().any(|source| self.is_secret(state, &source.value()))
     }
 }

@@ -12,7 +12,7 @@ use crate::judge::testing::{argv, finding};
 const HERE: &str = "/home/ada/project";
 
 fn act(verb: Verb) -> Act {
-    Act::plain(verb, Some(HERE.to_owned()))
+    Act::plain(verb, Some(crate::judge::analysis::place::Place::of(HERE)))
 }
 
 fn program(name: &str) -> Act {

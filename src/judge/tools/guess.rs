@@ -226,6 +226,10 @@ fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) -> Chosen {
             signals.add("input action");
             for value in actions(call, name, property, described.is_some(), known) {
                 let kind = kind_of_value(value, known);
+                // A line of words that happens to hold one for a read is a command, which is judged by itself.
+                let is_line = held::is_command(name, known) && value.contains(|letter: char| !is_of_word(letter));
+                let is_harmless = known.lexicon.harmless.iter().any(|harmless| harmless == kind);
+                let kind = if is_line && is_harmless { NONE } else { kind };
                 signals.add(format!("action {kind}"));
                 chosen.own.insert(kind.to_owned());
             }
@@ -236,6 +240,11 @@ fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) -> Chosen {
         }
     }
     chosen
+}
+
+/// Whether a word that names what is done may hold this.
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || "_-".contains(letter)
 }
 
 /// The kind of the verb of a value that chooses what is done.

@@ -7,10 +7,11 @@ use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use super::PromptLoop;
+use crate::prompt::answer::{Closed, failed, hung_up};
 use crate::prompt::halves;
 use crate::prompt::signal_watch::now;
-use crate::prompt::terminal::{Closed, failed, hung_up};
-use crate::ui::card::{self, CardInput, CardState, Size};
+use crate::ui::card::{self, Size};
+use crate::ui::card_view::{CardInput, CardState};
 use crate::ui::explain::explain;
 use crate::ui::style::{Line, Style};
 use crate::ui::{foot, wrap};

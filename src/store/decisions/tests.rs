@@ -1,7 +1,7 @@
 use super::super::sample::{Sample, invocation, risk};
-use super::entries::MAX_FINDINGS;
 use super::*;
 use crate::judge::risk::{Circumstance, CircumstanceFact, Risk, Weight};
+use crate::store::entries::MAX_FINDINGS;
 
 #[test]
 fn an_intent_and_its_result_make_a_whole_chain() {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::{EvidenceWalk, Tally, words};
 use crate::judge::analysis::act::{Act, Piece, Value};
+use crate::judge::analysis::place::Place;
 use crate::judge::rules::glob;
 use crate::judge::sort;
 use crate::world::git::status::{FileState, Status};
@@ -16,7 +17,7 @@ const MAX_OPERANDS: usize = 4;
 
 /// Says of each operand what is there. `does` is the verb.
 pub(super) fn lost(look: &mut EvidenceWalk<'_>, act: &Act, does: &str) -> Known<()> {
-    let Some(cwd) = act.cwd.as_deref().map(Path::new) else { return Ok(()) };
+    let Some(cwd) = act.cwd.as_ref().and_then(Place::text).map(Path::new) else { return Ok(()) };
     let mut targets: Vec<PathBuf> = Vec::new();
     for operand in &act.operands {
         targets.extend(expand(look, cwd, &operand.value)?);

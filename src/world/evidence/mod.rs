@@ -94,7 +94,7 @@ fn on_git(look: &mut EvidenceWalk<'_>, act: &Act) -> Known<()> {
 
 /// Where git looks: the working directory, or what `-C` says.
 fn git_dir(act: &Act) -> Option<PathBuf> {
-    let mut dir = PathBuf::from(act.cwd.as_deref()?);
+    let mut dir = PathBuf::from(act.cwd.as_ref()?.text()?);
     for flag in act.flags.iter().filter(|flag| flag.name == "-C") {
         dir.push(flag.value.as_ref()?.known()?.as_ref());
     }

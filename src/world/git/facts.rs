@@ -12,7 +12,7 @@ use gix::index::entry::Mode;
 
 use super::open::Repository;
 use crate::judge::analysis::question::GitFacts;
-use crate::world::ignore;
+use crate::world::git::ignore;
 use crate::world::paths;
 use crate::world::{Known, Unanswered};
 

@@ -6,6 +6,7 @@
 pub mod config;
 pub mod facts;
 pub mod history;
+pub mod ignore;
 pub mod objects;
 pub mod open;
 pub mod refs;

@@ -8,7 +8,7 @@ use gix::ObjectId;
 use super::config::{Config, Situation};
 use super::objects::Objects;
 use super::refs::{Refs, Target};
-use crate::world::ignore::IgnoreFiles;
+use crate::world::git::ignore::IgnoreFiles;
 use crate::world::paths::{self, Content};
 use crate::world::{Known, Unanswered};
 

@@ -14,7 +14,7 @@ use gix::objs::tree::EntryMode;
 use super::facts;
 use super::objects::Entries;
 use super::open::Repository;
-use crate::world::ignore;
+use crate::world::git::ignore;
 use crate::world::{Known, Unanswered};
 
 /// The largest file whose bytes are compared, where times and size do not settle it.

@@ -41,8 +41,6 @@ const NEEDS: &[(&str, &[&str])] = &[
 
 /// What tests that ran left out, and why.
 static SKIPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
-/// The parts left out that may be left out anywhere.
-static OPTIONAL: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Where a program of this name lies: in a directory of PATH, or where tests that set PATH look for it.
 pub fn find(program: &str) -> Option<PathBuf> {
@@ -51,6 +49,21 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .chain(["/usr/bin", "/bin", "/usr/sbin", "/sbin"].map(PathBuf::from))
         .map(|directory| directory.join(program))
         .find(|file| file.is_file())
+}
+
+/// A node that reads TypeScript: on the PATH, or where `.ci/run` installs one, as the node of a distribution may be too old.
+/// The end of the run names the test that goes on without it.
+pub fn node_of_typescript() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/target/node/node_modules/node/bin");
+    let node = std::env::split_paths(&path).chain([own.into()]).map(|directory| directory.join("node")).find(|node| {
+        let tried = Command::new(node).args(["--experimental-strip-types", "-e", "0"]).output();
+        tried.is_ok_and(|out| out.status.success())
+    });
+    if node.is_none() {
+        skip("no node that reads TypeScript is installed (npm install --prefix target/node node@22)");
+    }
+    node
 }
 
 /// Whether a program is installed. Where it is not, the end of the run names the test that goes on without it.
@@ -73,12 +86,6 @@ pub fn skip(why: &str) {
     SKIPPED.lock().unwrap().push(format!("skipped: {why}: a part of {test}"));
 }
 
-/// The same of a part that needs what CI does not install; it is named, and fails no run.
-pub fn skip_optional(why: &str) {
-    let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    OPTIONAL.lock().unwrap().push(format!("skipped: {why}: a part of {test}, which CI leaves out too"));
-}
-
 /// The tests that this machine cannot run. The first call has them named when the process ends.
 pub fn left_out() -> Vec<&'static str> {
     // SAFETY: the function takes nothing, returns nothing and does not unwind.
@@ -96,9 +103,6 @@ extern "C" fn report() {
     let asks = arguments.iter().any(|word| word == "--list" || word == "--exact");
     if asks || OWNER.load(std::sync::atomic::Ordering::Relaxed) != std::process::id() {
         return;
-    }
-    if let Ok(optional) = OPTIONAL.lock() {
-        optional.iter().for_each(|line| eprintln!("{line}"));
     }
     let mut lines = Vec::new();
     for (program, tests) in NEEDS.iter().filter(|(program, _)| find(program).is_none()) {

@@ -6,6 +6,8 @@ use guard::store::queue::RequestState;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::harness::pty::{OnTerminal, Terminal};
+
 use super::stage::{
     Asker, FLAGGED, MEDIUM, all, answer_card, approve, home, in_session, person, request, shell, state,
 };
@@ -36,7 +38,7 @@ fn the_same_digest_is_shown_wherever_a_request_is() {
     let digest = line.trim().split("; digest ").nth(1).unwrap_or_else(|| panic!("{line}")).to_owned();
     assert!(digest.len() == 8 && digest.chars().all(|c| c.is_ascii_hexdigit()), "{digest}");
     let pending = home.prints(&["pending"], 0);
-    assert!(pending.contains(&format!("digest {digest}; in ")), "{pending}");
+    assert!(pending.contains(&format!("; digest {digest}; ")), "{pending}");
     let pending = home.prints(&["pending", "--json"], 0);
     assert!(pending.contains(&format!("\"short_digest\":\"{digest}\"")), "{pending}");
     let mut terminal = person(&home, &["approve", &id]);
@@ -60,7 +62,25 @@ fn a_no_reaches_the_one_who_asked_with_its_words() {
 }
 
 #[test]
-fn words_on_the_card_refuse_it_and_a_plain_no_leaves_it_waiting() {
+fn on_a_narrow_terminal_the_directory_and_the_reason_of_a_request_are_read_whole() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    let mut command = home.guard(&["pending"]);
+    command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+    let mut terminal = Terminal::spawn_with(command, 40, 60, OnTerminal::ALL);
+    terminal.wait_exit();
+    let screen = terminal.screen();
+    assert!(screen.lines().all(|line| line.chars().count() <= 40), "{screen}");
+    let whole: String = screen.split_whitespace().collect();
+    let directory = home.path("work").display().to_string();
+    assert!(whole.contains(&format!("in{directory};digest")), "{screen}");
+    assert!(whole.contains("whichothersmayhavebuilton."), "{screen}");
+    assert!(screen.contains("s left"), "{screen}");
+    kill(Pid::from_raw(-asker.child.id().cast_signed()), Signal::SIGKILL).unwrap();
+}
+
+#[test]
+fn n_on_the_card_refuses_it_with_and_without_words_and_leaving_the_card_keeps_it_waiting() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
     let mut terminal = person(&home, &["approve", &asker.id]);
@@ -75,6 +95,15 @@ fn words_on_the_card_refuse_it_and_a_plain_no_leaves_it_waiting() {
     terminal.type_slowly("not today\r");
     terminal.wait_exit();
     asker.refused("denied by a person: not today");
+    let asker = Asker::new(&home, &FLAGGED);
+    let mut terminal = person(&home, &["approve", &asker.id]);
+    answer_card(&mut terminal, "n");
+    terminal.wait_for("Why not?");
+    terminal.read_question();
+    terminal.send("\r");
+    terminal.wait_exit();
+    assert!(terminal.screen().contains("denied"), "{}", terminal.screen());
+    asker.refused("denied by a person [");
     assert_eq!(home.ran(), 0);
 }
 
@@ -88,6 +117,7 @@ fn silence_is_a_no_that_names_the_request_and_a_late_yes_lets_the_same_command_r
     asker.refused(&format!("timed out: nobody answered request {id} within 1 s"));
     assert_eq!((home.ran(), state(&home, &id)), (0, RequestState::Late));
     assert!(home.prints(&["pending"], 0).contains("timed out"));
+    assert!(home.prints(&["log"], 0).contains(&format!("(timed out: {id})")));
     let screen = approve(&home, &id);
     assert!(screen.contains("approved, can run once"), "{screen}");
     // Another command, and the same one elsewhere, do not use it.

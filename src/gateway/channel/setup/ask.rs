@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use nix::unistd::Uid;
 use serde_json::json;
 
-use super::TAP;
+use super::{SetupError, TAP};
 use crate::channel::program::Program;
 use crate::channel::telegram::Telegram;
 use crate::config::Secret;
@@ -76,17 +76,13 @@ pub struct Given {
 
 impl New<'_> {
     /// Its section of the configuration, asking for what was not given.
-    pub async fn ask(&self, from: &Given) -> Result<String, String> {
+    pub async fn ask(&self, from: &Given) -> Result<String, SetupError> {
         let Self { kind, name, .. } = *self;
         let mut table = toml::Table::new();
         table.insert("name".to_owned(), name.into());
         table.insert("kind".to_owned(), kind.name().into());
         if kind != SetupKind::Program && !from.command.is_empty() {
-            return Err(format!(
-                "{} does not take a program; use guard channel add program -- {}",
-                kind.name(),
-                from.command.join(" ")
-            ));
+            return Err(SetupError::NoProgramWanted { kind: kind.name(), words: from.command.join(" ") });
         }
         match kind {
             SetupKind::Email => return self.ask_email(table, from),
@@ -132,13 +128,13 @@ impl New<'_> {
         let mut people = toml::Table::new();
         match (kind, &from.chat, &from.user) {
             (SetupKind::Telegram, Some(chat), Some(user)) => {
-                let number = |text: &str| text.parse::<i64>().map_err(|_| format!("{text} is not a Telegram ID"));
+                let number = |text: &str| text.parse::<i64>().map_err(|_| SetupError::NoTelegramId(text.to_owned()));
                 table.insert("chat".to_owned(), number(chat)?.into());
                 people.insert(approver, number(user)?.into());
             }
             (SetupKind::Telegram, ..) => {
-                let place = table.get("token").cloned().ok_or("no token entered")?;
-                let place: Secret = place.try_into().map_err(|error: toml::de::Error| error.to_string())?;
+                let place = table.get("token").cloned().ok_or(SetupError::NoToken)?;
+                let place: Secret = place.try_into()?;
                 let token = place.read()?;
                 let url = from.url.clone().unwrap_or_else(|| "https://api.telegram.org".to_owned());
                 let (chat, user) = find(name, &url, &token).await?;
@@ -166,7 +162,7 @@ impl New<'_> {
     }
 
     /// A mailbox: its server, who logs in there, from whom and to whom.
-    fn ask_email(&self, mut table: toml::Table, from: &Given) -> Result<String, String> {
+    fn ask_email(&self, mut table: toml::Table, from: &Given) -> Result<String, SetupError> {
         let url =
             given(&from.url, "Mail server (smtps://mail.example.org, or smtp://mail.example.org:587?tls=required)")?;
         crate::channel::email::check_url(&url)?;
@@ -185,7 +181,7 @@ impl New<'_> {
     }
 
     /// Puts a secret's place into the section; one that is typed in is kept in a file of its own.
-    fn secret(&self, table: &mut toml::Table, key: &str, given: Option<&Secret>, what: &str) -> Result<(), String> {
+    fn secret(&self, table: &mut toml::Table, key: &str, given: Option<&Secret>, what: &str) -> Result<(), SetupError> {
         let (kind, value): (_, toml::Value) = match given {
             Some(Secret::File(path)) => ("file", path.display().to_string().into()),
             Some(Secret::Keyring(name)) => ("keyring", name.clone().into()),
@@ -199,13 +195,17 @@ impl New<'_> {
     }
 
     /// Asks for a secret and keeps it in a file of its own.
-    fn keep(&self, key: &str, what: &str) -> Result<PathBuf, String> {
+    fn keep(&self, key: &str, what: &str) -> Result<PathBuf, SetupError> {
         let text = typed_hidden(what)?;
         let path = self.directory.join(match key {
             "token" | "secret" => format!("{}.secret", self.name),
             _ => format!("{}-{key}.secret", self.name),
         });
-        std::fs::create_dir_all(self.directory).map_err(|error| format!("{}: {error}", self.directory.display()))?;
+        let told = |path: &Path| {
+            let path = path.to_owned();
+            |error| SetupError::File { path, error }
+        };
+        std::fs::create_dir_all(self.directory).map_err(told(self.directory))?;
         let mut options = std::fs::OpenOptions::new();
         let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
         let given = |file: &std::fs::File| match self.reader {
@@ -213,61 +213,59 @@ impl New<'_> {
             None => Ok(()),
         };
         let done = file.and_then(|mut file| given(&file).and_then(|()| writeln!(file, "{text}")));
-        done.map_err(|error| format!("{}: {error}", path.display()))?;
+        done.map_err(told(&path))?;
         Ok(path)
     }
 }
 
 /// A program of the user's own, by its whole path.
-fn ask_program(mut table: toml::Table, from: &Given) -> Result<String, String> {
+fn ask_program(mut table: toml::Table, from: &Given) -> Result<String, SetupError> {
     let mut command = from.command.clone();
     if command.is_empty() {
         command.push(typed("Absolute path of the program")?);
     }
     Program::new(command.clone())?;
     let program = command.first().map(String::as_str).unwrap_or_default();
-    let found = std::fs::metadata(program).map_err(|error| format!("{program}: {error}"))?;
+    let found = std::fs::metadata(program).map_err(|error| SetupError::Program(program.to_owned(), error))?;
     if !found.is_file() || found.permissions().mode() & 0o111 == 0 {
-        return Err(format!("{program} is not executable; run chmod +x on it, or give another"));
+        return Err(SetupError::NotExecutable(program.to_owned()));
     }
     table.insert("command".to_owned(), command.into());
     section(table)
 }
 
-fn section(table: toml::Table) -> Result<String, String> {
+fn section(table: toml::Table) -> Result<String, SetupError> {
     let mut whole = toml::Table::new();
     whole.insert("channel".to_owned(), toml::Value::Array(vec![table.into()]));
-    toml::to_string(&whole).map_err(|error| error.to_string())
+    Ok(toml::to_string(&whole)?)
 }
 
-fn given(value: &Option<String>, what: &str) -> Result<String, String> {
+fn given(value: &Option<String>, what: &str) -> Result<String, SetupError> {
     match value {
         Some(value) => Ok(value.clone()),
         None => typed(what),
     }
 }
 
-fn typed(what: &str) -> Result<String, String> {
+fn typed(what: &str) -> Result<String, SetupError> {
     if !std::io::stdin().is_terminal() {
-        return Err(format!("{what}: cannot ask without a terminal; see guard channel add --help for the option"));
+        return Err(SetupError::NoTerminal(what.to_owned()));
     }
     eprint!("{what}: ");
     let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
+    std::io::stdin().lock().read_line(&mut line)?;
     let line = line.trim();
-    if line.is_empty() { Err(format!("{what}: nothing entered")) } else { Ok(line.to_owned()) }
+    if line.is_empty() { Err(SetupError::Nothing(what.to_owned())) } else { Ok(line.to_owned()) }
 }
 
 /// The same without an echo.
-fn typed_hidden(what: &str) -> Result<String, String> {
+fn typed_hidden(what: &str) -> Result<String, SetupError> {
     use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
     let stdin = std::io::stdin();
-    let before = tcgetattr(&stdin).map_err(|_| {
-        format!("{what}: cannot ask without a terminal; use --secret-file, --keyring or --secret-command")
-    })?;
+    let before = tcgetattr(&stdin).map_err(|_| SetupError::NoTerminalForSecret(what.to_owned()))?;
     let mut quiet = before.clone();
     quiet.local_flags.remove(LocalFlags::ECHO);
-    tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).map_err(|error| error.to_string())?;
+    tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).map_err(std::io::Error::from)?;
     let said = typed(what);
     let _ = tcsetattr(&stdin, SetArg::TCSAFLUSH, &before);
     eprintln!();
@@ -275,9 +273,9 @@ fn typed_hidden(what: &str) -> Result<String, String> {
 }
 
 /// The chat and the user of whoever writes to the bot first, with the code that is shown.
-async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> {
+async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), SetupError> {
     let bot = Telegram::new(name.to_owned(), url, token, 0, BTreeMap::new())?;
-    let me = bot.call("getMe", &json!({})).await.map_err(|failed| failed.to_string())?;
+    let me = bot.call("getMe", &json!({})).await?;
     let code = secret::<4>("")?;
     let who = me["username"].as_str().unwrap_or("the bot");
     println!("In Telegram, send this code to @{who} from the chat where you want to be asked:  {code}");
@@ -285,7 +283,7 @@ async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> 
     let mut offset = 0;
     while tokio::time::Instant::now() < until {
         let wanted = json!({ "offset": offset, "timeout": 5, "allowed_updates": ["message"] });
-        let updates = bot.call("getUpdates", &wanted).await.map_err(|failed| failed.to_string())?;
+        let updates = bot.call("getUpdates", &wanted).await?;
         for update in updates.as_array().unwrap_or(&Vec::new()) {
             offset = offset.max(update["update_id"].as_i64().unwrap_or(0) + 1);
             let message = &update["message"];
@@ -299,7 +297,7 @@ async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> 
             }
         }
     }
-    Err(format!("the code was not received within {} s", TAP.as_secs()))
+    Err(SetupError::NoCode(TAP.as_secs()))
 }
 
 #[cfg(test)]
@@ -355,16 +353,18 @@ mod tests {
             |words: &[&str]| Given { command: words.iter().map(ToString::to_string).collect(), ..Given::default() };
         let told = |given: Given| async move { new(SetupKind::Program).ask(&given).await };
         let path = script.to_str().unwrap();
-        assert!(told(with(&[path])).await.unwrap_err().contains("chmod +x"));
+        assert!(told(with(&[path])).await.unwrap_err().to_string().contains("chmod +x"));
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
         let config = crate::config::Config::parse(&told(with(&[path, "two words"])).await.unwrap()).unwrap();
         let crate::config::ChannelKind::Program { command } = &config.channel[0].kind else { panic!("no program") };
         assert_eq!(command, &[path, "two words"]);
-        assert!(told(with(&["tell"])).await.unwrap_err().contains("absolute path"));
-        assert!(told(with(&[directory.path().to_str().unwrap()])).await.unwrap_err().contains("not executable"));
-        assert!(told(with(&["/nowhere/tell"])).await.unwrap_err().contains("/nowhere/tell"));
+        assert!(told(with(&["tell"])).await.unwrap_err().to_string().contains("absolute path"));
+        assert!(
+            told(with(&[directory.path().to_str().unwrap()])).await.unwrap_err().to_string().contains("not executable")
+        );
+        assert!(told(with(&["/nowhere/tell"])).await.unwrap_err().to_string().contains("/nowhere/tell"));
         let url = Some("https://ntfy.test/x".to_owned());
         let both = Given { url, ..with(&[path]) };
-        assert!(new(SetupKind::Ntfy).ask(&both).await.unwrap_err().contains("does not take a program"));
+        assert!(new(SetupKind::Ntfy).ask(&both).await.unwrap_err().to_string().contains("does not take a program"));
     }
 }

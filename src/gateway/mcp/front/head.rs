@@ -7,13 +7,18 @@ use axum::http::{HeaderMap, header};
 use super::super::message::{self, Repeats};
 use super::{METHOD, NAME, VERSION};
 
+/// A header of a request without a session is missing, or says something else than its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the header {0} is missing or does not match the message")]
+pub(super) struct HeaderMismatch(&'static str);
+
 /// That the headers of a request without a session repeat what its message says.
-pub(super) fn agrees(head: &HeaderMap, repeats: &Repeats) -> Result<(), String> {
+pub(super) fn agrees(head: &HeaderMap, repeats: &Repeats) -> Result<(), HeaderMismatch> {
     let name = repeats.name.as_deref().map(message::plain);
     for (header, wanted) in [(VERSION, Some(&repeats.version)), (METHOD, Some(&repeats.method)), (NAME, name.as_ref())]
     {
         if wanted.is_some_and(|wanted| text(head, header) != Some(wanted)) {
-            return Err(format!("the header {header} is missing or does not match the message"));
+            return Err(HeaderMismatch(header));
         }
     }
     Ok(())

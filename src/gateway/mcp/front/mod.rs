@@ -4,6 +4,7 @@
 //! without a session share some. Here is HTTP alone: who comes in, which session a message is for, and the streams that
 //! answer. What may not enter: judging, and what messages mean beyond whom they answer.
 
+mod error;
 mod head;
 mod session;
 mod state;
@@ -27,8 +28,9 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+pub use self::error::FrontError;
 use self::head::{accepts, agrees, is_here, text};
-use self::session::{Refusal, Session};
+use self::session::{Refusal, Session, SessionError};
 use self::stream::{Hanger, streamed};
 use super::message::{self, Asks};
 use crate::connections::{self, About, Manners, Places};
@@ -112,25 +114,22 @@ fn fault(status: StatusCode, code: i32, why: impl Into<String>) -> Fault {
 ///
 /// # Errors
 /// It cannot listen there, or there is no guard.
-pub fn run(args: ListenArgs) -> Result<u8, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| error.to_string())?.block_on(serve(args))
+pub fn run(args: ListenArgs) -> Result<u8, FrontError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(serve(args))
 }
 
-async fn serve(args: ListenArgs) -> Result<u8, String> {
+async fn serve(args: ListenArgs) -> Result<u8, FrontError> {
     let ListenArgs { address, idle, words } = args;
     let idle = Duration::from_secs(idle);
     if !address.ip().is_loopback() {
-        return Err(format!(
-            "{address} is reachable from other machines, which requires TLS; listen on 127.0.0.1 behind a TLS proxy"
-        ));
+        return Err(FrontError::Plain(address));
     }
     let given = std::env::var(TOKEN).ok();
     if given.as_ref().is_some_and(|token| token.len() < SHORTEST_TOKEN) {
-        return Err(format!("the token in {TOKEN} is shorter than {SHORTEST_TOKEN} characters"));
+        return Err(FrontError::ShortToken);
     }
     let token = given.clone().map_or_else(|| secret::<20>(""), Ok)?;
-    let told = |error: std::io::Error| format!("{address}: {error}");
+    let told = |error| FrontError::Listen { address, error };
     let listener = TcpListener::bind(address).await.map_err(told)?;
     let bound = listener.local_addr().map_err(told)?;
     let mut term = signal(SignalKind::terminate()).map_err(told)?;
@@ -214,7 +213,7 @@ impl Front {
     }
 
     fn start(&self) -> Result<Arc<Session>, Fault> {
-        let failed = |why| fault(StatusCode::INTERNAL_SERVER_ERROR, message::FAILED, why);
+        let failed = |why: SessionError| fault(StatusCode::INTERNAL_SERVER_ERROR, message::FAILED, why.to_string());
         Session::start(&self.guard, &self.words).map_err(failed)
     }
 
@@ -308,7 +307,8 @@ impl Front {
         if asks.is_initialize {
             self.make_room().map_err(named)?;
             let name = secret::<20>("");
-            let name = name.map_err(|why| fault(StatusCode::INTERNAL_SERVER_ERROR, message::FAILED, why))?;
+            let name =
+                name.map_err(|why| fault(StatusCode::INTERNAL_SERVER_ERROR, message::FAILED, why.to_string()))?;
             let session = self.start().map_err(named)?;
             locked(&self.sessions).insert(name.clone(), Arc::clone(&session));
             let mut response = self.hands(&session, line, asks, false).await?;
@@ -321,7 +321,7 @@ impl Front {
         if text(&head, SESSION).is_none()
             && let Some(repeats) = &asks.repeats
         {
-            agrees(&head, repeats).map_err(|why| named(fault(StatusCode::BAD_REQUEST, MISMATCH, why)))?;
+            agrees(&head, repeats).map_err(|why| named(fault(StatusCode::BAD_REQUEST, MISMATCH, why.to_string())))?;
             let session = self.shared(&asks).map_err(named)?;
             return self.hands(&session, line, asks, true).await;
         }

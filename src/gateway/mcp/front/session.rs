@@ -2,7 +2,7 @@
 //!
 //! Messages pass as they are. What may not enter: HTTP.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -40,19 +40,28 @@ pub enum Refusal {
     Ended,
 }
 
+/// guard cannot be started for a session.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("cannot start {}: {error}", guard.display())]
+    Start { guard: PathBuf, error: std::io::Error },
+    #[error("cannot start {}: cannot open its pipes", .0.display())]
+    NoPipes(PathBuf),
+}
+
 impl Session {
     /// Starts guard with these arguments, and reads what it says until it ends.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn start(guard: &Path, words: &[std::ffi::OsString]) -> Result<Arc<Self>, String> {
+    pub fn start(guard: &Path, words: &[std::ffi::OsString]) -> Result<Arc<Self>, SessionError> {
         let mut command = Command::new(guard);
         // The server behind it has no business with what lets clients in.
         command.args(words).env_remove(TOKEN).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let told = |why: String| format!("cannot start {}: {why}", guard.display());
-        let mut child = command.spawn().map_err(|error| told(error.to_string()))?;
+        let told = |error| SessionError::Start { guard: guard.to_owned(), error };
+        let mut child = command.spawn().map_err(told)?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(told("cannot open its pipes".to_owned()));
+            return Err(SessionError::NoPipes(guard.to_owned()));
         };
         let (to, lines) = mpsc::channel(MOST);
         let session = Arc::new(Self { to: Mutex::new(Some(to)), state: Mutex::new(FrontState::new()) });

@@ -10,6 +10,11 @@ impl<'a> Scan<'a> {
     pub(super) fn option(&mut self, arg: &Arg) -> bool {
         let leading = arg.value.leading();
         match self.program.style {
+            // What a reader of code says of a call is no argument of it.
+            Style::None if arg.value.is_option() => {
+                self.at += 1;
+                true
+            }
             Style::None => false,
             Style::KeyValue => self.key_value(arg, &leading),
             _ if self.family == Family::Shell || self.family == Family::Zsh => self.shell_option(arg, &leading),

@@ -2,11 +2,9 @@
 //! them fails.
 
 use super::operands;
-use crate::judge::analysis::act::{Piece, Unknown, UnknownReason, Value};
 use crate::judge::analysis::expand::Field;
-use crate::judge::analysis::letter::{Letter, TEMPORARY, letters_of};
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::PathKind;
-use crate::judge::analysis::redirect::{absolute, at};
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 
@@ -42,22 +40,20 @@ impl Walker<'_> {
         let target = operands(args).next().or_else(|| args.iter().find(|field| field.value.is("-")));
         let old = state.cwd.clone();
         let dir = match target {
-            None => self.home(state).and_then(|home| home.known_text()),
+            None => self.home(state).and_then(|home| Place::at(state.cwd.as_ref(), &home.known()?)),
             Some(field) if field.value.is("-") => state.previous.clone(),
-            Some(field) => match field.value.known() {
-                Some(text) => absolute(state, &text),
-                None => named_in_part(state, &field.value).or_else(|| self.likely_directory(state, &field.value)),
-            },
+            Some(field) => Place::of_directory(state.cwd.as_ref(), &field.value)
+                .or_else(|| self.likely_directory(state, &field.value).filter(|_| field.value.known().is_none())),
         };
         // `-P` goes where links lead, so that `..` is what holds that.
         let physical = args.iter().any(|field| field.value.is("-P"));
-        let links = dir.as_deref().filter(|_| physical).and_then(|dir| self.inquiry.path(dir));
-        let dir = links.map(|facts| facts.canonical.clone()).or(dir);
+        let links = dir.as_ref().and_then(Place::text).filter(|_| physical).and_then(|dir| self.inquiry.path(dir));
+        let dir = links.map(|facts| Place::of(facts.canonical.as_str())).or(dir);
         let relative = target.is_none_or(|field| !field.value.leading().starts_with('/'));
-        let also: Vec<Option<String>> = if relative {
+        let also: Vec<Option<Place>> = if relative {
             let from = std::mem::take(&mut state.also);
             let text = target.and_then(|field| field.value.known_text());
-            let to = |dir: Option<String>| absolute(&State::at(dir), text.as_deref()?);
+            let to = |dir: Option<Place>| Place::at(dir.as_ref(), text.as_deref()?);
             from.into_iter().map(to).collect()
         } else {
             Vec::new()
@@ -82,16 +78,15 @@ impl Walker<'_> {
 
     /// The directories of this name that `CDPATH` leads to.
     #[inline(never)]
-    fn searched(&mut self, state: &State, name: &str) -> Vec<Option<String>> {
+    fn searched(&mut self, state: &State, name: &str) -> Vec<Option<Place>> {
         let Bound::Scalar(value) = self.lookup(state, "CDPATH") else { return Vec::new() };
         let Some(path) = value.known() else { return vec![None] };
-        let from = State::at(state.previous.clone());
-        let is_there = |dir: &Option<String>| {
-            let facts = dir.as_deref().and_then(|dir| self.inquiry.path(dir));
+        let is_there = |dir: &Option<Place>| {
+            let facts = dir.as_ref().and_then(Place::text).and_then(|dir| self.inquiry.path(dir));
             facts.is_none_or(|facts| facts.kind == PathKind::Directory)
         };
         let entries = path.split(':').filter(|entry| !entry.is_empty());
-        entries.map(|entry| absolute(&from, &format!("{entry}/{name}"))).filter(is_there).collect()
+        entries.map(|entry| Place::at(state.previous.as_ref(), &format!("{entry}/{name}"))).filter(is_there).collect()
     }
 }
 
@@ -125,46 +120,10 @@ pub(super) fn popd(state: &mut State, args: &[Field]) {
     }
 }
 
-/// The directory that a value comes to of which numbers are not known, or what `mktemp` made.
-pub(in crate::judge::analysis) fn named_in_part(state: &State, value: &Value) -> Option<String> {
-    let is_number = |piece: &Piece| match piece {
-        Piece::Text(_) => true,
-        Piece::Unknown(unknown) => matches!(unknown.why, UnknownReason::Number(_)),
-        Piece::Glob(_) => false,
-    };
-    let place = value.place_text().filter(|_| value.pieces().iter().all(is_number));
-    let Some(place) = place else { return temporary(value) };
-    // A number alone may be empty after all.
-    let whole = |name: &str| name.is_empty() || !letters_of(name).all(Letter::is_unknown);
-    place.split('/').all(whole).then(|| at(state, &place))?
-}
-
-/// The directory that a value with a temporary name in front comes to.
-fn temporary(value: &Value) -> Option<String> {
-    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable }, .. }), rest @ ..] = value.pieces() else {
-        return None;
-    };
-    if *variable && rest.is_empty() {
-        // `cd` without a word goes home, and with an empty one nowhere.
-        return None;
-    }
-    below_temporary(value)
-}
-
-/// The path below the directory that stands for all that `mktemp` makes.
-pub(in crate::judge::analysis) fn below_temporary(value: &Value) -> Option<String> {
-    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }), rest @ ..] = value.pieces() else {
-        return None;
-    };
-    let rest = Value::of(rest.to_vec()).place_text()?;
-    let state = State::at(Some(TEMPORARY.to_owned()));
-    let dir = at(&state, &format!("{TEMPORARY}{rest}"))?;
-    (rest.is_empty() || dir.starts_with(TEMPORARY)).then_some(dir)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::super::testing::{dump, facts};
+    use super::Place;
 
     /// Where the line's `rm` may run.
     #[track_caller]
@@ -173,7 +132,7 @@ mod tests {
         let mut dirs: Vec<String> = Vec::new();
         for act in &facts.acts {
             let is_rm = matches!(&act.verb, super::super::super::act::Verb::Program { name, .. } if name == "rm");
-            let dir = act.cwd.clone().unwrap_or("?".to_owned());
+            let dir = act.cwd.as_ref().map_or("?", Place::shown).to_owned();
             if is_rm && !dirs.contains(&dir) {
                 dirs.push(dir);
             }

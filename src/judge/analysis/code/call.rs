@@ -227,6 +227,10 @@ impl CallReader<'_> {
                 arguments.drain(..skip.min(arguments.len()));
             }
         }
+        // `rmtree(path, True)`: a switch behind what the call falls on.
+        while arguments.len() > 1 && arguments.last().is_some_and(is_switch) {
+            arguments.pop();
+        }
         if callee == "constructor"
             && self.language == Language::Js
             && !self.mark(0, '{')
@@ -311,7 +315,12 @@ impl CallReader<'_> {
             if call.callee == "open.write" && self.leaves_empty(&arguments) {
                 self.calls.push(Call::new("empty".into(), carried.clone()));
             }
-            self.calls.push(call);
+            // Of several files each is opened by itself.
+            let files = if call.callee.starts_with("open.") { call.args.len() } else { 1 };
+            match files {
+                1 => self.calls.push(call),
+                _ => self.calls.extend(call.args.into_iter().map(|path| Call::new(call.callee.clone(), vec![path]))),
+            }
             return Expression { name: Some(callee), carried, called: true, ..Expression::default() };
         }
         // A method that is called by a name which nobody knows.
@@ -381,6 +390,12 @@ impl CallReader<'_> {
         }
         Expression { name: Some(callee), carried, called: true, secret, ..Expression::default() }
     }
+}
+
+/// Whether an argument is yes, no or nothing.
+fn is_switch(argument: &Expression) -> bool {
+    let is = |name: &str| matches!(name, "True" | "False" | "None" | "true" | "false" | "null" | "undefined" | "nil");
+    argument.text.is_none() && argument.setting.is_none() && argument.name.as_deref().is_some_and(is)
 }
 
 /// Calls that add a directory to those in which modules are looked for.

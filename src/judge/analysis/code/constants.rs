@@ -159,6 +159,7 @@ impl CallReader<'_> {
             {
                 plain(subject?.to_owned())
             }
+            "getusersitepackages" => plain(format!("{}/.local/lib/python3/site-packages", self.world.home)),
             "walk" | "walkSync" => plain(format!("{}{FOUND}", text(0)?)),
             _ => None,
         }
@@ -172,7 +173,6 @@ impl CallReader<'_> {
 
     /// What a variable of the environment holds, by the name of its place in code; the home alone is known.
     pub fn environment(&self, name: &str) -> Option<String> {
-        const PLACES: [&str; 7] = ["os.environ", "environ", "process.env", "ENV", "$ENV", "$_ENV", "os"];
         /// The program that runs the code, by language and by the name under which the language gives it.
         const OWN: [(Language, &str, &str); 5] = [
             (Language::Python, "sys.executable", "python3"),
@@ -188,7 +188,7 @@ impl CallReader<'_> {
             return Some((*own).to_owned());
         }
         let (place, key) = name.rsplit_once('.')?;
-        let known = PLACES.contains(&place) || place == "$_SERVER";
+        let known = super::names::is_environment(place) || matches!(place, "environ" | "os");
         (known && matches!(key, "HOME" | "USERPROFILE")).then(|| self.world.home.to_owned())
     }
 
@@ -243,23 +243,26 @@ impl CallReader<'_> {
                 _ => call("open", path.trim()),
             };
         }
-        let own = callee.contains("Path") && subject.is_some();
-        let (path, mode) = if own { (subject?, text(0)) } else { (text(0)?, text(1)) };
-        if self.language == Language::Ruby
-            && let Some(command) = path.strip_prefix('|')
-        {
-            return call("pipe", command);
-        }
         let settings = || arguments.iter().filter_map(|argument| argument.setting.as_ref());
         let named = settings().find(|(name, _)| name == "mode").map(|(_, mode)| mode.as_str());
-        let mode = mode.or(named).filter(|mode| mode.len() < 6)?;
-        if mode.contains('a') {
-            call("open.append", path)
-        } else if mode.contains(['w', 'x', '+']) {
-            call("open.write", path)
-        } else {
-            None
-        }
+        let own = callee.contains("Path") && subject.is_some();
+        let mode = text(usize::from(!own)).or(named).filter(|mode| mode.len() < 6);
+        let paths = match (own, arguments.first()) {
+            (true, _) => vec![value(subject?)],
+            // One name for each of the files that were looked for.
+            (false, Some(Expression { list: Some(found), .. })) => found.clone(),
+            (false, Some(Expression { text: Some(path), .. })) => match path.strip_prefix('|') {
+                Some(command) if self.language == Language::Ruby => return call("pipe", command),
+                _ => vec![value(path)],
+            },
+            _ => return None,
+        };
+        let opened = match mode? {
+            mode if mode.contains('a') => "open.append",
+            mode if mode.contains(['w', 'x', '+']) => "open.write",
+            _ => return None,
+        };
+        Some(Call::new(opened.to_owned(), paths))
     }
 
     /// A call of any other name that is given a path and, behind it or by name, the way in which a file is opened to be

@@ -56,6 +56,8 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
                 } else if behind && matches!(name.as_str(), "arg" | "args") && building.is_some() {
                     let command = building.and_then(|at| calls.get_mut(at));
                     command.into_iter().for_each(|command| command.args.extend(args.iter().cloned()));
+                } else if !args.is_empty() && is_run_list(&tokens, at, &name) {
+                    calls.push(Call::new("execute".into(), args));
                 } else if !args.is_empty() {
                     last = args.clone();
                     calls.push(Call::new(name, args));
@@ -106,11 +108,33 @@ fn dotted(tokens: &[Token], mut at: usize) -> (String, usize) {
     (last, at)
 }
 
+/// `Seq("rm", "x").!` of Scala: a list of words that is run as a command. `at` is behind the name of the list.
+fn is_run_list(tokens: &[Token], at: usize, name: &str) -> bool {
+    let mut open: u32 = 0;
+    let closes = |token: &Token| {
+        match token {
+            Token::Mark('(') => open += 1,
+            Token::Mark(')') => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open == 0
+    };
+    let end = tokens.iter().skip(at).take(REACH).position(closes).map_or(at, |length| at + length);
+    matches!(name, "Seq" | "List" | "Vector" | "Process")
+        && tokens.get(end + 1) == Some(&Token::Mark('.'))
+        && (tokens.get(end + 2) == Some(&Token::Mark('!'))
+            || matches!(tokens.get(end + 2), Some(Token::Name(run)) if run == "run" || run == "lazyLines"))
+}
+
 /// The texts that directly follow a name, in brackets or without.
 fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
     let mut args = Vec::new();
     let mut open: u32 = 0;
     let mut index = at;
+    let path = |text: &str| match text.strip_prefix("~/") {
+        Some(rest) => format!("{}/{rest}", world.home),
+        None => text.to_owned(),
+    };
     while let Some(token) = tokens.get(index).filter(|_| index < at + REACH) {
         match token {
             Token::Mark('(' | '[' | '{') => open += 1,
@@ -120,10 +144,16 @@ fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
                 }
                 open -= 1;
             }
-            Token::Text(text) | Token::Shell(text) => args.push(match text.strip_prefix("~/") {
-                Some(rest) => value(&format!("{}/{rest}", world.home)),
-                None => value(text),
-            }),
+            Token::Text(text) | Token::Shell(text) => args.push(value(&path(text))),
+            // `cat(x, file = "y")` of R: where it goes.
+            Token::Name(name)
+                if name == "file"
+                    && tokens.get(index + 1) == Some(&Token::Mark('='))
+                    && let Some(Token::Text(text)) = tokens.get(index + 2) =>
+            {
+                args.push(option("file", &path(text)));
+                index += 2;
+            }
             Token::Name(name) if name == "homedir" || name == "home" => args.push(Value::text(world.home)),
             Token::Name(name) if name == "recursive" => {
                 let yes = matches!(tokens.get(index + 2), Some(Token::Name(yes)) if yes.eq_ignore_ascii_case("true"));

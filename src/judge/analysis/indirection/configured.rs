@@ -7,8 +7,8 @@
 use serde_json::Value as Json;
 
 use super::Ran;
-use crate::judge::analysis::act::Value;
 use crate::judge::analysis::enclosing::Context;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
@@ -31,13 +31,13 @@ impl Walker<'_> {
         let words = reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
         let tasks: Vec<String> = words.filter(|_| load.tasks == Tasks::Named).collect();
         for file in &load.files {
-            for path in self.written_at(&format!("{}/{file}", dir.trim_end_matches('/'))) {
-                let told = self.told(state, &Value::text(path.as_str()), span);
+            for place in self.written_at(&dir, file) {
+                let told = self.told(state, &place.value(), span);
                 let Some(text) = told.and_then(|text| text.known_text()) else { continue };
-                let called = format!("{name} {} in {path}", tasks.join(" "));
-                let Some(inner) = self.definition(context, name, called, span) else { continue };
+                let called = format!("{name} {} in {}", tasks.join(" "), place.shown());
+                let Some(inner) = self.definition(state, context, name, (called, &[]), span) else { continue };
                 let mut there = state.child(&[]);
-                if there.cwd.as_deref() != Some(&dir) {
+                if there.cwd.as_ref() != Some(&dir) {
                     there.move_to(Some(dir.clone()));
                 }
                 self.tasks(&there, &inner, &commands(&text, &tasks));
@@ -45,13 +45,23 @@ impl Walker<'_> {
         }
     }
 
-    /// The files of this path that the line wrote, or that git does not have as they are.
-    fn written_at(&self, path: &str) -> Vec<String> {
+    /// The files of this name in a directory that the line wrote, or that git does not have as they are.
+    fn written_at(&self, dir: &Place, name: &str) -> Vec<Place> {
         let there =
             |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. })) && self.is_changed(path);
-        match path.strip_suffix('*') {
-            Some(above) => self.files.keys().filter(|file| file.starts_with(above)).cloned().collect(),
-            None => (self.files.contains_key(path) || there(path)).then(|| path.to_owned()).into_iter().collect(),
+        let Some(place) = dir.join(name.trim_end_matches('*')) else { return Vec::new() };
+        match name.strip_suffix('*') {
+            Some(begin) => {
+                let is_meant = |file: &&Place| match begin.ends_with('/') {
+                    true => file.below(&place).is_some_and(|rest| !rest.rough().is_empty()),
+                    false => file.path().zip(place.path()).is_some_and(|(file, begin)| file.begins_with(begin)),
+                };
+                self.files.keys().filter(is_meant).cloned().collect()
+            }
+            None => {
+                let is_there = self.files.contains_key(&place) || place.text().is_some_and(there);
+                is_there.then_some(place).into_iter().collect()
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::pattern::Pattern;
-use crate::judge::analysis::redirect::absolute;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 
@@ -55,19 +55,19 @@ const OF_SYSTEM: [&str; 20] = [
 impl Walker<'_> {
     /// The directory that a glob means, where it can mean one of these alone.
     #[inline(never)]
-    pub fn likely_directory(&mut self, state: &State, value: &Value) -> Option<String> {
-        let pattern = absolute(state, &value.pattern()?)?;
+    pub fn likely_directory(&mut self, state: &State, value: &Value) -> Option<Place> {
+        let pattern = state.path(&value.pattern()?)?;
         // What lies among temporary files does so whatever it is called; work that lies there is work.
         if pattern.strip_prefix("/tmp/").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
             && self.is_temporary(&Value::text(pattern.as_str()))
         {
-            return Some(pattern);
+            return Some(Place::of(pattern));
         }
         let home = self.home(state).and_then(|home| home.known_text()).unwrap_or_default();
         let own = IN_HOME.iter().filter(|_| home.starts_with('/')).map(|name| format!("{home}/{name}"));
         let mut meant = OF_SYSTEM.iter().map(|&name| name.to_owned()).chain(own).filter(|path| names(&pattern, path));
         let first = meant.next()?;
-        meant.next().is_none().then_some(first)
+        meant.next().is_none().then(|| Place::of(first))
     }
 }
 
@@ -87,7 +87,7 @@ fn names(pattern: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::names;
+    use super::{Place, names};
     use crate::judge::analysis::testing::{dump, facts};
 
     #[test]
@@ -100,7 +100,11 @@ mod tests {
             ("cd /tmp/build* && rm x", "/tmp/build*"),
         ] {
             let facts = facts(line);
-            assert!(facts.acts.iter().any(|act| act.cwd.as_deref() == Some(at)), "{line}\n{}", dump(&facts));
+            assert!(
+                facts.acts.iter().any(|act| act.cwd.as_ref().and_then(Place::text) == Some(at)),
+                "{line}\n{}",
+                dump(&facts)
+            );
         }
     }
 

@@ -4,30 +4,12 @@ use super::Ran;
 use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, UnknownReason, Value};
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
-use crate::judge::analysis::redirect::absolute;
+use crate::judge::analysis::place::Place;
+use crate::judge::analysis::recursion::{Callee, Calling};
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{Build, FetchInto, Program};
-
-/// What stands behind a directory for files in it whose names nothing says.
-pub(in crate::judge::analysis) const UNNAMED: &str = "/*";
-
-/// Whether something holds of a directory above a path, the nearest first and the root, which is empty, last. It is given
-/// the directory, and what stands for its files whose names are not known.
-pub(in crate::judge::analysis) fn any_above(path: &str, mut holds: impl FnMut(&str, &str) -> bool) -> bool {
-    let mut unnamed = path.to_owned();
-    let mut below = path;
-    while let Some((dir, _)) = below.rsplit_once('/') {
-        unnamed.truncate(dir.len());
-        unnamed.push_str(UNNAMED);
-        if holds(dir, &unnamed) {
-            return true;
-        }
-        below = dir;
-    }
-    false
-}
 
 /// Files that a program which builds a project reads to know what to run, beside source code.
 const RECIPES: [&str; 26] = [
@@ -193,15 +175,19 @@ impl Walker<'_> {
                 for value in rest {
                     self.fetched_to(state, context, value.clone());
                 }
-                self.fetched_to(state, context, Value::text(format!(".{UNNAMED}")));
+                let any = state.cwd.as_ref().and_then(Place::any_in);
+                any.into_iter().for_each(|any| self.fetched_at(context, any));
             }
         }
     }
 
     /// Remembers that what lies at a place is fetched.
     fn fetched_to(&mut self, state: &State, context: &Context, place: Value) {
-        let Some(key) = self.file_key(state, &place) else { return };
-        let sink = self.file_sink(context, key, false);
+        Self::file_key(state, &place).into_iter().for_each(|place| self.fetched_at(context, place));
+    }
+
+    fn fetched_at(&mut self, context: &Context, place: Place) {
+        let sink = self.file_sink(context, place, false);
         if let Some(sink) = self.sinks.get_mut(sink) {
             sink.write(&unknown(UnknownReason::CommandOutput, Taint::FETCHED), Taint::FETCHED, false);
         }
@@ -226,7 +212,7 @@ impl Walker<'_> {
             ];
             !name.contains('.') || language(name).is_some() || packed.iter().any(|end| name.ends_with(end))
         };
-        let mut places: Vec<String> = state.cwd.iter().cloned().collect();
+        let mut places: Vec<Place> = state.cwd.iter().cloned().collect();
         // Where packages are taken from or put is no project.
         let beside = |field: &Field| ["-f", "--find-links", "-t", "--target"].iter().any(|name| field.value.is(name));
         let mut before = None;
@@ -234,7 +220,7 @@ impl Walker<'_> {
             let place = before.replace(field).is_none_or(|before| !beside(before));
             let Some(word) = field.value.known().filter(|_| place) else { continue };
             let word = word.rsplit_once('=').map_or(&*word, |(_, value)| value);
-            let place = absolute(state, word).filter(|path| is_code(path));
+            let place = state.place(word).filter(|place| is_code(place.shown()));
             // A plain word may be a name of something else.
             places.extend(place.filter(|path| word.contains(['/', '.']) || self.files.contains_key(path)));
         }
@@ -242,12 +228,13 @@ impl Walker<'_> {
         let mut fetched = places.iter().skip(own).any(|place| self.is_fetched(place));
         let (mut written, mut copies) = (Vec::new(), Vec::new());
         for (path, file) in &self.files {
-            let Some((dir, name)) = path.rsplit_once('/') else { continue };
-            if !places.iter().any(|place| place == dir) || !(RECIPES.contains(&name) || language(name).is_some()) {
+            let Some((dir, name)) = path.split() else { continue };
+            let Some(name) = name.known() else { continue };
+            if !places.contains(&dir) || !(RECIPES.contains(&name) || language(name).is_some()) {
                 continue;
             }
             // What is named itself is read by who is given it.
-            let given = words().any(|word| absolute(state, &word).as_deref() == Some(path.as_str()));
+            let given = words().any(|word| state.place(&word).as_ref() == Some(path));
             for sink in file.contents.iter().filter_map(|sink| self.sinks.get(*sink)).filter(|_| !given) {
                 let taint = sink.taint.and(sink.text.taint());
                 fetched |= taint.has(Taint::FETCHED);
@@ -255,7 +242,7 @@ impl Walker<'_> {
                     && !taint.has(Taint::FETCHED)
                     && sink.text.known().is_some()
                 {
-                    written.push((language, format!("code of {path}"), sink.text.clone()));
+                    written.push((language, format!("code of {}", path.shown()), sink.text.clone()));
                 }
             }
             // A copy of what lies elsewhere, under a name that is run.
@@ -275,15 +262,16 @@ impl Walker<'_> {
         }
         for (language, call, text) in written.into_iter().filter(|(language, ..)| *language != "shell") {
             // What it runs may be code of the project in turn.
+            let call = Callee::Definition(call);
             if context.is_called(&call) {
                 continue;
             }
             let mut inner = context.perhaps();
-            inner.called(&call);
+            inner.called(Calling::of(call));
             self.embedded_code(state, &inner, None, language, &text, span);
         }
         for (language, origin) in copies {
-            let origin = Operand { value: Value::text(origin), span };
+            let origin = Operand { value: origin.value(), span };
             self.embedded_file(state, &context.perhaps(), language, &origin, span);
         }
     }

@@ -9,7 +9,8 @@ use crate::judge::analysis::command::Lookup;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
-use crate::judge::analysis::redirect::absolute;
+use crate::judge::analysis::place::Place;
+use crate::judge::analysis::recursion::{Callee, Calling};
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::analysis::wrappers::quoted_words;
@@ -37,26 +38,36 @@ impl Walker<'_> {
         let rest = args.get(at + 1..).unwrap_or_default();
         let mut dir = state.cwd.clone();
         for value in reading.flags.iter().filter(|flag| flag.name == "-C").filter_map(|flag| flag.value.as_ref()) {
-            let from = State::at(dir);
-            dir = value.known().and_then(|path| absolute(&from, &path));
+            dir = value.known().and_then(|path| Place::at(dir.as_ref(), &path));
         }
         let (text, root) = match self.given_alias(state, reading, env, alias) {
             Some(text) => (text, None),
             None => {
-                let Some(repository) = dir.as_deref().and_then(|dir| self.inquiry.repository(dir)) else { return };
+                let Some(repository) = dir.as_ref().and_then(Place::text).and_then(|dir| self.inquiry.repository(dir))
+                else {
+                    return;
+                };
                 let key = |name: &str| name.trim_start_matches("alias.").eq_ignore_ascii_case(alias);
                 let Some((_, text)) = repository.aliases.iter().find(|(name, _)| key(name)) else { return };
                 (text.clone(), Some(repository.root.clone()))
             }
         };
-        let Some(inner) = self.definition(context, "git", format!("git alias {alias}"), span) else { return };
+        let Some(inner) = self.definition(
+            state,
+            context,
+            "git",
+            (format!("git alias {alias}"), &rest.iter().map(|field| &field.value).collect::<Vec<_>>()),
+            span,
+        ) else {
+            return;
+        };
         let mut child = state.child(env);
         if dir != child.cwd {
             child.move_to(dir);
         }
         if let Some(line) = text.strip_prefix('!') {
             if let Some(root) = root {
-                child.move_to(Some(root));
+                child.move_to(Some(Place::of(root)));
             }
             child.zero = Value::text(line);
             child.positional = Rc::new(rest.iter().map(|field| field.value.clone()).collect());
@@ -141,8 +152,8 @@ impl Walker<'_> {
         env: &[(String, Value)],
         span: Span,
     ) {
-        const CALL: &str = "git settings of variables";
-        if context.is_called(CALL) {
+        const CALL: Callee = Callee::Step("settings of variables");
+        if context.is_called(&CALL) {
             return;
         }
         let settings = self.configured(state, env);
@@ -150,7 +161,7 @@ impl Walker<'_> {
             return;
         }
         let mut inner = within(context, "git").elsewhere(span);
-        inner.called(CALL);
+        inner.called(Calling::of(CALL));
         let mut fields = vec![Field::text("git", span)];
         for (name, value) in settings {
             fields.extend([Field::text("-c", span), Field::text(format!("{name}={value}"), span)]);
@@ -162,8 +173,8 @@ impl Walker<'_> {
     /// A push to a remote that the line itself names the address of, or what goes there: judged by that.
     #[inline(never)]
     pub(super) fn git_push(&mut self, state: &State, context: &Context, reading: &Reading, args: &[Field], span: Span) {
-        const CALL: &str = "git push by address";
-        if !reading.sub.iter().any(|sub| sub == "push") || context.is_called(CALL) {
+        const CALL: Callee = Callee::Step("a push by its address");
+        if !reading.sub.iter().any(|sub| sub == "push") || context.is_called(&CALL) {
             return;
         }
         let named = reading.operands.first().and_then(|operand| operand.value.known_text());
@@ -197,7 +208,7 @@ impl Walker<'_> {
             return;
         }
         let mut inner = within(context, "git").elsewhere(span);
-        inner.called(CALL);
+        inner.called(Calling::of(CALL));
         let mut fields = vec![Field::text("git", span)];
         fields.extend(args.iter().cloned());
         let at = fields.iter().position(|field| named.as_ref().is_some_and(|name| field.value.is(name)));

@@ -11,12 +11,12 @@ use crate::judge::analysis::act::{Effect, OpaqueReason, Operand, Piece, UnknownR
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program::variable;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::shells::dialect;
 use crate::judge::analysis::state::{Build as _, State};
-use crate::judge::analysis::streams::Stream;
+use crate::judge::analysis::streams::{Stream, descriptor};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{Load, OptionSpec, Tasks, ValueKind};
@@ -129,7 +129,7 @@ impl Walker<'_> {
             None => value,
         };
         let is_new = |value: &Value| {
-            let path = value.known().and_then(|path| absolute(state, &path));
+            let path = value.known().and_then(|path| state.path(&path));
             !load.changed || path.is_none_or(|path| self.is_changed(&path))
         };
         named.map(part).filter(is_new).collect()
@@ -139,7 +139,8 @@ impl Walker<'_> {
     fn comes_in(&self, state: &State, file: &Value) -> bool {
         let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Pipe);
         let fed = !matches!(state.streams.stdin, Stream::Inherited | Stream::Nothing | Stream::File(..));
-        file.pieces().iter().any(is_pipe) || fed && ["-", "/dev/stdin", "/dev/fd/0"].iter().any(|name| file.is(name))
+        file.pieces().iter().any(is_pipe)
+            || fed && (file.is("-") || file.known().as_deref().and_then(descriptor) == Some(0))
     }
 
     /// Whether a program is described as taking the next argument for the value of this one.
@@ -153,11 +154,13 @@ impl Walker<'_> {
 
     /// Whether the line or an earlier command of the session wrote a file. What is fetched is judged where that is.
     fn is_of_session(&self, state: &State, file: &Value) -> bool {
-        let Some(path) = file.known().and_then(|path| absolute(state, &path)) else { return false };
-        let wrote = |path: &str| self.inquiry.ledger().is_some_and(|ledger| ledger.has_written(path));
-        let leads_to = || self.inquiry.path(&path).map_or(path.as_str(), |facts| facts.canonical.as_str());
-        !self.is_fetched(&path)
-            && (self.files.contains_key(&path) || self.links.contains_key(&path) || wrote(leads_to()))
+        let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
+        let wrote = |path: &str| {
+            let led = self.inquiry.path(path).map_or(path, |facts| facts.canonical.as_str());
+            self.inquiry.ledger().is_some_and(|ledger| ledger.has_written(led))
+        };
+        !self.is_fetched(&place)
+            && (self.files.contains_key(&place) || self.links.contains_key(&place) || place.text().is_some_and(wrote))
     }
 
     /// Whether git does not have a file as it is, so that nobody need have looked at it.
@@ -167,9 +170,12 @@ impl Walker<'_> {
 
     /// The files that lie under these names where the program stands, and that git does not have as they are.
     fn found_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
-        let Some(dir) = state.cwd.as_deref() else { return Vec::new() };
-        let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| absolute(state, name));
-        let written = |path: &String| self.files.contains_key(path) || self.links.contains_key(path);
+        let Some(dir) = state.dir() else { return Vec::new() };
+        let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| state.path(name));
+        let written = |path: &String| {
+            let place = Place::of(path.as_str());
+            self.files.contains_key(&place) || self.links.contains_key(&place)
+        };
         let there = |path: &String| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }));
         let loaded = |path: &String| path.starts_with(dir) && !written(path) && there(path) && self.is_changed(path);
         paths.filter(loaded).map(Value::text).collect()
@@ -178,20 +184,25 @@ impl Walker<'_> {
     /// The files that the line wrote under one of these names, where the program stands; with a pattern also those that the
     /// session wrote and git does not have as they are.
     fn written_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
-        let Some(dir) = state.cwd.as_deref().filter(|_| !names.is_empty()) else { return Vec::new() };
-        let is_named = |path: &str| {
-            let Some(below) = path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/')) else { return false };
+        let Some(dir) = state.cwd.as_ref().filter(|_| !names.is_empty()) else { return Vec::new() };
+        let is_named = |below: &str| {
+            let Some(below) = below.strip_prefix('/') else { return false };
             let last = below.rsplit('/').next().unwrap_or(below);
             names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
         };
+        let is_named_here = |place: &Place| place.below(dir).is_some_and(|below| is_named(below.rough()));
         let written = self.files.keys().chain(self.links.keys());
-        let mut files: Vec<&str> = written.map(String::as_str).filter(|path| is_named(path)).collect();
-        let is_pattern = names.iter().any(|name| name.contains('*'));
-        if let Some(ledger) = self.inquiry.ledger().filter(|_| is_pattern) {
-            let own = ledger.written().filter(|path| is_named(path) && !self.files.contains_key(*path));
-            files.extend(own.filter(|path| self.is_changed(path)).take(MAX_FILES));
+        let mut files: Vec<Value> = written.filter(|place| is_named_here(place)).map(Place::value).collect();
+        // Without a pattern the session's own are found by their names.
+        if !names.iter().any(|name| name.contains('*')) {
+            return files;
         }
-        files.into_iter().map(Value::text).collect()
+        if let (Some(dir), Some(ledger)) = (dir.text(), self.inquiry.ledger()) {
+            let of_line = |path: &str| self.files.contains_key(&Place::of(path));
+            let own = ledger.written().filter(|path| path.strip_prefix(dir).is_some_and(is_named) && !of_line(path));
+            files.extend(own.filter(|path| self.is_changed(path)).take(MAX_FILES).map(Value::text));
+        }
+        files
     }
 
     fn load(
@@ -242,13 +253,14 @@ impl Walker<'_> {
 
     /// Whether the line wrote a file, or it lies there.
     pub(super) fn is_there(&self, state: &State, file: &Value) -> bool {
-        let written = self.file_key(state, file).is_some_and(|key| self.files.contains_key(&key));
+        let written = Self::file_key(state, file).is_some_and(|key| self.files.contains_key(&key));
         if written || self.behind(state, file).is_some() {
             return true;
         }
-        let Some(path) = file.known().and_then(|path| absolute(state, &path)) else { return false };
-        let there = || matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
-        self.is_fetched(&path) || self.is_unpacked(&path) || there()
+        let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
+        let is_read =
+            |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
+        self.is_fetched(&place) || self.is_unpacked(&place) || place.text().is_some_and(is_read)
     }
 
     /// Reads a file that is loaded as what it is; `said` is what a person is told of how it comes to run.
@@ -268,7 +280,7 @@ impl Walker<'_> {
         let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
         let behind = self.behind(state, file).map(|(value, _)| value);
         let file = behind.as_ref().unwrap_or(file);
-        let Some(inner) = self.definition(context, name, said, span) else { return };
+        let Some(inner) = self.definition(state, context, name, (said, &[file]), span) else { return };
         match language {
             "shell" => {
                 let mut child = state.child(env);
@@ -316,7 +328,7 @@ impl Walker<'_> {
     ) -> Box<State> {
         let mut child = state.child(env);
         let bins = self.catalog.program(name).map(|program| program.bins.clone()).unwrap_or_default();
-        let Some(dir) = state.cwd.clone().filter(|_| !bins.is_empty()) else { return child };
+        let Some(dir) = state.dir().filter(|_| !bins.is_empty()) else { return child };
         let mut path: String = bins.iter().map(|bin| format!("{}/{bin}:", dir.trim_end_matches('/'))).collect();
         let outer = variable(state, env, "PATH").and_then(|value| value.known_text());
         path.push_str(outer.as_deref().or_else(|| self.invocation.env.get("PATH")).unwrap_or_default());

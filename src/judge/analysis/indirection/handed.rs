@@ -9,7 +9,6 @@ use crate::judge::analysis::act::{Taint, Value};
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::program::is_installed;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Program;
@@ -56,9 +55,11 @@ impl Walker<'_> {
     }
 
     fn handed_script(&mut self, state: &State, context: &Context, script: &str, ran: Ran<'_>, env: &[(String, Value)]) {
-        for end in [""].into_iter().chain(ENDINGS).take(if language_of(script).is_some() { 1 } else { 5 }) {
+        // A name with its ending leaves nothing out.
+        let endings = ENDINGS.into_iter().filter(|_| language_of(script).is_none());
+        for end in std::iter::once("").chain(endings) {
             let file = format!("{script}{end}");
-            let Some(path) = absolute(state, &file).filter(|path| !is_installed(path)) else { return };
+            let Some(path) = state.path(&file).filter(|path| !is_installed(path)) else { return };
             let file = Value::text(file);
             if self.is_there(state, &file) {
                 let is_read = matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. }));
@@ -66,7 +67,7 @@ impl Walker<'_> {
                 let of_line = self.content_of(state, &file).is_some_and(|text| {
                     !text.is_dynamic() || text.taint().has(Taint::FETCHED) || text.taint().has(Taint::DECODED)
                 });
-                let written = self.file_key(state, &file).and_then(|key| self.files.get(&key));
+                let written = Self::file_key(state, &file).and_then(|key| self.files.get(&key));
                 let is_copy = written.is_some_and(|written| !written.copies.is_empty());
                 if of_line || is_copy || is_read && self.is_changed(&path) {
                     let said = format!("{} may run {script}{end}", ran.name);

@@ -7,8 +7,8 @@ use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::marked::Marked;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::Stream;
 use crate::judge::analysis::walk::Walker;
@@ -70,12 +70,12 @@ impl Walker<'_> {
                 self.code_text(state, context, language, &text, span);
                 return;
             }
-            let path = file.known().and_then(|path| absolute(state, &path));
-            let copied = |path: &str| self.files.get(path).is_some_and(|file| !file.copies.is_empty());
+            let place = file.known().and_then(|path| state.place(&path));
+            let copied = |place: &Place| self.files.get(place).is_some_and(|file| !file.copies.is_empty());
             let made =
-                path.as_deref().is_some_and(|path| self.is_fetched(path) || self.is_unpacked(path) || copied(path));
-            let there =
-                || path.as_deref().is_some_and(|path| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. })));
+                place.as_ref().is_some_and(|place| self.is_fetched(place) || self.is_unpacked(place) || copied(place));
+            let is_read = |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }));
+            let there = || place.as_ref().and_then(Place::text).is_some_and(is_read);
             if made || there() {
                 self.code_file(state, context, language, &Operand { value: file, span }, span);
                 return;
@@ -121,7 +121,7 @@ impl Walker<'_> {
         let Some(told) = self.told(state, file, span) else { return };
         let text = Marked::new(&told);
         let called = format!("settings {}", file.rough());
-        let Some(inner) = self.definition(context, name, called, span) else { return };
+        let Some(inner) = self.definition(state, context, name, (called, &[file]), span) else { return };
         let inner = within(&inner, name);
         let given = text.text().lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         for command in given.take(MAX_SETTINGS).filter_map(|line| command_in(line, lines)) {

@@ -6,7 +6,6 @@ use crate::judge::analysis::arguments::Arg;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::search_results;
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
@@ -18,7 +17,9 @@ impl Walker<'_> {
     pub(super) fn operands_in_files(&mut self, state: &State, context: &Context, list: &OperandList, ran: Ran<'_>) {
         let Ran { name, reading, args, span } = ran;
         let Some(flag) = reading.flags.iter().find(|flag| flag.name == list.option) else { return };
-        let Some(inner) = self.definition(context, name, format!("operands of {name}"), span) else { return };
+        let Some(inner) = self.definition(state, context, name, (format!("operands of {name}"), &[]), span) else {
+            return;
+        };
         let names = match flag.value.as_ref().filter(|file| !file.is("-")) {
             Some(file) => self.names_in(state, file),
             None => search_results::listed(&self.stdin_of(state).0),
@@ -44,7 +45,7 @@ impl Walker<'_> {
         if let Some(text) = self.content_of(state, file) {
             return search_results::listed(&text);
         }
-        match self.inquiry.file(&file.known().and_then(|path| absolute(state, &path))?) {
+        match self.inquiry.file(&file.known().and_then(|path| state.path(&path))?) {
             Some(FileFacts::Text { bytes, .. }) => search_results::listed(&Value::text(String::from_utf8_lossy(bytes))),
             _ => None,
         }

@@ -56,12 +56,12 @@ impl Walker<'_> {
             _ => return,
         };
         let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
-        let path = format!("{}/package.json", dir.trim_end_matches('/'));
+        let Some(place) = dir.join("package.json") else { return };
         // What installing a package runs is judged where it is installed.
-        if rest == usize::MAX && self.is_fetched(&path) {
+        if rest == usize::MAX && self.is_fetched(&place) {
             return;
         }
-        let path = Value::text(path);
+        let path = place.value();
         let Some(told) = self.told(state, &path, span) else { return };
         let told = Marked::new(&told);
         // What an edit of the line puts in stands behind it.
@@ -74,6 +74,7 @@ impl Walker<'_> {
             let inner = within(&context.perhaps(), name).elsewhere(span);
             self.read_value(&mut state.child(&[]), &inner, &put_in, span);
         }
+        let words: Vec<&Value> = reading.operands.iter().map(|operand| &operand.value).collect();
         for script in scripts {
             for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {
                 // What was said last holds.
@@ -82,12 +83,17 @@ impl Walker<'_> {
                 let put_in = manifests.is_empty() || self.goes_on(state, &path);
                 let set = || put_in.then(|| scripts_in(told.text(), &name_of)).flatten();
                 let Some(text) = set().or_else(|| manifests.iter().rev().find_map(said)) else { continue };
-                let Some(inner) = self.definition(context, name, format!("{name} script {name_of} in {dir}"), span)
-                else {
+                let Some(inner) = self.definition(
+                    state,
+                    context,
+                    name,
+                    (format!("{name} script {name_of} in {}", dir.shown()), &words),
+                    span,
+                ) else {
                     continue;
                 };
                 let mut child = state.child(&[]);
-                if child.cwd.as_deref() != Some(&dir) {
+                if child.cwd.as_ref() != Some(&dir) {
                     child.move_to(Some(dir.clone()));
                 }
                 let mut child = self.with_bins(&child, name, &[]);
@@ -116,8 +122,7 @@ impl Walker<'_> {
             _ => return,
         };
         let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
-        let path = Value::text(format!("{}/package.json", dir.trim_end_matches('/')));
-        let Some(key) = self.file_key(state, &path).filter(|_| !set.is_empty()) else { return };
+        let Some(key) = dir.join("package.json").filter(|_| !set.is_empty()) else { return };
         let sink = self.file_sink(context, key, true);
         for (name, line) in set {
             let manifest = serde_json::json!({ "scripts": { name: line } });

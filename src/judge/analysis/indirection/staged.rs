@@ -9,7 +9,9 @@ use super::Ran;
 use super::fetched::{language_of, runs_project};
 use crate::judge::analysis::act::{Opaque, OpaqueReason, Operand, Value};
 use crate::judge::analysis::enclosing::Context;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::recursion::Callee;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Program;
@@ -35,7 +37,7 @@ impl Walker<'_> {
         let ledger = self.inquiry.ledger().filter(|ledger| ledger.written().next().is_some());
         let Some(ledger) = ledger else { return };
         let led = |dir: &str| self.inquiry.path(dir).map(|facts| facts.canonical.clone());
-        let here = [state.cwd.as_deref(), self.invocation.cwd.to_str()].into_iter().flatten();
+        let here = [state.dir(), self.invocation.cwd.to_str()].into_iter().flatten();
         let dirs: Vec<String> = here.flat_map(|dir| std::iter::once(dir.to_owned()).chain(led(dir))).collect();
         let is_below = |path: &str| {
             let below = |dir: &String| path.strip_prefix(&**dir).is_some_and(|rest| rest.starts_with('/'));
@@ -51,7 +53,10 @@ impl Walker<'_> {
         for (language, path) in files {
             let Some(FileFacts::Text { bytes: text, .. }) = self.inquiry.file(&path) else { continue };
             let Some(left) = bytes.checked_sub(text.len()) else { continue };
-            if context.is_called(&format!("file {path}")) || self.files.contains_key(&path) || !self.is_changed(&path) {
+            if context.is_called(&Callee::File(path.clone()))
+                || self.files.contains_key(&Place::of(path.as_str()))
+                || !self.is_changed(&path)
+            {
                 continue;
             }
             bytes = left;

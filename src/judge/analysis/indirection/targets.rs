@@ -5,6 +5,7 @@ use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::marked::Marked;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recipes::{RecipeKind, Recipes};
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
@@ -12,6 +13,9 @@ use crate::judge::syntax::tree::Span;
 
 /// The most calls of make's `shell` that are followed.
 const MAX_SHELLS: usize = 64;
+
+/// Options with which recipes are printed or counted and not run.
+const REHEARSALS: [&str; 2] = ["-n", "-q"];
 
 impl Walker<'_> {
     #[inline(never)]
@@ -91,14 +95,19 @@ impl Walker<'_> {
             // What follows the first recipe may be its arguments.
             targets.truncate(1);
         }
-        let called = format!("{name} {} in {}", targets.join(" "), dir.as_deref().unwrap_or("?"));
-        let Some(inner) = self.definition(context, name, called, span) else { return };
+        let words: Vec<Value> = reading.operands.iter().map(|operand| operand.value.clone()).collect();
+        let called = format!("{name} {} in {}", targets.join(" "), dir.as_ref().map_or("?", Place::shown));
+        let Some(inner) = self.definition(state, context, name, (called, &words.iter().collect::<Vec<_>>()), span)
+        else {
+            return;
+        };
         if kind == RecipeKind::Make {
             for command in shell_functions(text.text()) {
                 self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
             }
         }
-        for (_, line) in Recipes::read(kind, text.text()).commands(&targets, &given) {
+        let rehearsed = reading.flags.iter().any(|flag| REHEARSALS.contains(&flag.name.as_str()));
+        for (_, line) in Recipes::read(kind, text.text()).commands(&targets, &given, rehearsed) {
             let mut child = state.child(&[]);
             if child.cwd != dir {
                 child.move_to(dir.clone());

@@ -6,13 +6,13 @@
 use crate::judge::analysis::act::{Act, Effect, Piece, Taint, UnknownReason, Value};
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::enclosing::Context;
+use crate::judge::analysis::letter::Spelled;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::{FileFacts, PathKind};
-use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::{Walker, Written};
 use crate::judge::rules::model::{Packed, Program, Unpack};
 
-use super::fetched::{UNNAMED, any_above};
 use super::{Ran, patch};
 
 /// Stands for the content of a file that came out of an archive.
@@ -52,10 +52,11 @@ impl Walker<'_> {
         for operand in &reading.operands {
             let Some(path) = operand.value.known_text() else { continue };
             let plain = PACKED.iter().find_map(|end| path.strip_suffix(end)).unwrap_or(&path);
-            let key = self.file_key(state, &operand.value);
+            let key = Self::file_key(state, &operand.value);
             let fetched = key.is_some_and(|key| self.is_fetched(&key));
             let taint = if fetched { Taint::FETCHED } else { Taint::default() };
-            self.unread(state, context, &Value::text(plain), taint);
+            let plain = state.place(plain);
+            plain.into_iter().for_each(|place| self.unread(context, place, taint));
         }
     }
 
@@ -66,9 +67,8 @@ impl Walker<'_> {
         }
         let trees = reading.effects.iter().filter(|derived| derived.effect == Effect::Write && derived.recursive);
         for on in trees.flat_map(|derived| &derived.on) {
-            let mut inside = on.value.clone();
-            inside.push_text(UNNAMED);
-            self.unread(state, context, &inside, Taint::default());
+            let inside = Self::file_key(state, &on.value).and_then(|dir| dir.any_in());
+            inside.into_iter().for_each(|place| self.unread(context, place, Taint::default()));
         }
     }
 
@@ -78,17 +78,17 @@ impl Walker<'_> {
         let Some(archive) = named.or_else(|| reading.operands.first().map(|operand| &operand.value)) else {
             return false;
         };
-        let key = self.file_key(state, archive);
-        if key.as_deref().is_some_and(|key| self.is_fetched(key)) {
+        let key = Self::file_key(state, archive);
+        if key.as_ref().is_some_and(|key| self.is_fetched(key)) {
             return false;
         }
-        if key.as_deref().is_some_and(|key| self.files.contains_key(key)) {
+        if key.as_ref().is_some_and(|key| self.files.contains_key(key)) {
             let packs = |act: &&Act| act.verb.key() == "zip" || act.flags.iter().any(|flag| flag.name == "-c");
             self.spend(self.facts.acts.len() as u64);
             return self.facts.acts.iter().filter(packs).any(|act| act.args.contains(archive));
         }
-        let missing = |path: String| self.inquiry.path(&path).is_some_and(|facts| facts.kind == PathKind::Missing);
-        key.is_some_and(|path| self.has_built() && missing(path))
+        let missing = |path: &str| self.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing);
+        key.is_some_and(|place| self.has_built() && place.text().is_some_and(missing))
     }
 
     /// Whether an act so far builds a project. Each is looked at once.
@@ -109,53 +109,61 @@ impl Walker<'_> {
     }
 
     /// Remembers that what lies at a place came out of an archive.
-    fn unread(&mut self, state: &State, context: &Context, place: &Value, taint: Taint) {
-        let Some(key) = self.file_key(state, place) else { return };
+    fn unread(&mut self, context: &Context, place: Place, taint: Taint) {
         // What is fetched stays so.
-        let beside = Context { conditional: context.conditional || key.ends_with(UNNAMED), ..context.clone() };
-        let sink = self.file_sink(&beside, key, false);
+        let beside = Context { conditional: context.conditional || place.is_any(), ..context.clone() };
+        let sink = self.file_sink(&beside, place, false);
         if let Some(sink) = self.sinks.get_mut(sink) {
             sink.write(&unknown(UNREAD, taint), taint, false);
         }
     }
 
     /// Whether nothing but an archive that the line unpacks can have brought what a path names.
-    pub fn is_unpacked(&self, path: &str) -> bool {
+    pub fn is_unpacked(&self, place: &Place) -> bool {
         let unread = |written: &Written| {
             written.contents.iter().filter_map(|id| self.sinks.get(*id)).any(|sink| is_unread(&sink.text))
         };
         !self.files.is_empty()
-            && any_above(path, |_, unnamed| self.files.get(unnamed).is_some_and(unread))
-            && self.inquiry.path(path).is_none_or(|facts| facts.kind == PathKind::Missing)
+            && place.any_above(|_, any| self.files.get(any).is_some_and(unread))
+            && self.is_not_there(place)
+    }
+
+    /// Whether the world says nothing of a place, or that nothing is there.
+    pub fn is_not_there(&self, place: &Place) -> bool {
+        let there = place.text().and_then(|path| self.inquiry.path(path));
+        there.is_none_or(|facts| facts.kind == PathKind::Missing)
     }
 
     /// What is built in a directory may be new there for that reason.
     #[inline(never)]
     pub(super) fn built(&mut self, state: &State) {
-        let Some(dir) = state.cwd.as_deref().filter(|_| !self.files.is_empty()) else { return };
+        let Some(any) = state.cwd.as_ref().filter(|_| !self.files.is_empty()).and_then(Place::any_in) else { return };
         let sinks = &self.sinks;
-        if let Some(written) = self.files.get_mut(&format!("{dir}{UNNAMED}")) {
+        if let Some(written) = self.files.get_mut(&any) {
             written.contents.retain(|id| sinks.get(*id).is_none_or(|sink| !is_unread(&sink.text)));
         }
     }
 
-    /// The files of the world that a path below a copied directory is a copy of.
+    /// The files that a place below a copied directory is a copy of, as far as they may be there.
     #[inline(never)]
-    pub fn origins(&self, path: &str) -> Vec<String> {
+    pub fn origins(&self, place: &Place) -> Vec<Place> {
         let mut found = Vec::new();
-        let mut dir = path;
-        while let Some((parent, _)) = dir.rsplit_once('/').filter(|_| !self.files.is_empty()) {
-            let rest = path.get(parent.len()..).unwrap_or_default();
-            for source in self.files.get(parent).into_iter().flat_map(|written| &written.copies) {
-                let name = source.rsplit('/').next().unwrap_or_default();
+        for dir in place.above().filter(|dir| !self.files.is_empty() && !dir.is_root()) {
+            let Some(rest) = place.below(&dir) else { continue };
+            for source in self.files.get(&dir).into_iter().flat_map(|written| &written.copies) {
+                let name = source.split().map(|(_, name)| name).unwrap_or_default();
                 // As the directory itself, or into it.
-                let into = rest.strip_prefix('/').and_then(|rest| rest.strip_prefix(name));
-                let into = into.filter(|rest| rest.is_empty() || rest.starts_with('/'));
-                found.extend([Some(rest), into].into_iter().flatten().map(|rest| format!("{source}{rest}")));
+                let mut named = Spelled::text("/");
+                named.push_spelled(&name);
+                let into = rest.after(&named).filter(|rest| rest.rough().is_empty() || rest.rough().starts_with('/'));
+                found.extend(
+                    [Some(&rest), into.as_ref()].into_iter().flatten().filter_map(|rest| source.join_spelled(rest)),
+                );
             }
-            dir = parent;
         }
-        found.retain(|path| !matches!(self.inquiry.file(path), Some(FileFacts::Missing)));
+        found.retain(|place| {
+            !place.text().is_some_and(|path| matches!(self.inquiry.file(path), Some(FileFacts::Missing)))
+        });
         found
     }
 
@@ -176,12 +184,12 @@ impl Walker<'_> {
         };
         let mut texts = Vec::new();
         for file in given.iter().filter(|file| !file.is("-")) {
-            let key = self.file_key(state, file);
-            if key.as_deref().is_some_and(|key| self.is_fetched(key)) {
+            let key = Self::file_key(state, file);
+            if key.as_ref().is_some_and(|key| self.is_fetched(key)) {
                 texts.push(unknown(UNREAD, Taint::FETCHED));
             } else if let Some(text) = self.content_of(state, file) {
                 texts.push(text);
-            } else if let Some(FileFacts::Text { bytes, .. }) = key.and_then(|path| self.inquiry.file(&path)) {
+            } else if let Some(FileFacts::Text { bytes, .. }) = key.and_then(|place| self.inquiry.file(place.text()?)) {
                 texts.push(Value::text(String::from_utf8_lossy(bytes)));
             } else {
                 texts.push(unknown(UNREAD, Taint::default()));
@@ -195,8 +203,9 @@ impl Walker<'_> {
         for text in texts {
             let Some(known) = text.known() else {
                 let fetched = text.taint().has(Taint::FETCHED);
-                let place = if fetched { "." } else { "./*" };
-                self.unread(&there, context, &Value::text(place), text.taint());
+                let here = there.cwd.clone();
+                let place = if fetched { here } else { here.and_then(|dir| dir.any_in()) };
+                place.into_iter().for_each(|place| self.unread(context, place, text.taint()));
                 continue;
             };
             if reading.flags.iter().any(|flag| flag.name == "-R") {
@@ -211,19 +220,19 @@ impl Walker<'_> {
     /// What a file says after a change by a patch. Source code that is changed is the project's own.
     fn change(&mut self, state: &State, context: &Context, change: &patch::Change) {
         let place = Value::text(change.path.as_str());
-        let Some(path) = absolute(state, &change.path) else { return };
+        let Some(file) = state.place(&change.path) else { return };
         let old = match self.content_of(state, &place).and_then(|text| text.known_text()) {
             _ if change.creates => String::new(),
             Some(text) => text,
-            None => match self.inquiry.file(&path) {
-                Some(FileFacts::Text { bytes, .. }) if patch::is_plain(&path) => {
+            None => match file.text().and_then(|path| self.inquiry.file(path)) {
+                Some(FileFacts::Text { bytes, .. }) if patch::is_plain(file.shown()) => {
                     String::from_utf8_lossy(bytes).into_owned()
                 }
                 _ => return,
             },
         };
         let text = Value::text(change.apply(&old));
-        let sink = self.file_sink(context, path, false);
+        let sink = self.file_sink(context, file, false);
         if let Some(sink) = self.sinks.get_mut(sink) {
             sink.write(&text, Taint::default(), false);
         }

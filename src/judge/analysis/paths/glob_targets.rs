@@ -36,7 +36,7 @@ impl Below {
         let first = names.first();
         Self {
             count: names.len() + usize::from(everything),
-            plain: first.filter(|name| name.glob.is_none()).map(|name| name.text.clone()),
+            plain: first.filter(|name| name.glob.is_none()).map(|name| name.text().to_owned()),
             undotted: first.and_then(|name| name.glob.as_deref()).is_some_and(|glob| !glob.starts_with('.')),
         }
     }
@@ -194,8 +194,8 @@ fn literal_start(pattern: &str) -> String {
 /// Whether some name is covered both by a listed glob and by a name of the path.
 fn meets(listed: &str, component: &Component) -> bool {
     match &component.glob {
-        None => glob::text(listed, &component.text),
-        Some(_) if component.unknown => false,
+        None => glob::text(listed, component.text()),
+        Some(_) if component.is_unknown() => false,
         Some(pattern) => {
             // A pattern that does not begin with a dot does not match a name that does.
             (pattern.starts_with('.') || !listed.starts_with('.')) && overlap(listed, pattern)
@@ -286,13 +286,14 @@ fn overlap(one: &str, other: &str) -> bool {
 mod tests {
     use super::*;
     use crate::judge::analysis::act::{Piece, Value};
+    use crate::judge::analysis::place::Place;
 
     fn path(text: &str) -> NormalPath {
         let mut value = Value::default();
         for c in text.chars() {
             value.push(if "*?".contains(c) { Piece::Glob(c.into()) } else { Piece::Text(c.into()) });
         }
-        NormalPath::of(&value, Some("/home/me/project"), Some("/home/me")).unwrap()
+        NormalPath::of(&value, Some(&Place::of("/home/me/project")), Some("/home/me")).unwrap()
     }
 
     #[test]

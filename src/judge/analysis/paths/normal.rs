@@ -4,19 +4,18 @@
 
 use super::reader::PathReader;
 use crate::judge::analysis::act::Value;
-use crate::judge::analysis::letter;
+use crate::judge::analysis::letter::Spelled;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::value::HOLE;
 use crate::judge::rules::glob;
 
 /// One name of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Component {
-    /// As written, with marks for what is unknown.
-    pub text: String,
+    /// As written.
+    pub name: Spelled,
     /// The live pattern, with literal text escaped; `None` for plain text.
     pub glob: Option<String>,
-    /// Has an unknown piece.
-    pub unknown: bool,
 }
 
 /// Where a path begins.
@@ -50,31 +49,42 @@ pub struct NormalPath {
 impl Component {
     /// The name `*`.
     pub(super) fn everything() -> Self {
-        Self { text: "*".to_owned(), glob: Some("*".to_owned()), unknown: false }
+        Self { name: Spelled::text("*"), glob: Some("*".to_owned()) }
     }
 
     pub(super) fn plain(text: &str) -> Self {
-        Self { text: text.to_owned(), glob: None, unknown: false }
+        Self { name: Spelled::text(text), glob: None }
     }
 
-    /// Of a directory of the shell, whose name may hold numbers that are not known.
-    pub(super) fn named(text: &str) -> Self {
-        Self { unknown: letter::is_marked(text), ..Self::plain(text) }
+    /// The name as written, with a sign for each letter that is not known. It is compared with names of patterns alone:
+    /// what the line or the system names may hold the sign itself.
+    pub fn text(&self) -> &str {
+        self.name.rough()
+    }
+
+    /// Has an unknown piece.
+    pub fn is_unknown(&self) -> bool {
+        !self.name.is_known()
+    }
+
+    /// Wholly known, and no glob.
+    pub fn is_plain(&self) -> bool {
+        self.glob.is_none() && !self.is_unknown()
     }
 
     /// Whether it may be this name.
     pub fn may_be(&self, name: &str) -> bool {
         match &self.glob {
-            Some(_) if self.unknown => false,
+            Some(_) if self.is_unknown() => false,
             // A pattern that does not begin with a dot does not match a name that does.
             Some(pattern) => (pattern.starts_with('.') || !name.starts_with('.')) && glob::text(pattern, name),
-            None => self.text == name,
+            None => self.name.known() == Some(name),
         }
     }
 
     /// A name that it stands for: its own, or one that its glob covers.
     pub fn sample(&self) -> Option<String> {
-        let Some(pattern) = &self.glob else { return Some(self.text.clone()) };
+        let Some(pattern) = &self.glob else { return self.name.known().map(str::to_owned) };
         let mut letters = pattern.chars();
         let mut name = String::new();
         while let Some(letter) = letters.next() {
@@ -94,7 +104,7 @@ impl Component {
     /// Matches nearly every name there is.
     pub(super) fn is_everything(&self) -> bool {
         let Some(pattern) = &self.glob else { return false };
-        if self.unknown || !pattern.contains('*') {
+        if self.is_unknown() || !pattern.contains('*') {
             return false;
         }
         let mut in_set = false;
@@ -117,12 +127,11 @@ impl NormalPath {
     /// Absolute and known to the last letter, so that its text is all there is to it.
     pub(super) fn is_plain(&self) -> bool {
         let marked = self.everything || self.slash || self.globbed || self.dynamic || self.found;
-        let plain = |component: &Component| component.glob.is_none() && !component.unknown;
-        self.start == Start::Root && !marked && self.components.iter().all(plain)
+        self.start == Start::Root && !marked && self.components.iter().all(Component::is_plain)
     }
 
     /// Of a value, relative to `cwd` when that is known. `None` for what names no path (nothing at all).
-    pub fn of(value: &Value, cwd: Option<&str>, home: Option<&str>) -> Option<Self> {
+    pub fn of(value: &Value, cwd: Option<&Place>, home: Option<&str>) -> Option<Self> {
         let mut reader = PathReader::new(cwd, home);
         for (index, piece) in value.pieces().iter().enumerate() {
             reader.piece(piece, index == 0);
@@ -130,24 +139,25 @@ impl NormalPath {
         reader.finish()
     }
 
-    /// Of the text of a place: an absolute path, of which parts may not be known.
+    /// Of an absolute path that is known.
     pub fn absolute(text: &str) -> Option<Self> {
-        Self::of(&Value::of_place(text), None, None)
+        Self::of(&Value::text(text), None, None).filter(|_| !text.is_empty())
     }
 
-    /// As text; what begins at an unknown place begins with [`HOLE`].
-    pub fn text(&self) -> String {
+    /// Of a place.
+    pub fn of_place(place: &Place) -> Option<Self> {
+        Self::of(&place.value(), None, None)
+    }
+
+    /// As text, with [`HOLE`] for what is not known of it: for patterns. The world is asked about what [`Self::exact`] gives.
+    pub fn rough(&self) -> String {
         let mut text = match self.start {
             Start::Root => String::new(),
             Start::Unknown | Start::Temporary => format!("/{HOLE}"),
         };
         for component in &self.components {
             text.push('/');
-            if component.unknown {
-                text.push_str(&letter::rough(&component.text));
-            } else {
-                text.push_str(&component.text);
-            }
+            text.push_str(component.text());
         }
         if text.is_empty() {
             text.push('/');
@@ -158,13 +168,19 @@ impl NormalPath {
     /// The text, when every part of it is plain and it begins at the root.
     pub fn exact(&self) -> Option<String> {
         let plain = !self.dynamic && !self.globbed && !self.found && self.start == Start::Root;
-        let known = |component: &Component| !component.unknown;
-        (plain && self.components.iter().all(known)).then(|| self.text())
+        let known = |component: &Component| !component.is_unknown();
+        (plain && self.components.iter().all(known)).then(|| self.rough())
     }
 
     /// The last name.
     pub fn name(&self) -> Option<&Component> {
         self.components.last()
+    }
+
+    /// Whether it is below [`Place::temporary`], or that itself.
+    pub fn lies_in_made(&self) -> bool {
+        let made = Self::of_place(&Place::temporary());
+        self.start == Start::Root && made.is_some_and(|made| self.components.starts_with(&made.components))
     }
 
     /// How it lies to an absolute, normal directory.
@@ -214,7 +230,7 @@ impl NormalPath {
         if self.start != Start::Root {
             return;
         }
-        let name = |index: usize| self.components.get(index).map(|component| component.text.as_str());
+        let name = |index: usize| self.components.get(index).map(|component| component.text());
         let cut = match (name(0), name(1), name(2)) {
             (Some("proc"), Some(_), Some("root")) => 3,
             (Some("private"), Some("etc" | "var" | "tmp"), _) => 1,
@@ -235,8 +251,8 @@ mod tests {
 
     /// Text with live globs where `*`, `?` and `[…]` stand.
     fn shown(text: &str) -> String {
-        let path = NormalPath::of(&live(text), Some("/home/me/project"), Some("/home/me")).unwrap();
-        format!("{}{}{}", path.text(), if path.everything { " all" } else { "" }, if path.slash { " /" } else { "" })
+        let path = NormalPath::of(&live(text), Some(&Place::of("/home/me/project")), Some("/home/me")).unwrap();
+        format!("{}{}{}", path.rough(), if path.everything { " all" } else { "" }, if path.slash { " /" } else { "" })
     }
 
     fn live(text: &str) -> Value {

@@ -1,11 +1,12 @@
 //! Reading a path out of a value, piece by piece.
 
-use super::normal::{Component, NormalPath, Start, names};
+use super::normal::{Component, NormalPath, Start};
 use crate::judge::analysis::act::{Piece, UnknownReason};
-use crate::judge::analysis::letter::{Letter, is_marked, letters_of, push_number, push_unknown};
+use crate::judge::analysis::letter::Spelled;
+use crate::judge::analysis::place::Place;
 
 pub(super) struct PathReader<'a> {
-    cwd: Option<&'a str>,
+    cwd: Option<&'a Place>,
     home: Option<&'a str>,
     start: Option<Start>,
     components: Vec<Component>,
@@ -19,7 +20,7 @@ pub(super) struct PathReader<'a> {
 }
 
 impl<'a> PathReader<'a> {
-    pub(super) const fn new(cwd: Option<&'a str>, home: Option<&'a str>) -> Self {
+    pub(super) const fn new(cwd: Option<&'a Place>, home: Option<&'a str>) -> Self {
         Self {
             cwd,
             home,
@@ -58,9 +59,7 @@ impl<'a> PathReader<'a> {
                     self.found = true;
                 }
                 UnknownReason::Number(number) => {
-                    let current = self.current();
-                    push_number(*number, &mut current.text);
-                    current.unknown = true;
+                    self.current().name.push_number(*number);
                     self.numbered = true;
                 }
                 _ => self.hole(true),
@@ -75,9 +74,7 @@ impl<'a> PathReader<'a> {
             self.start = Some(Start::Unknown);
             return;
         }
-        let current = self.current();
-        push_unknown(&mut current.text);
-        current.unknown = true;
+        self.current().name.push_unknown();
     }
 
     fn current(&mut self) -> &mut Component {
@@ -89,12 +86,12 @@ impl<'a> PathReader<'a> {
 
     fn begin_relative(&mut self) {
         self.start = Some(Start::Unknown);
-        match self.cwd {
-            Some(cwd) if cwd.starts_with('/') => {
+        match self.cwd.and_then(Place::path) {
+            Some(cwd) if cwd.rough().starts_with('/') => {
                 self.start = Some(Start::Root);
                 // With room for the names of the value itself.
                 self.components.reserve(8);
-                self.components.extend(names(cwd).map(Component::named));
+                self.components.extend(components(cwd));
             }
             _ => self.dynamic = true,
         }
@@ -106,7 +103,7 @@ impl<'a> PathReader<'a> {
             let (user, rest) = text.split_once('/').map_or((text, ""), |(user, rest)| (user, rest));
             if let Some(home) = self.home_of(&user[1..]) {
                 self.start = Some(Start::Root);
-                self.components.extend(names(&home).map(Component::named));
+                self.components.extend(components(&home));
                 self.slash = text.len() > user.len();
                 text = rest;
             }
@@ -116,13 +113,13 @@ impl<'a> PathReader<'a> {
                 self.slash();
             }
             // No name holds it.
-            if is_marked(part) {
+            if part.contains('\0') {
                 self.slash = false;
                 self.hole(true);
             } else if !part.is_empty() {
                 self.slash = false;
                 let current = self.current();
-                current.text.push_str(part);
+                current.name.push_str(part);
                 if let Some(pattern) = &mut current.glob {
                     escape(part, pattern);
                 }
@@ -139,14 +136,14 @@ impl<'a> PathReader<'a> {
         self.slash = true;
     }
 
-    fn home_of(&self, user: &str) -> Option<String> {
+    fn home_of(&self, user: &str) -> Option<Spelled> {
         match user {
-            "" => self.home.map(ToOwned::to_owned),
-            "root" => Some("/root".to_owned()),
+            "" => self.home.map(Spelled::text),
+            "root" => Some(Spelled::text("/root")),
             // `~+` and `~-` are directories of the shell.
-            "+" => self.cwd.map(ToOwned::to_owned),
+            "+" => self.cwd?.path().cloned(),
             user if user.starts_with(['-', '+']) => None,
-            user => Some(format!("/home/{user}")),
+            user => Some(Spelled::text(format!("/home/{user}"))),
         }
     }
 
@@ -173,26 +170,26 @@ impl<'a> PathReader<'a> {
         let current = self.current();
         let mut all = current.glob.take().unwrap_or_else(|| {
             let mut escaped = String::new();
-            escape(&current.text, &mut escaped);
+            escape(current.name.rough(), &mut escaped);
             escaped
         });
         all.push_str(pattern);
         current.glob = Some(all);
-        current.text.push_str(text);
+        current.name.push_str(text);
     }
 
     fn end_component(&mut self) {
         let Some(current) = self.current.take() else { return };
         // A number alone may be empty after all: then it is no name.
-        self.dynamic |= std::mem::take(&mut self.numbered) && letters_of(&current.text).all(Letter::is_unknown);
-        let plain = current.glob.is_none() && !current.unknown;
-        match current.text.as_str() {
+        self.dynamic |= std::mem::take(&mut self.numbered) && current.name.is_all_unknown();
+        let plain = current.is_plain();
+        match current.text() {
             "." if plain => self.slash = true,
             ".." if plain => {
                 self.slash = true;
                 match self.components.pop() {
                     // What an unknown name leaves when one is taken away is not known.
-                    Some(last) if last.unknown => {
+                    Some(last) if last.is_unknown() => {
                         self.start = Some(Start::Unknown);
                         self.components.clear();
                     }
@@ -207,13 +204,12 @@ impl<'a> PathReader<'a> {
             _ => {
                 self.components.push(current);
                 // Linux's name for where the process stands.
-                let stands =
-                    matches!(self.components.as_slice(), [proc, _, cwd] if proc.text == "proc" && cwd.text == "cwd");
+                let stands = matches!(self.components.as_slice(), [proc, _, cwd] if proc.text() == "proc" && cwd.text() == "cwd");
                 if stands
                     && self.start == Some(Start::Root)
-                    && let Some(cwd) = self.cwd
+                    && let Some(cwd) = self.cwd.and_then(Place::path)
                 {
-                    self.components = names(cwd).map(Component::named).collect();
+                    self.components = components(cwd).collect();
                 }
             }
         }
@@ -239,6 +235,11 @@ impl<'a> PathReader<'a> {
         }
         Some(path)
     }
+}
+
+/// The names of an absolute path of which parts may not be known.
+fn components(path: &Spelled) -> impl Iterator<Item = Component> {
+    path.split('/').filter(|name| !matches!(name.known(), Some("" | "."))).map(|name| Component { name, glob: None })
 }
 
 /// Adds literal text to a glob.

@@ -54,22 +54,22 @@ const MOUNTS: [&str; 3] = ["/mnt", "/media", "/Volumes"];
 /// Whether the first name of a path may be that of a place of the system: most paths are elsewhere, and it is seen at once.
 fn may_be_system(path: &NormalPath) -> bool {
     let Some(first) = path.components.first().filter(|_| path.is_plain()) else { return true };
-    TOPS.iter().any(|top| top.as_bytes().get(1..) == Some(first.text.as_bytes()))
+    TOPS.iter().any(|top| top.as_bytes().get(1..) == Some(first.text().as_bytes()))
 }
 
 /// The top of a system directory, a drive's, or everything in it.
 pub(super) fn is_top(path: &NormalPath) -> bool {
     // One unknown name, or none at all, below the root.
     if let [only] = path.components.as_slice()
-        && (only.unknown || only.glob.is_some())
+        && (only.is_unknown() || only.glob.is_some())
     {
-        return only.unknown || TOPS.iter().any(|top| path.relation(top) == Relation::Same);
+        return only.is_unknown() || TOPS.iter().any(|top| path.relation(top) == Relation::Same);
     }
     if !may_be_system(path) {
         return false;
     }
     let drive = match path.components.as_slice() {
-        [mnt, drive] => mnt.text == "mnt" && drive.text.len() == 1,
+        [mnt, drive] => mnt.text() == "mnt" && drive.text().len() == 1,
         _ => false,
     };
     drive || TOPS.iter().any(|top| path.relation(top) == Relation::Same)
@@ -85,10 +85,13 @@ pub(super) fn is_below(path: &NormalPath) -> bool {
         let windows = path.components.get(2).is_some_and(|third| {
             ["Windows", "Program Files", "Program Files (x86)", "ProgramData"].iter().any(|name| third.may_be(name))
         });
-        return windows && path.components.get(1).is_some_and(|drive| drive.text.len() == 1);
+        return windows && path.components.get(1).is_some_and(|drive| drive.text().len() == 1);
     }
     // Devices have classes of their own.
-    !path.components.first().is_some_and(|first| first.text == "dev" || first.text == "proc" || first.text == "sys")
+    !path
+        .components
+        .first()
+        .is_some_and(|first| first.text() == "dev" || first.text() == "proc" || first.text() == "sys")
         && TOPS.into_iter().any(below)
         && !HOSTED.into_iter().any(below)
 }
@@ -104,7 +107,7 @@ pub(super) fn is_system(path: &str) -> bool {
 /// What follows `/dev`.
 fn device_name(path: &NormalPath) -> Option<&str> {
     match path.components.as_slice() {
-        [dev, name, ..] if dev.may_be("dev") => Some(&name.text),
+        [dev, name, ..] if dev.may_be("dev") => Some(name.text()),
         _ => None,
     }
 }

@@ -55,7 +55,7 @@ fn classes(value: &Value) -> PathClasses {
     let inquiry = Inquiry::new(&answers);
     Placer::new(&invocation("/home/me/project/src")).classes(
         value,
-        Some("/home/me/project/src"),
+        Some(&Place::of("/home/me/project/src")),
         &Catalog::builtin(),
         &inquiry,
     )
@@ -144,7 +144,8 @@ fn what_lies_below_the_working_directory_is_classed_without_a_question() {
     let placer = Placer::new(&invocation("/home/me/project"));
     let asked = asked(|inquiry| {
         for text in ["x", "./a/b", "*.o", "build"] {
-            let classes = placer.classes(&live(text), Some("/home/me/project"), &Catalog::builtin(), inquiry);
+            let classes =
+                placer.classes(&live(text), Some(&Place::of("/home/me/project")), &Catalog::builtin(), inquiry);
             assert!(classes.has(PathClass::Project) && !classes.has(PathClass::Outside));
         }
     });
@@ -163,7 +164,8 @@ fn temp_directories_do_not_swallow_a_project_or_a_home_in_them() {
     inside.env = Environment::from_iter([("HOME".into(), "/tmp/work/home".into())]);
     let placer = Placer::new(&inside);
     let temp = |text: &str| {
-        let classes = placer.classes(&live(text), Some("/tmp/work/home/project"), &Catalog::builtin(), &inquiry);
+        let classes =
+            placer.classes(&live(text), Some(&Place::of("/tmp/work/home/project")), &Catalog::builtin(), &inquiry);
         classes.has(PathClass::Temp)
     };
     assert!(temp("/tmp/other"));
@@ -179,7 +181,7 @@ fn the_whole_repository_is_the_work_also_in_a_temp_directory() {
     answers.insert(Question::Repository("/tmp/clone/src".into()), WorldAnswer::Repository(Some(facts)));
     let inquiry = Inquiry::new(&answers);
     let placer = Placer::new(&invocation("/tmp/clone/src"));
-    let classes = placer.classes(&live("../docs"), Some("/tmp/clone/src"), &Catalog::builtin(), &inquiry);
+    let classes = placer.classes(&live("../docs"), Some(&Place::of("/tmp/clone/src")), &Catalog::builtin(), &inquiry);
     assert!(classes.has(PathClass::Project) && !classes.has(PathClass::Temp));
 }
 
@@ -269,6 +271,7 @@ fn guards_own_files_are_known() {
 fn a_url_is_no_path_and_a_file_url_is_one() {
     assert_eq!(classes(&live("https://example.org/etc/passwd")), PathClasses::NONE);
     has("file:///etc/passwd", &[PathClass::System]);
+    assert!(classes(&Value::text("file:/etc/passwd?mode=ro")).has(PathClass::System));
     has("@/etc/passwd", &[PathClass::System]);
     has("data=@/etc/passwd", &[PathClass::System]);
     has("me@host:/x", &[PathClass::Remote]);

@@ -1,4 +1,5 @@
 use super::super::act::OpaqueReason;
+use super::super::place::Place;
 use super::super::testing::{dump, facts, facts_with, line, programs, telling};
 
 /// Each line runs exactly these telling programs.
@@ -75,7 +76,7 @@ fn wrappers_say_where_and_with_what() {
     runs("bash -n -c 'rm x'", &["bash -n -c rm x"]);
     runs("RM x", &["rm x"]);
     let facts = facts("env -C /x rm y");
-    assert_eq!(facts.acts[1].cwd.as_deref(), Some("/x"), "{}", dump(&facts));
+    assert_eq!(facts.acts[1].cwd, Some(Place::of("/x")), "{}", dump(&facts));
 }
 
 #[test]
@@ -126,13 +127,13 @@ fn directories_are_followed() {
         let facts = facts(line);
         facts.acts.iter().filter(|act| act.verb.key() == "rm").map(|act| act.cwd.clone()).collect::<Vec<_>>()
     };
-    let at = |dir: &str| Some(dir.to_owned());
+    let at = |dir: &str| Some(Place::of(dir));
     assert_eq!(cwd("cd /x && rm y"), [at("/x")]);
     assert_eq!(cwd("cd /x || exit; rm y"), [at("/x")]);
     assert_eq!(cwd("cd /x; rm y"), [at("/x"), at("/home/dev/project")]);
     assert_eq!(cwd("(cd /x); rm y"), [at("/home/dev/project")]);
     assert_eq!(cwd("cd \"$X\" && rm y"), [None]);
-    assert_eq!(cwd("cd \"$(mktemp -d)\" && rm y"), [at(crate::judge::analysis::letter::TEMPORARY)]);
+    assert_eq!(cwd("cd \"$(mktemp -d)\" && rm y"), [Some(Place::temporary())]);
     assert_eq!(cwd("cd /x && cd - && rm y"), [at("/home/dev/project")]);
     assert_eq!(cwd("false && cd /tmp; rm y"), [at("/tmp"), at("/home/dev/project")]);
     assert_eq!(cwd("cd /x && make || rm y"), [at("/x"), at("/home/dev/project")]);

@@ -207,7 +207,7 @@ fn input_taint(view: &View<'_>, input: &Input) -> Taint {
         Input::File(operand) => {
             let class = view.context.placer.classes(
                 &operand.value,
-                view.act.cwd.as_deref(),
+                view.act.cwd.as_ref(),
                 view.context.catalog,
                 view.context.inquiry,
             );

@@ -85,7 +85,9 @@ impl History {
     }
 
     fn enter(&mut self, id: ActId, path: Option<&NormalPath>) {
-        let Some(path) = path.filter(|path| path.start == Start::Root && path.components.iter().all(is_plain)) else {
+        let Some(path) =
+            path.filter(|path| path.start == Start::Root && path.components.iter().all(Component::is_plain))
+        else {
             if self.loose.last() != Some(&id) {
                 self.loose.push(id);
             }
@@ -95,10 +97,10 @@ impl History {
         for component in &path.components {
             let next = self.nodes.len();
             let Some(node) = self.nodes.get_mut(at) else { return };
-            at = match node.below.get(&component.text) {
+            at = match node.below.get(component.text()) {
                 Some(below) => *below,
                 None => {
-                    node.below.insert(component.text.clone(), next);
+                    node.below.insert(component.text().to_owned(), next);
                     self.nodes.push(Node::default());
                     next
                 }
@@ -120,9 +122,9 @@ impl History {
         while let Some((at, depth)) = open.pop() {
             let Some(node) = self.nodes.get(at) else { continue };
             found.extend(&node.acts);
-            match components.get(depth).filter(|component| is_plain(component)) {
+            match components.get(depth).filter(|component| component.is_plain()) {
                 Some(component) => {
-                    open.extend(node.below.get(&component.text).map(|below| (*below, depth + 1)));
+                    open.extend(node.below.get(component.text()).map(|below| (*below, depth + 1)));
                 }
                 None => open.extend(node.below.values().map(|below| (*below, depth + 1))),
             }
@@ -160,8 +162,4 @@ impl History {
 /// What [`History::near`] must find of these effects.
 pub(super) const fn is_entered(effect: Effect) -> bool {
     effect.writes() || matches!(effect, Effect::Link | Effect::Fetch)
-}
-
-fn is_plain(component: &Component) -> bool {
-    component.glob.is_none() && !component.unknown
 }

@@ -92,10 +92,10 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     if !place.here && named.peek().is_none() {
         return None;
     }
-    let here = act.cwd.as_deref().and_then(NormalPath::absolute);
+    let here = act.cwd.as_ref().and_then(NormalPath::of_place);
     let in_temp = |flag: &Flag| {
         let value = flag.value.as_ref()?;
-        Some(is_temp(view, &view.context.placer.path(value, act.cwd.as_deref())?))
+        Some(is_temp(view, &view.context.placer.path(value, act.cwd.as_ref())?))
     };
     let all = (!place.here || here.is_some_and(|here| is_temp(view, &here)))
         && named.all(|flag| in_temp(flag).unwrap_or_default());
@@ -112,7 +112,7 @@ fn is_temp_by_name(path: &NormalPath) -> bool {
     };
     path.start == Start::Root
         && !path.dynamic
-        && path.components.iter().all(|component| !component.unknown)
+        && path.components.iter().all(|component| !component.is_unknown())
         && path.components.iter().take(below).all(|component| component.glob.is_none())
 }
 
@@ -127,8 +127,8 @@ fn mounts(context: &MatchContext<'_>) -> bool {
 /// A path in full, with nothing unknown, as the world can be asked for it. What was cut off its end is in it.
 pub(super) fn place(path: &NormalPath) -> Option<String> {
     let whole = path.start == Start::Root && !path.dynamic && !path.found && !path.components.is_empty();
-    let plain = path.components.iter().all(|component| component.glob.is_none() && !component.unknown);
-    (whole && plain).then(|| path.text())
+    let plain = path.components.iter().all(|component| component.is_plain());
+    (whole && plain).then(|| path.rough())
 }
 
 fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
@@ -152,7 +152,7 @@ fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     {
         return false;
     }
-    let numbered = path.components.iter().position(|component| component.unknown);
+    let numbered = path.components.iter().position(|component| component.is_unknown());
     let last = numbered.or(globs).map(|at| asked.components.split_off(at)).unwrap_or_default();
     asked.found &= numbered.is_none();
     let Some(text) = place(&asked) else { return false };
@@ -187,12 +187,12 @@ fn is_generated(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> bool {
 /// Names that a glob or a search stands for: what the repository would say of one of them.
 fn is_generated_by_name(view: &View<'_>, path: &NormalPath) -> bool {
     let Some((name, above)) = path.components.split_last() else { return false };
-    let plain = above.iter().all(|component| component.glob.is_none() && !component.unknown);
+    let plain = above.iter().all(|component| component.is_plain());
     let known =
-        path.start == Start::Root && plain && !name.unknown && !path.everything && (path.found || !path.dynamic);
+        path.start == Start::Root && plain && !name.is_unknown() && !path.everything && (path.found || !path.dynamic);
     let Some(sample) = name.sample().filter(|_| known) else { return false };
     let above = NormalPath { components: above.to_vec(), ..path.clone() };
-    let text = format!("{}/{sample}", above.text().trim_end_matches('/'));
+    let text = format!("{}/{sample}", above.rough().trim_end_matches('/'));
     let asked = if view.act.recursive { format!("{text}/{sample}") } else { text };
     let Some(git) = view.context.inquiry.git(&asked) else { return false };
     git.ignored
@@ -230,7 +230,7 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
         return false;
     }
     let Some(project) = view.context.placer.project(view.context.inquiry) else { return false };
-    if !path.relation(&project).within() {
+    if !path.relation(&project).within() && !is_other_way(view) {
         return false;
     }
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
@@ -243,6 +243,18 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
             && !follows_unknown(view, path)
     };
     missing && (untouched(view, path) || made_since())
+}
+
+/// Whether it is the act before it once more, in another directory, where a `cd` in front of both failed.
+fn is_other_way(view: &View<'_>) -> bool {
+    let before = view.id.checked_sub(1).and_then(|id| view.context.facts.acts.get(id));
+    before.is_some_and(|before| {
+        let act = view.act;
+        act.conditional
+            && act.cwd != before.cwd
+            && (act.span, &act.verb) == (before.span, &before.verb)
+            && act.args == before.args
+    })
 }
 
 /// The files in a directory of the project that a pattern, or each turn of a loop over names, stands for.
@@ -261,7 +273,7 @@ pub(super) fn files_matched<'v>(view: &'v View<'_>, path: &NormalPath) -> impl I
 /// What lies in a directory of the project under names that a pattern stands for: with its kind and times.
 fn matched<'v>(view: &'v View<'_>, path: &NormalPath) -> Option<Vec<&'v (String, Stat)>> {
     let (last, above) = path.components.split_last()?;
-    if path.dynamic || path.found || path.everything || path.slash || last.unknown {
+    if path.dynamic || path.found || path.everything || path.slash || last.is_unknown() {
         return None;
     }
     let dir = NormalPath { components: above.to_vec(), globbed: false, ..path.clone() };
@@ -275,11 +287,11 @@ fn lying_in<'v>(
     is_meant: impl Fn(&str) -> bool,
 ) -> Option<Vec<&'v (String, Stat)>> {
     let context = view.context;
-    let plain = dir.components.iter().all(|component| component.glob.is_none() && !component.unknown);
+    let plain = dir.components.iter().all(|component| component.is_plain());
     if !plain || dir.start != Start::Root || !dir.relation(&context.placer.project(context.inquiry)?).within() {
         return None;
     }
-    let text = dir.text();
+    let text = dir.rough();
     let (facts, look) = (context.inquiry.path(&text), context.inquiry.look(&text));
     let below = look?.below.as_ref().filter(|_| facts.is_some_and(|facts| facts.canonical == text))?;
     let front = format!("{}/", text.trim_end_matches('/'));
@@ -314,7 +326,7 @@ const MAX_MATCHED: usize = 64;
 
 /// Whether the line made a directory of just this name, in which a number stands that only it knows.
 fn is_numbered(view: &View<'_>, path: &NormalPath) -> bool {
-    let places = |act: &Act, value: &Value| view.context.placer.path(value, act.cwd.as_deref());
+    let places = |act: &Act, value: &Value| view.context.placer.path(value, act.cwd.as_ref());
     let same = |act: &Act| {
         act.operands.iter().filter_map(|operand| places(act, &operand.value)).any(|other| {
             (other.start, &other.components) == (path.start, &path.components) && !other.dynamic && !other.globbed
@@ -328,7 +340,7 @@ fn is_numbered(view: &View<'_>, path: &NormalPath) -> bool {
 }
 
 fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
-    if path.components.iter().any(|component| component.unknown) {
+    if path.components.iter().any(|component| component.is_unknown()) {
         return is_numbered(view, path);
     }
     if !created(view, path) {
@@ -403,10 +415,10 @@ fn own_work(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> Option<&'sta
 /// Where a link lies that is deleted by its name: the link goes, and nothing of what it leads to.
 fn own_link(view: &View<'_>, path: &NormalPath) -> Option<String> {
     let deletes = view.act.verb == Verb::Effect(Effect::Delete) && !path.slash;
-    let (name, above) = path.components.split_last().filter(|_| deletes)?;
+    let (name, above) = path.components.split_last().filter(|(name, _)| deletes && name.is_plain())?;
     let above = NormalPath { components: above.to_vec(), ..path.clone() };
     let facts = view.context.inquiry.path(&self::place(&above)?)?;
-    (facts.kind == PathKind::Directory).then(|| format!("{}/{}", facts.canonical.trim_end_matches('/'), name.text))
+    (facts.kind == PathKind::Directory).then(|| format!("{}/{}", facts.canonical.trim_end_matches('/'), name.text()))
 }
 
 /// What is named is one file: that everything below a directory would go with it changes nothing.

@@ -205,7 +205,7 @@ impl<'a> View<'a> {
                 path.components
                     .iter()
                     .enumerate()
-                    .any(|(at, name)| at > 0 && at + 1 < depth && name.text.starts_with('.'))
+                    .any(|(at, name)| at > 0 && at + 1 < depth && name.text().starts_with('.'))
             }
             _ => false,
         }

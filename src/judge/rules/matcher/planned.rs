@@ -121,15 +121,15 @@ fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, planned: &mut Planne
 }
 
 fn named(context: &MatchContext<'_>, act: &Act, operand: &Operand) -> Option<String> {
-    place(&context.placer.path(&operand.value, act.cwd.as_deref())?)
+    place(&context.placer.path(&operand.value, act.cwd.as_ref())?)
 }
 
 /// What a program takes what it writes from, and whether it is taken away there. What a glob stands for lies in its
 /// directory.
 fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<(String, bool)> {
     let from = |act: &Act, operand: &Operand| {
-        let mut path = context.placer.path(&operand.value, act.cwd.as_deref())?;
-        let first = path.components.iter().position(|component| component.glob.is_some() || component.unknown);
+        let mut path = context.placer.path(&operand.value, act.cwd.as_ref())?;
+        let first = path.components.iter().position(|component| component.glob.is_some() || component.is_unknown());
         path.components.truncate(first.unwrap_or(path.components.len()));
         place(&path)
     };

@@ -49,7 +49,7 @@ impl<'a> Seen<'a> {
 
     /// The path that it names.
     pub fn path(&self, view: &View<'_>) -> Option<&NormalPath> {
-        let cwd = view.act.cwd.as_deref();
+        let cwd = view.act.cwd.as_ref();
         self.path.get_or_init(|| view.context.placer.path(self.value, cwd)).as_ref()
     }
 
@@ -66,7 +66,7 @@ impl<'a> Seen<'a> {
     pub fn classes(&self, view: &View<'_>) -> PathClasses {
         *self.classes.get_or_init(|| {
             let context = view.context;
-            let cwd = view.act.cwd.as_deref();
+            let cwd = view.act.cwd.as_ref();
             let classes = context.placer.classes(self.value, cwd, context.catalog, context.inquiry);
             // The project lies on this machine.
             if view.act.remote.is_some() {
@@ -106,15 +106,21 @@ impl<'a> Seen<'a> {
             return None;
         }
         let context = view.context;
-        let text = path.text();
+        // Below what is not known something is where what is above it leads.
+        let known = path.components.iter().take_while(|component| component.is_plain()).count();
+        let mut above = path.clone();
+        let rest = above.components.split_off(known);
+        let text = super::lowering::place(&above)?;
         let facts = context.inquiry.path(&text)?;
         // Deleting a link deletes the link.
         let link_itself =
             facts.symlink && !path.slash && !path.everything && view.act.verb == Verb::Effect(Effect::Delete);
-        if link_itself || facts.canonical == path.text() {
+        if link_itself && rest.is_empty() || facts.canonical == text {
             return None;
         }
         let mut canonical = NormalPath::absolute(&facts.canonical)?;
+        canonical.globbed |= rest.iter().any(|component| component.glob.is_some());
+        canonical.components.extend(rest);
         canonical.everything = path.everything;
         let behind = context.placer.of(&canonical, context.catalog, context.inquiry);
         Some(GRAVE.into_iter().filter(|class| behind.has(*class)).fold(PathClasses::NONE, PathClasses::with))
@@ -166,14 +172,29 @@ impl<'a> Seen<'a> {
     /// Whether nobody else keeps what the file holds, or one of the files that a pattern stands for.
     fn is_only_copy(&self, view: &View<'_>) -> bool {
         let Some(path) = self.path(view).filter(|_| view.act.remote.is_none()) else { return false };
-        match lowering::place(path).filter(|_| !path.everything) {
+        match lowering::place(path).filter(|_| !path.everything && !path.found) {
             Some(text) => self.is_kept_nowhere(&text, view),
+            // Code that goes through all that lies below a directory finds what nobody else keeps.
+            None if path.found => matches!(view.act.source, Source::Code(_)) && !self.is_edited(view),
             None => lowering::files_matched(view, path).any(|text| self.is_kept_nowhere(text, view)),
         }
     }
 
-    fn is_kept_nowhere(&self, text: &str, view: &View<'_>) -> bool {
+    /// Whether code reads the file that it writes.
+    fn is_edited(&self, view: &View<'_>) -> bool {
         let (context, act) = (view.context, view.act);
+        let reads = |(_, other): (ActId, &Act)| {
+            matches!(other.verb, Verb::Effect(Effect::Show | Effect::Load))
+                && other.source == act.source
+                && other.operands.iter().any(|operand| operand.value == *self.value)
+        };
+        matches!(act.source, Source::Code(_))
+            && context.spend(context.facts.acts.len() as u64)
+            && context.facts.acts.iter().enumerate().any(reads)
+    }
+
+    fn is_kept_nowhere(&self, text: &str, view: &View<'_>) -> bool {
+        let context = view.context;
         let inquiry = context.inquiry;
         // Most of what is written is not there yet: git is asked about what is, wherever a link leads.
         let Some(facts) = inquiry.path(text).filter(|facts| facts.kind == PathKind::File && facts.bytes > 0) else {
@@ -189,17 +210,7 @@ impl<'a> Seen<'a> {
             _ => !outside().unwrap_or_default(),
         };
         // Code that reads a file and writes it again edits it.
-        let reads = |(_, other): (ActId, &Act)| {
-            matches!(other.verb, Verb::Effect(Effect::Show | Effect::Load))
-                && other.source == act.source
-                && other.operands.iter().any(|operand| operand.value == *self.value)
-        };
-        let edits = || {
-            matches!(act.source, Source::Code(_))
-                && context.spend(context.facts.acts.len() as u64)
-                && context.facts.acts.iter().enumerate().any(reads)
-        };
-        !kept && !edits()
+        !kept && !self.is_edited(view)
     }
 
     /// Whether the file that it names says something.
@@ -207,7 +218,11 @@ impl<'a> Seen<'a> {
         let Some(path) = self.path(view).filter(|path| path.start == Start::Root && !path.dynamic) else {
             return false;
         };
-        let (text, inquiry) = (path.text(), view.context.inquiry);
+        // Of a file whose name is not known it is not known either.
+        if path.components.iter().any(|component| component.is_unknown()) {
+            return true;
+        }
+        let (text, inquiry) = (path.rough(), view.context.inquiry);
         match inquiry.file(&text) {
             Some(FileFacts::Missing) => false,
             Some(FileFacts::Text { bytes, .. }) => text::found(regex, &String::from_utf8_lossy(bytes)),
@@ -227,7 +242,7 @@ impl<'a> Seen<'a> {
         // Written otherwise, it is the same place.
         let normal = self.normal.get_or_init(|| {
             self.path(view).map(|path| {
-                let text = path.text();
+                let text = path.rough();
                 if path.everything { format!("{}/*", text.trim_end_matches('/')) } else { text }
             })
         });

@@ -6,6 +6,7 @@ use crate::judge::analysis::act::{
     Value,
 };
 use crate::judge::analysis::inquiry::Answers;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
 use crate::judge::ledger::{
@@ -14,6 +15,7 @@ use crate::judge::ledger::{
 use crate::judge::rules::catalog::{Layer, PatternFile};
 
 mod lowering;
+mod places;
 
 const CWD: &str = "/home/me/project";
 
@@ -65,7 +67,7 @@ fn invocation(text: &str) -> Invocation {
 }
 
 fn act(verb: Verb) -> Act {
-    Act::plain(verb, Some(CWD.to_owned()))
+    Act::plain(verb, Some(Place::of(CWD)))
 }
 
 /// Text with live `*`; `$X` stands for an unknown variable, `%` for a name made by `mktemp`.
@@ -214,7 +216,7 @@ fn every_group_of_a_test_must_hold() {
 fn a_path_is_held_against_patterns_in_its_normal_form_too() {
     let rule = "program = \":delete\"\noperand = { glob = [\"/var/log/*\"] }";
     assert!(matches(rule, vec![removing(&["/var//log/./x"])]));
-    assert!(matches(rule, vec![Act { cwd: Some("/var/log".into()), ..removing(&["x"]) }]));
+    assert!(matches(rule, vec![Act { cwd: Some(Place::of("/var/log")), ..removing(&["x"]) }]));
     let excepting = "program = \":delete\"\noperand = { class = [\"system\"], not_glob = [\"/var/cache/*\"] }";
     assert!(matches(excepting, vec![removing(&["/var/cache/../lib/x"])]));
 }

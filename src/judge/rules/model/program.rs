@@ -126,6 +126,12 @@ impl Program {
         self.prints.iter().any(|prints| prints.what == what)
     }
 
+    /// Whether what it writes says what it reads: unchanged, or built from it.
+    #[must_use]
+    pub fn hands_on(&self) -> bool {
+        self.copies || !self.builds.is_empty() || self.may_print(Printed::Input) || self.may_print(Printed::Files)
+    }
+
     /// Whether it builds the project in which it starts, so that what is new there may come of that.
     #[must_use]
     pub fn builds_projects(&self) -> bool {

@@ -146,3 +146,13 @@ fn a_description_that_says_that_it_destroys_raises_unless_it_denies_it() {
         assert_eq!(of(said), Tier::Low, "{said}");
     }
 }
+
+#[test]
+fn a_command_that_holds_a_word_for_a_read_is_as_any_other_command() {
+    let of = |command: &str| guessed(&ToolCall::new("run_it", json!({ "command": command, "code": "x" }))).tier;
+    assert_eq!(of("cat x"), Tier::Low);
+    for command in ["cat read", "./read", "list; ls"] {
+        assert_eq!(of(command), Tier::Low, "{command}");
+    }
+    assert!(of("delete") > Tier::Low);
+}

@@ -3,7 +3,6 @@
 
 use super::{made, place};
 use crate::judge::analysis::act::{Act, ActId, Effect, Source, Verb};
-use crate::judge::analysis::letter::TEMPORARY;
 use crate::judge::analysis::paths::{Component, NormalPath, Relation, Start};
 use crate::judge::analysis::question::PathKind;
 use crate::judge::risk::Tier;
@@ -67,7 +66,7 @@ pub(super) fn history(context: &MatchContext<'_>) -> History {
     context.spend(context.facts.acts.len() as u64 * 4);
     History::new(context.facts, entry, |act, operand| {
         context.spend(EARLIER);
-        act.operands.get(operand).and_then(|operand| context.placer.path(&operand.value, act.cwd.as_deref()))
+        act.operands.get(operand).and_then(|operand| context.placer.path(&operand.value, act.cwd.as_ref()))
     })
 }
 
@@ -175,7 +174,7 @@ fn creates(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
     (matches!(act.verb, Verb::Effect(effect) if effect.writes()) || makes(context, act))
         && act.remote.is_none()
         && act.operands.iter().any(|operand| {
-            let made = context.placer.path(&operand.value, act.cwd.as_deref());
+            let made = context.placer.path(&operand.value, act.cwd.as_ref());
             made.and_then(|made| place(&made)).is_some_and(|made| {
                 let relation = path.relation(&made);
                 !matches!(relation, Relation::Apart | Relation::Below)
@@ -195,9 +194,9 @@ fn brought_before(view: &View<'_>, path: &NormalPath) -> bool {
     if path.start != Start::Root {
         return false;
     }
-    let known = path.components.iter().take_while(|component| component.glob.is_none() && !component.unknown).count();
+    let known = path.components.iter().take_while(|component| component.is_plain()).count();
     let above = NormalPath { components: path.components.iter().take(known).cloned().collect(), ..path.clone() };
-    view.context.inquiry.ledger().is_none_or(|ledger| ledger.holds_what_was_brought(&above.text()))
+    view.context.inquiry.ledger().is_none_or(|ledger| ledger.holds_what_was_brought(&above.rough()))
 }
 
 fn moved_in_line(view: &View<'_>, path: &NormalPath) -> bool {
@@ -215,7 +214,7 @@ fn moved_within(view: &View<'_>, path: &NormalPath, left: u32) -> bool {
 /// line itself.
 fn is_scratch(view: &View<'_>, act: &Act, left: u32) -> bool {
     act.operands.iter().all(|operand| {
-        let from = view.context.placer.path(&operand.value, act.cwd.as_deref());
+        let from = view.context.placer.path(&operand.value, act.cwd.as_ref());
         from.is_some_and(|from| {
             let in_temp = from.start == Start::Temporary || is_new_in_temp(view, &from);
             !from.dynamic && !from.found && (in_temp || is_new(view, &from, left))
@@ -236,7 +235,7 @@ fn is_new(view: &View<'_>, from: &NormalPath, left: u32) -> bool {
 
 /// Whether a path lies in the temp directory under a name that an earlier act of the line made, or with a number in it.
 fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
-    let numbered = path.components.iter().any(|component| component.unknown);
+    let numbered = path.components.iter().any(|component| component.is_unknown());
     view.context.placer.is_temp(path, view.context.inquiry)
         && !view.context.placer.is_temp_top(path)
         && (numbered || created(view, path))
@@ -271,8 +270,8 @@ fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bo
             let tree = context.program(act).and_then(|program| program.tree.as_ref());
             // What has just been made there lies in no other work tree.
             let elsewhere = path.start == Start::Temporary
-                || path.components.iter().any(|component| component.unknown)
-                || path.relation(TEMPORARY).within();
+                || path.components.iter().any(|component| component.is_unknown())
+                || path.lies_in_made();
             !elsewhere && tree.is_some_and(|tree| act.sub.first().is_some_and(|sub| tree.moves.contains(sub)))
                 || name.split_once(':').is_some_and(|(_, call)| {
                     ["move", "rename", "copy", "replace", "cp", "mv"].iter().any(|word| call.contains(word))
@@ -289,7 +288,7 @@ pub(super) fn linked(view: &View<'_>, path: &NormalPath) -> bool {
         && !(view.act.recursive || path.slash || path.everything || path.globbed);
     let leads = |act: &Act| {
         act.operands.iter().any(|operand| {
-            let place = view.context.placer.path(&operand.value, act.cwd.as_deref());
+            let place = view.context.placer.path(&operand.value, act.cwd.as_ref());
             place.is_none_or(|place| may_touch(path, &place) && (!plain || place.components != path.components))
         })
     };
@@ -310,7 +309,7 @@ fn changes_ignored(context: &MatchContext<'_>, act: &Act) -> bool {
         }
         Verb::Effect(effect) if effect.changes() && *effect != Effect::Permit => act.operands.iter().any(|operand| {
             context.spend(EARLIER);
-            let path = context.placer.path(&operand.value, act.cwd.as_deref());
+            let path = context.placer.path(&operand.value, act.cwd.as_ref());
             path.is_none_or(|path| {
                 path.dynamic && path.name().is_none()
                     || path.name().is_some_and(|name| name.may_be(".gitignore") || name.may_be("exclude"))
@@ -329,7 +328,7 @@ fn may_name(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
             && other.components.len() < path.components.len()
     };
     act.operands.iter().any(|operand| {
-        let other = context.placer.path(&operand.value, act.cwd.as_deref());
+        let other = context.placer.path(&operand.value, act.cwd.as_ref());
         other.is_none_or(|other| may_touch(path, &other) && !below(&other))
     })
 }
@@ -340,7 +339,7 @@ fn touches(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
         return false;
     }
     act.operands.iter().any(|operand| {
-        context.placer.path(&operand.value, act.cwd.as_deref()).is_none_or(|other| may_touch(path, &other))
+        context.placer.path(&operand.value, act.cwd.as_ref()).is_none_or(|other| may_touch(path, &other))
     })
 }
 
@@ -349,17 +348,17 @@ fn may_touch(path: &NormalPath, other: &NormalPath) -> bool {
         (Start::Root, Start::Root) => {
             let pairs = path.components.iter().zip(&other.components);
             let agree = |(one, two): (&Component, &Component)| {
-                one.unknown
-                    || two.unknown
-                    || one.may_be(&two.text)
-                    || two.may_be(&one.text)
+                one.is_unknown()
+                    || two.is_unknown()
+                    || one.may_be(two.text())
+                    || two.may_be(one.text())
                     || one.glob.is_some() && two.glob.is_some()
             };
             pairs.into_iter().all(agree)
         }
         // Where a shell stands in what `mktemp` made, it is there by a name that stands for it.
-        (Start::Temporary, Start::Root) => other.relation(TEMPORARY).within(),
-        (Start::Root, Start::Temporary) => path.relation(TEMPORARY).within(),
+        (Start::Temporary, Start::Root) => other.lies_in_made(),
+        (Start::Root, Start::Temporary) => path.lies_in_made(),
         _ => true,
     }
 }

@@ -4,8 +4,8 @@
 
 use super::{earlier, is_opaque, place};
 use crate::judge::analysis::act::{Act, ActId, Flag, Operand, Value, Verb};
-use crate::judge::analysis::letter::is_marked;
 use crate::judge::analysis::paths::{NormalPath, Start};
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::PathKind;
 use crate::judge::context::names_production;
 use crate::judge::ledger::Named;
@@ -31,7 +31,7 @@ pub(in crate::judge::rules::matcher) fn made(
     let place = |seen: &Seen<'_>| {
         let path = seen.path(view);
         let is_new = |path: &NormalPath| {
-            let numbered = path.components.iter().any(|component| component.unknown);
+            let numbered = path.components.iter().any(|component| component.is_unknown());
             let made = path.start == Start::Temporary && !path.components.is_empty();
             !path.dynamic && (made || numbered && view.context.placer.is_temp(path, view.context.inquiry))
         };
@@ -70,9 +70,9 @@ pub(in crate::judge::rules::matcher) fn made(
     let known = tier < Tier::High && act.remote.is_none();
     let ledger = view.context.inquiry.ledger().filter(|_| known)?;
     let here = view.context.program(act).is_some_and(|program| program.works_in.is_some());
-    // A number of an earlier command is another one.
-    let is_known = !act.cwd.as_deref().is_some_and(is_marked);
-    let is_here = |named: &&Named| !here || is_known && named.cwd == act.cwd;
+    // Of what is not known of a directory, an earlier command knew something else.
+    let dir = act.cwd.as_ref().and_then(Place::text);
+    let is_here = |named: &&Named| !here || dir.is_some() && named.cwd.as_deref() == dir;
     let past: Vec<Act> = ledger.named().filter(is_here).take(MOST).map(remembered).collect();
     let any = |holds: &dyn Fn(&Maker<'_>, &Act) -> bool| {
         past.iter().any(|other| {
@@ -118,7 +118,7 @@ fn remembered(named: &Named) -> Act {
         sub: named.sub.clone(),
         flags: named.flags.iter().map(flag).collect(),
         operands: named.operands.iter().map(|text| Operand { value: Value::text(text), span }).collect(),
-        ..Act::plain(Verb::Program { name: named.program.clone(), path: None }, named.cwd.clone())
+        ..Act::plain(Verb::Program { name: named.program.clone(), path: None }, named.cwd.as_ref().map(Place::of))
     }
 }
 

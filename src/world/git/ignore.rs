@@ -14,10 +14,10 @@ use gix::glob::pattern::Case;
 use gix::glob::search::pattern::List;
 use gix::ignore::search::{Ignore, pattern_matching_relative_path};
 
-use super::git::facts;
-use super::git::open::Repository;
-use super::paths::{self, Content};
-use super::{Known, Unanswered};
+use super::facts;
+use super::open::Repository;
+use crate::world::paths::{self, Content};
+use crate::world::{Known, Unanswered};
 
 /// The longest ignore file that is read.
 const MAX_FILE: usize = 1024 * 1024;

@@ -4,9 +4,10 @@ use jiff::civil;
 use jiff::tz::TimeZone;
 use toml::de::{DeTable, DeValue};
 
-use super::errors::ConfigProblem;
-use super::keys::{ConfigType, Field, Key, nearest};
-use super::schema::{Document, Spot, directory};
+use super::entries::directory;
+use crate::config::document::{Document, Spot};
+use crate::config::errors::ConfigProblem;
+use crate::config::keys::{ConfigType, Field, Key, nearest};
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
 use crate::judge::policy::Support;
 

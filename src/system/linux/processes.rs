@@ -1,6 +1,6 @@
 //! Processes, as Linux tells of them in `/proc`.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
 
-use crate::judge::invocation::Environment;
+use crate::{Process, Seat};
 
 /// The most that is read of a process's arguments, in bytes.
 const MAX_ARGUMENTS: u64 = 8 * 1024;
@@ -17,18 +17,8 @@ const MAX_ARGUMENTS: u64 = 8 * 1024;
 /// The most that is read of a process's environment, in bytes.
 const MAX_ENVIRONMENT: u64 = 1024 * 1024;
 
-/// One process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
-    pub pid: i32,
-    pub parent: i32,
-    /// As the kernel knows it: at most 15 bytes.
-    pub name: String,
-    /// When it was started, in clock ticks since the machine was. Tells a process from a later one of the same number.
-    pub started: u64,
-}
-
 /// What is known of a process; `None` when there is none, or it may not be looked at.
+#[must_use]
 pub fn process(pid: i32) -> Option<Process> {
     // One read: these files are made anew for each, and this is asked for every ancestor of every command.
     let mut buffer = [0; 1024];
@@ -47,16 +37,8 @@ fn parse(pid: i32, stat: &str) -> Option<Process> {
     Some(Process { pid, parent, name: name.to_owned(), started })
 }
 
-/// Where a process sits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
-    /// The leader of its session.
-    pub leader: i32,
-    /// It has a controlling terminal, and is in the foreground there.
-    pub terminal: bool,
-}
-
 /// Where a process sits, when it belongs to this account; `None` when it does not, or there is none.
+#[must_use]
 pub fn seat(pid: i32, uid: u32) -> Option<Seat> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let owners = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
@@ -74,6 +56,7 @@ pub fn seat(pid: i32, uid: u32) -> Option<Seat> {
 }
 
 /// The arguments of a process; none when they may not be read.
+#[must_use]
 pub fn arguments(pid: i32) -> Vec<String> {
     let mut bytes = Vec::new();
     let read = std::fs::File::open(format!("/proc/{pid}/cmdline"))
@@ -98,12 +81,13 @@ fn split(bytes: &[u8]) -> Vec<String> {
 }
 
 /// The environment that a process was started with; empty when it may not be read.
-pub fn environment(pid: i32) -> Environment {
+#[must_use]
+pub fn environment(pid: i32) -> Vec<(OsString, OsString)> {
     let mut bytes = Vec::new();
     let read = std::fs::File::open(format!("/proc/{pid}/environ"))
         .and_then(|file| file.take(MAX_ENVIRONMENT).read_to_end(&mut bytes));
     if read.is_err() {
-        return Environment::default();
+        return Vec::new();
     }
     let variable = |line: &[u8]| {
         let at = line.iter().position(|byte| *byte == b'=')?;
@@ -114,11 +98,13 @@ pub fn environment(pid: i32) -> Environment {
 }
 
 /// Device and inode of the file that a process runs.
+#[must_use]
 pub fn executable(pid: i32) -> Option<(u64, u64)> {
     std::fs::metadata(format!("/proc/{pid}/exe")).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 /// The processes that run this file.
+#[must_use]
 pub fn running(file: (u64, u64)) -> Vec<i32> {
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     let numbers = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -127,6 +113,7 @@ pub fn running(file: (u64, u64)) -> Vec<i32> {
 
 /// The processes that hold the other end of a terminal, by its device number: the emulators, multiplexers and servers
 /// that show it and type into it. Those of other accounts are not seen.
+#[must_use]
 pub fn holders(terminal: u64) -> Vec<i32> {
     let index = format!("tty-index:\t{}\n", libc::minor(terminal));
     let holds = |pid: i32| {
@@ -145,13 +132,31 @@ pub fn holders(terminal: u64) -> Vec<i32> {
         if found.len() < 2 {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
         found.retain(|pid| holds(*pid));
     }
     found
 }
 
+/// The children of this process.
+#[must_use]
+pub fn children() -> Vec<i32> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let listed = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    listed.flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
+/// Whether a process of this name lives: [`Process::unique_name`], of which all but the number may be empty or left out.
+#[must_use]
+pub fn lives(name: &str) -> bool {
+    let mut parts = name.split('.');
+    let process = parts.next().and_then(|pid| pid.parse().ok()).and_then(process);
+    let is = |part: Option<&str>, now: String| part.is_none_or(|part| part.is_empty() || now.is_empty() || part == now);
+    process.is_some_and(|process| is(parts.next(), process.started.to_string()) && is(parts.next(), boot()))
+}
+
 /// Names this start of the machine.
+#[must_use]
 pub fn boot() -> String {
     let mut buffer = [0; 8];
     let read = std::fs::File::open("/proc/sys/kernel/random/boot_id").and_then(|mut file| file.read_exact(&mut buffer));
@@ -159,6 +164,7 @@ pub fn boot() -> String {
 }
 
 /// The time of day at so many clock ticks after the machine was started.
+#[must_use]
 pub fn time_of(ticks: u64) -> Option<SystemTime> {
     let a_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
     let after = Duration::from_millis(ticks.checked_mul(1000)?.checked_div(a_second)?);
@@ -197,5 +203,17 @@ mod tests {
         assert!(running((own.dev(), own.ino())).contains(&pid));
         assert_eq!(running((own.dev(), 0)), Vec::<i32>::new());
         assert_eq!(arguments(pid), std::env::args().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_start_too() {
+        let pid = std::process::id();
+        let own = process(i32::try_from(pid).unwrap()).unwrap();
+        let (started, boot) = (own.started, boot());
+        assert!(lives(&own.unique_name().unwrap()));
+        assert!(lives(&format!("{pid}..")) && lives(&format!("{pid}")));
+        assert!(!lives(&format!("{pid}.1{started}.{boot}")));
+        assert!(!lives(&format!("{pid}.{started}.of-another-start")));
+        assert!(!lives("no number") && !lives("4294967295.."));
     }
 }
