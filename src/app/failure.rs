@@ -3,7 +3,7 @@
 use std::io;
 
 use super::engine::EngineError;
-use crate::prompt::terminal::Closed;
+use crate::prompt::answer::Closed;
 use crate::store::StoreError;
 
 /// Why a verb could not be done, as it is said in one line.

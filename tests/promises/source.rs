@@ -298,7 +298,7 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Programs that the code knows: whose files it reads, or as which it judges something else.
-const KNOWN: [(&str, &str); 17] = [
+const KNOWN: [(&str, &str); 15] = [
     ("judge/analysis/embedded_calls.rs", "js:run-file"),
     ("judge/analysis/indirection/floor.rs", "known:read unknown:read unknown:root unknown:root-own unknown:touch"),
     ("judge/analysis/indirection/git.rs", "git"),

@@ -325,7 +325,7 @@ impl Walker<'_> {
         state: &State,
         context: &Context,
         act: usize,
-        path: &str,
+        path: &Value,
         args: &[Field],
         env: &[(String, Value)],
         span: Span,
