@@ -23,11 +23,38 @@ fn root() -> PathBuf {
 fn is_current(name: &str, generated: &str) {
     let path = root().join(name);
     if std::env::var_os("GUARD_UPDATE").is_some() {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, generated).unwrap();
+        replace(&path, generated);
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();
     assert!(kept == generated, "{name} is not what the command line says: GUARD_UPDATE=1 cargo test documents");
+}
+
+/// Puts a text in the place of a file at once: other tests read the same file meanwhile, and find one of both whole.
+fn replace(path: &Path, text: &str) {
+    if fs::read_to_string(path).is_ok_and(|kept| kept == text) {
+        return;
+    }
+    let directory = path.parent().unwrap();
+    fs::create_dir_all(directory).unwrap();
+    let new = tempfile::NamedTempFile::new_in(directory).unwrap();
+    fs::write(new.path(), text).unwrap();
+    fs::set_permissions(new.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    new.persist(path).unwrap();
+}
+
+#[test]
+fn a_reader_never_finds_half_of_a_file_that_is_written_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("page");
+    let texts = ["a".repeat(1 << 20), "b".repeat(1 << 20)];
+    replace(&path, &texts[0]);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| (1..60).for_each(|turn| replace(&path, &texts[turn % 2])));
+        while !writer.is_finished() {
+            let read = fs::read_to_string(&path).unwrap();
+            assert!(texts.contains(&read), "{} bytes", read.len());
+        }
+    });
 }
 
 fn man_page() -> String {

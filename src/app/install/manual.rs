@@ -57,7 +57,8 @@ const CASES: [(&str, &str, &str); 13] = [
     (
         "other",
         "tools",
-        "Each other tool that takes a command or a file gets a dangerous test command or a startup file.",
+        "Each other tool gets a startup file if it writes files, and otherwise a dangerous test command, which guard finds in \
+         the input of any tool that the agent reports.",
     ),
     ("late", "timeout", "The agent's time limit for the hook passes while guard waits for an answer."),
     ("once", "both", "With a hook and a shell, guard asks once about a command."),
@@ -71,7 +72,7 @@ const CASES: [(&str, &str, &str); 13] = [
     (
         "cost",
         "cost",
-        "The time that guard adds to a call that needs no approval: the difference of the medians with and without guard.",
+        "The time that guard adds to a call that needs no approval: the difference of the fastest calls with and without guard.",
     ),
 ];
 

@@ -151,3 +151,68 @@ fn tmux_starts_its_panes_in_guard() {
     assert!(held, "{}", String::from_utf8_lossy(&seen.stdout));
     assert!(!shims.home.prints(&["pending", "--json"], 0).contains("\"id\""));
 }
+
+/// An SSH server of this test's own.
+struct Server {
+    child: std::process::Child,
+    directory: tempfile::TempDir,
+    port: u16,
+}
+
+impl Server {
+    /// `None` where it cannot be started here.
+    fn start() -> Option<Self> {
+        let is_root = nix::unistd::getuid().is_root();
+        if is_root && !Path::new("/run/sshd").is_dir() {
+            tools::skip("sshd needs /run/sshd");
+            return None;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name).display().to_string();
+        for key in ["host", "user"] {
+            let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]).status();
+            assert!(made.unwrap().success());
+        }
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let host_key = std::fs::read_to_string(at("host.pub")).unwrap();
+        std::fs::write(at("known"), format!("[localhost]:{port} {host_key}")).unwrap();
+        let settings = [
+            format!("Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\n", at("host")),
+            format!("AuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n", at("user.pub")),
+        ];
+        std::fs::write(at("settings"), settings.concat()).unwrap();
+        let server = tools::find("sshd")?;
+        let mut command = Command::new(server);
+        command.args(["-D", "-f", &at("settings"), "-E", &at("log")]).stdin(std::process::Stdio::null());
+        let started = Self { child: command.spawn().unwrap(), directory, port };
+        let begun = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() && begun.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Some(started)
+    }
+
+    /// What reaches it, for `ssh`.
+    fn options(&self) -> String {
+        let at = |name: &str| self.directory.path().join(name).display().to_string();
+        format!("-p {} -i {} -o UserKnownHostsFile={} -o LogLevel=ERROR", self.port, at("user"), at("known"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn ssh_runs_a_command_on_this_machine() {
+    if !tools::is_installed("sshd") || !tools::is_installed("ssh") {
+        return;
+    }
+    let Some(server) = Server::start() else { return };
+    let ssh = format!("ssh {} localhost", server.options());
+    alike(&format!("{ssh} 'echo one; uname -s | tr a-z A-Z'; {ssh} 'exit 3'; echo $?"), &[], |_| ());
+    alike(&format!("{ssh} -tt 'tty > /dev/null && echo a terminal'"), &[], |_| ());
+}
