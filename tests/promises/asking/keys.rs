@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::stage::{Asked, NO, TIER};
+use super::stage::{Asked, NO, TIER, TYPED_NO};
 use crate::harness::pty::OnTerminal;
 
 #[test]
@@ -34,7 +34,7 @@ fn a_standing_grant_that_is_not_confirmed_is_a_no() {
         let mut asked = Asked::new(&[]);
         asked.turn("a", "allow always");
         asked.terminal.send(key);
-        assert_eq!(asked.answer(), NO, "{key:?}");
+        assert_eq!(asked.answer(), if key == "n" { TYPED_NO } else { NO }, "{key:?}");
     }
 }
 
@@ -43,21 +43,21 @@ fn n_is_a_no_with_or_without_words() {
     let mut asked = Asked::new(&[]);
     asked.turn("n", "Why not?");
     asked.terminal.send("\r");
-    assert_eq!(asked.answer(), NO);
+    assert_eq!(asked.answer(), TYPED_NO);
 
     // Enter right behind it is meant.
     let mut asked = Asked::new(&[]);
     asked.terminal.send("n");
     asked.terminal.wait_for("Why not?");
     asked.terminal.send("\r");
-    assert_eq!(asked.answer(), NO);
+    assert_eq!(asked.answer(), TYPED_NO);
 
     let mut asked = Asked::new(&[]);
     asked.turn("n", "Why not?");
     asked.terminal.type_slowly("not noww\x7f, ask meé");
     asked.terminal.wait_for("not now, ask meé_");
     asked.terminal.send("\r");
-    assert_eq!(asked.answer(), r#"No { words: Some("not now, ask meé") }"#);
+    assert_eq!(asked.answer(), r#"No { words: Some("not now, ask meé"), typed: true }"#);
 }
 
 #[test]

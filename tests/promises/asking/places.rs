@@ -112,7 +112,7 @@ fn a_terminal_without_a_cursor_is_asked_line_by_line() {
         ("yes\n", "Once"),
         ("s\n", "Session"),
         ("n\n", ""),
-        ("n not now\n", r#"No { words: Some("not now") }"#),
+        ("n not now\n", r#"No { words: Some("not now"), typed: true }"#),
         ("\n", NO),
         ("\x04", NO),
     ] {
@@ -121,7 +121,7 @@ fn a_terminal_without_a_cursor_is_asked_line_by_line() {
         if answer.is_empty() {
             asked.turn("", "Why not?");
             asked.terminal.send("later\n");
-            assert_eq!(asked.answer(), r#"No { words: Some("later") }"#);
+            assert_eq!(asked.answer(), r#"No { words: Some("later"), typed: true }"#);
         } else {
             assert_eq!(asked.answer(), answer, "{line:?}");
         }

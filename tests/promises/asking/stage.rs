@@ -324,5 +324,8 @@ pub fn same(one: &Termios, other: &Termios) -> bool {
         && one.control_chars == other.control_chars
 }
 
-/// No, without a word.
-pub const NO: &str = "No { words: None }";
+/// No, without a word: left by another key than n, or without an answer.
+pub const NO: &str = "No { words: None, typed: false }";
+
+/// No by n, without a word.
+pub const TYPED_NO: &str = "No { words: None, typed: true }";

@@ -43,7 +43,7 @@ fn a_no_that_is_being_explained_stays_a_no_when_the_time_is_over() {
     let mut asked = Asked::new(&[(SECONDS, "3")]);
     asked.turn("n", "Why not?");
     asked.terminal.type_slowly("wait");
-    assert_eq!(asked.answer(), r#"No { words: Some("wait") }"#);
+    assert_eq!(asked.answer(), r#"No { words: Some("wait"), typed: true }"#);
 }
 
 #[test]

@@ -179,8 +179,13 @@ impl NormalPath {
 
     /// Whether it is below [`Place::temporary`], or that itself.
     pub fn lies_in_made(&self) -> bool {
-        let made = Self::of_place(&Place::temporary());
-        self.start == Start::Root && made.is_some_and(|made| self.components.starts_with(&made.components))
+        let place = Place::temporary();
+        let made = place.path().map(|path| path.split('/').filter(|name| !name.rough().is_empty()).collect::<Vec<_>>());
+        self.start == Start::Root
+            && made.is_some_and(|made| {
+                let mut components = self.components.iter();
+                made.iter().all(|name| components.next().is_some_and(|one| one.glob.is_none() && one.name == *name))
+            })
     }
 
     /// How it lies to an absolute, normal directory.
@@ -322,5 +327,15 @@ mod tests {
         assert_eq!(path.relation("/usr"), Relation::Apart);
         let path = NormalPath::of(&live("/home/?e"), None, None).unwrap();
         assert_eq!(path.relation("/home/me"), Relation::Same);
+    }
+
+    #[test]
+    fn nothing_but_what_mktemp_made_lies_in_it() {
+        let path = |text: &str, cwd: Option<&Place>| NormalPath::of(&Value::text(text), cwd, None).unwrap();
+        let made = Place::temporary();
+        assert!(path("a/b", Some(&made)).lies_in_made());
+        for text in ["/", "/tmp", "/tmp/x/y", "/tmp/tmp.", "/tmp/tmp.abc/x", "/home/dev"] {
+            assert!(!path(text, Some(&made)).lies_in_made(), "{text}");
+        }
     }
 }
