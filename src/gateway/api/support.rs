@@ -52,7 +52,7 @@ pub(super) async fn judge(app: &Arc<App>, submission: &Submission) -> Judged {
         let done = match begun {
             Ok(Ok(None)) => submit::end(&app, &action, kept, once).await,
             Ok(Ok(Some(_))) => Ok(()),
-            Ok(Err(why)) | Err(why) => Err(why.into()),
+            Ok(Err(why)) | Err(why) => Err(why),
         };
         if let Err(why) = done {
             tracing::warn!("{why}");
