@@ -313,6 +313,32 @@ fn unread(command: &str, files: &[(&str, &str)], expected: bool) {
 }
 
 #[test]
+fn what_a_program_makes_of_its_input_is_not_its_input() {
+    let there = [("/home/dev/project/k.txt", "echo")];
+    for (command, expected) in [
+        ("age -d -o x.sh k.txt && sh x.sh", true),
+        ("sort -o x.sh k.txt; sh x.sh", true),
+        ("zstd -d k.txt -o x.sh; . ./x.sh", true),
+        ("cp k.txt x.sh; sh x.sh", false),
+        ("dd if=k.txt of=x.sh; sh x.sh", false),
+        ("ln -s k.txt x.sh; sh x.sh", false),
+    ] {
+        let facts = facts_with(&line(command), &there);
+        assert_eq!(!facts.opaque.is_empty(), expected, "{command}\n{}", dump(&facts));
+    }
+}
+
+#[test]
+fn a_script_that_works_out_the_content_of_a_file_writes_it_all_the_same() {
+    let script = "import pathlib\nrc = pathlib.Path('notes.txt')\nrc.write_text(rc.read_text() + more())\n";
+    let facts = facts_with(&line("python3 x.py"), &[("/home/dev/project/x.py", script)]);
+    assert!(dump(&facts).contains(" :overwrite notes.txt "), "{}", dump(&facts));
+    let script = "require('fs').writeFileSync('notes.txt', JSON.stringify(made()))\n";
+    let facts = facts_with(&line("node x.js"), &[("/home/dev/project/x.js", script)]);
+    assert!(dump(&facts).contains(" :overwrite notes.txt "), "{}", dump(&facts));
+}
+
+#[test]
 fn what_comes_out_of_an_archive_cannot_be_read() {
     for command in [
         "tar xf a.tar && bash a/x.sh",
