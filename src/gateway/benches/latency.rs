@@ -2,6 +2,8 @@
 //! of 100 stay below. Ends with 1 where the 99th percentile is above 100 ms.
 //!
 //!     cargo bench -p guard-gateway --bench latency --profile gateway
+//!
+//! Whatever cannot be set up ends the bench by an `unwrap`: there is nothing to measure then.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};

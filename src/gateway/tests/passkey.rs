@@ -252,14 +252,7 @@ fn what_is_forged_replayed_or_swapped_approves_nothing() {
     page.call("WebAuthn.setResponseOverrideBits", json!({ "authenticatorId": key }));
     // What was signed for one request is none for another.
     let mut second = gateway.agent("git push --force origin other");
-    let mut other = String::new();
-    until(|| {
-        let list = gateway.get("/v1/requests?status=pending", &gateway.person);
-        let all = list.body["requests"].as_array().cloned().unwrap_or_default();
-        let found = all.iter().find(|one| one["action_id"] != json!(id));
-        other = found.map_or(String::new(), |one| one["action_id"].as_str().unwrap().to_owned());
-        !other.is_empty()
-    });
+    let other = another(&gateway, &id);
     let told = approve(&gateway, &other, &good);
     assert!(told.status == 422 && told.text.contains("another challenge"), "{}", told.text);
     assert_eq!(gateway.ran(), 0);
