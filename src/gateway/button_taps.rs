@@ -39,9 +39,9 @@ enum Find {
 impl Find {
     fn in_base(&self, backend: &mut dyn Backend) -> Result<Option<Offer>, BackendError> {
         match self {
-            Self::Message(channel, message) => backend.base().offer_at(channel, message),
+            Self::Message(channel, message) => backend.memory().offer_at(channel, message),
             Self::Request(action, channel) => {
-                let all = backend.base().offers(Some(action))?;
+                let all = backend.memory().offers(Some(action))?;
                 Ok(all.into_iter().find(|offer| offer.channel == *channel))
             }
         }
@@ -84,7 +84,7 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         Did::Reacted { yes, .. } => (marked.as_ref().and_then(|offer| app.hub.find(&offer.action)), marked, *yes, None),
         Did::Pressed { nonce, press } => {
             let wanted = hash(nonce);
-            let button = match app.room.at(move |backend| backend.base().button(&wanted)).await {
+            let button = match app.room.at(move |backend| backend.memory().button(&wanted)).await {
                 Ok(Ok(found)) => found.filter(|button| button.offer.channel == tap.channel),
                 Ok(Err(why)) | Err(why) => return cannot(&why),
             };
@@ -126,7 +126,7 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         Ok(axum::Json(value)) => {
             // After the answer: had the gateway ended in between, the button would still be there to be pressed.
             if let Some(nonce) = pressed {
-                let _ = app.room.at(move |backend| backend.base().use_button(&nonce)).await;
+                let _ = app.room.at(move |backend| backend.memory().use_button(&nonce)).await;
             }
             value["told"].as_str().unwrap_or("done").to_owned()
         }

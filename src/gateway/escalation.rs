@@ -39,8 +39,8 @@ impl Escalating {
     pub async fn look(&mut self, app: &Arc<App>, wires: &Arc<Wires>) {
         let now = Timestamp::now();
         let known = app.room.at(move |backend| -> Result<_, BackendError> {
-            let base = backend.base();
-            Ok((base.escalates_since(now)?, base.escalated()?))
+            let memory = backend.memory();
+            Ok((memory.escalates_since(now)?, memory.escalated()?))
         });
         let (since, told) = match known.await {
             Ok(Ok(known)) => known,
@@ -85,7 +85,7 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
             return;
         }
         let (action, now) = (shown.action.clone(), Timestamp::now());
-        let _ = app.room.at(move |backend| backend.base().set_escalated(&action, now)).await;
+        let _ = app.room.at(move |backend| backend.memory().set_escalated(&action, now)).await;
         app.hub.tell("request.escalated", &shown.action, json!({ "tier": shown.pending.tier.number() }), now);
     };
     if names.is_empty() {

@@ -93,7 +93,7 @@ impl Away {
 
 /// Closes each message whose request ended, on all channels that are not away.
 async fn close_ended(app: &App, wires: &Wires, away: &mut Away) {
-    let Ok(Ok(open)) = app.room.at(|backend| backend.base().offers(None)).await else { return };
+    let Ok(Ok(open)) = app.room.at(|backend| backend.memory().offers(None)).await else { return };
     let now = Instant::now();
     let mut by_channel: HashMap<String, Vec<Offer>> = HashMap::new();
     for offer in open.into_iter().filter(|offer| !away.is_away(&offer.channel, now)) {
@@ -147,7 +147,7 @@ async fn close_channel(app: &App, wires: &Wires, offers: Vec<Offer>) -> (Vec<Off
 /// Nothing more is said in the place of a message.
 async fn forget(app: &App, offer: &Offer) {
     let (action, channel) = (offer.action.clone(), offer.channel.clone());
-    let _ = app.room.at(move |backend| backend.base().close(&action, &channel)).await;
+    let _ = app.room.at(move |backend| backend.memory().close(&action, &channel)).await;
 }
 
 #[cfg(test)]

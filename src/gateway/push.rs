@@ -243,11 +243,11 @@ pub async fn send_notices(app: Arc<App>) {
 
 /// Tells all devices of a request. One that is gone, or whose token was revoked, is forgotten.
 async fn notify(app: &App, shown: &Shown) -> Result<(), NoticeError> {
-    let all = app.room.at(|backend| backend.base().subscriptions()).await??;
+    let all = app.room.at(|backend| backend.memory().subscriptions()).await??;
     if all.is_empty() {
         return Ok(());
     }
-    let vapid = Vapid::read(&app.room.at(|backend| backend.base().vapid()).await??)?;
+    let vapid = Vapid::read(&app.room.at(|backend| backend.memory().vapid()).await??)?;
     let pending = &shown.pending;
     let visible = guard_ui::ui::visible::text(&pending.command);
     let text = json!({
@@ -260,7 +260,7 @@ async fn notify(app: &App, shown: &Shown) -> Result<(), NoticeError> {
         match sent {
             Ok(404 | 410) => {
                 let endpoint = one.endpoint;
-                app.room.at(move |backend| backend.base().unsubscribe(None, &endpoint)).await??;
+                app.room.at(move |backend| backend.memory().unsubscribe(None, &endpoint)).await??;
             }
             Ok(200..=299) => {}
             Ok(status) => tracing::warn!("web push: the push service answered {status}"),

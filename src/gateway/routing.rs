@@ -105,13 +105,13 @@ impl channel::ChannelState for Sink {
 
     fn position<'a>(&'a self, channel: &'a str) -> Doing<'a, Option<String>> {
         let name = channel.to_owned();
-        Box::pin(async move { self.0.room.at(move |backend| backend.base().position(&name)).await.ok()?.ok()? })
+        Box::pin(async move { self.0.room.at(move |backend| backend.memory().position(&name)).await.ok()?.ok()? })
     }
 
     fn set_position<'a>(&'a self, channel: &'a str, position: String) -> Doing<'a, ()> {
         let name = channel.to_owned();
         Box::pin(async move {
-            let _ = self.0.room.at(move |backend| backend.base().set_position(&name, &position)).await;
+            let _ = self.0.room.at(move |backend| backend.memory().set_position(&name, &position)).await;
         })
     }
 }
@@ -250,16 +250,16 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
     let kept = app
         .room
         .at(move |backend| -> Result<Option<bool>, BackendError> {
-            if backend.base().offer(&new, &buttons, now)? {
+            if backend.memory().offer(&new, &buttons, now)? {
                 return Ok(None);
             }
-            let before = backend.base().offers(Some(&new.action))?.into_iter().find(|one| one.channel == new.channel);
+            let before = backend.memory().offers(Some(&new.action))?.into_iter().find(|one| one.channel == new.channel);
             if before.is_some_and(|before| before.message.is_some()) {
                 return Ok(Some(true));
             }
             // It was on its way when the gateway ended: it goes out again, with other nonces.
-            backend.base().offered(&new.action, &new.channel, None)?;
-            Ok(if backend.base().offer(&new, &buttons, now)? { None } else { Some(false) })
+            backend.memory().offered(&new.action, &new.channel, None)?;
+            Ok(if backend.memory().offer(&new, &buttons, now)? { None } else { Some(false) })
         })
         .await;
     match kept {
@@ -277,7 +277,7 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
     };
     let (action, channel) = (shown.action.clone(), name.to_owned());
     let message = sent.as_ref().ok().cloned();
-    let _ = app.room.at(move |backend| backend.base().offered(&action, &channel, message.as_deref())).await;
+    let _ = app.room.at(move |backend| backend.memory().offered(&action, &channel, message.as_deref())).await;
     let now = Timestamp::now();
     match sent {
         Ok(_) => {
@@ -305,7 +305,7 @@ async fn digest(
 ) -> bool {
     let position = format!("digest {name} {}", shown.pending.root);
     let (at, key) = (Timestamp::now().as_second(), position.clone());
-    let before = app.room.at(move |backend| backend.base().position(&key)).await;
+    let before = app.room.at(move |backend| backend.memory().position(&key)).await;
     let before = before.ok().and_then(Result::ok).flatten().and_then(|text| text.parse::<i64>().ok());
     if before.is_some_and(|before| at - before < 60) {
         return true;
@@ -319,7 +319,7 @@ async fn digest(
     );
     let sent = tell(app, name, wire, &text, accept).await;
     if sent {
-        let _ = app.room.at(move |backend| backend.base().set_position(&position, &at.to_string())).await;
+        let _ = app.room.at(move |backend| backend.memory().set_position(&position, &at.to_string())).await;
     }
     sent
 }

@@ -21,7 +21,7 @@ use self::listen::{SPARE, bind, listeners, take_files};
 use crate::account::Account;
 use crate::api::access::Peer;
 use crate::api::passes::Passes;
-use crate::api::{AllLimits, App, locked, router, submit};
+use crate::api::{AllLimits, App, locked, pages, router, submit};
 use crate::backend::own::Own;
 use crate::backend::remote::Remote;
 use crate::backend::{Backend, Room};
@@ -148,7 +148,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
         Some(service) => Remote::open(&service, &opened).map(|remote| Box::new(remote) as Box<dyn Backend>),
         None => Own::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
     })?;
-    let key = room.at(|backend| backend.base().key()).await??;
+    let key = room.at(|backend| backend.memory().key()).await??;
     let app = Arc::new(App {
         room,
         hub: Hub::new(key.clone()),
@@ -167,9 +167,10 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
         channels: Mutex::default(),
         ports: RwLock::default(),
     });
-    for (request, action, client, since) in app.room.at(|backend| backend.base().filed()).await?? {
+    for (request, action, client, since) in app.room.at(|backend| backend.memory().filed()).await?? {
         app.names.set(&request, &action, &client, since);
     }
+    pages::remember(&app).await?;
     app.look().await?;
 
     // Before anything answers: whoever sees it ready may end it at once.
@@ -217,13 +218,13 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
         None => queue_watch::queue(directory, changed),
     }
     let looking = tokio::spawn(look(app.clone(), changes));
-    for one in app.room.at(|backend| backend.base().unfinished()).await?? {
+    for one in app.room.at(|backend| backend.memory().unfinished()).await?? {
         // Whoever waited for it went with the gateway that was before; it is asked about anew, under the same name.
         if let Err(why) = submit::begin(&app, one).await {
             tracing::warn!("{why}");
         }
     }
-    for action in app.room.at(|backend| backend.base().untold()).await?? {
+    for action in app.room.at(|backend| backend.memory().untold()).await?? {
         callback::tell(&app, action);
     }
     let notices = tokio::spawn(push::send_notices(app.clone()));

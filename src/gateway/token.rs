@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use crate::account::{Account, AccountError};
-use crate::backend::base::Base;
-use crate::backend::{BackendError, Scope, Token};
+use crate::backend::BackendError;
+use crate::backend::memory::{self, Memory, Scope, Token};
 use crate::judge::invocation::Origin;
 use crate::person::{self, PersonError};
 use crate::secrets::{NoRandomBytes, hash, secret};
@@ -98,10 +98,10 @@ fn scopes() -> impl TypedValueParser<Value = Scope> {
 ///
 /// # Errors
 /// It cannot be opened.
-pub fn base() -> Result<Base, TokenError> {
+pub fn memory() -> Result<Box<dyn Memory>, TokenError> {
     let directory = Account::of_this_process().directory()?;
     std::fs::create_dir_all(&directory).map_err(|error| TokenError::File { path: directory.clone(), error })?;
-    Ok(Base::open(&directory.join("gateway.db"))?)
+    Ok(memory::open(&directory)?)
 }
 
 /// Makes, lists or revokes.
@@ -114,7 +114,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, TokenError> {
     {
         return Ok(person::REFUSED);
     }
-    let base = base()?;
+    let memory = memory()?;
     match &args.verb {
         Verb::Add { name, scope, directory, origin, max_tier } => {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -131,7 +131,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, TokenError> {
                 return Err(TokenError::Submit);
             }
             let given = secret::<32>("gt_")?;
-            base.add_token(&Token {
+            memory.add_token(&Token {
                 name: name.clone(),
                 scopes: scope.clone(),
                 directories: directory.clone(),
@@ -145,10 +145,10 @@ pub fn run(args: &TokenArgs) -> Result<u8, TokenError> {
             eprintln!("guard: the token is shown only once; to revoke it: guard token remove {name}");
         }
         Verb::List { json: true } => {
-            println!("{}", serde_json::to_string(&base.tokens()?)?);
+            println!("{}", serde_json::to_string(&memory.tokens()?)?);
         }
         Verb::List { json: false } => {
-            let tokens = base.tokens()?;
+            let tokens = memory.tokens()?;
             if tokens.is_empty() {
                 println!("No tokens. To create one: guard token add NAME --scope submit");
             }
@@ -164,7 +164,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, TokenError> {
             }
         }
         Verb::Remove { name } => {
-            if !base.remove_token(name)? {
+            if !memory.remove_token(name)? {
                 return Err(TokenError::Unknown(name.clone()));
             }
             println!("Revoked token {name}.");

@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::passes::{Pass, still_holds};
 use super::problem::Problem;
@@ -41,7 +42,7 @@ pub fn place(peer: Option<Peer>, headers: &HeaderMap, proxies: &[Network]) -> St
 }
 
 /// Who it is, and what they may do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     pub name: String,
     pub scopes: Vec<Scope>,
@@ -197,7 +198,7 @@ impl FromRequestParts<Arc<App>> for Caller {
 async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller, Problem> {
     let secret = bearer.strip_prefix("Bearer ").unwrap_or_default().trim().to_owned();
     let wanted = hash(&secret);
-    let tokens = app.room.at(|backend| backend.base().tokens()).await??;
+    let tokens = app.room.at(|backend| backend.memory().tokens()).await??;
     app.passes.take(&tokens);
     // All are looked at, whichever it is.
     let mut found = None;
@@ -214,7 +215,7 @@ async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller
     // When it was used is written beside: nobody waits for that.
     let kept = app.room.clone();
     tokio::spawn(async move {
-        let _ = kept.at(move |backend| backend.base().used_token(&name, at)).await;
+        let _ = kept.at(move |backend| backend.memory().used_token(&name, at)).await;
     });
     Ok(Caller::of(token))
 }

@@ -103,7 +103,7 @@ pub(super) struct Known {
 /// A request by its name; others' own are as good as none.
 pub(super) async fn known(app: &App, caller: &Caller, id: &str) -> Result<Known, Problem> {
     let name = id.to_owned();
-    let submission = app.room.at(move |backend| backend.base().submission(&name)).await??;
+    let submission = app.room.at(move |backend| backend.memory().submission(&name)).await??;
     let shown = match submission.as_ref().and_then(|submission| submission.request.as_deref()) {
         Some(request) => app.hub.find_request(request),
         None => app.hub.find(id),

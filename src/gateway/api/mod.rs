@@ -127,7 +127,7 @@ impl App {
     /// Looks at the queue and at the tokens, and tells what is new.
     pub async fn look(&self) -> Result<(), BackendError> {
         let now = jiff::Timestamp::now();
-        let (all, tokens) = self.room.at(move |backend| (backend.list(now), backend.base().tokens())).await?;
+        let (all, tokens) = self.room.at(move |backend| (backend.list(now), backend.memory().tokens())).await?;
         self.passes.take(&tokens?);
         let mut all = all?;
         all.retain(|pending| self.hub.knows(pending) || !self.names.comes(pending));

@@ -4,13 +4,14 @@
 //! What may not enter: what it shows.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -20,7 +21,8 @@ use super::passes::Pass;
 use super::problem::Problem;
 use super::{App, locked};
 use crate::answer::settled;
-use crate::backend::Scope;
+use crate::backend::memory::KeptPage;
+use crate::backend::{BackendError, Scope};
 use crate::config::ChannelKind;
 use crate::hub::{Shown, is_waiting};
 use crate::secrets::{hash, secret};
@@ -75,6 +77,23 @@ async fn index(request: Request) -> Response {
     }
     let kind = HeaderValue::from_static("text/html; charset=utf-8");
     ([(header::CONTENT_TYPE, kind)], include_str!("../page/index.html")).into_response()
+}
+
+/// Takes in the sessions that an earlier gateway kept. What cannot be read is no session, and logs in again.
+///
+/// # Errors
+/// They cannot be read.
+pub async fn remember(app: &App) -> Result<(), BackendError> {
+    let (now, began) = (Timestamp::now(), Instant::now());
+    let kept = app.room.at(move |backend| backend.memory().pages(now)).await??;
+    let mut sessions = locked(&app.pages);
+    for page in kept {
+        let Ok(caller) = serde_json::from_str(&page.caller) else { continue };
+        // A clock that was set back makes none last longer.
+        let left = Duration::try_from(page.until.duration_since(now)).unwrap_or_default().min(SESSION);
+        sessions.insert(page.hash, Session { caller, until: began + left });
+    }
+    Ok(())
 }
 
 /// Who is logged in with this cookie.
@@ -133,10 +152,16 @@ pub async fn login(
         },
     };
     let value = secret::<32>("")?;
-    let now = Instant::now();
+    let (now, wall) = (Instant::now(), Timestamp::now());
+    let kept = KeptPage {
+        hash: hash(&value),
+        caller: serde_json::to_string(&caller).map_err(BackendError::from)?,
+        until: wall + SESSION,
+    };
+    app.room.at(move |backend| backend.memory().keep_page(&kept, wall)).await??;
+    let named = json!({ "name": caller.name });
     let mut sessions = locked(&app.pages);
     sessions.retain(|_, session| session.until > now);
-    let named = json!({ "name": caller.name });
     sessions.insert(hash(&value), Session { caller, until: now + SESSION });
     let set = format!("{COOKIE}={value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age={}", SESSION.as_secs());
     Ok(([(header::SET_COOKIE, set)], Json::<Value>(named)).into_response())
@@ -145,7 +170,7 @@ pub async fn login(
 /// Whoever comes by the link of an e-mail, which works once: the approver who reads mail there, for that request alone.
 async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     let wanted = hash(given);
-    let Some(link) = app.room.at(move |backend| backend.base().button(&wanted)).await?? else { return Ok(None) };
+    let Some(link) = app.room.at(move |backend| backend.memory().button(&wanted)).await?? else { return Ok(None) };
     let offer = link.offer;
     let config = app.config();
     let channel = config.channel.iter().find(|channel| channel.name == offer.channel);
@@ -157,7 +182,7 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     if !shown.as_ref().is_some_and(|shown| is_waiting(shown)) {
         return Err(Problem::new("settled", format!("request {}: {}", offer.action, ended(shown))));
     }
-    if !app.room.at(move |backend| backend.base().use_button(&wanted)).await?? {
+    if !app.room.at(move |backend| backend.memory().use_button(&wanted)).await?? {
         return Err(Problem::new(
             "settled",
             "this link was already used; log in with a token, or answer at a terminal",
@@ -178,10 +203,12 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
 /// Ends a page's session.
 #[utoipa::path(post, path = "/v1/logout", responses((status = 204, description = "it ended"),
     (status = 401, body = Problem)))]
-pub async fn logout(State(app): State<Arc<App>>, _: Caller, headers: HeaderMap) -> StatusCode {
+pub async fn logout(State(app): State<Arc<App>>, _: Caller, headers: HeaderMap) -> Result<StatusCode, Problem> {
     if let Some(value) = cookie(&headers) {
-        locked(&app.pages).remove(&hash(&value));
+        let page = hash(&value);
+        locked(&app.pages).remove(&page);
         app.passes.ended_a_page();
+        app.room.at(move |backend| backend.memory().end_page(&page)).await??;
     }
-    StatusCode::NO_CONTENT
+    Ok(StatusCode::NO_CONTENT)
 }

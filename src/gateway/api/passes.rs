@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use super::access::Caller;
@@ -14,7 +15,7 @@ use super::{App, pages};
 use crate::backend::Token;
 
 /// What somebody came in with. All that is there has to hold; with neither they came by the socket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pass {
     /// A token, by its hash.
     pub token: Option<[u8; 32]>,
@@ -62,7 +63,7 @@ pub async fn still_holds(app: &App, pass: Pass) -> Result<(), Problem> {
         return Err(ended());
     }
     if let Some(wanted) = pass.token {
-        let tokens = app.room.at(|backend| backend.base().tokens()).await??;
+        let tokens = app.room.at(|backend| backend.memory().tokens()).await??;
         app.passes.take(&tokens);
         if !tokens.iter().any(|token| token.hash == wanted) {
             return Err(Problem::new("unauthorized", "the token was revoked"));

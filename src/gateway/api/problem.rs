@@ -93,20 +93,15 @@ impl Problem {
     }
 }
 
-impl From<NoRandomBytes> for Problem {
-    fn from(why: NoRandomBytes) -> Self {
-        Self::failed(why)
-    }
-}
+/// An error that no client could have caused. Every other one is turned into a problem where it is met.
+trait Internal: std::fmt::Display {}
 
-impl From<SubmissionError> for Problem {
-    fn from(why: SubmissionError) -> Self {
-        Self::failed(why)
-    }
-}
+impl Internal for BackendError {}
+impl Internal for NoRandomBytes {}
+impl Internal for SubmissionError {}
 
-impl From<BackendError> for Problem {
-    fn from(why: BackendError) -> Self {
+impl<E: Internal> From<E> for Problem {
+    fn from(why: E) -> Self {
         Self::failed(why)
     }
 }

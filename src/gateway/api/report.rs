@@ -66,7 +66,7 @@ pub async fn report(
     }
     let (name, row) = (submission.action.clone(), result["row"].as_i64());
     let done = move |backend: &mut dyn Backend| -> Result<bool, BackendError> {
-        if !backend.base().use_once(&name)? {
+        if !backend.memory().use_once(&name)? {
             return Ok(false);
         }
         row.map_or(Ok(()), |row| backend.report(row, end, ended.duration_ms, Timestamp::now()))?;

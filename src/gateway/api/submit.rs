@@ -193,7 +193,7 @@ async fn handed_in(
         }
     }
     let begun = submission.clone();
-    if let Some(before) = app.room.at(move |backend| backend.base().begin(&begun)).await?? {
+    if let Some(before) = app.room.at(move |backend| backend.memory().begin(&begun)).await?? {
         if before.body_hash != submission.body_hash {
             return Err(Problem::new("key-reused", "this Idempotency-Key was used with another body"));
         }
@@ -263,7 +263,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Subm
     let (name, request) = (action.clone(), first["request"].as_str().unwrap_or_default().to_owned());
     app.names.set(&request, &action, &submission.client, since);
     drop(judged);
-    app.room.at(move |backend| backend.base().waits(&name, &request)).await??;
+    app.room.at(move |backend| backend.memory().waits(&name, &request)).await??;
     app.look().await?;
     let (give_up, given_up) = oneshot::channel();
     locked(&app.judges).insert(action.clone(), give_up);
@@ -347,7 +347,7 @@ pub(super) async fn end(
 ) -> Result<(), BackendError> {
     let decision = value["decision"].clone();
     let (name, text) = (action.to_owned(), value.to_string());
-    app.room.at(move |backend| backend.base().end(&name, &text, once.as_ref())).await??;
+    app.room.at(move |backend| backend.memory().end(&name, &text, once.as_ref())).await??;
     app.hub.tell("request.finished", action, json!({ "decision": decision }), Timestamp::now());
     callback::tell(app, action.to_owned());
     Ok(())

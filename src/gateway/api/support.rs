@@ -48,7 +48,7 @@ pub(super) async fn judge(app: &Arc<App>, submission: &Submission) -> Judged {
     tokio::spawn(async move {
         let action = submission.action.clone();
         // Of two with one key the first is kept; this one is answered all the same.
-        let begun = app.room.at(move |backend| backend.base().begin(&submission)).await;
+        let begun = app.room.at(move |backend| backend.memory().begin(&submission)).await;
         let done = match begun {
             Ok(Ok(None)) => submit::end(&app, &action, kept, once).await,
             Ok(Ok(Some(_))) => Ok(()),

@@ -6,6 +6,7 @@
 mod devices;
 mod escalations;
 mod offers;
+mod pages;
 mod sealing;
 
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -16,12 +17,13 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use self::sealing::Sealing;
-use super::{BackendError, Scope, Submission, Token};
+use super::BackendError;
+use super::memory::{Memory, Scope, Submission, Submissions, Token, Tokens};
 use crate::judge::invocation::Origin;
 use crate::secrets::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     "
   CREATE TABLE own(what TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
   CREATE TABLE token(
@@ -66,10 +68,13 @@ const STEPS: [&str; 6] = [
     used INTEGER NOT NULL DEFAULT 0
   ) STRICT;
 ",
+    "
+  CREATE TABLE page(hash BLOB PRIMARY KEY, caller TEXT NOT NULL, until INTEGER NOT NULL) STRICT;
+",
 ];
 
 /// How many steps this version knows.
-const KNOWN: u32 = 6;
+const KNOWN: u32 = 7;
 
 /// How long what was handed in is remembered.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -106,26 +111,10 @@ impl Base {
         self.connection.pragma_update(None, "user_version", seen.max(KNOWN))?;
         self.connection.execute_batch("COMMIT")
     }
+}
 
-    /// The gateway's own key, made when there is none.
-    ///
-    /// # Errors
-    /// It can be neither read nor made.
-    pub fn key(&self) -> Result<GatewayKey, BackendError> {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(BackendError::Random)?;
-        let put = "INSERT OR IGNORE INTO own(what, value) VALUES('key', ?1)";
-        self.connection.execute(put, [&bytes[..]])?;
-        let get = "SELECT value FROM own WHERE what = 'key'";
-        let kept: Vec<u8> = self.connection.query_row(get, [], |row| row.get(0))?;
-        kept.try_into().map(GatewayKey).map_err(|_| BackendError::DamagedKey)
-    }
-
-    /// Keeps a token.
-    ///
-    /// # Errors
-    /// The name is taken, or it cannot be kept.
-    pub fn add_token(&self, token: &Token) -> Result<(), BackendError> {
+impl Tokens for Base {
+    fn add_token(&self, token: &Token) -> Result<(), BackendError> {
         let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
         let directories = serde_json::to_string(&token.directories)?;
         let done = self.connection.execute(
@@ -147,11 +136,7 @@ impl Base {
         }
     }
 
-    /// All tokens, by name.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn tokens(&self) -> Result<Vec<Token>, BackendError> {
+    fn tokens(&self) -> Result<Vec<Token>, BackendError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT name, hash, scopes, folders, max_tier, created, used, origin FROM token ORDER BY name",
@@ -161,30 +146,20 @@ impl Base {
         read().map_err(BackendError::from)
     }
 
-    /// Revokes a token. False when there is none of this name.
-    ///
-    /// # Errors
-    /// It cannot be revoked.
-    pub fn remove_token(&self, name: &str) -> Result<bool, BackendError> {
+    fn remove_token(&self, name: &str) -> Result<bool, BackendError> {
         let done = self.connection.execute("DELETE FROM token WHERE name = ?1", [name]);
         done.map(|count| count == 1).map_err(BackendError::from)
     }
 
-    /// Remembers when a token was last used, to the minute.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn used_token(&self, name: &str, now: Timestamp) -> Result<(), BackendError> {
+    fn used_token(&self, name: &str, now: Timestamp) -> Result<(), BackendError> {
         let now = now.as_millisecond();
         let put = "UPDATE token SET used = ?2 WHERE name = ?1 AND (used IS NULL OR used < ?2 - 60000)";
         self.connection.execute(put, params![name, now]).map(drop).map_err(BackendError::from)
     }
+}
 
-    /// Remembers a command that was handed in, sealed; an earlier one of the same key is left, and returned.
-    ///
-    /// # Errors
-    /// It cannot be remembered.
-    pub fn begin(&self, new: &Submission) -> Result<Option<Submission>, BackendError> {
+impl Submissions for Base {
+    fn begin(&self, new: &Submission) -> Result<Option<Submission>, BackendError> {
         let body = self.sealing.seal(&new.action, &new.body)?;
         let old = "DELETE FROM submission WHERE created < ?1";
         self.connection.execute(old, [new.created.as_millisecond() - KEPT_MS])?;
@@ -209,12 +184,7 @@ impl Base {
         found?.ok_or(BackendError::DuplicateAction).map(Some)
     }
 
-    /// What was handed in and became a request of the queue: the queue's name, its own, the client, and when it was begun;
-    /// the oldest first.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn filed(&self) -> Result<Vec<(String, String, String, Timestamp)>, BackendError> {
+    fn filed(&self) -> Result<Vec<(String, String, String, Timestamp)>, BackendError> {
         let read = || {
             let sql =
                 "SELECT request, action, client, created FROM submission WHERE request IS NOT NULL ORDER BY created";
@@ -224,49 +194,29 @@ impl Base {
         read().map_err(BackendError::from)
     }
 
-    /// Its request of the queue. Messages that said how an earlier asking ended do not ask about this one.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn waits(&self, action: &str, request: &str) -> Result<(), BackendError> {
+    fn waits(&self, action: &str, request: &str) -> Result<(), BackendError> {
         self.forget_ended(action)?;
         let put = "UPDATE submission SET request = ?2 WHERE action = ?1";
         self.connection.execute(put, [action, request]).map(drop).map_err(BackendError::from)
     }
 
-    /// What it ended with, and what is kept of its one-time token. What was handed in is forgotten.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn end(&self, action: &str, result: &str, once: Option<&[u8; 32]>) -> Result<(), BackendError> {
+    fn end(&self, action: &str, result: &str, once: Option<&[u8; 32]>) -> Result<(), BackendError> {
         let put = "UPDATE submission SET result = ?2, once = ?3, body = '' WHERE action = ?1";
         let once = once.map(|hash| &hash[..]);
         self.connection.execute(put, params![action, result, once]).map(drop).map_err(BackendError::from)
     }
 
-    /// Uses a one-time token up. False when that was done before.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn use_once(&self, action: &str) -> Result<bool, BackendError> {
+    fn use_once(&self, action: &str) -> Result<bool, BackendError> {
         let put = "UPDATE submission SET reported = 1 WHERE action = ?1 AND reported = 0 AND once IS NOT NULL";
         self.connection.execute(put, [action]).map(|count| count == 1).map_err(BackendError::from)
     }
 
-    /// A command that was handed in.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn submission(&self, action: &str) -> Result<Option<Submission>, BackendError> {
+    fn submission(&self, action: &str) -> Result<Option<Submission>, BackendError> {
         let sql = format!("SELECT {SUBMISSION} FROM submission WHERE action = ?1");
         self.connection.query_row(&sql, [action], submission).optional().map_err(BackendError::from)
     }
 
-    /// Those that have not ended: after a restart they are waited for anew.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn unfinished(&self) -> Result<Vec<Submission>, BackendError> {
+    fn unfinished(&self) -> Result<Vec<Submission>, BackendError> {
         let read = || {
             let sql = format!("SELECT {SUBMISSION} FROM submission WHERE result IS NULL ORDER BY created");
             let mut statement = self.connection.prepare(&sql)?;
@@ -280,11 +230,7 @@ impl Base {
         Ok(all)
     }
 
-    /// Those that have ended, and whose callback was not told yet.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn untold(&self) -> Result<Vec<String>, BackendError> {
+    fn untold(&self) -> Result<Vec<String>, BackendError> {
         let read = || {
             let sql = "SELECT action FROM submission WHERE result IS NOT NULL AND callback IS NOT NULL";
             self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<_>>>()
@@ -292,35 +238,21 @@ impl Base {
         read().map_err(BackendError::from)
     }
 
-    /// The callback of a command was told, or is given up.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn called_back(&self, action: &str) -> Result<(), BackendError> {
+    fn called_back(&self, action: &str) -> Result<(), BackendError> {
         let put = "UPDATE submission SET callback = NULL WHERE action = ?1";
         self.connection.execute(put, [action]).map(drop).map_err(BackendError::from)
     }
+}
 
-    /// How far a channel has read what it was sent.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn position(&self, channel: &str) -> Result<Option<String>, BackendError> {
-        let get = "SELECT CAST(value AS TEXT) FROM own WHERE what = ?1";
-        self.connection
-            .query_row(get, [format!("position {channel}")], |row| row.get(0))
-            .optional()
-            .map_err(BackendError::from)
-    }
-
-    /// Keeps how far a channel has read.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn set_position(&self, channel: &str, position: &str) -> Result<(), BackendError> {
-        let put = "INSERT OR REPLACE INTO own(what, value) VALUES(?1, ?2)";
-        let values = params![format!("position {channel}"), position.as_bytes()];
-        self.connection.execute(put, values).map(drop).map_err(BackendError::from)
+impl Memory for Base {
+    fn key(&self) -> Result<GatewayKey, BackendError> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(BackendError::Random)?;
+        let put = "INSERT OR IGNORE INTO own(what, value) VALUES('key', ?1)";
+        self.connection.execute(put, [&bytes[..]])?;
+        let get = "SELECT value FROM own WHERE what = 'key'";
+        let kept: Vec<u8> = self.connection.query_row(get, [], |row| row.get(0))?;
+        kept.try_into().map(GatewayKey).map_err(|_| BackendError::DamagedKey)
     }
 }
 

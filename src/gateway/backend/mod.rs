@@ -3,8 +3,9 @@
 //! What keeps them is not `async`: it lives in a thread of its own ([`Room`]), which is handed one piece of work after
 //! the other. What may not enter: who may answer what ([`crate::answer`]), and HTTP.
 
-pub mod base;
+mod base;
 mod error;
+pub mod memory;
 pub mod own;
 pub mod record;
 pub mod remote;
@@ -12,14 +13,13 @@ pub mod remote;
 use std::sync::mpsc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 pub use self::error::BackendError;
+pub use self::memory::{Button, Memory, Offer, Scope, Submission, Token};
 use self::record::{Cursor, SessionView};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::Signed;
-use crate::judge::invocation::Origin;
 use crate::store::queue::{Outcome, Pending};
 use crate::store::{Entry, Stats};
 
@@ -34,108 +34,6 @@ pub struct Given {
     pub signed: Option<Signed>,
     /// How far a yes reaches. The grant, where it is one, is given by the guard that waits.
     pub reach: AnswerScope,
-}
-
-/// What a token may be used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// Hand in commands, and see what became of one's own.
-    Submit,
-    /// See all requests.
-    Read,
-    /// Answer.
-    Decide,
-}
-
-impl Scope {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Submit, Self::Read, Self::Decide];
-
-    /// `submit`, `read`, `decide`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Submit => "submit",
-            Self::Read => "read",
-            Self::Decide => "decide",
-        }
-    }
-
-    /// The scope of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scope| scope.name() == name)
-    }
-}
-
-/// A token, without its secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Token {
-    pub name: String,
-    pub scopes: Vec<Scope>,
-    /// Commands are handed in for these directories and what lies below; none: for every directory.
-    #[serde(rename = "folders")]
-    pub directories: Vec<String>,
-    /// Where what is handed in with it comes from.
-    pub origin: Origin,
-    /// The highest tier that it answers.
-    pub max_tier: u8,
-    pub created: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub used: Option<Timestamp>,
-    #[serde(skip)]
-    pub hash: [u8; 32],
-}
-
-/// A command that was handed in over the API.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submission {
-    /// Its name towards clients.
-    pub action: String,
-    /// The request of the queue, where it waits or waited.
-    pub request: Option<String>,
-    /// The token it came with.
-    pub client: String,
-    /// The object that `guard submit` was given; empty once it ended, and where it could not be opened.
-    pub body: String,
-    pub idempotency: Option<String>,
-    /// Of the client's own body.
-    pub body_hash: [u8; 32],
-    pub created: Timestamp,
-    /// What it ended with, as JSON.
-    pub result: Option<String>,
-    /// Of the one-time token.
-    pub once: Option<[u8; 32]>,
-    /// The outcome was reported.
-    pub reported: bool,
-    /// The callback that is told how it ended, and was not told yet.
-    pub callback: Option<String>,
-}
-
-/// A message that asks somebody on some channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
-    pub action: String,
-    pub channel: String,
-    /// The channel's own name for the message; `None` while it is being sent.
-    pub message: Option<String>,
-    pub closed: bool,
-    /// It has a button for a yes: what it asks about is shown whole, or all of it is a tap away.
-    pub offers_yes: bool,
-}
-
-/// A button of such a message, or its link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Button {
-    /// The message.
-    pub offer: Offer,
-    /// Of what it carries.
-    pub nonce: [u8; 32],
-    /// Whose it is, by the name in the configuration.
-    pub approver: String,
-    /// It has answered once.
-    pub used: bool,
 }
 
 /// Rows of the record, and where the next page begins if there is one.
@@ -211,7 +109,7 @@ pub trait Backend: Send {
     fn story(&mut self, request: &Pending) -> Result<Vec<Entry>, BackendError>;
 
     /// What the gateway itself remembers.
-    fn base(&mut self) -> &mut base::Base;
+    fn memory(&mut self) -> &mut dyn Memory;
 }
 
 type Work = Box<dyn FnOnce(&mut dyn Backend) + Send>;

@@ -13,7 +13,7 @@ use guard_system::processes::lives;
 use jiff::Timestamp;
 use nix::libc;
 
-use super::base::Base;
+use super::memory::{self, Memory};
 use super::record::{self, Cursor, SessionView};
 use super::{Backend, BackendError, Given, Page};
 use crate::account::Account;
@@ -30,7 +30,7 @@ const WHO: &str = "Only the approvers in gateway.toml can answer through the gat
 pub struct Own {
     store: Store,
     queue: Queue,
-    base: Base,
+    memory: Box<dyn Memory>,
     account: Account,
 }
 
@@ -42,8 +42,8 @@ impl Own {
     pub fn open(paths: &Paths) -> Result<Self, BackendError> {
         let store = Store::open(paths)?;
         let queue = Queue::open(paths)?;
-        let base = Base::open(&paths.directory().join("gateway.db"))?;
-        Ok(Self { store, queue, base, account: Account::of_this_process() })
+        let memory = memory::open(paths.directory())?;
+        Ok(Self { store, queue, memory, account: Account::of_this_process() })
     }
 
     /// Wakes the guard that waits: a byte in its pipe, which carries nothing.
@@ -166,7 +166,7 @@ impl Backend for Own {
         Ok(record::story(&self.store, request)?)
     }
 
-    fn base(&mut self) -> &mut Base {
-        &mut self.base
+    fn memory(&mut self) -> &mut dyn Memory {
+        &mut *self.memory
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use guard_config::config::Service;
 use jiff::Timestamp;
 
-use super::base::Base;
+use super::memory::{self, Memory};
 use super::record::{Cursor, SessionView};
 use super::{Backend, BackendError, Given, Page};
 use crate::judge::answer_scope::AnswerScope;
@@ -25,7 +25,7 @@ pub const ELSEWHERE: &str =
 /// The service, and the gateway's own file.
 pub struct Remote {
     client: Client,
-    base: Base,
+    memory: Box<dyn Memory>,
 }
 
 /// The way to the service of this machine.
@@ -46,7 +46,7 @@ impl Remote {
     /// # Errors
     /// The file cannot be used.
     pub fn open(service: &Service, directory: &Path) -> Result<Self, BackendError> {
-        Ok(Self { client: client(service), base: Base::open(&directory.join("gateway.db"))? })
+        Ok(Self { client: client(service), memory: memory::open(directory)? })
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, ask: FromGateway) -> Result<T, BackendError> {
@@ -122,7 +122,7 @@ impl Backend for Remote {
         Ok(Vec::new())
     }
 
-    fn base(&mut self) -> &mut Base {
-        &mut self.base
+    fn memory(&mut self) -> &mut dyn Memory {
+        &mut *self.memory
     }
 }

@@ -12,7 +12,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use guard_gateway::backend::base::Base;
+use guard_gateway::backend::memory;
 use guard_gateway::backend::own::Own;
 use guard_gateway::backend::{Scope, Token};
 use guard_gateway::judge::invocation::Origin;
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         used: None,
         hash: guard_gateway::secrets::hash("gt_bench"),
     };
-    Base::open(&paths.directory().join("gateway.db")).unwrap().add_token(&token).unwrap();
+    memory::open(paths.directory()).unwrap().add_token(&token).unwrap();
     let mut gateway = Command::new(env!("CARGO_BIN_EXE_guard-gateway"));
     gateway.args(["serve", "--listen", "127.0.0.1:0"]).env("HOME", home.path()).stdout(Stdio::piped());
     let mut gateway = Served(gateway.spawn().unwrap());

@@ -14,10 +14,17 @@ let selected = new Set();
 let waiting = [];
 let stream = null;
 let next = null;
+let again_at;
+const AGAIN_MS = 2000;
+const LOOK_MS = 30000;
+const ANSWER_MS = 15000;
+let lost = false;
 
 async function call(method, path, body) {
   const response = await fetch(path, {
     method, credentials: "same-origin",
+    // What is read is given up after a while: a connection that is cut without a word answers never.
+    signal: method === "GET" ? AbortSignal.timeout(ANSWER_MS) : undefined,
     headers: { "x-guard": "1", ...(body ? { "content-type": "application/json" } : {}) },
     body: body ? JSON.stringify(body) : undefined,
   });
@@ -171,25 +178,51 @@ async function load() {
     }
     waiting = requests.reverse();
     draw();
+    // Its stream went with the connection, whether the browser knows or not.
+    if (lost && stream) listen();
+    lost = false;
   } catch (error) {
     if (error.status === 401) return login();
+    lost = true;
     $("state").textContent = `not connected: ${error.message}`;
   }
 }
 
+/** Hears of changes. A stream that ends is begun anew for as long as somebody is logged in. */
 function listen() {
+  clearTimeout(again_at);
   stream?.close();
   stream = new EventSource("/v1/events");
   stream.onopen = () => refresh();
-  stream.onerror = () => { $("state").textContent = "connection lost, reconnecting…"; };
+  stream.onerror = () => {
+    $("state").textContent = "connection lost, reconnecting…";
+    // A browser tries a lost connection again by itself, and gives up where it is answered by something else: the error
+    // of a proxy, or that the session has ended, which the list says too.
+    if (stream.readyState === EventSource.CLOSED) again_at = setTimeout(reconnect, AGAIN_MS);
+  };
   for (const kind of ["request.filed", "request.answered", "request.used", "request.late", "request.void",
     "request.lapsed", "request.partly", "reset"]) {
     stream.addEventListener(kind, () => refresh());
   }
 }
 
+async function reconnect() {
+  lost = true;
+  await refresh();
+  // What answers otherwise than the list does is asked again; who has to log in is not.
+  if (lost && stream) listen();
+}
+
+// A connection that is cut without a word looks as if nothing happened: the list is read now and then all the same, and
+// at once where the browser says that there is a connection again or that the page is looked at.
+setInterval(() => { if (stream && !document.hidden) refresh(); }, LOOK_MS);
+window.addEventListener("online", () => { if (stream) reconnect(); });
+document.addEventListener("visibilitychange", () => { if (stream && !document.hidden) refresh(); });
+
 function login() {
+  clearTimeout(again_at);
   stream?.close();
+  stream = null;
   $("state").textContent = "not logged in";
   show("login");
   $("secret").focus();

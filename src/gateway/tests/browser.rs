@@ -1,6 +1,7 @@
 //! The page in a real browser: headless Chromium, by its own protocol over a pipe.
 
 pub mod chromium;
+mod reconnecting;
 mod views;
 
 use serde_json::json;
@@ -12,7 +13,12 @@ pub const MEDIUM: &str = "npm install left-pad-of-somebody";
 
 /// A page that is logged in.
 pub fn logged_in(gateway: &TestGateway) -> Browser {
-    let mut page = Browser::open(&format!("http://127.0.0.1:{}/", gateway.port));
+    logged_in_at(gateway, gateway.port)
+}
+
+/// The same where it is reached at another port.
+fn logged_in_at(gateway: &TestGateway, port: u16) -> Browser {
+    let mut page = Browser::open(&format!("http://127.0.0.1:{port}/"));
     page.until("document.querySelector('#login') && !document.querySelector('#login').hidden");
     page.run(&format!(
         "document.querySelector('#secret').value = {}; document.querySelector('#login').requestSubmit()",

@@ -156,7 +156,7 @@ fn while_a_call_of_a_tool_waits_that_was_handed_in() {
     assert_eq!(gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({})).status, 200);
     let seen = gateway.get(&format!("/v1/requests/{id}?wait=20"), &gateway.client);
     assert_eq!(seen.body["decision"], "allow", "{}", seen.text);
-    let kept = guard_gateway::backend::base::Base::open(&gateway.path("home/.local/share/guard/gateway.db")).unwrap();
+    let kept = guard_gateway::backend::memory::open(&gateway.path("home/.local/share/guard")).unwrap();
     assert_eq!(kept.submission(&id).unwrap().unwrap().body, "", "and nothing is kept of it");
 }
 

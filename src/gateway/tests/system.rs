@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use base64ct::{Base64, Base64UrlUnpadded, Encoding as _};
-use guard_gateway::backend::base::Base;
+use guard_gateway::backend::memory;
 use guard_gateway::backend::{Scope, Token};
 use guard_gateway::judge::invocation::Origin;
 use ring::rand::SystemRandom;
@@ -161,7 +161,7 @@ impl Machine {
             used: None,
             hash: guard_gateway::secrets::hash(&given),
         };
-        Base::open(&directory.join("gateway.db")).unwrap().add_token(&token).unwrap();
+        memory::open(&directory).unwrap().add_token(&token).unwrap();
         for file in std::fs::read_dir(directory).unwrap() {
             chown(file.unwrap().path(), Some(uid("guard-gateway")), Some(uid("guard-gateway"))).unwrap();
         }

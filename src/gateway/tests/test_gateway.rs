@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use guard_gateway::backend::base::Base;
+use guard_gateway::backend::memory;
 use guard_gateway::backend::{Scope, Token};
 use guard_gateway::judge::invocation::Origin;
 use serde_json::Value;
@@ -115,13 +115,18 @@ impl TestGateway {
             used: None,
             hash: guard_gateway::secrets::hash(&given),
         };
-        Base::open(&directory.join("gateway.db")).unwrap().add_token(&token).unwrap();
+        memory::open(&directory).unwrap().add_token(&token).unwrap();
         given
     }
 
     /// Starts the gateway, and waits until it listens.
     pub fn start(&mut self) {
-        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
+        self.start_at(0);
+    }
+
+    /// The same at a port of its own; 0 is any that is free.
+    pub fn start_at(&mut self, port: u16) {
+        let mut command = self.command(&["serve", "--listen", &format!("127.0.0.1:{port}")]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         self.port = port_of(&mut child);
         self.child = Some(child);

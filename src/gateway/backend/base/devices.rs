@@ -7,17 +7,14 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::Base;
 use crate::backend::BackendError;
+use crate::backend::memory::Devices;
 use crate::push::{Subscription, Vapid};
 
 /// How many devices of one name are told.
 const DEVICES: u32 = 20;
 
-impl Base {
-    /// The key by which push services know this gateway, made when there is none.
-    ///
-    /// # Errors
-    /// It can be neither read nor made.
-    pub fn vapid(&self) -> Result<Vec<u8>, BackendError> {
+impl Devices for Base {
+    fn vapid(&self) -> Result<Vec<u8>, BackendError> {
         let get = || self.connection.query_row("SELECT value FROM own WHERE what = 'vapid'", [], |row| row.get(0));
         if let Some(kept) = get().optional()? {
             return Ok(kept);
@@ -28,11 +25,7 @@ impl Base {
         get().map_err(BackendError::from)
     }
 
-    /// Keeps a device that wants notices. False where too many of this name do.
-    ///
-    /// # Errors
-    /// It cannot be kept.
-    pub fn subscribe(
+    fn subscribe(
         &self,
         name: &str,
         token: Option<&str>,
@@ -46,20 +39,12 @@ impl Base {
         self.connection.execute(put, values).map(|count| count == 1).map_err(BackendError::from)
     }
 
-    /// Forgets a device; with a name, only where it is of that name. False where there is none.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn unsubscribe(&self, name: Option<&str>, endpoint: &str) -> Result<bool, BackendError> {
+    fn unsubscribe(&self, name: Option<&str>, endpoint: &str) -> Result<bool, BackendError> {
         let put = "DELETE FROM device WHERE endpoint = ?1 AND (?2 IS NULL OR name = ?2)";
         self.connection.execute(put, params![endpoint, name]).map(|count| count == 1).map_err(BackendError::from)
     }
 
-    /// The devices that want notices, but for those whose token was revoked.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn subscriptions(&self) -> Result<Vec<Subscription>, BackendError> {
+    fn subscriptions(&self) -> Result<Vec<Subscription>, BackendError> {
         let read = || {
             let sql = "SELECT endpoint, keys FROM device
                 WHERE token IS NULL OR token IN (SELECT name FROM token) ORDER BY created";

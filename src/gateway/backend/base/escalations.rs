@@ -10,16 +10,13 @@ use rusqlite::params;
 
 use super::Base;
 use crate::backend::BackendError;
+use crate::backend::memory::Escalations;
 
 /// Longer than the queue shows what nobody answered.
 const KEPT_MS: i64 = 8 * 24 * 60 * 60 * 1000;
 
-impl Base {
-    /// From when on requests are told of that nobody answered: since a gateway first ran here. What is older is history.
-    ///
-    /// # Errors
-    /// It can be neither read nor written.
-    pub fn escalates_since(&self, now: Timestamp) -> Result<Timestamp, BackendError> {
+impl Escalations for Base {
+    fn escalates_since(&self, now: Timestamp) -> Result<Timestamp, BackendError> {
         let put = "INSERT OR IGNORE INTO own(what, value) VALUES('escalates since', ?1)";
         self.connection.execute(put, [now.as_millisecond().to_le_bytes().as_slice()])?;
         let get = "SELECT value FROM own WHERE what = 'escalates since'";
@@ -28,11 +25,7 @@ impl Base {
         Ok(Timestamp::from_millisecond(ms).unwrap_or(now))
     }
 
-    /// The requests that were told of.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn escalated(&self) -> Result<HashSet<String>, BackendError> {
+    fn escalated(&self) -> Result<HashSet<String>, BackendError> {
         let read = || {
             let sql = "SELECT action FROM escalated";
             self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<HashSet<_>>>()
@@ -40,11 +33,7 @@ impl Base {
         read().map_err(BackendError::from)
     }
 
-    /// Remembers that a request was told of.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn set_escalated(&self, action: &str, now: Timestamp) -> Result<(), BackendError> {
+    fn set_escalated(&self, action: &str, now: Timestamp) -> Result<(), BackendError> {
         let now = now.as_millisecond();
         self.connection.execute("DELETE FROM escalated WHERE at < ?1", [now - KEPT_MS])?;
         let put = "INSERT OR IGNORE INTO escalated(action, at) VALUES(?1, ?2)";

@@ -6,15 +6,26 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use super::{Base, hash};
-use crate::backend::{BackendError, Button, Offer};
+use crate::backend::BackendError;
+use crate::backend::memory::{Button, Deliveries, Offer};
 
 impl Base {
-    /// Keeps a message that is about to be sent, with what its buttons carry. False where this channel asks about this
-    /// request already.
-    ///
-    /// # Errors
-    /// It cannot be kept.
-    pub fn offer(&self, offer: &Offer, buttons: &[(String, [u8; 32])], now: Timestamp) -> Result<bool, BackendError> {
+    /// Forgets the messages that said how an earlier asking ended, with their buttons.
+    pub(super) fn forget_ended(&self, action: &str) -> Result<(), BackendError> {
+        let forget = || {
+            self.connection.execute(
+                "DELETE FROM button WHERE action = ?1 AND channel IN
+                 (SELECT channel FROM offer WHERE action = ?1 AND closed = 1)",
+                [action],
+            )?;
+            self.connection.execute("DELETE FROM offer WHERE action = ?1 AND closed = 1", [action])
+        };
+        forget().map(drop).map_err(BackendError::from)
+    }
+}
+
+impl Deliveries for Base {
+    fn offer(&self, offer: &Offer, buttons: &[(String, [u8; 32])], now: Timestamp) -> Result<bool, BackendError> {
         let keep = || -> rusqlite::Result<bool> {
             let whole = self.connection.unchecked_transaction()?;
             let made = whole.execute(
@@ -33,11 +44,7 @@ impl Base {
         keep().map_err(BackendError::from)
     }
 
-    /// The channel's own name for a message that was sent; `None`: it was not, and may be offered again.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn offered(&self, action: &str, channel: &str, message: Option<&str>) -> Result<(), BackendError> {
+    fn offered(&self, action: &str, channel: &str, message: Option<&str>) -> Result<(), BackendError> {
         let put = || match message {
             Some(message) => {
                 let put = "UPDATE offer SET message = ?3 WHERE action = ?1 AND channel = ?2";
@@ -51,24 +58,7 @@ impl Base {
         put().map(drop).map_err(BackendError::from)
     }
 
-    /// Forgets the messages that said how an earlier asking ended, with their buttons.
-    pub(super) fn forget_ended(&self, action: &str) -> Result<(), BackendError> {
-        let forget = || {
-            self.connection.execute(
-                "DELETE FROM button WHERE action = ?1 AND channel IN
-                 (SELECT channel FROM offer WHERE action = ?1 AND closed = 1)",
-                [action],
-            )?;
-            self.connection.execute("DELETE FROM offer WHERE action = ?1 AND closed = 1", [action])
-        };
-        forget().map(drop).map_err(BackendError::from)
-    }
-
-    /// The messages about a request, or all that are open.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn offers(&self, action: Option<&str>) -> Result<Vec<Offer>, BackendError> {
+    fn offers(&self, action: Option<&str>) -> Result<Vec<Offer>, BackendError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT action, channel, message, closed, yes FROM offer
@@ -79,11 +69,7 @@ impl Base {
         read().map_err(BackendError::from)
     }
 
-    /// The button that carries this.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn button(&self, nonce: &[u8; 32]) -> Result<Option<Button>, BackendError> {
+    fn button(&self, nonce: &[u8; 32]) -> Result<Option<Button>, BackendError> {
         let sql = "SELECT action, channel, message, closed, yes, nonce, approver, used
                    FROM button JOIN offer USING(action, channel) WHERE nonce = ?1";
         let row = |row: &Row<'_>| {
@@ -92,31 +78,33 @@ impl Base {
         self.connection.query_row(sql, [&nonce[..]], row).optional().map_err(BackendError::from)
     }
 
-    /// Uses a button up, or the link of a message. False when that was done before.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn use_button(&self, nonce: &[u8; 32]) -> Result<bool, BackendError> {
+    fn use_button(&self, nonce: &[u8; 32]) -> Result<bool, BackendError> {
         let put = "UPDATE button SET used = 1 WHERE nonce = ?1 AND used = 0";
         self.connection.execute(put, [&nonce[..]]).map(|count| count == 1).map_err(BackendError::from)
     }
 
-    /// The message of a channel by the channel's own name for it.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn offer_at(&self, channel: &str, message: &str) -> Result<Option<Offer>, BackendError> {
+    fn offer_at(&self, channel: &str, message: &str) -> Result<Option<Offer>, BackendError> {
         let sql = "SELECT action, channel, message, closed, yes FROM offer WHERE channel = ?1 AND message = ?2";
         self.connection.query_row(sql, [channel, message], offer).optional().map_err(BackendError::from)
     }
 
-    /// A message says that its request has ended.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn close(&self, action: &str, channel: &str) -> Result<(), BackendError> {
+    fn close(&self, action: &str, channel: &str) -> Result<(), BackendError> {
         let put = "UPDATE offer SET closed = 1 WHERE action = ?1 AND channel = ?2";
         self.connection.execute(put, [action, channel]).map(drop).map_err(BackendError::from)
+    }
+
+    fn position(&self, channel: &str) -> Result<Option<String>, BackendError> {
+        let get = "SELECT CAST(value AS TEXT) FROM own WHERE what = ?1";
+        self.connection
+            .query_row(get, [format!("position {channel}")], |row| row.get(0))
+            .optional()
+            .map_err(BackendError::from)
+    }
+
+    fn set_position(&self, channel: &str, position: &str) -> Result<(), BackendError> {
+        let put = "INSERT OR REPLACE INTO own(what, value) VALUES(?1, ?2)";
+        let values = params![format!("position {channel}"), position.as_bytes()];
+        self.connection.execute(put, values).map(drop).map_err(BackendError::from)
     }
 }
 

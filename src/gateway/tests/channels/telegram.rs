@@ -348,9 +348,8 @@ fn end(gateway: &TestGateway) {
 /// Waits until the gateway knows that a card was taken.
 fn taken(gateway: &TestGateway) {
     until(|| {
-        let base = gateway.path("home/.local/share/guard/gateway.db");
-        let base = guard_gateway::backend::base::Base::open(&base).unwrap();
-        base.offers(None).unwrap().iter().any(|offer| offer.message.is_some())
+        let memory = guard_gateway::backend::memory::open(&gateway.path("home/.local/share/guard")).unwrap();
+        memory.offers(None).unwrap().iter().any(|offer| offer.message.is_some())
     });
 }
 
