@@ -61,8 +61,8 @@ fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) 
             },
             Verb::Line(args) => line::run(args, inherited).unwrap_or_else(|error| run::failed(&error.to_string())),
             Verb::Serve(args) => match args.verb() {
-                None => serve::run(&args).unwrap_or_else(|why| run::failed(&why)),
-                Some(Err(why)) => run::failed(&why),
+                None => serve::run(&args).unwrap_or_else(|error| run::failed(&error.to_string())),
+                Some(Err(error)) => run::failed(&error.to_string()),
                 Some(Ok(words)) => match cli::read("guard".as_ref(), words, None, None) {
                     CommandLine::Verb(verb) => do_verb(&verb),
                     CommandLine::Wrong(wrong) => explain_wrong(&wrong),
@@ -132,9 +132,9 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::McpServe => mcp_serve::run().map_err(|error| error.to_string()),
         Verb::Submit(args) => submit::run(args).map_err(|error| error.to_string()),
         Verb::Person(args) => person::run(args).map_err(|error| error.to_string()),
-        Verb::Token(words) => gateway::run("token", words),
-        Verb::Channel(words) => gateway::run("channel", words),
-        Verb::Replay(args) => replay::run(args),
+        Verb::Token(words) => gateway::run("token", words).map_err(|error| error.to_string()),
+        Verb::Channel(words) => gateway::run("channel", words).map_err(|error| error.to_string()),
+        Verb::Replay(args) => replay::run(args).map_err(|error| error.to_string()),
         Verb::Doctor(args) => doctor::run(args).map_err(|error| error.to_string()),
         Verb::Complete(args) => unless_unread(complete::run(args)).map_err(|error| error.to_string()),
         Verb::Completions(args) => unless_unread(completions::run(args)).map_err(|error| error.to_string()),

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, Zoned};
+use thiserror::Error;
 
 use super::approver::sign;
 use super::engine::Engine;
@@ -57,11 +58,43 @@ enum Action {
     },
 }
 
+/// An argument that is no number of a grant.
+#[derive(Clone, Copy, Debug, Error)]
+#[error(
+    "expected the number of a grant, as guard allow list shows it; a grant of the configuration is removed in its file"
+)]
+struct NumberError;
+
 /// The number of a grant.
-fn number(text: &str) -> Result<i64, String> {
-    let why = "expected the number of a grant, as guard allow list shows it; a grant of the configuration is removed \
-               in its file";
-    text.parse().map_err(|_| why.to_owned())
+fn number(text: &str) -> Result<i64, NumberError> {
+    text.parse().map_err(|_| NumberError)
+}
+
+/// Why no grant may cover a command.
+#[derive(Debug, PartialEq, Eq, Error)]
+enum GrantError {
+    #[error("rule {0} is tier 4, which no grant can cover")]
+    RuleCritical(String),
+    #[error("rule {0} needs several approvers, which no grant can replace")]
+    RuleApprovers(String),
+    #[error("rule {0} needs a person's decision each time, which no grant can replace")]
+    RuleDecision(String),
+    #[error("rule {0} always denies, which no grant can override")]
+    RuleDenies(String),
+    #[error("the command is tier 4, which no grant can cover")]
+    Critical,
+    #[error("the command needs several approvers, which no grant can replace")]
+    Approvers,
+    #[error("the call moves money: a person decides on every payment, which no grant can replace")]
+    Payment,
+    #[error("no grant can cover a call with hidden parts")]
+    Hidden,
+    #[error("no grant can cover a call that runs a shell or an interpreter")]
+    CallOfShell,
+    #[error("no grant can cover a shell, an interpreter, a wrapper, or a command that guard cannot analyse")]
+    Shell,
+    #[error("the command has no shape that a grant could cover")]
+    NoShape,
 }
 
 #[derive(Debug, Args)]
@@ -194,7 +227,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     }
     let what = match what(engine, args)? {
         Ok(what) => what,
-        Err(why) => return refuse(&why),
+        Err(why) => return refuse(&why.to_string()),
     };
     let place = match (&args.directory, args.anywhere) {
         (_, true) => Place::Anywhere,
@@ -242,18 +275,16 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
 }
 
 /// What is to be covered, or why no grant may cover it.
-fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, String>, Failure> {
+fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, GrantError>, Failure> {
     if let Some(id) = &args.rule {
         let Some(rule) = engine.catalog.rule(id) else {
             return Err(Failure::Said(format!("no rule {id}; guard patterns list shows all rules")));
         };
         return Ok(match rule.tier {
-            Tier::Critical => Err(format!("rule {id} is tier 4, which no grant can cover")),
-            _ if rule.approvals > 1 => Err(format!("rule {id} needs several approvers, which no grant can replace")),
-            _ if rule.notes.contains(&Note::Decision) => {
-                Err(format!("rule {id} needs a person's decision each time, which no grant can replace"))
-            }
-            _ if rule.deny => Err(format!("rule {id} always denies, which no grant can override")),
+            Tier::Critical => Err(GrantError::RuleCritical(id.clone())),
+            _ if rule.approvals > 1 => Err(GrantError::RuleApprovers(id.clone())),
+            _ if rule.notes.contains(&Note::Decision) => Err(GrantError::RuleDecision(id.clone())),
+            _ if rule.deny => Err(GrantError::RuleDenies(id.clone())),
             _ => Ok(What::Rule { rule: id.clone() }),
         });
     }
@@ -264,29 +295,23 @@ fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, String>, Failure
     let invocation: Invocation = engine.caller.invocation(request);
     let judgment = engine.judge(&invocation).judgment;
     if judgment.risk.tier == Tier::Critical {
-        return Ok(Err("the command is tier 4, which no grant can cover".to_owned()));
+        return Ok(Err(GrantError::Critical));
     }
     if engine.policy().approvals.wanted(&judgment.risk) > 1 {
-        return Ok(Err("the command needs several approvers, which no grant can replace".to_owned()));
+        return Ok(Err(GrantError::Approvers));
     }
     if !judgment.may_grant {
-        let why = match invocation.tool() {
-            Some(_) if tools::pays(&judgment.risk.findings) => {
-                "the call moves money: a person decides on every payment, which no grant can replace"
-            }
-            Some(call) if !call.hidden.is_empty() => "no grant can cover a call with hidden parts",
-            Some(_) => "no grant can cover a call that runs a shell or an interpreter",
-            None => "no grant can cover a shell, an interpreter, a wrapper, or a command that guard cannot analyse",
-        };
-        return Ok(Err(why.to_owned()));
+        return Ok(Err(match invocation.tool() {
+            Some(_) if tools::pays(&judgment.risk.findings) => GrantError::Payment,
+            Some(call) if !call.hidden.is_empty() => GrantError::Hidden,
+            Some(_) => GrantError::CallOfShell,
+            None => GrantError::Shell,
+        }));
     }
     if !args.shape {
         return Ok(Ok(What::Exact { command: invocation.display() }));
     }
-    Ok(judgment
-        .shape_to_grant()
-        .map(|shape| What::Shape { shape })
-        .ok_or_else(|| "the command has no shape that a grant could cover".to_owned()))
+    Ok(judgment.shape_to_grant().map(|shape| What::Shape { shape }).ok_or(GrantError::NoShape))
 }
 
 /// What a grant of a shape covers, and what it does not.

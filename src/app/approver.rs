@@ -16,6 +16,7 @@ pub mod sign;
 mod ssh_keygen;
 
 use super::engine::{Engine, EngineError};
+use super::gateway::GatewayError;
 use super::place::not_from_here;
 use super::{exit, screen};
 use crate::config::approvers::{self, Enrolled};
@@ -77,6 +78,8 @@ pub enum ApproverError {
     Engine(#[from] EngineError),
     #[error(transparent)]
     Io(#[from] io::Error),
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
     #[error("{path}: {error}")]
     File { path: String, error: io::Error },
     #[error("{0}")]

@@ -169,7 +169,7 @@ const SICK: u8 = 1;
 /// guard itself cannot be described, or standard output cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
-    let places = Places::of(&engine.caller).map_err(Failure::Said)?;
+    let places = Places::of(&engine.caller)?;
     let guard = std::env::current_exe()?;
     let ward = Ward { engine: &engine, places, guard, only: &args.only };
     let findings = match &args.live {
@@ -228,7 +228,7 @@ impl Report {
     /// # Errors
     /// guard itself cannot be described.
     pub fn make(engine: &Engine) -> Result<Self, Failure> {
-        let places = Places::of(&engine.caller).map_err(Failure::Said)?;
+        let places = Places::of(&engine.caller)?;
         let ward = Ward { engine, places, guard: std::env::current_exe()?, only: &[] };
         let findings = looked(&ward);
         Ok(Self::of(&ward, findings, true))

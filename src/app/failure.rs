@@ -3,6 +3,8 @@
 use std::io;
 
 use super::engine::EngineError;
+use super::gateway::GatewayError;
+use super::install::places::PlacesError;
 use crate::prompt::answer::Closed;
 use crate::store::StoreError;
 
@@ -15,6 +17,10 @@ pub enum Failure {
     Store(#[from] StoreError),
     #[error(transparent)]
     Io(#[from] io::Error),
+    #[error(transparent)]
+    Places(#[from] PlacesError),
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
     /// An argument that means nothing, or what is not there.
     #[error("{0}")]
     Said(String),

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use thiserror::Error;
 
 use crate::exec::tool::Tool;
 
@@ -27,31 +28,40 @@ pub struct Words {
     pub words: Vec<OsString>,
 }
 
+/// Why the gateway does not run.
+#[derive(Debug, Error)]
+pub enum GatewayError {
+    #[error(
+        "the gateway is not installed (searched {beside} and {}); install it with cargo install --path \
+         src/gateway. For the record of a machine, guard serve --system",
+        PLACES.join(", ")
+    )]
+    NotInstalled { beside: String },
+    #[error("cannot start {}: {error}", program.display())]
+    Start { program: PathBuf, error: std::io::Error },
+}
+
 /// Becomes the gateway, which calls itself in its help as the person called it.
 ///
 /// # Errors
 /// It is not installed, or cannot be started.
-pub fn run(verb: &str, words: &Words) -> Result<u8, String> {
+pub fn run(verb: &str, words: &Words) -> Result<u8, GatewayError> {
     let program = find()?;
     let error = Tool::at(&program)
         .map_or_else(|error| error, |tool| tool.called("guard").arg(verb).args(&words.words).replace());
-    Err(format!("cannot start {}: {error}", program.display()))
+    Err(GatewayError::Start { program, error })
 }
 
 /// The program, beside this one or where packages put it; never by what `PATH` says.
 ///
 /// # Errors
 /// It is not installed.
-pub fn find() -> Result<PathBuf, String> {
+pub fn find() -> Result<PathBuf, GatewayError> {
     let own = std::env::current_exe().and_then(std::fs::canonicalize);
     let beside = own.ok().and_then(|own| own.parent().map(|directory| directory.join(PROGRAM)));
     let places = PLACES.iter().map(|directory| PathBuf::from(directory).join(PROGRAM));
     beside.iter().cloned().chain(places).find(|path| path.is_file()).ok_or_else(|| {
         let beside = beside.map_or_else(|| "guard".to_owned(), |path| path.display().to_string());
-        format!(
-            "the gateway is not installed (searched {beside} and {}); install it with cargo install --path \
-             src/gateway. For the record of a machine, guard serve --system",
-            PLACES.join(", ")
-        )
+        GatewayError::NotInstalled { beside }
     })
 }

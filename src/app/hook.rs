@@ -79,7 +79,8 @@ pub fn run(args: &HookArgs) -> u8 {
     };
     let input = match input {
         Ok(input) => input,
-        Err(why) => {
+        Err(error) => {
+            let why = error.to_string();
             unjudged::record(agent, &why);
             return watchdog.answer(&deny(Some(host), Event::Unknown, &why));
         }
@@ -96,7 +97,8 @@ pub fn run(args: &HookArgs) -> u8 {
     watchdog.on_panic(deny(Some(host), call.event, "guard failed"));
     let answer = match respond::on(host, &call, &watchdog) {
         Ok(answer) => answer,
-        Err(why) => {
+        Err(error) => {
+            let why = error.to_string();
             unjudged::record(host.name(), &why);
             HookReply::Deny { reason: refused(&why) }
         }
@@ -104,21 +106,34 @@ pub fn run(args: &HookArgs) -> u8 {
     watchdog.answer(&dialect::say(host, call.event, &answer))
 }
 
+/// Why the input of a hook is no call.
+#[derive(Debug, thiserror::Error)]
+enum InputError {
+    #[error("cannot read standard input: {0}")]
+    Read(#[from] io::Error),
+    #[error("the input is longer than {} MiB", MAX_INPUT >> 20)]
+    TooLong,
+    #[error("no input: guard hook is called by agents, which write JSON to it")]
+    Empty,
+    #[error("the input is not the expected JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
 /// Reads all of standard input, and keeps it where it is not too long. The rest is read too: an agent that cannot
 /// write all of its input may take the hook for a failed one.
-fn read() -> Result<Value, String> {
+fn read() -> Result<Value, InputError> {
     let mut stdin = io::stdin().lock();
     let mut text = Vec::new();
     let taken = stdin.by_ref().take(MAX_INPUT + 1).read_to_end(&mut text);
-    taken.map_err(|error| format!("cannot read standard input: {error}"))?;
+    taken?;
     if text.len() as u64 > MAX_INPUT {
         let _ = io::copy(&mut stdin, &mut io::sink());
-        return Err(format!("the input is longer than {} MiB", MAX_INPUT >> 20));
+        return Err(InputError::TooLong);
     }
     if text.iter().all(u8::is_ascii_whitespace) {
-        return Err("no input: guard hook is called by agents, which write JSON to it".to_owned());
+        return Err(InputError::Empty);
     }
-    serde_json::from_slice(&text).map_err(|error| format!("the input is not the expected JSON: {error}"))
+    Ok(serde_json::from_slice(&text)?)
 }
 
 /// A denial that is not about the command.

@@ -23,7 +23,8 @@ use clap::builder::PossibleValuesParser;
 
 use self::file::Backups;
 use self::hosts::{HOSTS, Host};
-use self::places::Places;
+use self::places::{Places, PlacesError};
+use self::shims::ShimsError;
 use self::wirer::Wirer;
 use super::{engine, exit};
 use crate::prompt::confirm::confirm;
@@ -72,6 +73,10 @@ pub enum InstallError {
     Io(#[from] io::Error),
     #[error(transparent)]
     Store(#[from] crate::store::StoreError),
+    #[error(transparent)]
+    Places(#[from] PlacesError),
+    #[error(transparent)]
+    Shims(#[from] ShimsError),
     #[error("{0}")]
     Wrong(String),
 }
@@ -104,7 +109,7 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         return Ok(exit::REFUSED);
     }
-    let places = Places::of(&caller).map_err(InstallError::Wrong)?;
+    let places = Places::of(&caller)?;
     let data = engine::paths()?.directory().to_owned();
     let agent = args.agent.as_deref();
     if agent != Some("mcp") {
@@ -120,9 +125,9 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
     if agent == Some("shims") {
         let directory = args.dir.clone().unwrap_or_else(|| data.join("shims"));
         let directory = caller.cwd.join(directory);
-        let guard = places.guard().map_err(InstallError::Wrong)?;
+        let guard = places.guard()?;
         let shims = shims::Shims { caller: &caller, directory: &directory, guard: Path::new(&guard) };
-        return shims.run(args.uninstall, args.dry_run).map_err(InstallError::Wrong);
+        return Ok(shims.run(args.uninstall, args.dry_run)?);
     }
     if args.dir.is_some() {
         return Err(InstallError::Wrong(
@@ -267,7 +272,7 @@ impl Session<'_> {
     fn by_shell(&self, host: &Host, version: &str, from: &str) -> Result<Done, InstallError> {
         let title = host.title;
         let directory = self.shims.as_path();
-        let guard = self.wirer.places.guard().map_err(InstallError::Wrong)?;
+        let guard = self.wirer.places.guard()?;
         let shims = shims::Shims { caller: self.caller, directory, guard: Path::new(&guard) };
         let mut out = io::stdout().lock();
         writeln!(
@@ -275,7 +280,7 @@ impl Session<'_> {
             "{title} {version} runs commands that its hook refuses; {from} and later do not. So guard replaces its \
              shell, and the hook is left out:"
         )?;
-        let made = shims.make(self.args.dry_run).map_err(InstallError::Wrong)?;
+        let made = shims.make(self.args.dry_run)?;
         for line in &made.changed {
             writeln!(out, "  {line}")?;
         }

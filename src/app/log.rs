@@ -7,18 +7,18 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use jiff::Zoned;
 
+use self::filters::{Filters, row};
 use super::failure::{Failure, unless_unread};
 use super::pager::Output;
-use super::{engine, exit, screen, time};
-use crate::judge::risk::Tier;
+use super::{engine, exit, screen};
 use crate::store::{Entry, Filter, Store, StoreError};
 use crate::ui::style::{Line, Look, Style};
-use crate::world::identity::Caller;
 
 mod day;
+mod filters;
 pub(super) mod prune;
 pub(super) mod table;
 
@@ -50,86 +50,6 @@ enum What {
     Day(day::DayArgs),
     /// Delete rows older than retention_days or beyond retention_mib; guard verify can still check the rest
     Prune(prune::PruneArgs),
-}
-
-#[derive(Debug, Args)]
-struct Filters {
-    /// Only rows since this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Only rows before this time
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
-    /// Only this tier; 2+ means 2 and above, 1-2 a range
-    #[arg(long, value_name = "TIER", value_parser = tiers)]
-    tier: Option<(Tier, Tier)>,
-    /// Only rows with this decision
-    #[arg(long, value_name = "DECISION")]
-    decision: Option<DecisionName>,
-    /// Only commands that contain this text
-    #[arg(long, value_name = "TEXT")]
-    command: Option<String>,
-    /// Only tool calls: all, or those whose name matches this glob (payment.*)
-    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "*")]
-    tool: Option<String>,
-    /// Only commands in this directory and below
-    #[arg(long, alias = "folder", value_name = "DIR")]
-    directory: Option<PathBuf>,
-    /// Only rows that contain this text in the command, the findings, the reasons, the directory or the requester
-    #[arg(long, value_name = "TEXT")]
-    search: Option<String>,
-    /// Only this session, as guard session lists it
-    #[arg(long, value_name = "SESSION")]
-    session: Option<String>,
-    /// Group rows by session
-    #[arg(long, conflicts_with_all = ["follow", "json"])]
-    by_session: bool,
-    /// Only commands that are hard or impossible to undo and ran without a person's approval
-    #[arg(long)]
-    unconfirmed: bool,
-    /// Continue with new rows as they are written, until interrupted
-    #[arg(short = 'f', long)]
-    follow: bool,
-    /// Show this many of the newest rows; 0 shows all
-    #[arg(short = 'n', long = "number", value_name = "COUNT", default_value_t = 50)]
-    number: u32,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
-    /// Do not use a pager; by default a terminal gets $PAGER or less
-    #[arg(long)]
-    no_pager: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum DecisionName {
-    Allow,
-    Ask,
-    Deny,
-}
-
-/// The number of a row.
-fn row(text: &str) -> Result<i64, String> {
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| "expected the number of a row, as guard log lists it".to_owned())
-}
-
-/// `3`, `2+` or `1-2`.
-fn tiers(text: &str) -> Result<(Tier, Tier), String> {
-    let tier = |text: &str| {
-        let number = text.parse::<u8>().ok().and_then(Tier::from_number);
-        number.ok_or_else(|| "expected 3, 2+ or 1-2, with tiers from 0 to 4".to_owned())
-    };
-    if let Some(lowest) = text.strip_suffix('+') {
-        return Ok((tier(lowest)?, Tier::Critical));
-    }
-    match text.split_once('-') {
-        Some((lowest, highest)) => {
-            let (lowest, highest) = (tier(lowest)?, tier(highest)?);
-            Ok((lowest.min(highest), lowest.max(highest)))
-        }
-        None => tier(text).map(|tier| (tier, tier)),
-    }
 }
 
 /// Shows the record, and returns the exit code.
@@ -192,7 +112,7 @@ fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, Failure>
         if newest <= shown {
             continue;
         }
-        let found = store.find(&Filter { after: Some(shown), limit: None, ..filter(filters, now)? })?;
+        let found = store.find(&Filter { after: Some(shown), limit: None, ..filters.search(now)? })?;
         // Rows that came in between are among those that were found.
         shown = newest.max(found.last().copied().unwrap_or(0));
         let columns = screen::width();
@@ -212,7 +132,7 @@ fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, Failure>
 /// Lists rows, and returns the number of the newest that was there.
 fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Failure> {
     let newest = store.map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
-    let mut filter = filter(filters, now)?;
+    let mut filter = filters.search(now)?;
     // One more than is shown, to know whether there is more.
     filter.limit = filter.limit.map(|limit| limit.saturating_add(1));
     let mut found = store.map_or(Ok(Vec::new()), |store| store.find(&filter))?;
@@ -300,36 +220,6 @@ impl Sessions {
     }
 }
 
-fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
-    let time = |name: &str, text: &Option<String>| {
-        let read = |text: &String| time::past(text, now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
-        text.as_ref().map(read).transpose()
-    };
-    let directory = match &filters.directory {
-        Some(directory) if directory.is_absolute() => Some(named(directory)),
-        // From where the shell says that it is, as it was recorded.
-        Some(directory) => {
-            let here = Caller::of_this_process().map_err(|error| Failure::Said(error.to_string()))?;
-            Some(named(&here.cwd.join(directory)))
-        }
-        None => None,
-    };
-    Ok(Filter {
-        since: time("since", &filters.since)?,
-        until: time("until", &filters.until)?,
-        tiers: filters.tier,
-        decision: filters.decision.and_then(|name| name.to_possible_value().map(|value| value.get_name().to_owned())),
-        command: filters.command.clone(),
-        tool: filters.tool.clone(),
-        directory,
-        text: filters.search.clone(),
-        session: filters.session.clone(),
-        unconfirmed: filters.unconfirmed,
-        after: None,
-        limit: (filters.number > 0).then_some(filters.number),
-    })
-}
-
 /// A directory by the name that it would be recorded under: links stay as they are written, `.` and `..` go.
 pub(super) fn named(directory: &Path) -> String {
     let mut name = PathBuf::new();
@@ -392,34 +282,6 @@ fn parse(words: &[&str]) -> Result<LogArgs, clap::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_tier_may_be_one_a_range_or_open_above() {
-        assert_eq!(tiers("3"), Ok((Tier::High, Tier::High)));
-        assert_eq!(tiers("2+"), Ok((Tier::Medium, Tier::Critical)));
-        assert_eq!(tiers("1-2"), Ok((Tier::Low, Tier::Medium)));
-        assert_eq!(tiers("2-1"), tiers("1-2"));
-        for wrong in ["", "5", "+", "1-", "-2", "high"] {
-            assert!(tiers(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn filters_become_a_search() {
-        let args = parse(&["--tier", "2+", "--decision", "deny", "--directory", "/a/b/", "-n", "0", "--command", "x"]);
-        let now: Zoned = "2026-11-21T15:30:00+01:00[+01:00]".parse().unwrap();
-        let found = filter(&args.unwrap().filters, &now).unwrap();
-        let wanted = Filter {
-            tiers: Some((Tier::Medium, Tier::Critical)),
-            decision: Some("deny".to_owned()),
-            command: Some("x".to_owned()),
-            directory: Some("/a/b".to_owned()),
-            ..Filter::default()
-        };
-        assert_eq!(found, wanted);
-        let wrong = filter(&parse(&["--since", "soon"]).unwrap().filters, &now).unwrap_err();
-        assert!(wrong.to_string().starts_with("--since: invalid time \"soon\""), "{wrong}");
-    }
 
     #[test]
     fn a_session_is_told_by_its_process_where_it_has_one() {

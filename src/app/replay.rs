@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use jiff::{Timestamp, Zoned};
+use thiserror::Error;
 
 pub mod database;
 pub mod history;
@@ -18,8 +19,9 @@ pub mod report;
 pub mod tally;
 pub mod transcripts;
 
-use super::engine::Engine;
+use super::engine::{Engine, EngineError};
 use super::hook::call::What;
+use super::time::TimeError;
 use super::{exit, screen, time};
 use crate::judge::analysis::inquiry::Answers;
 use crate::judge::invocation::{FileChange, Invocation, Origin, Request, quote};
@@ -73,14 +75,34 @@ pub trait Sink {
     fn skipped_file(&mut self, path: &Path, why: &str);
 }
 
+/// Why nothing is replayed.
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Since(#[from] TimeError),
+    #[error("there is no home directory")]
+    NoHome,
+    /// A transcript, and why it cannot be read.
+    #[error("{}: {why}", file.display())]
+    Transcript { file: PathBuf, why: String },
+    #[error("{}: {error}", file.display())]
+    History { file: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    Print(#[from] io::Error),
+}
+
 /// Reads, judges, prints.
 ///
 /// # Errors
 /// What is wrong with the arguments or the file, or standard output failed.
-pub fn run(args: &ReplayArgs) -> Result<u8, String> {
-    let engine = Engine::open().map_err(|error| error.to_string())?;
+pub fn run(args: &ReplayArgs) -> Result<u8, ReplayError> {
+    let engine = Engine::open()?;
     let now = Zoned::now();
-    let since = args.since.as_deref().map(|text| time::past(text, &now)).transpose().map_err(|why| why.to_string())?;
+    let since = args.since.as_deref().map(|text| time::past(text, &now)).transpose()?;
     for problem in engine.problems() {
         // Whoever cannot be told is not told.
         let _ = writeln!(io::stderr(), "guard: {problem}");
@@ -96,16 +118,16 @@ pub fn run(args: &ReplayArgs) -> Result<u8, String> {
             if transcript {
                 transcripts::read_any(file, &mut replay);
                 if let Some((_, why)) = replay.tally.unreadable.first() {
-                    return Err(format!("{}: {why}", file.display()));
+                    return Err(ReplayError::Transcript { file: file.clone(), why: why.clone() });
                 }
             } else {
-                history::read(file, &mut replay).map_err(|error| format!("{}: {error}", file.display()))?;
+                history::read(file, &mut replay).map_err(|error| ReplayError::History { file: file.clone(), error })?;
             }
         }
         None => {
             replay.origin = args.origin.map_or(Origin::Agent, Who::origin);
             let home = engine.caller.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-            let home = home.or_else(|| engine.caller.account.home.clone()).ok_or("there is no home directory")?;
+            let home = home.or_else(|| engine.caller.account.home.clone()).ok_or(ReplayError::NoHome)?;
             let files = transcripts::find(&home, &engine.caller.env);
             let all = files.len();
             let mut seen = transcripts::Seen::default();
@@ -119,7 +141,7 @@ pub fn run(args: &ReplayArgs) -> Result<u8, String> {
     replay.progress.clear();
     let tally = replay.tally;
     let text = if args.json {
-        let mut text = serde_json::to_string(&tally.json()).map_err(|error| error.to_string())?;
+        let mut text = serde_json::to_string(&tally.json())?;
         text.push('\n');
         text
     } else {
@@ -127,7 +149,7 @@ pub fn run(args: &ReplayArgs) -> Result<u8, String> {
     };
     let mut out = io::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    exit::after(printed, exit::ALLOW).map_err(|error| error.to_string())
+    Ok(exit::after(printed, exit::ALLOW)?)
 }
 
 impl Who {
@@ -175,17 +197,15 @@ impl<'a> Replay<'a> {
 
     /// What guard would do. Where the directory is gone, or not known, nothing of the world is asked: what is there now
     /// is not what was there then.
-    fn judge(&self, what: &What, cwd: Option<&Path>, is_there: bool) -> Result<Verdict, String> {
+    fn judge(&self, what: &What, cwd: Option<&Path>, is_there: bool) -> Result<Verdict, EngineError> {
         let request = match what {
-            What::Line(text) => self.engine.plain_line(text.into()).map_err(|error| error.to_string())?,
+            What::Line(text) => self.engine.plain_line(text.into())?,
             What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
             What::PowerShell(code) => {
                 Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
             }
             // What reads it there is not looked for: most often it is a shell.
-            What::Typed(typed) => {
-                self.engine.plain_line(typed.text.trim_end().into()).map_err(|error| error.to_string())?
-            }
+            What::Typed(typed) => self.engine.plain_line(typed.text.trim_end().into())?,
             What::Files(changes) => Request::Files(changes.clone()),
             What::Tool { name, input } => self.engine.tool(ToolCall::of_text(name, input)),
             What::Other => Request::Files(Vec::new()),

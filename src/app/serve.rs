@@ -4,7 +4,7 @@
 //! judging, asking and running, which are done where the command is.
 
 mod connection;
-mod error;
+pub mod error;
 mod place;
 mod server;
 mod show;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use self::error::ServeError;
 use self::server::Server;
 use super::record_backend::DIRECTORY;
 use super::{exit, gateway};
@@ -72,10 +73,10 @@ impl ServeArgs {
     ///
     /// # Errors
     /// It is none that only reads.
-    pub fn verb(&self) -> Option<Result<&[OsString], String>> {
+    pub fn verb(&self) -> Option<Result<&[OsString], ServeError>> {
         let first = self.verb.first()?;
         if !["log", "stats", "verify", "export"].iter().any(|known| first == known) {
-            return Some(Err("only log, stats, verify and export can follow --".to_owned()));
+            return Some(Err(ServeError::Verb));
         }
         // Nothing else has set it: this is the only verb that does.
         let _ = DIRECTORY.set(self.directory.clone());
@@ -87,11 +88,11 @@ impl ServeArgs {
 ///
 /// # Errors
 /// It cannot be served: why, and what to do.
-pub fn run(args: &ServeArgs) -> Result<u8, String> {
+pub fn run(args: &ServeArgs) -> Result<u8, ServeError> {
     if args.unit {
-        let program = std::env::current_exe().map_err(|error| format!("cannot find the path of guard: {error}"))?;
+        let program = std::env::current_exe().map_err(ServeError::Own)?;
         let program = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$']));
-        let program = program.ok_or("the path of guard cannot be written in a unit; install it elsewhere")?;
+        let program = program.ok_or(ServeError::Unwritable)?;
         let program = if program.contains(' ') { format!("\"{program}\"") } else { program.to_owned() };
         if ["/home/", "/root/", "/tmp/", "/run/user/"]
             .iter()
@@ -101,14 +102,13 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
             let _ = io::stderr().write_all(text.as_bytes());
         }
         let written = io::stdout().write_all(UNIT.replace("@PROGRAM@", &program).as_bytes());
-        return exit::after(written, exit::ALLOW).map_err(|error| error.to_string());
+        return exit::after(written, exit::ALLOW).map_err(ServeError::Print);
     }
     if !args.system {
         let mut words: Vec<OsString> = Vec::new();
         words.extend(args.status.then(|| "--status".into()));
         words.extend(args.listen.iter().flat_map(|address| ["--listen".into(), address.into()]));
-        return gateway::run("serve", &gateway::Words { words });
+        return Ok(gateway::run("serve", &gateway::Words { words })?);
     }
-    let served = Server::open(&args.directory, args.socket.as_deref()).and_then(|server| server.serve());
-    served.map_err(|error| error.to_string())
+    Server::open(&args.directory, args.socket.as_deref()).and_then(|server| server.serve())
 }

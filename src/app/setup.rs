@@ -116,7 +116,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         return Ok(exit::REFUSED);
     }
-    let places = || Places::of(&engine.caller).map_err(Failure::Said);
+    let places = || Places::of(&engine.caller);
     let backups = || engine::paths().map(|paths| Backups::new(paths.directory()));
     let wirer = |uninstall| -> Result<Wirer<'_>, Failure> {
         Ok(Wirer { places: places()?, backups: backups()?, uninstall, project: false })

@@ -133,7 +133,7 @@ fn waiting() -> Result<usize, Failure> {
 fn status(engine: &Engine) -> Result<Status, Failure> {
     let problems = engine.problems();
     let Policy { mode, preset, thresholds, trusted_folders, .. } = engine.policy();
-    let places = Places::of(&engine.caller).map_err(Failure::Said)?;
+    let places = Places::of(&engine.caller)?;
     let (agents, without): (Vec<&Host>, Vec<&Host>) =
         HOSTS.iter().filter(|host| places.is_there(host)).partition(|host| asks(&places, host));
     let names = |hosts: Vec<&Host>| hosts.into_iter().map(|host| host.name).collect();

@@ -43,8 +43,13 @@ enum KeptHeads {
 /// The longest file with heads in it.
 const MAX_FILE: u64 = 1 << 30;
 
+/// An argument that is no head and names no file.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("expected ROW:HASH, as guard verify printed it, or the name of a file with such heads in it")]
+struct HeadError;
+
 /// `12:3f…`, or as it is printed: `row 12, 3f…`; else the name of a file.
-fn kept_heads(text: &str) -> Result<KeptHeads, String> {
+fn kept_heads(text: &str) -> Result<KeptHeads, HeadError> {
     if let (Some(head), None) = {
         let mut all = heads(text).into_iter();
         (all.next(), all.next())
@@ -54,7 +59,7 @@ fn kept_heads(text: &str) -> Result<KeptHeads, String> {
     if text == "-" || Path::new(text).is_file() {
         return Ok(KeptHeads::File(text.into()));
     }
-    Err("expected ROW:HASH, as guard verify printed it, or the name of a file with such heads in it".to_owned())
+    Err(HeadError)
 }
 
 impl KeptHeads {

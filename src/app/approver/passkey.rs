@@ -35,8 +35,7 @@ struct Made {
 pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let told = ApproverError::Key;
-    let program = gateway::find().map_err(told)?;
+    let program = gateway::find()?;
     let mut child = Tool::at(program)?.arg("pair").stdin(Stdio::piped()).stdout(Stdio::piped()).start()?;
     let wanted = serde_json::json!({ "name": name, "secret": Base64UrlUnpadded::encode_string(&secret) });
     if let Some(mut stdin) = child.stdin.take() {

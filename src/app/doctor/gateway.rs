@@ -38,7 +38,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
         Ok(program) => program,
         // Who asks for it by its name is told; who does not use it is not bothered.
         Err(why) if !wanted.is_empty() => {
-            return vec![Finding::fail("gateway", why, "install it in the directory of guard")];
+            return vec![Finding::fail("gateway", why.to_string(), "install it in the directory of guard")];
         }
         Err(_) => return Vec::new(),
     };

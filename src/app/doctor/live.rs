@@ -38,7 +38,7 @@ pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
         Err(why) => {
             return vec![Finding::fail(
                 "live",
-                why,
+                why.to_string(),
                 "the stand-in for a model is part of the gateway, which is not installed",
             )];
         }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use sha2::{Digest as _, Sha256};
 
-use super::super::engine::Engine;
+use super::super::engine::{Engine, EngineError};
 use super::super::record_backend::RecordBackend;
 use super::super::{exit, time};
 use super::{PACE, forms, messages};
@@ -64,8 +64,8 @@ pub(in crate::app) fn from(store: &Store, directory: &Path, places: &[String], r
         };
         let after = position.told.row.unwrap_or_else(|| beginning(store, row));
         // Where nobody listens, nothing need be looked up.
-        if let Err(why) = reach(&destination) {
-            let _ = position.keep(Told { row: Some(after), trouble: Some(why), ..position.told.clone() });
+        if let Err(error) = reach(&destination) {
+            let _ = position.keep(Told { row: Some(after), trouble: Some(error.to_string()), ..position.told.clone() });
             continue;
         }
         let _ = part(store, &destination, &mut position, after, AT_ONCE);
@@ -82,11 +82,28 @@ fn beginning(store: &Store, row: i64) -> i64 {
     (earliest..row).rev().take_while(recent).last().unwrap_or(row) - 1
 }
 
+/// Why rows were not delivered.
+#[derive(Debug, thiserror::Error)]
+enum DeliveryError {
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{}: {error}", path.display())]
+    At { path: PathBuf, error: io::Error },
+    /// The position cannot be written.
+    #[error(transparent)]
+    Position(#[from] io::Error),
+    /// What the collector said, or why it cannot be reached: this text is kept in the position.
+    #[error("{0}")]
+    NotTaken(String),
+}
+
 /// Whether somebody listens at a socket of this machine; elsewhere only sending shows.
-fn reach(destination: &Destination) -> Result<(), String> {
+fn reach(destination: &Destination) -> Result<(), DeliveryError> {
     match destination {
         Destination::Journald(socket) | Destination::SyslogUnix(socket) => {
-            collector::unix(socket).map(drop).map_err(|error| format!("{}: {error}", socket.display()))
+            collector::unix(socket).map(drop).map_err(|error| DeliveryError::At { path: socket.clone(), error })
         }
         _ => Ok(()),
     }
@@ -106,17 +123,13 @@ fn part(
     position: &mut Position,
     after: i64,
     most: usize,
-) -> Result<bool, String> {
-    let keep = |position: &mut Position, told| position.keep(told).map_err(|error| error.to_string());
+) -> Result<bool, DeliveryError> {
     let mut told = position.told.clone();
-    let newest = match store.head() {
-        Ok(head) => head.map_or(0, |head| head.row),
-        Err(error) => return Err(error.to_string()),
-    };
+    let newest = store.head()?.map_or(0, |head| head.row);
     // A record that ends before what was sent is another one.
     let after = if after > newest { 0 } else { after };
     // What was pruned goes unasked: it may be a great deal.
-    let pruned = store.first_row().map_err(|error| error.to_string())?.map_or(0, |first| first - 1);
+    let pruned = store.first_row()?.map_or(0, |first| first - 1);
     told.lost += u64::try_from(pruned.saturating_sub(after)).unwrap_or(0);
     let after = after.max(pruned);
     let mut entries = Vec::new();
@@ -128,7 +141,7 @@ fn part(
             Err(StoreError::Pruned { .. } | StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. }) => {
                 missing.push(row);
             }
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error.into()),
         }
     }
     let Sent { taken, failed, rejected } = send(destination, &entries);
@@ -142,9 +155,9 @@ fn part(
         told.at = Some(Timestamp::now());
     }
     told.trouble.clone_from(&failed);
-    keep(position, told)?;
+    position.keep(told)?;
     match failed {
-        Some(why) => Err(why),
+        Some(why) => Err(DeliveryError::NotTaken(why)),
         None => Ok(last >= newest),
     }
 }
@@ -260,7 +273,12 @@ pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<
                 Err(why) => {
                     behind = true;
                     if pause.is_zero() {
-                        let _ = writeln!(io::stderr(), "guard: {}: {}", visible::text(name), visible::text(&why));
+                        let _ = writeln!(
+                            io::stderr(),
+                            "guard: {}: {}",
+                            visible::text(name),
+                            visible::text(&why.to_string())
+                        );
                     }
                     *pause = (*pause * 2).clamp(PACE, LONGEST);
                     *due = std::time::Instant::now() + *pause;
@@ -275,18 +293,18 @@ pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<
 }
 
 /// Sends all rows that one collector was not sent.
-fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64>) -> Result<(), String> {
-    let path = place(engine.paths().map_err(|error| error.to_string())?.directory(), name);
+fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64>) -> Result<(), DeliveryError> {
+    let path = place(engine.paths()?.directory(), name);
     let mut begin = begin;
     loop {
         // Opened for each part: who keeps the record open slows down everybody who writes.
-        let Some(store) = engine.existing().map_err(|error| error.to_string())? else { return Ok(()) };
-        let position = Position::take(&path, true).map_err(|error| format!("{}: {error}", path.display()))?;
+        let Some(store) = engine.existing()? else { return Ok(()) };
+        let position = Position::take(&path, true).map_err(|error| DeliveryError::At { path: path.clone(), error })?;
         let Some(mut position) = position else { return Ok(()) };
         let after = match (begin.take(), position.told.row) {
             (Some(row), _) | (None, Some(row)) => row,
             // One that is new begins with what is written from now on.
-            (None, None) => store.head().map_err(|error| error.to_string())?.map_or(0, |head| head.row),
+            (None, None) => store.head()?.map_or(0, |head| head.row),
         };
         if part(&store, destination, &mut position, after, TOGETHER)? {
             return Ok(());

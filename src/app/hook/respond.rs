@@ -42,23 +42,32 @@ const MAX_COMMAND: usize = 512 << 10;
 /// What is left of the deadline for the answer itself.
 const MARGIN: Duration = Duration::from_secs(1);
 
+/// Why a call was not judged.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HookError {
+    #[error("the command is too large to analyse (over {} KiB)", MAX_COMMAND >> 10)]
+    TooLarge,
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
 /// The answer to a call; an error is a denial.
-pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<HookReply, String> {
+pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<HookReply, HookError> {
     if call.what == What::Other {
         return Ok(HookReply::NoOpinion);
     }
     if let What::Line(text) | What::PowerShell(text) | What::Typed(Typed { text, .. }) = &call.what
         && text.len() > MAX_COMMAND
     {
-        return Err(format!("the command is too large to analyse (over {} KiB)", MAX_COMMAND >> 10));
+        return Err(HookError::TooLarge);
     }
     // Configuration and project are those of where the command would run. A directory that is gone has neither.
     if let Some(cwd) = &call.cwd {
         let _ = std::env::set_current_dir(cwd);
     }
-    let engine = Engine::open().map_err(|error| error.to_string())?;
+    let engine = Engine::open()?;
     watchdog.shorten(Duration::from_secs(engine.policy().hook.deadline.into()));
-    let Some(invocation) = invocation(&engine, host, call).map_err(|error| error.to_string())? else {
+    let Some(invocation) = invocation(&engine, host, call)? else {
         return Ok(HookReply::NoOpinion);
     };
     let (invocation, Judged { judgment, decision }) = typing::judged(&engine, host, invocation);

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use self::remote::Shape;
-use self::wrap::{Wrapped, Written};
+use self::wrap::{WrapError, Wrapped, Written};
 use super::file::{self, Backups};
 use super::places::Places;
 use super::{InstallArgs, InstallError};
@@ -158,9 +158,9 @@ impl Install<'_> {
         if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
             return self.left_out(client, place, &path, &old);
         }
-        let guard = self.places.guard().map_err(InstallError::Wrong)?;
+        let guard = self.places.guard()?;
         let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-        let change = |text: &str| -> Result<Wrapped, String> {
+        let change = |text: &str| -> Result<Wrapped, WrapError> {
             match (is_toml, self.args.uninstall) {
                 (true, takes_out) => wrap::toml(text, &place.keys, &guard, takes_out),
                 (false, takes_out) => {

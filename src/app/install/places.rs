@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
+use thiserror::Error;
 
 use super::file;
 use super::hosts::{Host, When, Wire};
@@ -15,6 +16,19 @@ use crate::judge::agents::model::{Agent, Config};
 use crate::judge::invocation::Environment;
 use crate::world::identity::Caller;
 use crate::world::programs::Search;
+
+/// Why a path that a configuration needs is not known.
+#[derive(Debug, Error)]
+pub enum PlacesError {
+    #[error("there is no home directory; set HOME")]
+    NoHome,
+    #[error("cannot find the path of guard: {0}")]
+    Own(std::io::Error),
+    #[error("guard's program file was removed or replaced; start the new one")]
+    Replaced,
+    #[error("the path {} cannot be written in a configuration; move guard", .0.display())]
+    Unwritable(PathBuf),
+}
 
 /// The directories that paths of the table start from.
 #[derive(Debug)]
@@ -30,9 +44,9 @@ impl<'a> Places<'a> {
     ///
     /// # Errors
     /// There is neither.
-    pub fn of(caller: &'a Caller) -> Result<Self, String> {
+    pub fn of(caller: &'a Caller) -> Result<Self, PlacesError> {
         let named = caller.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let home = named.or_else(|| caller.account.home.clone()).ok_or("there is no home directory; set HOME")?;
+        let home = named.or_else(|| caller.account.home.clone()).ok_or(PlacesError::NoHome)?;
         Ok(Self { caller, home, guard: None })
     }
 
@@ -168,17 +182,17 @@ impl<'a> Places<'a> {
     ///
     /// # Errors
     /// It cannot be told, or cannot be written into a configuration.
-    pub fn guard(&self) -> Result<String, String> {
+    pub fn guard(&self) -> Result<String, PlacesError> {
         if let Some(guard) = &self.guard {
             return Ok(guard.display().to_string());
         }
-        let own = std::env::current_exe().map_err(|error| format!("cannot find the path of guard: {error}"))?;
+        let own = std::env::current_exe().map_err(PlacesError::Own)?;
         let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
-        let identity = file(&own).ok_or("guard's program file was removed or replaced; start the new one")?;
+        let identity = file(&own).ok_or(PlacesError::Replaced)?;
         let named = Search::new(&self.caller.env, &self.caller.cwd).find("guard").ok().flatten().map(PathBuf::from);
         let path = named.filter(|path| file(path) == Some(identity)).unwrap_or(own);
         let text = path.to_str().filter(|text| !text.chars().any(char::is_control)).map(str::to_owned);
-        text.ok_or_else(|| format!("the path {} cannot be written in a configuration; move guard", path.display()))
+        text.ok_or(PlacesError::Unwritable(path))
     }
 }
 

@@ -23,6 +23,26 @@ const BEFORE_PATH: &str = "DIR:$PATH";
 /// not there: the script stays when guard goes, and runs nothing then.
 const SCRIPTS: &str = "script";
 
+/// Why the links were not made, or not removed.
+#[derive(Debug, thiserror::Error)]
+pub enum ShimsError {
+    #[error("{}: already exists and is not a link of guard; choose another directory with --dir", .0.display())]
+    Exists(PathBuf),
+    #[error("cannot create {}: {error}", path.display())]
+    Create { path: PathBuf, error: io::Error },
+    #[error("cannot write {}: {error}", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error("cannot remove {}: {error}", path.display())]
+    Remove { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Print(#[from] io::Error),
+}
+
+/// Removes a file.
+fn remove(path: &Path) -> Result<(), ShimsError> {
+    fs::remove_file(path).map_err(|error| ShimsError::Remove { path: path.to_owned(), error })
+}
+
 /// The links in one directory.
 #[derive(Debug)]
 pub struct Shims<'a> {
@@ -69,9 +89,9 @@ impl Shims<'_> {
     ///
     /// # Errors
     /// Something else stands in a link's place, or the directory cannot be written.
-    pub fn run(&self, uninstall: bool, dry_run: bool) -> Result<u8, String> {
+    pub fn run(&self, uninstall: bool, dry_run: bool) -> Result<u8, ShimsError> {
         let mut out = io::stdout().lock();
-        let mut say = |line: &str| writeln!(out, "{line}").map_err(|error| error.to_string());
+        let mut say = |line: &str| writeln!(out, "{line}");
         if uninstall {
             let links: Vec<PathBuf> =
                 SHELLS.iter().map(|(name, _)| self.directory.join(name)).filter(|link| self.is_ours(link)).collect();
@@ -81,13 +101,13 @@ impl Shims<'_> {
             }
             for link in links {
                 if !dry_run {
-                    fs::remove_file(&link).map_err(|error| format!("cannot remove {}: {error}", link.display()))?;
+                    remove(&link)?;
                 }
                 say(&format!("{} {}", if dry_run { "would remove" } else { "removed" }, link.display()))?;
             }
             for (path, text) in self.scripts(SHELLS.iter().map(|(name, _)| *name)) {
                 if !dry_run && fs::read_to_string(&path).is_ok_and(|old| old == text) {
-                    fs::remove_file(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
+                    remove(&path)?;
                     self.forget(&path);
                 }
             }
@@ -108,15 +128,12 @@ impl Shims<'_> {
     ///
     /// # Errors
     /// Something else stands in a link's place, or the directory cannot be written.
-    pub fn make(&self, dry_run: bool) -> Result<Made, String> {
+    pub fn make(&self, dry_run: bool) -> Result<Made, ShimsError> {
         let names: Vec<&str> = self.wanted().into_iter().map(|(name, _)| name).collect();
         for name in &names {
             let link = self.directory.join(name);
             if fs::symlink_metadata(&link).is_ok() && !self.is_ours(&link) {
-                return Err(format!(
-                    "{}: already exists and is not a link of guard; choose another directory with --dir",
-                    link.display()
-                ));
+                return Err(ShimsError::Exists(link));
             }
         }
         let mut changed = Vec::new();
@@ -130,12 +147,11 @@ impl Shims<'_> {
             if dry_run {
                 continue;
             }
-            fs::create_dir_all(self.directory)
-                .map_err(|error| format!("cannot create {}: {error}", self.directory.display()))?;
-            let cannot = |error: io::Error| format!("cannot create {}: {error}", link.display());
+            let cannot = |path: &Path, error| ShimsError::Create { path: path.to_owned(), error };
+            fs::create_dir_all(self.directory).map_err(|error| cannot(self.directory, error))?;
             // A link of guard's that leads elsewhere is replaced in one step: a shell may start at any moment.
             let new = self.directory.join(format!(".{name}.{}", std::process::id()));
-            symlink(self.guard, &new).and_then(|()| fs::rename(&new, &link)).map_err(cannot)?;
+            symlink(self.guard, &new).and_then(|()| fs::rename(&new, &link)).map_err(|error| cannot(&link, error))?;
         }
         for (path, text) in self.scripts(names.iter().copied()) {
             if fs::read_to_string(&path).is_ok_and(|old| old == text) {
@@ -143,7 +159,7 @@ impl Shims<'_> {
             }
             changed.push(format!("{} {}", if dry_run { "would write" } else { "wrote" }, path.display()));
             if !dry_run {
-                self.write(&path, &text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+                self.write(&path, &text).map_err(|error| ShimsError::Write { path, error })?;
             }
         }
         Ok(Made { names, changed })

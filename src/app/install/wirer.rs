@@ -78,7 +78,7 @@ impl Wirer<'_> {
                  {name} makes guard replace its shell"
             )));
         }
-        let guard = self.places.guard().map_err(InstallError::Wrong)?;
+        let guard = self.places.guard()?;
         let major = version.and_then(|version| version.split('.').next()?.parse().ok());
         let mut planned = Planned { host, changes: Vec::new(), guard, major };
         let wiring = Wiring { host, guard: &planned.guard, major };

@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 
 use crate::app::engine::Engine;
 use crate::app::failure::Failure;
+use crate::app::time::TimeError;
 use crate::app::{exit, time};
 use crate::config::keys::Key;
 use crate::prompt::confirm::confirm;
@@ -34,10 +35,7 @@ const LEAST: i64 = 24 * 60 * 60;
 
 pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
     let engine = Engine::open().map_err(|error| Failure::Said(error.to_string()))?;
-    let limit = match limit(args, &engine, now) {
-        Ok(limit) => limit,
-        Err(why) => return Err(Failure::Said(why)),
-    };
+    let limit = limit(args, &engine, now).map_err(|error| Failure::Said(error.to_string()))?;
     let Some(store) = engine.existing()? else { return tell(args, None, 0, now) };
     if args.dry_run {
         let would = match (store.would_prune(&limit, now.timestamp())?, limit.why) {
@@ -79,16 +77,27 @@ pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
     tell(args, pruned.as_ref(), room, now)
 }
 
-fn limit(args: &PruneArgs, engine: &Engine, now: &Zoned) -> Result<Limit, String> {
+/// Why rows of that age may not be deleted.
+#[derive(Debug, thiserror::Error)]
+enum LimitError {
+    #[error("--older-than: {0}")]
+    Time(#[from] TimeError),
+    #[error("--older-than {text}: this machine keeps rows for {days} days (retention_days)")]
+    Locked { text: String, days: u32 },
+    #[error("--older-than {0}: rows of the last 24 hours are always kept")]
+    Recent(String),
+}
+
+fn limit(args: &PruneArgs, engine: &Engine, now: &Zoned) -> Result<Limit, LimitError> {
     let days = engine.policy().retention_days;
     let kept = Limit::retention(days, now.timestamp());
     let Some(text) = &args.older_than else { return Ok(kept) };
-    let before = time::past(text, now).map_err(|why| format!("--older-than: {why}"))?;
+    let before = time::past(text, now)?;
     if before > kept.before && engine.config().is_locked(Key::RetentionDays) {
-        return Err(format!("--older-than {text}: this machine keeps rows for {days} days (retention_days)"));
+        return Err(LimitError::Locked { text: text.clone(), days });
     }
     if now.timestamp().as_second() - before.as_second() < LEAST {
-        return Err(format!("--older-than {text}: rows of the last 24 hours are always kept"));
+        return Err(LimitError::Recent(text.clone()));
     }
     Ok(Limit { before, why: Why::Person })
 }

@@ -28,12 +28,12 @@ pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), Strin
     let all = args.header.iter().cloned().chain(held);
     let headers = all.flat_map(|header| [OsString::from("--header"), header.into()]);
     let words = [OsString::from("mcp")].into_iter().chain(headers).chain(["--".into(), url.into()]);
-    Ok((gateway::find()?.into(), words.collect()))
+    Ok((gateway::find().map_err(|error| error.to_string())?.into(), words.collect()))
 }
 
 /// Becomes the gateway, which starts this without `--listen` for each session of a client.
 pub(super) fn listen(args: &McpArgs, address: SocketAddr) -> Result<u8, String> {
-    let program = gateway::find()?;
+    let program = gateway::find().map_err(|error| error.to_string())?;
     let become_it = |tool: Tool| {
         let tool = tool.arg("mcp-listen").arg(address.to_string()).arg(format!("--idle={}", args.idle));
         tool.arg("--").args(words(args)).replace()

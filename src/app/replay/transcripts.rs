@@ -105,17 +105,17 @@ pub fn read(source: Source, path: &Path, seen: &mut Seen, sink: &mut dyn Sink) {
     }
     let read = match &source.form.form {
         TranscriptForm::Lines => {
-            lines::open(path).and_then(|file| lines::each(file, |line| reader.line(line))).map_err(told)
+            lines::open(path).and_then(|file| lines::each(file, |line| reader.line(line))).map_err(FileError::from)
         }
         TranscriptForm::Whole => whole(path).map(|value| reader.value(&value)),
         TranscriptForm::Rows(query) => database::each(path, query, |row| match row {
             Some(row) => reader.value(&row),
             None => reader.sink.skipped_line(),
         })
-        .map_err(|error| error.to_string()),
+        .map_err(FileError::from),
     };
-    if let Err(why) = read {
-        sink.skipped_file(path, &why);
+    if let Err(error) = read {
+        sink.skipped_file(path, &error.to_string());
     }
 }
 
@@ -198,18 +198,27 @@ impl Source {
     }
 }
 
-fn told(error: std::io::Error) -> String {
-    error.to_string()
+/// Why a file cannot be read as a transcript.
+#[derive(Debug, thiserror::Error)]
+enum FileError {
+    #[error(transparent)]
+    Read(#[from] std::io::Error),
+    #[error(transparent)]
+    Database(#[from] database::DatabaseError),
+    #[error("too long")]
+    TooLong,
+    #[error("not JSON")]
+    NotJson,
 }
 
 /// A file that is one JSON value.
-fn whole(path: &Path) -> Result<Value, String> {
+fn whole(path: &Path) -> Result<Value, FileError> {
     let mut bytes = Vec::new();
-    lines::open(path).and_then(|file| file.take(MAX_WHOLE + 1).read_to_end(&mut bytes)).map_err(told)?;
+    lines::open(path).and_then(|file| file.take(MAX_WHOLE + 1).read_to_end(&mut bytes))?;
     if bytes.len() as u64 > MAX_WHOLE {
-        return Err("too long".to_owned());
+        return Err(FileError::TooLong);
     }
-    serde_json::from_slice(&bytes).map_err(|_| "not JSON".to_owned())
+    serde_json::from_slice(&bytes).map_err(|_| FileError::NotJson)
 }
 
 /// The directory that a file of this name holds.

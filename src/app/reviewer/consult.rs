@@ -203,7 +203,7 @@ fn helper(
         request,
     };
     let input = serde_json::to_vec(&question).map_err(|error| error.to_string())?;
-    let program = gateway::find()?;
+    let program = gateway::find().map_err(|error| error.to_string())?;
     let env = environment(engine, &reviewer.voices);
     Inquiry::begin(&program, &["review".to_owned()], &env, input, limit + MARGIN)
         .map_err(|error| format!("{} cannot be started: {error}", program.display()))

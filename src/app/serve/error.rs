@@ -3,12 +3,23 @@
 use std::path::PathBuf;
 
 use super::place::PlaceError;
+use crate::app::gateway::GatewayError;
 use crate::config::ConfigProblem;
 use crate::store::StoreError;
 
 /// Why the service does not start, or ends.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
+    #[error("only log, stats, verify and export can follow --")]
+    Verb,
+    #[error("cannot find the path of guard: {0}")]
+    Own(std::io::Error),
+    #[error("the path of guard cannot be written in a unit; install it elsewhere")]
+    Unwritable,
+    #[error(transparent)]
+    Print(std::io::Error),
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
     #[error("guard must not be setuid or setgid")]
     Setuid,
     #[error("{0}")]

@@ -66,7 +66,7 @@ fn lines(
     wishes: &Wishes,
     report: &Report,
     enrolled: Option<bool>,
-    gateway: Option<&Result<std::path::PathBuf, String>>,
+    gateway: Option<&Result<std::path::PathBuf, gateway::GatewayError>>,
 ) -> Vec<String> {
     let mut lines = Vec::new();
     let has_failed = |host: &Host| report.has_failed(&format!("agent.{}", host.name));
@@ -124,5 +124,5 @@ fn messenger(code: u8) -> Result<u8, Failure> {
         return Ok(code);
     }
     let words = gateway::Words { words: vec!["add".into(), kind.into()] };
-    gateway::run("channel", &words).map_err(Failure::Said)
+    Ok(gateway::run("channel", &words)?)
 }

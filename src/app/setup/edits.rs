@@ -202,7 +202,7 @@ impl Planner<'_> {
     /// guard's lines at the end of a shell's start-up file, or no longer there.
     fn shell(&self, shell: Interactive, wanted: bool) -> Result<Option<Edit>, String> {
         let path = start_up(shell, self.places.home(), &self.engine.caller.env);
-        let guard = self.places.guard()?;
+        let guard = self.places.guard().map_err(|error| error.to_string())?;
         let completions = self.completions(shell);
         self.edit(shell.name(), path, |old| {
             let old = old.unwrap_or_default();

@@ -20,6 +20,18 @@ pub struct Wrapped {
     pub left: Vec<(String, &'static str)>,
 }
 
+/// Why a configuration cannot be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum WrapError {
+    #[error("line {line}: {what}")]
+    Json { line: usize, what: String },
+    #[error(transparent)]
+    Toml(#[from] toml_edit::TomlError),
+    /// What was made of it is no JSON.
+    #[error("cannot be changed: {0}")]
+    Result(String),
+}
+
 /// Why a server is left alone.
 const REMOTE: &str = "it uses HTTP, which guard does not configure in TOML; see guard mcp --http";
 const UNCLEAR: &str = "its start command is not known";
@@ -56,8 +68,9 @@ pub(super) fn json(
     how: Written,
     guard: &str,
     takes_out: bool,
-) -> Result<Wrapped, String> {
-    let root = json::parse(text).map_err(|trouble| format!("line {}: {}", line_of(text, trouble.at), trouble.what))?;
+) -> Result<Wrapped, WrapError> {
+    let root =
+        json::parse(text).map_err(|trouble| WrapError::Json { line: line_of(text, trouble.at), what: trouble.what })?;
     let mut done = Wrapped::default();
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for path in keys {
@@ -82,7 +95,7 @@ pub(super) fn json(
         new.replace_range(span, &with);
     }
     // What was made of it must be as readable as it was.
-    json::parse(&new).map_err(|trouble| format!("cannot be changed: {}", trouble.what))?;
+    json::parse(&new).map_err(|trouble| WrapError::Result(trouble.what))?;
     done.text = new;
     Ok(done)
 }
@@ -222,8 +235,8 @@ impl Change<'_> {
 }
 
 /// TOML.
-pub(super) fn toml(text: &str, keys: &[Vec<String>], guard: &str, takes_out: bool) -> Result<Wrapped, String> {
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+pub(super) fn toml(text: &str, keys: &[Vec<String>], guard: &str, takes_out: bool) -> Result<Wrapped, WrapError> {
+    let mut document: DocumentMut = text.parse()?;
     let mut done = Wrapped::default();
     for path in keys {
         let mut item: Option<&mut Item> = Some(document.as_item_mut());
