@@ -14,6 +14,7 @@ use super::policy::Policy;
 use super::risk::{Circumstance, CircumstanceFact, Finding, Tier};
 use super::rules::catalog::Catalog;
 use super::rules::glob;
+use super::rules::model::Language;
 
 /// What holds for the acts that do anything. A command that only reads has no circumstances.
 #[must_use]
@@ -75,7 +76,8 @@ fn trusted(directory: &str, cwd: &str) -> bool {
 
 /// Whether a client of a database is handed statements, and none of them changes anything.
 fn only_asks(act: &Act, facts: &Facts) -> bool {
-    let Some(code) = act.code.as_ref().filter(|code| QUERIES.contains(&code.language.as_str())) else { return false };
+    let is_query = |language: &str| Language::of(language).is_some_and(Language::is_query);
+    let Some(code) = act.code.as_ref().filter(|code| is_query(&code.language)) else { return false };
     let statement = |other: &Act| match &other.verb {
         Verb::Program { name, .. } => {
             other.tier >= Tier::Low
@@ -85,9 +87,6 @@ fn only_asks(act: &Act, facts: &Facts) -> bool {
     };
     !code.text.is_dynamic() && !facts.acts.iter().any(statement)
 }
-
-/// Languages that a client hands to a database.
-const QUERIES: [&str; 3] = ["sql", "redis", "mongo"];
 
 /// Whether a word of a name is one of those that stand for production.
 #[must_use]

@@ -275,7 +275,7 @@ fn each_way_to_start_a_process_is_seen() {
 }
 
 /// Directories that read languages, whose words are also names of programs.
-const READERS: [&str; 2] = ["judge/analysis/code", "judge/syntax"];
+const READERS: [&str; 3] = ["judge/rules/model/language.rs", "judge/analysis/code", "judge/syntax"];
 
 /// Words that are also names of programs, by what they are where they stand.
 const WORDS: [(&str, &str); 5] = [

@@ -4,13 +4,13 @@
 
 use std::rc::Rc;
 
-use serde_json::Value as Json;
-
 use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
 use super::code;
 use super::command::Lookup;
+use super::documents::{code_cells, code_chunks};
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
+use super::indirection::fetched::language_of;
 use super::paths::NormalPath;
 use super::place::Place;
 use super::question::{FileFacts, PathKind};
@@ -24,6 +24,12 @@ use crate::judge::syntax::tree::Span;
 
 /// The most files that scripts import which are read.
 const MAX_IMPORTS: u32 = 12;
+
+/// The languages in which a script is read as a file.
+const READ: [&str; 16] = [
+    "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "other", "perl", "php", "python", "redis", "ruby", "sed",
+    "sql", "tcl",
+];
 
 impl Walker<'_> {
     /// Reads code and walks the calls in it that the catalog knows.
@@ -89,7 +95,7 @@ impl Walker<'_> {
         let mut calls = read.calls;
         let given = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.args.as_slice()).unwrap_or_default();
         let leaves =
-            leaves_scratch(source.text()) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
+            leaves_scratch(source.rough()) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
         if language == "sql" && !leaves && self.is_scratch(state, act, &home) {
             calls.iter_mut().for_each(|call| call.facts.push(Value::text("--scratch")));
         } else if language == "sql" && by_call {
@@ -161,24 +167,35 @@ impl Walker<'_> {
     /// out for itself is not known and says nothing.
     #[inline(never)]
     pub fn embedded_file(&mut self, state: &State, context: &Context, language: &str, file: &Operand, span: Span) {
-        const READ: [&str; 17] = [
-            "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "notebook", "other", "perl", "php", "python", "redis",
-            "ruby", "sed", "sql", "tcl",
-        ];
         let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return };
+        let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return };
+        // A byte that is no text stands in a comment or a name for those that read it all the same.
+        let text = &*String::from_utf8_lossy(bytes);
+        let is_read = READ.contains(&language) || matches!(language, "notebook" | "report");
+        if is_read && std::str::from_utf8(bytes).is_ok() && text.contains('\0') {
+            self.opaque(OpaqueReason::Script, format!("{path} is not text"), span);
+        }
+        match language {
+            "notebook" => self.embedded_text(state, context, "ipython", &path, &code_cells(text), span),
+            "report" => {
+                for (engine, code) in code_chunks(text) {
+                    let known = language_of(&format!("chunk.{engine}"));
+                    let language = known.map_or_else(|| self.language(&engine), str::to_owned);
+                    match self.is_shell_name(&engine) {
+                        true => self.text(&mut state.child(&[]), &self.script_context(context, &path, span), &code),
+                        false => self.embedded_text(state, context, &language, &path, &code, span),
+                    }
+                }
+            }
+            _ => self.embedded_text(state, context, language, &path, text, span),
+        }
+    }
+
+    /// The text of such a script, or of a part of it.
+    fn embedded_text(&mut self, state: &State, context: &Context, language: &str, path: &str, text: &str, span: Span) {
         if !READ.contains(&language) {
             return;
         }
-        let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return };
-        let Ok(text) = std::str::from_utf8(bytes) else { return };
-        let cells;
-        let (language, text) = match language {
-            "notebook" => {
-                cells = code_cells(text);
-                ("ipython", &*cells)
-            }
-            _ => (language, text),
-        };
         let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
         let mut read = code::read(
             language,
@@ -208,11 +225,11 @@ impl Walker<'_> {
         }
         let hidden = |arg: &Value| is_worked_out(arg) && !arg.taint().has(Taint::SECRET);
         read.calls.retain(|call| !own(&call.callee) && !call.args.iter().any(hidden));
-        let mut context = self.script_context(context, &path, span);
-        context.called(Calling::of(Callee::File(path.clone())));
+        let mut context = self.script_context(context, path, span);
+        context.called(Calling::of(Callee::File(path.to_owned())));
         self.calls(state, &context, language, read.calls, span);
         for module in imported {
-            self.imported_file(state, &context, language, &path, &module, span);
+            self.imported_file(state, &context, language, path, &module, span);
         }
     }
 
@@ -309,20 +326,6 @@ impl Walker<'_> {
         }
         self.leave(depth::TEXT);
     }
-}
-
-/// The code in a notebook of Jupyter, cell by cell; what is no notebook has none.
-/// Source: the notebook format 4, `cells[].cell_type` and `cells[].source`.
-fn code_cells(text: &str) -> String {
-    let notebook: Json = serde_json::from_str(text).unwrap_or_default();
-    let cells = notebook.get("cells").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
-    let code = cells.iter().filter(|cell| cell.get("cell_type").and_then(Json::as_str) == Some("code"));
-    let source = |cell: &Json| match cell.get("source") {
-        Some(Json::String(text)) => text.clone(),
-        Some(Json::Array(lines)) => lines.iter().filter_map(Json::as_str).collect(),
-        _ => String::new(),
-    };
-    code.map(source).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether an operand of an act names this path.

@@ -109,8 +109,8 @@ impl Walker<'_> {
         }
         if let Some(program) = program {
             self.project_code(state, context, program, ran);
-            self.staged_code(state, context, program, ran);
         }
+        self.staged_code(state, context, program, ran);
         // What it loads is there before it fetches anything.
         if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
             self.given(state, context, &program.loads, ran, env);

@@ -18,6 +18,7 @@ mod declare;
 mod decode;
 mod destinations;
 mod disguise;
+mod documents;
 pub mod effect;
 mod embedded_calls;
 mod enclosing;

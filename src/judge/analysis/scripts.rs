@@ -191,7 +191,7 @@ impl Walker<'_> {
                 return true;
             }
             match sink.text.known() {
-                Some(text) if is_binary(text.as_bytes()) || text.starts_with("\x7fELF") => {
+                Some(text) if is_binary(text.as_bytes()) => {
                     self.opaque(OpaqueReason::Script, format!("{path} is a binary that this line writes"), span);
                 }
                 Some(text) => self.script_text(state, &context, &text, act),
@@ -460,9 +460,12 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a file is no script: its first line, which says what runs it, is no text.
+/// Whether a file is a program that the system loads, and no script: its first line, which says what runs it, is no
+/// text. A NUL alone does not make it one: there are shells that read on behind it.
 fn is_binary(bytes: &[u8]) -> bool {
-    bytes.split(|byte| *byte == b'\n').next().is_some_and(|line| line.contains(&0))
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_loaded = || bytes.starts_with(b"\x7fELF") || std::str::from_utf8(bytes).is_err();
+    line.contains(&0) && !line.starts_with(b"#!") && is_loaded()
 }
 
 /// The name of the interpreter that the first line of a script gives.

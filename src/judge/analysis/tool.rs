@@ -57,7 +57,7 @@ impl Walker<'_> {
                 self.run(&mut inner, context, words.iter().map(word).collect(), Vec::new(), span, Lookup::Programs);
             }
             (Held::Code(language), Json::String(text)) => {
-                self.embedded_code(state, context, None, language, &Value::text(reserved::taken_in(text)), span);
+                self.embedded_code(state, context, None, language.name(), &Value::text(reserved::taken_in(text)), span);
             }
             (Held::Effect(effect), Json::String(text)) => self.touched(state, context, *effect, text, span),
             (Held::Path, Json::String(text)) => self.touched(state, context, on_path, text, span),

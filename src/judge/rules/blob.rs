@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 
 mod features;
 mod pack;
+mod table;
 
 pub use self::features::Features;
 pub use self::pack::pack;
+use self::table::{decode, entries, entries_from, find, number, place, stored};
 use super::glob;
 use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule, Support, Tool};
 use crate::judge::analysis::class::PathClass;
@@ -359,23 +361,6 @@ impl Blob {
     }
 }
 
-fn number(bytes: &[u8], index: usize) -> Option<u32> {
-    let at = index.checked_mul(4)?;
-    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
-}
-
-fn decode<'a, T: Deserialize<'a>>(part: &'a [u8], index: usize) -> Result<T, BadBlob> {
-    postcard::from_bytes(stored(part, index).ok_or(BadBlob)?).map_err(|_| BadBlob)
-}
-
-/// The bytes of an entry.
-fn stored(part: &[u8], index: usize) -> Option<&[u8]> {
-    let count = number(part, 0)? as usize;
-    let data = part.get((count + 2) * 4..)?;
-    let (start, end) = (number(part, index + 1)?, number(part, index + 2)?);
-    (index < count).then(|| data.get(start as usize..end as usize))?
-}
-
 /// Whether a gate, which is what a rule needs and the words that it names, lets these pass; `None` where it is damaged.
 /// It is read as far as that takes: most acts are held against many rules.
 fn passes(gate: &[u8], have: Features, sub: Option<&str>) -> Option<bool> {
@@ -394,48 +379,9 @@ fn passes(gate: &[u8], have: Features, sub: Option<&str>) -> Option<bool> {
     Some(count == 0)
 }
 
-/// The name at `index` of a table, as bytes, and its value.
-fn entry(part: &[u8], index: usize) -> Option<(&[u8], u32)> {
-    let count = number(part, 0)? as usize;
-    let names = part.get((count * 2 + 2) * 4..)?;
-    // A name ends where the next begins.
-    let (start, end) = (number(part, index * 2 + 1)?, number(part, index * 2 + 3)?);
-    Some((names.get(start as usize..end as usize)?, number(part, index * 2 + 2)?))
-}
-
 /// The language of a call, with its colon (`python:`).
 fn language(name: &str) -> Option<&str> {
     name.get(..=name.find(':')?).filter(|language| language.len() > 1)
-}
-
-fn entries(part: &[u8]) -> impl Iterator<Item = (&str, u32)> {
-    entries_from(part, 0)
-}
-
-fn entries_from(part: &[u8], first: usize) -> impl Iterator<Item = (&str, u32)> {
-    (first..number(part, 0).unwrap_or(0) as usize).filter_map(move |index| {
-        let (name, value) = entry(part, index)?;
-        Some((std::str::from_utf8(name).ok()?, value))
-    })
-}
-
-fn find(part: &[u8], name: &str) -> Option<u32> {
-    entry(part, place(part, name.as_bytes()).ok()?).map(|(_, value)| value)
-}
-
-/// Where a name stands in a table, or would.
-fn place(part: &[u8], name: &[u8]) -> Result<usize, usize> {
-    let (mut low, mut high) = (0, number(part, 0).unwrap_or(0) as usize);
-    while low < high {
-        let middle = low.midpoint(high);
-        let Some((here, _)) = entry(part, middle) else { return Err(high) };
-        match here.cmp(name) {
-            std::cmp::Ordering::Equal => return Ok(middle),
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Greater => high = middle,
-        }
-    }
-    Err(low)
 }
 
 #[cfg(test)]

@@ -6,14 +6,17 @@
 
 use serde::{Deserialize, Serialize};
 
+mod inner;
+mod language;
+mod outcome;
 mod program;
 mod sources;
 mod tool;
 
-pub use self::program::{
-    Added, ArgumentPlace, EffectSpec, Files, Follow, Inner, OperandList, OptionSpec, OutputTaint, Printed, Prints,
-    Program, RemoteName, Runs, Style, Sub, Target, Terminal, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
-};
+pub use self::inner::{Added, Inner, RemoteName, Runs, Wrap, WrapFrom};
+pub use self::language::Language;
+pub use self::outcome::{ArgumentPlace, EffectSpec, OutputTaint, Printed, Prints, Target, Tree, WorksIn};
+pub use self::program::{Files, Follow, OperandList, OptionSpec, Program, Style, Sub, Terminal, ValueKind};
 pub use self::sources::{Build, Console, Fetch, FetchInto, Load, Module, Packed, SettingLine, Tasks, Unpack};
 pub use self::tool::{Held, Holding, NO_SERVER, Tool, ToolEffect, ValueTest};
 pub use super::subs::Subs;

@@ -10,14 +10,11 @@ use super::lexicon::{HeldWords, Known, Lexicon};
 use super::{address, words};
 use crate::judge::analysis::effect::Effect;
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::rules::model::Held;
+use crate::judge::rules::model::{Held, Language};
 
 /// How deep members may lie in members, and how many are looked at. What lies beyond is not known.
 const MOST_DEPTH: usize = 12;
 const MOST_MEMBERS: usize = 20_000;
-
-/// Code of a language that no reader is for.
-const NO_LANGUAGE: &str = "other";
 
 /// A part of an input, and what it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +29,7 @@ impl Part {
     pub fn is_run(&self) -> bool {
         match &self.what {
             Held::Command => true,
-            Held::Code(language) => language != NO_LANGUAGE,
+            Held::Code(language) => *language != Language::Other,
             Held::Effect(_) | Held::Path => false,
         }
     }
@@ -132,8 +129,7 @@ impl Search<'_> {
         let list = self.lexicon.held.iter().find(|list| is_one_of(&list.words));
         let what = list.and_then(|list| Held::named(&list.what));
         if is_one_of(&self.lexicon.code) {
-            let other = || Held::Code(NO_LANGUAGE.to_owned());
-            let usual = what.unwrap_or_else(other);
+            let usual = what.unwrap_or(Held::Code(Language::Other));
             return self.texts(&language.cloned().unwrap_or(usual), value, language, depth);
         }
         if is_one_of(&self.lexicon.commands) {
@@ -165,8 +161,11 @@ impl Search<'_> {
             Value::Object(members) => {
                 let before = self.found.parts.len();
                 self.object(members, language, depth);
-                let is_run =
-                    matches!(what, Held::Command | Held::Code(_)) && !matches!(what, Held::Code(sql) if sql == "sql");
+                let is_run = match what {
+                    Held::Command => true,
+                    Held::Code(language) => *language != Language::Sql,
+                    Held::Effect(_) | Held::Path => false,
+                };
                 // A command that cannot be told from what is around it.
                 if is_run && before == self.found.parts.len() {
                     self.hold(what.clone(), value.clone());
@@ -302,13 +301,13 @@ mod tests {
             (json!({"params": "{\"nested\": [{\"command\": \"ls\"}]}"}), command(json!("ls"))),
             (json!({"commands": ["ls", "pwd"]}), vec![(Held::Command, json!("ls")), (Held::Command, json!("pwd"))]),
             (json!({"language": "Bash", "code": "ls"}), command(json!("ls"))),
-            (json!({"options": {"lang": "python3.12"}, "code": "x"}), vec![(Held::Code("other".into()), json!("x"))]),
-            (json!({"lang": "python3.12", "file": {"code": "x"}}), vec![(Held::Code("python".into()), json!("x"))]),
-            (json!({"language": "rust", "code": "x"}), vec![(Held::Code("other".into()), json!("x"))]),
+            (json!({"options": {"lang": "python3.12"}, "code": "x"}), vec![(Held::Code(Language::Other), json!("x"))]),
+            (json!({"lang": "python3.12", "file": {"code": "x"}}), vec![(Held::Code(Language::Python), json!("x"))]),
+            (json!({"language": "rust", "code": "x"}), vec![(Held::Code(Language::Other), json!("x"))]),
         ] {
             assert_eq!(parts("anything", false, input.clone()), wanted, "{input}");
         }
-        assert_eq!(parts("python_repl", false, json!({"code": "x"})), [(Held::Code("python".into()), json!("x"))]);
+        assert_eq!(parts("python_repl", false, json!({"code": "x"})), [(Held::Code(Language::Python), json!("x"))]);
         assert_eq!(parts("run", true, json!({"args": ["first"]})), command(json!(["first"])));
         assert_eq!(parts("run", true, json!({"command": "a b", "args": ["c d"]}))[0].1, json!("a b 'c d'"));
     }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::scan::{Token, tokens};
-use super::{Call, HOLE, Language, World, value};
+use super::{Call, Gap, Language, Slice, Text, World, value};
 
 /// Reads a program.
-pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
+pub fn read(text: Slice<'_>, world: World<'_>) -> Vec<Call> {
     let tokens = tokens(Language::Awk, text);
     let mut reader = Awk {
         tokens: &tokens,
@@ -26,7 +26,7 @@ struct Awk<'a> {
     at: usize,
     home: &'a str,
     /// Variables that are set to a text.
-    known: HashMap<String, String>,
+    known: HashMap<String, Text>,
     calls: Vec<Call>,
     /// In a statement that prints.
     printing: bool,
@@ -46,13 +46,13 @@ impl Awk<'_> {
         }
     }
 
-    fn call(&mut self, callee: &str, text: &str) {
+    fn call(&mut self, callee: &str, text: &Text) {
         self.calls.push(Call::new(callee.to_owned(), vec![value(text)]));
     }
 
     fn all(&mut self) {
         // What the statement prints, and what stands last in front of a pipe.
-        let (mut printed, mut last) = (String::new(), String::new());
+        let (mut printed, mut last) = (Text::default(), Text::default());
         // What is printed is put together by a pattern.
         let mut pattern = false;
         while let Some(token) = self.tokens.get(self.at) {
@@ -64,7 +64,7 @@ impl Awk<'_> {
                 }
                 Token::Name(name) if name == "print" || name == "printf" => {
                     pattern = name == "printf";
-                    (self.printing, printed) = (true, String::new());
+                    (self.printing, printed) = (true, Text::default());
                     self.at += 1;
                 }
                 Token::Name(name) if name == "getline" => {
@@ -93,16 +93,16 @@ impl Awk<'_> {
                     }
                     let command = self.text();
                     self.call("pipe", &command);
-                    let shell = command.rsplit('/').next().unwrap_or_default();
+                    let shell = command.rough().rsplit('/').next().unwrap_or_default();
                     if self.printing && matches!(shell, "sh" | "bash" | "zsh" | "dash" | "ksh") {
-                        let unknown = printed.is_empty() || pattern && printed.contains('%');
-                        let text = if unknown { HOLE.to_string() } else { printed.clone() };
+                        let unknown = printed.is_empty() || pattern && printed.rough().contains('%');
+                        let text = if unknown { Gap::Value.into() } else { printed.clone() };
                         self.call("system", &text);
                     }
                 }
                 Token::Mark('>') if self.printing => {
                     let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
-                    let nothing = printed.is_empty() && before == Some(&Token::Text(String::new()));
+                    let nothing = printed.is_empty() && before == Some(&Token::Text(Text::default()));
                     let append = self.mark(self.at + 1, '>');
                     self.at += if append { 2 } else { 1 };
                     let file = self.text();
@@ -118,7 +118,7 @@ impl Awk<'_> {
                 Token::Text(_) | Token::Name(_) => {
                     last = self.text();
                     if self.printing {
-                        printed.push_str(&last);
+                        printed.push_text(&last);
                     }
                 }
                 _ => self.at += 1,
@@ -127,38 +127,41 @@ impl Awk<'_> {
     }
 
     /// Strings and variables side by side; a hole for each that is not known.
-    fn text(&mut self) -> String {
-        let mut all = String::new();
+    fn text(&mut self) -> Text {
+        let mut all = Text::default();
         let begin = self.at;
         while let Some(token) = self.tokens.get(self.at) {
             match token {
                 Token::Text(text) => {
-                    if text.starts_with("/inet/") || text.starts_with("/inet4/") || text.starts_with("/inet6/") {
+                    if ["/inet/", "/inet4/", "/inet6/"].iter().any(|inet| text.rough().starts_with(inet)) {
                         let text = text.clone();
                         self.call("connect", &text);
                     }
-                    all.push_str(text);
+                    all.push_text(text);
                 }
                 Token::Name(name) if name == "ENVIRON" && self.mark(self.at + 1, '[') => {
                     let key = self.tokens.get(self.at + 2).cloned();
                     let home = key == Some(Token::Text("HOME".into()));
                     let secret = match key {
-                        Some(Token::Text(key)) => crate::judge::analysis::secret_names::is_secret_name(&key),
+                        Some(Token::Text(key)) => crate::judge::analysis::secret_names::is_secret_name(key.rough()),
                         _ => !self.asks,
                     };
                     if secret && self.printing {
                         self.calls.push(Call::new("show-secret".into(), Vec::new()));
                     }
-                    all.push_str(if home { self.home } else { HOLE });
+                    match home {
+                        true => all.push_text(self.home),
+                        false => all.push_gap(Gap::Value),
+                    }
                     self.at += 3;
                 }
                 Token::Name(name) if matches!(name.as_str(), "getline" | "print" | "printf") => break,
                 Token::Name(name) => match self.known.get(name) {
-                    Some(text) => all.push_str(text),
-                    None => all.push_str(HOLE),
+                    Some(text) => all.push_text(text),
+                    None => all.push_gap(Gap::Value),
                 },
-                Token::Number(number) => all.push_str(number),
-                Token::Mark('$') => all.push_str(HOLE),
+                Token::Number(number) => all.push_text(number),
+                Token::Mark('$') => all.push_gap(Gap::Value),
                 Token::Mark('(') if self.at == begin => {}
                 _ => break,
             }

@@ -3,7 +3,7 @@
 use super::calls::CallReader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
-use super::{Call, Language, MARK, database, globs};
+use super::{Call, Gap, Language, Text, database, globs};
 use crate::judge::analysis::act::Value;
 
 /// The most arguments that a chain of calls is followed with.
@@ -108,7 +108,7 @@ impl CallReader<'_> {
         self.at += 2;
         let word = self.named(0).unwrap_or_default();
         let value = self.expression(depth);
-        let value = value.text.or(value.raw).unwrap_or(word);
+        let value = value.text.or(value.raw).unwrap_or_else(|| word.into());
         Some(Expression { setting: Some((key, value)), ..Expression::default() })
     }
 
@@ -143,7 +143,7 @@ impl CallReader<'_> {
                                 self.skip_to_comma(close);
                                 continue;
                             }
-                            let raw = value.text.or(value.raw).unwrap_or(raw);
+                            let raw = value.text.or(value.raw).unwrap_or_else(|| raw.into());
                             Expression { setting: Some((keyword, raw)), ..Expression::default() }
                         }
                         None => self.setting(depth).unwrap_or_else(|| self.expression(depth)),
@@ -216,7 +216,9 @@ impl CallReader<'_> {
     pub fn call(&mut self, of: Expression, arguments: Vec<Expression>) -> Expression {
         // The name of a function in a variable.
         let of_text = of.text.clone().filter(|_| self.language == Language::Php && of.name.is_none());
-        let Some(mut callee) = of.name.clone().or(of_text) else { return Expression::default() };
+        let Some(mut callee) = of.name.clone().or(of_text.map(|text| text.rough().to_owned())) else {
+            return Expression::default();
+        };
         let mut arguments = arguments;
         // `f.call(this, x)`, `method(:f).call(x)`
         for (language, suffix, skip) in CALLED {
@@ -253,11 +255,11 @@ impl CallReader<'_> {
         // Modules that are named by a string.
         let module = match callee.as_str() {
             "require" | "__import__" | "importlib.import_module" | "import" | "sys.modules.get" | "modules.get" => {
-                first.as_deref().map(bare)
+                first.as_ref().map(|first| bare(first.rough()))
             }
             // Whatever it is called here, what gives this module loads it.
             _ if self.language == Language::Js && !(self.world.knows)(&callee) => {
-                first.as_deref().map(bare).filter(|name| name == "child_process")
+                first.as_ref().map(|first| bare(first.rough())).filter(|name| name == "child_process")
             }
             _ => None,
         };
@@ -273,7 +275,7 @@ impl CallReader<'_> {
             }
             if matches!(self.language, Language::Python | Language::Lua) {
                 self.imported(&module);
-            } else if !module.starts_with(['/', '.']) && !module.contains([':', MARK]) {
+            } else if !module.starts_with(['/', '.']) && !module.contains([':', '\0']) {
                 self.calls
                     .push(Call::new("import-package".into(), vec![super::value(&format!("node_modules/{module}"))]));
             }
@@ -301,7 +303,7 @@ impl CallReader<'_> {
             }
             return Expression { secret: secret || result.secret, ..result };
         }
-        self.run_here(&callee, first.as_deref());
+        self.run_here(&callee, first.as_ref().map(Text::slice));
         if let Some((function, args)) = self.hands_on(&callee, &of, &arguments) {
             self.taken(&function);
             if args.is_empty() {
@@ -309,7 +311,7 @@ impl CallReader<'_> {
             }
             self.calls.push(Call::new(function, args));
         }
-        if let Some(call) = self.opens(&callee, of.subject.as_deref(), &arguments) {
+        if let Some(call) = self.opens(&callee, of.subject.as_ref().map(Text::slice), &arguments) {
             let carried = call.args.clone();
             // A file that is opened to write it and closed at once is empty.
             if call.callee == "open.write" && self.leaves_empty(&arguments) {
@@ -324,7 +326,7 @@ impl CallReader<'_> {
             return Expression { name: Some(callee), carried, called: true, ..Expression::default() };
         }
         // A method that is called by a name which nobody knows.
-        if let Some(receiver) = self.sends_unknown(&callee, first.as_deref()) {
+        if let Some(receiver) = self.sends_unknown(&callee, first.as_ref().map(Text::slice)) {
             self.calls.push(Call::new("computed".into(), vec![Value::text(receiver)]));
         }
         if let Some((function, rest)) = self.handed_on(&callee, &arguments) {
@@ -335,7 +337,10 @@ impl CallReader<'_> {
         if self.language == Language::Perl && matches!(callee.as_str(), "find" | "finddepth") {
             let place = arguments.last().and_then(|place| place.text.clone()).unwrap_or_default();
             for name in ["$_", "$File.Find.name"] {
-                self.bound.insert(name.to_owned(), Expression::of_text(format!("{place}{}", super::FOUND)));
+                self.bound.insert(
+                    name.to_owned(),
+                    Expression::of_text(Text::joined([place.slice(), Text::from(Gap::Found).slice()])),
+                );
             }
         }
         let signals = self.signals(&callee, &arguments);
@@ -343,9 +348,9 @@ impl CallReader<'_> {
         // A statement is the client's argument, not the connection's.
         let of_client = database::is_statement(&callee);
         let database = database::of_client(&of).filter(|_| of_client);
-        let made = if of_client { self.tables_made(first.as_deref()) } else { None };
+        let made = if of_client { self.tables_made(first.as_ref().map(Text::slice)) } else { None };
         let connection = of.carried.clone();
-        let empty = arguments.last().is_some_and(|last| last.text.as_deref() == Some(""));
+        let empty = arguments.last().is_some_and(|last| last.text.as_ref().is_some_and(Text::is_empty));
         // The way that a pipe is opened is no word of its command.
         let last = if callee.ends_with("popen") || callee == "proc_open" { 1 } else { arguments.len() };
         let carried: Vec<Value> = of
@@ -386,7 +391,7 @@ impl CallReader<'_> {
             return Expression { name: Some(callee), carried: connection, called: true, ..Expression::default() };
         }
         if (self.world.fetches)(&callee) {
-            return Expression { text: Some(super::FETCHED.to_string()), name: Some(callee), ..Expression::default() };
+            return Expression { text: Some(Gap::Fetched.into()), name: Some(callee), ..Expression::default() };
         }
         Expression { name: Some(callee), carried, called: true, secret, ..Expression::default() }
     }

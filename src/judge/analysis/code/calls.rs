@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::expression::{Expression, bare, joined};
 use super::functions::Functions;
-use super::scan::{Token, tokens};
-use super::{Call, HOLE, Language, MARK, TEMPORARY, World};
+use super::scan::{Token, UNKNOWN_NAME, tokens};
+use super::{Call, Gap, Language, Slice, Text, World};
 use crate::judge::analysis::act::Value;
 
 /// Reads all calls of `text`.
-pub fn read(language: Language, text: &str, world: World<'_>) -> Vec<Call> {
+pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> {
     let tokens = tokens(language, text);
     let mut reader = CallReader {
         language,
@@ -56,7 +56,7 @@ pub fn read(language: Language, text: &str, world: World<'_>) -> Vec<Call> {
 /// What names stand for after a text was run, of what they stood for before.
 pub(super) fn bound_by(
     language: Language,
-    text: &str,
+    text: Slice<'_>,
     world: World<'_>,
     bound: HashMap<String, Expression>,
     nesting: usize,
@@ -111,7 +111,7 @@ pub(super) struct CallReader<'a> {
     /// Modules that are imported and may lie beside the code.
     pub modules: BTreeSet<String>,
     /// Directories that the code adds to those in which modules are looked for.
-    pub roots: Vec<String>,
+    pub roots: Vec<Text>,
 }
 
 impl CallReader<'_> {
@@ -174,8 +174,9 @@ impl CallReader<'_> {
                 self.at += 1;
                 // A path, whole or put together; any other name is a module's.
                 if matches!(self.peek(0), Some(Token::Text(_) | Token::Mark('('))) {
-                    let file = self.expression(0).text.map(|text| format!("{beside}{text}"));
-                    let file = file.filter(|text| text.starts_with(['/', '.', MARK]));
+                    let file = self.expression(0).text;
+                    let file = file.map(|text| Text::joined([beside.into(), text.slice()]));
+                    let file = file.filter(|text| text.rough().starts_with(['/', '.', '\0']));
                     self.calls.extend(file.map(|file| Call::new("run-file".into(), vec![super::value(&file)])));
                 }
             }
@@ -300,7 +301,7 @@ impl CallReader<'_> {
     pub fn bind(&mut self, name: &str, value: Expression) {
         let says = value.text.is_some() || value.name.is_some() || value.list.is_some();
         let secret = value.secret;
-        let value = if says { value } else { Expression { secret, ..Expression::of_text(HOLE.to_string()) } };
+        let value = if says { value } else { Expression { secret, ..Expression::of_text(Gap::Value) } };
         self.bound.insert(name.to_owned(), value);
     }
 
@@ -335,8 +336,8 @@ impl CallReader<'_> {
             return;
         }
         for name in names {
-            let element = value.text.as_ref().filter(|text| text.contains(TEMPORARY)).cloned();
-            self.bind(name, Expression::of_text(element.unwrap_or_else(|| HOLE.to_string())));
+            let element = value.text.as_ref().filter(|text| text.has(Gap::Temporary)).cloned();
+            self.bind(name, Expression::of_text(element.unwrap_or_else(|| Gap::Value.into())));
         }
     }
 
@@ -384,9 +385,16 @@ impl CallReader<'_> {
 
     /// A module that may lie beside the code.
     pub fn imported(&mut self, module: &str) {
-        if !module.is_empty() && !module.contains(['.', '/', MARK]) && self.modules.insert(module.to_owned()) {
+        if !module.is_empty()
+            && !module.contains(['.', '/'])
+            && !module.contains(UNKNOWN_NAME)
+            && self.modules.insert(module.to_owned())
+        {
             self.calls.push(Call::new("import-module".into(), vec![Value::text(module)]));
-            let below = |root: &String| super::value(&format!("{}/{module}", root.trim_end_matches('/')));
+            let below = |root: &Text| {
+                let root = root.slice().cut(|root| root.trim_end_matches('/'));
+                super::value(&Text::joined([root, "/".into(), module.into()]))
+            };
             let found = self.roots.iter().map(|root| Call::new("import-module".into(), vec![below(root)]));
             self.calls.extend(found);
         }
@@ -441,7 +449,7 @@ impl CallReader<'_> {
                 Token::Name(name) if braces => parts.push((name.clone(), name)),
                 Token::Name(name) => whole.push(name),
                 Token::Text(module) => {
-                    let module = bare(&module);
+                    let module = bare(module.rough());
                     for name in whole {
                         self.bound.insert(name, Expression::of_name(module.clone()));
                     }

@@ -1,7 +1,7 @@
 //! Commands to the clients of databases, which are no statements: `\! cmd`, `.shell cmd`, `pager cmd`, `.read file`.
 
-use super::sql::copy;
-use super::{Call, value};
+use super::sql::{copy, fact_of};
+use super::{Call, Slice, value};
 #[cfg(test)]
 use crate::judge::analysis::act::Value;
 
@@ -19,25 +19,27 @@ fn dotted(line: &str) -> Option<(&'static str, &str)> {
 }
 
 /// `.output FILE`, `.backup FILE`, `.restore FILE` and the like.
-fn of_file(line: &str) -> Option<Call> {
-    let (command, rest) = dotted(line)?;
+fn of_file(line: Slice<'_>) -> Option<Call> {
+    let (command, rest) = dotted(line.rough())?;
     let file = rest.split_whitespace().rfind(|word| !word.starts_with('-')).unwrap_or_default();
     let file = file.trim_matches(['"', '\'']);
+    let named = line.part(file);
     let is_file = !file.is_empty() && !file.starts_with('|') && !matches!(file, "stdout" | "stderr" | "off" | "on");
     match command {
-        "backup" | "clone" | "log" | "once" | "output" | "save" => is_file.then(|| copy("--to=", file)),
+        "backup" | "clone" | "log" | "once" | "output" | "save" => is_file.then(|| copy("--to=", named)),
         "restore" => {
-            let facts = vec![value(&format!("--from={file}"))];
-            is_file.then(|| Call { facts, ..Call::new("restore".into(), vec![value(file)]) })
+            let facts = vec![fact_of("--from=", named)];
+            is_file.then(|| Call { facts, ..Call::new("restore".into(), vec![value(named)]) })
         }
         _ => None,
     }
 }
 
 /// `\! cmd`, `\copy`, `.shell cmd`, `system cmd`, `.import`, `.output |cmd`
-pub(super) fn meta(line: &str) -> Option<Call> {
+pub(super) fn meta(text: Slice<'_>) -> Option<Call> {
     const SHELL: [&str; 9] =
         ["\\!", ".shell ", ".system ", "system ", "!! ", "pager ", "\\P ", "\\setenv PAGER ", "\\setenv PSQL_EDITOR "];
+    let (line, at) = (text.rough(), |cut| text.part(cut));
     // `.import "|cmd" t`, `.output |cmd`, and `.sh cmd` for `.shell cmd`
     let dot = dotted(line);
     let piped = dot.and_then(|(_, rest)| rest.trim_start_matches(['"', '\'']).strip_prefix('|'));
@@ -45,29 +47,29 @@ pub(super) fn meta(line: &str) -> Option<Call> {
     let shell = SHELL.iter().find_map(|mark| line.strip_prefix(mark)).or(run).or(piped);
     if let Some(command) = shell {
         let command = command.trim_end_matches(';').trim().trim_matches('\'');
-        return Some(Call::new("shell".into(), vec![value(command)]));
+        return Some(Call::new("shell".into(), vec![value(at(command))]));
     }
-    if let Some(call) = of_file(line) {
+    if let Some(call) = of_file(text) {
         return Some(call);
     }
     if let Some(file) = line.strip_prefix("tee ").or_else(|| line.strip_prefix("\\T ")) {
-        return Some(copy("--to=", file.trim()));
+        return Some(copy("--to=", at(file.trim())));
     }
     if let Some(file) = line.strip_prefix(".open ") {
         let file = file.split_whitespace().last().unwrap_or_default();
-        return Some(Call::new("open".into(), vec![value(file.trim_matches(['"', '\'']))]));
+        return Some(Call::new("open".into(), vec![value(at(file.trim_matches(['"', '\''])))]));
     }
     // `\i file`, `.read file`, `source file`
     if let Some(file) = ["\\i ", "\\ir ", "\\. ", ".read ", "source "].iter().find_map(|mark| line.strip_prefix(mark))
         && !file.contains('|')
     {
         let file = file.trim().trim_end_matches(';').trim_matches(['"', '\'']);
-        return Some(Call::new("include".into(), vec![value(file)]));
+        return Some(Call::new("include".into(), vec![value(at(file))]));
     }
     if let Some(file) = line.strip_prefix(".import ").filter(|rest| !rest.contains('|')) {
         let file = file.split_whitespace().find(|word| !word.starts_with("--")).unwrap_or_default();
         return Some(Call {
-            facts: vec![value(&format!("--from={}", file.trim_matches(['"', '\''])))],
+            facts: vec![fact_of("--from=", at(file.trim_matches(['"', '\''])))],
             ..Call::new("load".into(), Vec::new())
         });
     }
@@ -75,7 +77,7 @@ pub(super) fn meta(line: &str) -> Option<Call> {
         [".output |", ".once |", "\\o |", "\\g |", "\\copy", "\\w |"].iter().find(|mark| line.starts_with(**mark));
     piped.map(|_| {
         let command = line.split_once('|').map_or("", |(_, command)| command);
-        Call::new(if command.is_empty() { "copy".into() } else { "shell".into() }, vec![value(command.trim())])
+        Call::new(if command.is_empty() { "copy".into() } else { "shell".into() }, vec![value(at(command.trim()))])
     })
 }
 
@@ -84,7 +86,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Option<(String, Vec<String>)> {
-        let call = meta(line)?;
+        let call = meta(line.into())?;
         let texts = |values: &[Value]| values.iter().map(|value| value.rough().into_owned()).collect::<Vec<_>>();
         Some((call.callee.clone(), [texts(&call.args), texts(&call.facts)].concat()))
     }

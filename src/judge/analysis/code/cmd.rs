@@ -1,7 +1,7 @@
 //! cmd: the commands of a line, with carets taken out and the commands behind `if` and `for` in front.
 
 use super::windows::{MAX_DEPTH, argument, run, variable};
-use super::{Call, HOLE};
+use super::{Call, Gap, Sign, Slice, Text};
 
 /// Commands of cmd itself. All others are programs.
 const BUILTINS: [&str; 44] = [
@@ -12,7 +12,7 @@ const BUILTINS: [&str; 44] = [
 ];
 
 /// The commands of a line as cmd reads it.
-pub fn read(text: &str) -> Vec<Call> {
+pub fn read(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     for words in commands(text) {
         command(&words, 0, &mut calls);
@@ -21,10 +21,11 @@ pub fn read(text: &str) -> Vec<Call> {
 }
 
 /// Splits a line into commands and those into words.
-fn commands(text: &str) -> Vec<Vec<String>> {
-    let chars: Vec<char> = text.chars().collect();
+fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
+    let signs: Vec<Sign> = text.signs().collect();
+    let chars: Vec<char> = signs.iter().map(|sign| sign.letter()).collect();
     let mut all = vec![Vec::new()];
-    let mut word: Option<String> = None;
+    let mut word: Option<Text> = None;
     let mut quoted = false;
     let mut at = 0;
     while let Some(c) = chars.get(at).copied() {
@@ -35,8 +36,8 @@ fn commands(text: &str) -> Vec<Vec<String>> {
                 word.get_or_insert_default();
             }
             '^' if !quoted => {
-                if let Some(next) = chars.get(at) {
-                    if *next != '\n' {
+                if let Some(next) = signs.get(at) {
+                    if *next != Sign::Letter('\n') {
                         word.get_or_insert_default().push(*next);
                     }
                     at += 1;
@@ -50,20 +51,20 @@ fn commands(text: &str) -> Vec<Vec<String>> {
                     Some(name) => {
                         at += name.chars().count() + 1;
                         let name = name.split(':').next().unwrap_or_default();
-                        word.get_or_insert_default().push_str(&variable(name));
+                        word.get_or_insert_default().push_text(&variable(name));
                     }
                     // `%1`, `%~dp0`, `%i` of a loop.
                     None if c == '%' => {
                         while chars.get(at).is_some_and(|c| c.is_ascii_alphanumeric() || "~%*".contains(*c)) {
                             at += 1;
                         }
-                        word.get_or_insert_default().push_str(HOLE);
+                        word.get_or_insert_default().push_gap(Gap::Value);
                     }
-                    None => word.get_or_insert_default().push(c),
+                    None => word.get_or_insert_default().push(Sign::Letter(c)),
                 }
             }
             // What a loop runs over is no command.
-            '(' if !quoted && in_loop(&all, word.as_deref()) => {
+            '(' if !quoted && in_loop(&all, word.as_ref()) => {
                 while chars.get(at).is_some_and(|c| *c != ')') {
                     at += 1;
                 }
@@ -75,8 +76,8 @@ fn commands(text: &str) -> Vec<Vec<String>> {
             }
             '>' | '<' if !quoted => {
                 // `2>` names a descriptor, which is no argument.
-                if word.as_deref().is_some_and(|word| word.len() == 1 && word.starts_with(|c: char| c.is_ascii_digit()))
-                {
+                let names = |word: &Text| word.len() == 1 && word.rough().starts_with(|c: char| c.is_ascii_digit());
+                if word.as_ref().is_some_and(names) {
                     word = None;
                 }
                 end_word(&mut all, &mut word);
@@ -89,19 +90,21 @@ fn commands(text: &str) -> Vec<Vec<String>> {
                     at += 2;
                     continue;
                 }
-                word = Some(mark);
+                word = Some(mark.into());
                 end_word(&mut all, &mut word);
             }
             // A switch begins a word of its own: `del/s/q`.
             '/' if !quoted
-                && word.as_deref().is_none_or(|word| word.starts_with('/') && word.len() <= 3 || is_builtin(word)) =>
+                && word.as_ref().is_none_or(|word| {
+                    word.rough().starts_with('/') && word.len() <= 3 || is_builtin(word.rough())
+                }) =>
             {
                 end_word(&mut all, &mut word);
-                word = Some("/".to_owned());
+                word = Some("/".into());
             }
             ' ' | '\t' | '\r' | ',' | ';' if !quoted => end_word(&mut all, &mut word),
             '=' if !quoted && word.is_none() => {}
-            c => word.get_or_insert_default().push(c),
+            _ => word.get_or_insert_default().extend(signs.get(at - 1).copied()),
         }
     }
     end_word(&mut all, &mut word);
@@ -109,25 +112,25 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     all
 }
 
-fn end_word(all: &mut [Vec<String>], word: &mut Option<String>) {
+fn end_word(all: &mut [Vec<Text>], word: &mut Option<Text>) {
     if let (Some(word), Some(words)) = (word.take(), all.last_mut()) {
         words.push(word);
     }
 }
 
 /// Whether the line so far is `for %i in`.
-fn in_loop(all: &[Vec<String>], word: Option<&str>) -> bool {
+fn in_loop(all: &[Vec<Text>], word: Option<&Text>) -> bool {
     let words = all.last().map(Vec::as_slice).unwrap_or_default();
-    let last = word.or(words.last().map(String::as_str));
-    last.is_some_and(|word| word.eq_ignore_ascii_case("in"))
-        && words.first().is_some_and(|first| first.trim_start_matches('@').eq_ignore_ascii_case("for"))
+    let last = word.or(words.last());
+    last.is_some_and(|word| word.rough().eq_ignore_ascii_case("in"))
+        && words.first().is_some_and(|first| first.rough().trim_start_matches('@').eq_ignore_ascii_case("for"))
 }
 
 fn is_builtin(word: &str) -> bool {
     BUILTINS.contains(&word.trim_start_matches('@').to_ascii_lowercase().as_str())
 }
 
-fn command(words: &[String], depth: usize, calls: &mut Vec<Call>) {
+fn command(words: &[Text], depth: usize, calls: &mut Vec<Call>) {
     if depth > MAX_DEPTH {
         calls.push(Call::new("unknown".to_owned(), Vec::new()));
         return;
@@ -137,29 +140,26 @@ fn command(words: &[String], depth: usize, calls: &mut Vec<Call>) {
         calls.push(Call::new(callee.to_owned(), vec![argument(file, "~")]));
     }
     let Some((first, rest)) = words.split_first() else { return };
-    let name = first.trim_start_matches('@').to_ascii_lowercase();
-    let texts = |words: &[&String]| -> Vec<String> { words.iter().map(|word| (*word).clone()).collect() };
+    let name = first.rough().trim_start_matches('@').to_ascii_lowercase();
+    let texts = |words: &[&Text]| -> Vec<Text> { words.iter().map(|word| (*word).clone()).collect() };
     match name.as_str() {
         // The command stands in the words behind.
         "" | "call" => command(&texts(rest), depth + 1, calls),
         "start" => {
-            let skip = |word: &&&String| word.starts_with('/') || word.is_empty() || word.contains(' ');
-            let rest: Vec<&String> = rest.iter().skip_while(|word| skip(word)).copied().collect();
+            let skip = |word: &&&Text| word.rough().starts_with('/') || word.is_empty() || word.rough().contains(' ');
+            let rest: Vec<&Text> = rest.iter().skip_while(|word| skip(word)).copied().collect();
             command(&texts(&rest), depth + 1, calls);
         }
         "for" => {
-            if let Some(at) = rest.iter().position(|word| word.eq_ignore_ascii_case("do")) {
+            if let Some(at) = rest.iter().position(|word| word.rough().eq_ignore_ascii_case("do")) {
                 command(&texts(rest.get(at + 1..).unwrap_or_default()), depth + 1, calls);
             }
         }
         "do" | "else" => command(&texts(rest), depth + 1, calls),
         "if" => {
-            let rest: Vec<&String> = rest
-                .iter()
-                .skip_while(|word| word.eq_ignore_ascii_case("/i") || word.eq_ignore_ascii_case("not"))
-                .copied()
-                .collect();
-            let skip = match rest.first().map(|word| word.to_ascii_lowercase()).as_deref() {
+            let asks = |word: &&&Text| ["/i", "not"].iter().any(|one| word.rough().eq_ignore_ascii_case(one));
+            let rest: Vec<&Text> = rest.iter().skip_while(asks).copied().collect();
+            let skip = match rest.first().map(|word| word.rough().to_ascii_lowercase()).as_deref() {
                 Some("exist" | "defined" | "errorlevel") => 2,
                 Some(word) if word.contains("==") => 1,
                 _ => 3,
@@ -168,25 +168,27 @@ fn command(words: &[String], depth: usize, calls: &mut Vec<Call>) {
         }
         "rem" | "::" => {}
         builtin if BUILTINS.contains(&builtin) => {
-            let args = rest.iter().map(|word| match word.strip_prefix('/') {
-                Some(switch) if !switch.contains('/') => {
-                    super::value(&format!("--{}", switch.to_ascii_lowercase().replace(':', "="))).into_option()
+            let args = rest.iter().map(|word| match word.slice().find(|word| word.strip_prefix('/')) {
+                Some(switch) if !switch.rough().contains('/') => {
+                    let given = |sign: Sign| if sign == Sign::Letter(':') { Sign::Letter('=') } else { sign };
+                    let switch: Text = Text::from(switch).to_lower().slice().signs().map(given).collect();
+                    super::value(&Text::joined(["--".into(), switch.slice()])).into_option()
                 }
-                _ => argument(word, "~"),
+                _ => argument(*word, "~"),
             });
             calls.push(Call::new(builtin.to_owned(), args.collect()));
         }
-        _ if first.starts_with(HOLE) => calls.push(Call::new("unknown".to_owned(), Vec::new())),
-        _ => calls.push(run(words.iter().map(|word| word.as_str()))),
+        _ if first.rough().starts_with('\0') => calls.push(Call::new("unknown".to_owned(), Vec::new())),
+        _ => calls.push(run(words.iter().map(|word| word.slice()))),
     }
 }
 
 /// The words without redirections, and where output goes.
-fn redirected(words: &[String]) -> (Vec<&String>, Vec<(&'static str, &String)>) {
+fn redirected(words: &[Text]) -> (Vec<&Text>, Vec<(&'static str, &Text)>) {
     let (mut kept, mut files) = (Vec::new(), Vec::new());
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
-        let callee = match word.as_str() {
+        let callee = match word.rough() {
             ">" => "write",
             ">>" => "append",
             "<" => "read",
@@ -195,7 +197,7 @@ fn redirected(words: &[String]) -> (Vec<&String>, Vec<(&'static str, &String)>) 
                 continue;
             }
         };
-        if let Some(file) = rest.next().filter(|file| !file.eq_ignore_ascii_case("nul")) {
+        if let Some(file) = rest.next().filter(|file| !file.rough().eq_ignore_ascii_case("nul")) {
             files.push((callee, file));
         }
     }
@@ -208,7 +210,7 @@ mod tests {
 
     fn seen(text: &str) -> Vec<String> {
         let args = |call: &Call| call.args.iter().map(|arg| arg.rough().into_owned()).collect::<Vec<_>>().join(", ");
-        read(text).iter().map(|call| format!("{}({})", call.callee, args(call))).collect()
+        read(text.into()).iter().map(|call| format!("{}({})", call.callee, args(call))).collect()
     }
 
     #[test]

@@ -3,22 +3,23 @@
 use super::calls::CallReader;
 use super::expression::{Expression, MAX_TEXT};
 use super::scan::Token;
-use super::{Call, EACH, FETCHED, FOUND, HOLE, Language, NAME, TEMPORARY, denoted, globs, value};
+use super::{Call, Gap, Language, Sign, Slice, Text, globs, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::decode;
 
 impl CallReader<'_> {
     /// What a call gives, where that can be told.
     pub fn known_result(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
-        let (subject, carried) = (of.subject.as_deref(), &of.carried);
-        let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
+        let (subject, carried) = (of.subject.as_ref().map(Text::slice), &of.carried);
+        let text = |at: usize| Some(arguments.get(at)?.text.as_ref()?.slice());
         let first = text(0).or(subject);
         let of_path = callee.contains("Path");
         let last = callee.rsplit('.').next()?;
-        let plain = |text: String| Some(Expression::of_text(text));
-        let path = |text: String| Some(if of_path { Expression::of_path(text) } else { Expression::of_text(text) });
-        if subject.is_some_and(|subject| subject.contains(FETCHED)) {
-            return plain(FETCHED.to_string());
+        let plain = |text: Text| Some(Expression::of_text(text));
+        let path = |text: Text| Some(if of_path { Expression::of_path(text) } else { Expression::of_text(text) });
+        let same = |text: Slice<'_>| Some(Expression::of_text(text));
+        if subject.is_some_and(|subject| subject.has(Gap::Fetched)) {
+            return plain(Gap::Fetched.into());
         }
         match last {
             "expanduser" | "expand_path" => path(self.at_home(first?)),
@@ -29,60 +30,52 @@ impl CallReader<'_> {
                 let name = Some("Pathname".to_owned());
                 Some(Expression { name, ..Expression::of_text(joined(arguments)) })
             }
-            "joinpath" => Some(Expression::of_path(format!("{}/{}", subject?, joined(arguments)))),
+            "joinpath" => Some(Expression::of_path(Text::joined([subject?, "/".into(), joined(arguments).slice()]))),
             // What has quotes in it is as good as a line.
-            "split" if callee == "shlex.split" && text(0)?.contains(['"', '\'', '\\']) => plain(text(0)?.to_owned()),
+            "split" if callee == "shlex.split" && text(0)?.rough().contains(['"', '\'', '\\']) => same(text(0)?),
             "split"
                 if subject.is_some() && matches!(self.language, Language::Js | Language::Mongo | Language::Ruby) =>
             {
-                let parts: Vec<&str> = match text(0) {
-                    Some(mark) if !mark.trim().is_empty() => subject?.split(mark).collect(),
+                let list = match text(0) {
+                    Some(mark) if !mark.trim().is_empty() => parted(subject?, mark),
                     None if !arguments.is_empty() => return None,
-                    Some("") => return None,
-                    _ => subject?.split_whitespace().collect(),
+                    Some(mark) if mark.is_empty() => return None,
+                    _ => words(subject?),
                 };
-                let list = Some(parts.into_iter().map(value).collect());
-                Some(Expression { list, ..Expression::default() })
+                Some(Expression { list: Some(list), ..Expression::default() })
             }
             "explode" if self.language == Language::Php && text(0).is_some_and(|mark| !mark.is_empty()) => {
-                let list = Some(text(1)?.split(text(0)?).map(value).collect());
+                let list = Some(parted(text(1)?, text(0)?));
                 Some(Expression { list, ..Expression::default() })
             }
             "split" if self.language == Language::Python && (callee == "shlex.split" || arguments.is_empty()) => {
-                let list = Some(first?.split_whitespace().map(value).collect());
+                let list = Some(words(first?));
                 Some(Expression { list, ..Expression::default() })
             }
             "join" if matches!(callee, "join") && matches!(self.language, Language::Js | Language::Ruby) => {
                 let all: Option<Vec<String>> = carried.iter().map(|value| Some(value.known()?.into_owned())).collect();
-                plain(all.filter(|all| !all.is_empty())?.join(text(0).unwrap_or(if self.language == Language::Js {
-                    ","
-                } else {
-                    ""
-                })))
+                let between = if self.language == Language::Js { "," } else { "" };
+                plain(strung(&all.filter(|all| !all.is_empty())?, text(0).unwrap_or(between.into())))
             }
             "join" if callee.contains("path") || callee.starts_with("File") => plain(joined(arguments)),
             "join" if subject.is_some() => {
                 let list = arguments.first()?.list.as_ref()?;
                 let all: Option<Vec<String>> = list.iter().map(|value| Some(value.known()?.into_owned())).collect();
-                plain(all?.join(subject?))
+                plain(strung(&all?, subject?))
             }
             "resolve" | "normalize" | "abspath" | "realpath" | "absolute"
                 if callee.to_ascii_lowercase().contains("path") =>
             {
-                let all = if arguments.is_empty() { subject?.to_owned() } else { joined(arguments) };
+                let all = if arguments.is_empty() { subject?.into() } else { joined(arguments) };
                 path(all)
             }
-            "homedir" if arguments.is_empty() => plain(self.world.home.to_owned()),
-            "home" if arguments.is_empty() && (of_path || callee.starts_with("Dir")) => {
-                path(self.world.home.to_owned())
-            }
-            "getcwd" | "cwd" if arguments.is_empty() => path(".".to_owned()),
-            "gettempdir" | "tmpdir" if arguments.is_empty() => plain("/tmp".to_owned()),
+            "homedir" if arguments.is_empty() => plain(self.world.home.into()),
+            "home" if arguments.is_empty() && (of_path || callee.starts_with("Dir")) => path(self.world.home.into()),
+            "getcwd" | "cwd" if arguments.is_empty() => path(".".into()),
+            "gettempdir" | "tmpdir" if arguments.is_empty() => plain("/tmp".into()),
             "mkdtemp" | "mkdtempSync" | "mktmpdir" | "NamedTemporaryFile" | "mkstemp" | "TemporaryDirectory"
-            | "tempdir" | "tempfile" | "tmpfile" | "tempnam" | "makeTempDirSync" => plain(TEMPORARY.to_string()),
-            "decode" | "encode" | "toString" | "to_s" | "strip" | "trim" | "chomp" | "as_posix" => {
-                plain(subject?.to_owned())
-            }
+            | "tempdir" | "tempfile" | "tmpfile" | "tempnam" | "makeTempDirSync" => plain(Gap::Temporary.into()),
+            "decode" | "encode" | "toString" | "to_s" | "strip" | "trim" | "chomp" | "as_posix" => same(subject?),
             // The same elements, in another order or form.
             "sorted" | "list" | "tuple" | "set" | "reversed" | "frozenset" | "str" | "fspath" | "array_unique"
             | "array_filter" | "array_values"
@@ -92,41 +85,43 @@ impl CallReader<'_> {
                 Some(Expression { list: first.list.clone(), name: first.name.clone(), ..Expression::default() })
             }
             // A statement as an object.
-            "text" | "SQL" | "DDL" if self.language == Language::Python && arguments.len() == 1 => {
-                plain(text(0)?.to_owned())
-            }
-            "str" | "String" | "bytes" | "bytearray" | "fspath" if arguments.len() < 3 => plain(text(0)?.to_owned()),
-            "compile" if self.language == Language::Python => plain(text(0)?.to_owned()),
-            "URI" | "URL" | "parse" | "new" if callee.contains("UR") => plain(text(0)?.to_owned()),
+            "text" | "SQL" | "DDL" if self.language == Language::Python && arguments.len() == 1 => same(text(0)?),
+            "str" | "String" | "bytes" | "bytearray" | "fspath" if arguments.len() < 3 => same(text(0)?),
+            "compile" if self.language == Language::Python => same(text(0)?),
+            "URI" | "URL" | "parse" | "new" if callee.contains("UR") => same(text(0)?),
             "chr" | "fromCharCode" if !arguments.is_empty() => {
                 let letter = |argument: &Expression| {
-                    let letter = char::from_u32(argument.raw.as_ref()?.parse().ok()?)?;
-                    Some(denoted(letter.encode_utf8(&mut [0; 4])))
+                    char::from_u32(argument.raw.as_ref()?.known()?.parse().ok()?).map(Sign::Letter)
                 };
-                plain(arguments.iter().map(|argument| letter(argument).unwrap_or_else(|| HOLE.to_string())).collect())
+                plain(arguments.iter().map(|argument| letter(argument).unwrap_or(Sign::Gap(Gap::Value))).collect())
             }
             // What is packed here may be unpacked here.
-            "dumps" if matches!(callee, "pickle.dumps" | "marshal.dumps") => plain(String::new()),
+            "dumps" if matches!(callee, "pickle.dumps" | "marshal.dumps") => plain(Text::default()),
             "format" if subject.is_some() => {
                 plain(filled(subject?, arguments.iter().cloned().flat_map(Expression::values).collect()))
             }
             "concat" if subject.is_some() => {
-                let part = |argument: &Expression| argument.text.clone().unwrap_or_else(|| HOLE.to_string());
-                plain(arguments.iter().map(part).fold(subject?.to_owned(), |all, part| all + &part))
+                let mut all = Text::from(subject?);
+                arguments.iter().for_each(|argument| all.push_text(&part(argument)));
+                plain(all)
             }
             "replace" if subject.is_some() && !of_path => {
                 let long = subject?.len().saturating_mul(text(1)?.len()) > MAX_TEXT;
-                plain(if long { HOLE.to_string() } else { subject?.replace(text(0)?, text(1)?) })
+                let from = text(0)?.known().filter(|from| !long && !from.is_empty());
+                let (of, to) = (subject?, text(1)?);
+                plain(from.map_or_else(|| Gap::Value.into(), |from| replaced(of, from, to)))
             }
             "b64decode" | "decode64" | "strict_decode64" | "urlsafe_b64decode" | "urlsafe_decode64"
-            | "decode_base64" | "base64_decode" | "atob" => plain(base64(text(0)?)),
-            "from" if callee == "Buffer.from" => match text(1) {
-                Some("base64" | "base64url") => plain(base64(text(0)?)),
-                Some("hex") => plain(hexadecimal(text(0)?)),
-                _ => plain(text(0)?.to_owned()),
+            | "decode_base64" | "base64_decode" | "atob" => plain(base64(text(0)?.known())),
+            "from" if callee == "Buffer.from" => match text(1).and_then(Slice::known) {
+                Some("base64" | "base64url") => plain(base64(text(0)?.known())),
+                Some("hex") => plain(hexadecimal(text(0)?.known())),
+                _ => same(text(0)?),
             },
-            "fromhex" | "unhexlify" | "hex2bin" => plain(hexadecimal(text(0)?)),
-            "getenv" | "get" | "fetch" => plain(self.environment(&format!("{}.{}", before(callee), text(0)?))?),
+            "fromhex" | "unhexlify" | "hex2bin" => plain(hexadecimal(text(0)?.known())),
+            "getenv" | "get" | "fetch" => {
+                plain(self.environment(&format!("{}.{}", before(callee), text(0)?.rough()))?.into())
+            }
             _ if globs::finds(self.language, callee) => {
                 let patterns: Vec<Value> = arguments.first()?.clone().values();
                 let of = if callee == "Pathname.glob" { self.of_paths() } else { Expression::default() };
@@ -134,15 +129,15 @@ impl CallReader<'_> {
             }
             "glob" | "rglob" if of_path && text(0).is_some() => {
                 let below = if last == "rglob" { "**/" } else { "" };
-                let pattern = format!("{}/{below}{}", subject?.trim_end_matches('/'), text(0)?);
+                let pattern = Text::joined([above(subject?), "/".into(), below.into(), text(0)?]);
                 Some(Expression { list: Some(vec![globs::globbed(&pattern)]), ..self.of_paths() })
             }
             "rglob" | "walk" | "find" if of_path => {
-                let found = globs::globbed(&format!("{}/**", subject?.trim_end_matches('/')));
+                let found = globs::globbed(&Text::joined([above(subject?), "/**".into()]));
                 Some(Expression { list: Some(vec![found]), ..self.of_paths() })
             }
             "iterdir" | "children" | "each_child" if of_path => {
-                let found = globs::globbed(&format!("{}/*", subject?.trim_end_matches('/')));
+                let found = globs::globbed(&Text::joined([above(subject?), "/*".into()]));
                 Some(Expression { list: Some(vec![found]), ..self.of_paths() })
             }
             "listdir" | "readdirSync" | "readdir" | "scandir" | "entries" | "children" | "each_child"
@@ -151,16 +146,16 @@ impl CallReader<'_> {
                     Some("os" | "fs" | "fs/promises" | "fs-extra" | "scandir" | "Dir")
                 ) && (last != "scandir" || self.language == Language::Php) =>
             {
-                plain(NAME.to_string())
+                plain(Gap::Name.into())
             }
             // Fewer of them, or in another order.
             "filter" | "sort" | "reverse" | "slice" | "select" | "reject"
-                if subject.is_some_and(|subject| subject.contains(NAME) || subject.contains(EACH)) =>
+                if subject.is_some_and(|subject| subject.has(Gap::Name) || subject.has(Gap::Each)) =>
             {
-                plain(subject?.to_owned())
+                same(subject?)
             }
-            "getusersitepackages" => plain(format!("{}/.local/lib/python3/site-packages", self.world.home)),
-            "walk" | "walkSync" => plain(format!("{}{FOUND}", text(0)?)),
+            "getusersitepackages" => plain(format!("{}/.local/lib/python3/site-packages", self.world.home).into()),
+            "walk" | "walkSync" => plain(Text::joined([text(0)?, Text::from(Gap::Found).slice()])),
             _ => None,
         }
     }
@@ -195,15 +190,15 @@ impl CallReader<'_> {
     /// A member of a text that is the same text: the name of a temporary file, what a response holds.
     pub fn same_text(&self, of: &Expression, part: &str) -> Option<Expression> {
         let text = of.text.as_ref()?;
-        let same = text.contains(TEMPORARY) && matches!(part, "name" | "path")
-            || text.contains(FETCHED) && matches!(part, "text" | "content" | "body" | "data");
+        let same = text.has(Gap::Temporary) && matches!(part, "name" | "path")
+            || text.has(Gap::Fetched) && matches!(part, "text" | "content" | "body" | "data");
         same.then(|| Expression::of_text(text.clone()))
     }
 
     /// Opening a file to write it, or a command to read from it.
-    pub fn opens(&self, callee: &str, subject: Option<&str>, arguments: &[Expression]) -> Option<Call> {
-        let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
-        let call = |callee: &str, path: &str| Some(Call::new(callee.to_owned(), vec![value(path)]));
+    pub fn opens(&self, callee: &str, subject: Option<Slice<'_>>, arguments: &[Expression]) -> Option<Call> {
+        let text = |at: usize| Some(arguments.get(at)?.text.as_ref()?.slice());
+        let call = |callee: &str, path: Slice<'_>| Some(Call::new(callee.to_owned(), vec![value(path)]));
         let last = callee.rsplit('.').next()?;
         if !matches!(last, "open" | "fopen" | "openSync" | "FileIO") {
             return self.opens_by_its_mode(callee, arguments);
@@ -214,7 +209,8 @@ impl CallReader<'_> {
                 self.tokens.iter().any(named)
             };
             // As the system counts them.
-            let number = arguments.get(1).and_then(|flags| flags.raw.as_deref()?.parse::<u32>().ok()).unwrap_or(0);
+            let number =
+                arguments.get(1).and_then(|flags| flags.raw.as_ref()?.known()?.parse::<u32>().ok()).unwrap_or(0);
             let (cuts, writes) = (number & 0o1000 != 0, number & 0o3 != 0);
             return match (cuts || flag(&["O_TRUNC"]), writes || flag(&["O_WRONLY", "O_CREAT", "O_APPEND"])) {
                 (true, _) => call("os.truncate", text(0)?),
@@ -223,18 +219,20 @@ impl CallReader<'_> {
             };
         }
         if self.language == Language::Perl {
-            let (mode, path) = match (text(1)?.trim(), text(2)) {
+            let both = text(1)?.trim();
+            let (mode, path) = match (both.rough(), text(2)) {
                 ("-|" | "|-", Some(command)) if arguments.len() == 3 => return call("pipe", command),
                 ("-|" | "|-", Some(_)) => {
                     let args = arguments.iter().skip(2).cloned().flat_map(Expression::values).collect();
                     return Some(Call::new("systemx".to_owned(), args));
                 }
                 (mode, Some(path)) => (mode, path),
-                (both, None) => {
-                    if let Some(command) = both.strip_suffix('|').or_else(|| both.strip_prefix('|')) {
+                (_, None) => {
+                    if let Some(command) = both.find(|both| both.strip_suffix('|').or(both.strip_prefix('|'))) {
                         return call("pipe", command.trim());
                     }
-                    both.split_at(both.len() - both.trim_start_matches(['>', '<', '+']).len())
+                    let path = both.cut(|both| both.trim_start_matches(['>', '<', '+']));
+                    (both.rough().get(..both.len() - path.len()).unwrap_or_default(), path)
                 }
             };
             return match mode {
@@ -244,20 +242,22 @@ impl CallReader<'_> {
             };
         }
         let settings = || arguments.iter().filter_map(|argument| argument.setting.as_ref());
-        let named = settings().find(|(name, _)| name == "mode").map(|(_, mode)| mode.as_str());
+        let named = settings().find(|(name, _)| name == "mode").map(|(_, mode)| mode.slice());
         let own = callee.contains("Path") && subject.is_some();
         let mode = text(usize::from(!own)).or(named).filter(|mode| mode.len() < 6);
         let paths = match (own, arguments.first()) {
             (true, _) => vec![value(subject?)],
             // One name for each of the files that were looked for.
             (false, Some(Expression { list: Some(found), .. })) => found.clone(),
-            (false, Some(Expression { text: Some(path), .. })) => match path.strip_prefix('|') {
-                Some(command) if self.language == Language::Ruby => return call("pipe", command),
-                _ => vec![value(path)],
-            },
+            (false, Some(Expression { text: Some(path), .. })) => {
+                match path.slice().find(|path| path.strip_prefix('|')) {
+                    Some(command) if self.language == Language::Ruby => return call("pipe", command),
+                    _ => vec![value(path)],
+                }
+            }
             _ => return None,
         };
-        let opened = match mode? {
+        let opened = match mode?.rough() {
             mode if mode.contains('a') => "open.append",
             mode if mode.contains(['w', 'x', '+']) => "open.write",
             _ => return None,
@@ -273,16 +273,16 @@ impl CallReader<'_> {
         }
         let setting = |names: &[&str]| {
             let settings = arguments.iter().filter_map(|argument| argument.setting.as_ref());
-            settings.filter(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.as_str()).next()
+            settings.filter(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.slice()).next()
         };
-        let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
+        let text = |at: usize| Some(arguments.get(at)?.text.as_ref()?.slice());
         let path = text(0).or_else(|| setting(&["filename", "file", "name"]))?;
-        if setting(&["inplace"]) == Some("True") {
+        if setting(&["inplace"]).is_some_and(|inplace| inplace == "True") {
             return Some(Call::new("open.write".to_owned(), vec![value(path)]));
         }
         // What is described says by itself what it takes.
         let mode = setting(&["mode", "filemode"]).or_else(|| text(1)).filter(|_| !(self.world.knows)(callee));
-        let opened = mode.and_then(written_by_mode)?;
+        let opened = mode.and_then(|mode| written_by_mode(mode.known()?))?;
         Some(Call::new(opened.to_owned(), vec![value(path)]))
     }
 
@@ -310,21 +310,22 @@ impl CallReader<'_> {
             [_, function, given @ ..] if last == "iterator_apply" => (function, given),
             _ => arguments.split_first()?,
         };
-        let function = function.text.as_ref().filter(|_| takes)?;
+        let function = function.text.as_ref().filter(|_| takes)?.rough();
         let of = callee.strip_suffix(last).filter(|of| self.language == Language::Ruby && !of.is_empty());
         Some((super::names::plain_name(self.language, format!("{}{function}", of.unwrap_or_default())), rest))
     }
 
     /// What a method is called of by a name that is not known, where Ruby calls it by that: `Kernel` where nothing is named.
-    pub fn sends_unknown<'c>(&self, callee: &'c str, name: Option<&str>) -> Option<&'c str> {
+    pub fn sends_unknown<'c>(&self, callee: &'c str, name: Option<Slice<'_>>) -> Option<&'c str> {
         let (of, last) = callee.rsplit_once('.').unwrap_or(("Kernel", callee));
         let sends = self.language == Language::Ruby && matches!(last, "send" | "public_send" | "__send__");
-        (sends && name.is_none_or(|name| name.contains(HOLE))).then_some(of)
+        (sends && name.is_none_or(Slice::has_gaps)).then_some(of)
     }
 
     /// A path with a tilde in front made whole.
-    fn at_home(&self, text: &str) -> String {
-        text.strip_prefix('~').map_or_else(|| text.to_owned(), |rest| format!("{}{rest}", self.world.home))
+    fn at_home(&self, text: Slice<'_>) -> Text {
+        let rest = text.find(|text| text.strip_prefix('~'));
+        rest.map_or_else(|| text.into(), |rest| Text::joined([self.world.home.into(), rest]))
     }
 }
 
@@ -334,45 +335,94 @@ fn before(callee: &str) -> &str {
 }
 
 /// Parts of a path put together; an absolute part begins anew.
-fn joined(arguments: &[Expression]) -> String {
-    let mut all = String::new();
+fn joined(arguments: &[Expression]) -> Text {
+    let mut all = Text::default();
     for argument in arguments {
-        let part = argument.text.clone().unwrap_or_else(|| HOLE.to_string());
-        if part.starts_with('/') {
-            all.clear();
-        } else if !all.is_empty() && !all.ends_with('/') {
-            all.push('/');
+        let part = part(argument);
+        if part.rough().starts_with('/') {
+            all = Text::default();
+        } else if !all.is_empty() && !all.rough().ends_with('/') {
+            all.push(Sign::Letter('/'));
         }
-        all.push_str(&part);
+        all.push_text(&part);
+    }
+    all
+}
+
+/// The text of an argument, as far as it is known.
+fn part(argument: &Expression) -> Text {
+    argument.text.clone().unwrap_or_else(|| Gap::Value.into())
+}
+
+/// A directory without the slash behind it.
+fn above(dir: Slice<'_>) -> Slice<'_> {
+    dir.cut(|dir| dir.trim_end_matches('/'))
+}
+
+/// The words of a text.
+fn words(text: Slice<'_>) -> Vec<Value> {
+    text.rough().split_whitespace().map(|word| value(text.part(word))).collect()
+}
+
+/// The parts of a text between marks of this kind.
+fn parted(text: Slice<'_>, mark: Slice<'_>) -> Vec<Value> {
+    match mark.known() {
+        Some(mark) => text.rough().split(mark).map(|part| value(text.part(part))).collect(),
+        None => vec![super::unknown()],
+    }
+}
+
+/// Texts with another one between them.
+fn strung(texts: &[String], between: Slice<'_>) -> Text {
+    let mut all = Text::default();
+    for (index, text) in texts.iter().enumerate() {
+        if index > 0 {
+            all.push_text(between);
+        }
+        all.push_text(text);
+    }
+    all
+}
+
+/// A text with another one in the place of each of these. What is not known of it has none of them in it.
+fn replaced(text: Slice<'_>, from: &str, to: Slice<'_>) -> Text {
+    let mut all = Text::default();
+    for (index, kept) in text.rough().split(from).enumerate() {
+        if index > 0 {
+            all.push_text(to);
+        }
+        all.push_text(text.part(kept));
     }
     all
 }
 
 /// A pattern of text with its places filled: `%s`, `{}`. What does not fit is a hole.
-pub(super) fn filled(pattern: &str, values: Vec<Value>) -> String {
+pub(super) fn filled(pattern: Slice<'_>, values: Vec<Value>) -> Text {
     let mut values = values.into_iter();
-    let mut all = String::new();
-    let mut rest = pattern.chars();
-    while let Some(c) = rest.next().filter(|_| all.len() <= MAX_TEXT) {
-        match c {
-            '%' | '{' => {
+    let mut all = Text::default();
+    let mut rest = pattern.signs();
+    while let Some(sign) = rest.next().filter(|_| all.len() <= MAX_TEXT) {
+        match sign.letter() {
+            c @ ('%' | '{') => {
                 let ends =
                     |letter: char| if c == '{' { letter == '}' } else { letter.is_ascii_alphabetic() || letter == '%' };
-                let kind = rest.by_ref().find(|letter| ends(*letter));
+                let kind = rest.by_ref().map(Sign::letter).find(|letter| ends(*letter));
                 match values.next().filter(|_| kind != Some('%')) {
-                    Some(value) => {
-                        all.push_str(&value.known().map_or_else(|| HOLE.to_string(), |text| text.into_owned()))
-                    }
-                    None => all.push_str(HOLE),
+                    Some(value) => match value.known() {
+                        Some(text) => all.push_text(&*text),
+                        None => all.push_gap(Gap::Value),
+                    },
+                    None => all.push_gap(Gap::Value),
                 }
             }
-            c => all.push(c),
+            _ => all.push(sign),
         }
     }
     all
 }
 
-fn base64(text: &str) -> String {
+fn base64(text: Option<&str>) -> Text {
+    let Some(text) = text else { return Gap::Value.into() };
     let plain: String = text
         .chars()
         .map(|c| match c {
@@ -384,14 +434,15 @@ fn base64(text: &str) -> String {
     decoded(decode::base64(&plain))
 }
 
-fn hexadecimal(text: &str) -> String {
-    decoded(decode::hexadecimal(text))
+fn hexadecimal(text: Option<&str>) -> Text {
+    decoded(text.and_then(decode::hexadecimal))
 }
 
-fn decoded(bytes: Option<Vec<u8>>) -> String {
+fn decoded(bytes: Option<Vec<u8>>) -> Text {
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    text.map_or_else(|| HOLE.to_string(), |text| denoted(&text))
+    text.map_or_else(|| Gap::Value.into(), Text::from)
 }
+
 /// What is done to a file that is opened in this way: `w`, `xb`, `w+`, `w:gz`, `a`.
 fn written_by_mode(mode: &str) -> Option<&'static str> {
     let (letters, _) = mode.split_once([':', '|']).unwrap_or((mode, ""));

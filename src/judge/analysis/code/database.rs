@@ -1,9 +1,9 @@
 //! The databases of code: files that a client of it opens, and tables that it made itself.
 
-use super::Language;
 use super::calls::CallReader;
 use super::expression::Expression;
 use super::sql;
+use super::{Language, Slice};
 use crate::judge::analysis::act::Value;
 
 /// What stands in front of the name of a file in an address.
@@ -78,7 +78,7 @@ pub(super) fn of_client(of: &Expression) -> Option<Value> {
 impl CallReader<'_> {
     /// The tables that the code made before this statement, where making one that is there stops it; those that this
     /// one makes are noted.
-    pub(super) fn tables_made(&mut self, statement: Option<&str>) -> Option<Value> {
+    pub(super) fn tables_made(&mut self, statement: Option<Slice<'_>>) -> Option<Value> {
         if !matches!(self.language, Language::Python | Language::Ruby) || self.goes_on {
             return None;
         }

@@ -1,25 +1,25 @@
 //! Commands of editors, debuggers and consoles that run something: `:!cmd`, `shell cmd`, `!cmd`.
 
 use super::scan::{Token, tokens};
-use super::{Call, Language, value};
+use super::{Call, Language, Slice, Text, value};
 
 /// The most commands in one line that are joined by bars.
 const MAX_BARS: usize = 16;
 
-fn call(callee: &str, text: &str) -> Call {
+fn call<'t>(callee: &str, text: impl Into<Slice<'t>>) -> Call {
     Call::new(callee.to_owned(), vec![value(text)])
 }
 
 /// vi, ex and ed, and what else takes `!` for a command of the shell. Commands are one a line.
-pub fn ex(text: &str, home: &str) -> Vec<Call> {
+pub fn ex(text: Slice<'_>, home: &str) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut emptied = false;
     for line in text.lines() {
         ex_line(line, MAX_BARS, &mut calls);
         let line = line.trim();
-        emptied |= deletes_all(line);
+        emptied |= deletes_all(line.rough());
         // What is saved now has no line any more.
-        if emptied && matches!(line.trim_end_matches('!'), "w" | "wq" | "x" | "W") {
+        if emptied && matches!(line.rough().trim_end_matches('!'), "w" | "wq" | "x" | "W") {
             calls.push(Call::new("empties".to_owned(), Vec::new()));
             emptied = false;
         }
@@ -40,16 +40,18 @@ fn deletes_all(line: &str) -> bool {
     matches!(line, ",d" | "1,$d")
 }
 
-fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {
+fn ex_line(text: Slice<'_>, bars: usize, calls: &mut Vec<Call>) {
     const QUIET: [&str; 8] = ["silent!", "silent", "sil!", "sil", "noautocmd", "keepjumps", "keepalt", "vertical"];
-    let mut line = line.trim_start_matches(|c: char| c == ':' || c.is_whitespace());
+    // A part of the line as it was written.
+    let at = |cut| text.part(cut);
+    let mut line = text.rough().trim_start_matches(|c: char| c == ':' || c.is_whitespace());
     // A range: `%`, `1,$`, `.`, `'<,'>`.
     line = line.trim_start_matches(|c: char| "%.$,;'<>+-".contains(c) || c.is_ascii_digit());
     while let Some(rest) = QUIET.iter().find_map(|word| line.strip_prefix(word)) {
         line = rest.trim_start_matches(|c: char| c == ':' || c.is_whitespace());
     }
     if let Some(command) = line.strip_prefix('!') {
-        calls.push(call("exec", command.trim_start_matches('!').trim()));
+        calls.push(call("exec", at(command.trim_start_matches('!').trim())));
         return;
     }
     let (word, rest) = line.split_at(line.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(line.len()));
@@ -58,64 +60,64 @@ fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {
     let rest = rest.trim_start();
     match word {
         "r" | "read" | "w" | "write" | "e" | "W" if rest.starts_with('!') && !forced => {
-            calls.push(call("exec", rest.trim_start_matches('!')));
+            calls.push(call("exec", at(rest.trim_start_matches('!'))));
         }
         "w" | "write" | "wq" | "x" | "xit" | "sav" | "saveas" | "W" | "up" | "update" | "redir" => {
             let file = rest.trim_start_matches(['!', ' ']);
             let append = file.starts_with(">>") || word == "W";
             let file = file.trim_start_matches(['>', '!', ' ']).split('|').next().unwrap_or_default().trim();
             if !file.is_empty() && !file.starts_with(['+', '=']) {
-                calls.push(call(if append { "append" } else { "write" }, file));
+                calls.push(call(if append { "append" } else { "write" }, at(file)));
             }
             if bars > 0
                 && let Some((_, next)) = rest.split_once('|')
             {
-                ex_line(next, bars - 1, calls);
+                ex_line(at(next), bars - 1, calls);
             }
         }
         "so" | "source" | "ru" | "runtime" if !rest.is_empty() => {
-            calls.push(call("source", rest.trim_start_matches(['!', ' '])));
+            calls.push(call("source", at(rest.trim_start_matches(['!', ' ']))));
         }
         "e" | "edit" | "sp" | "vs" | "tabe" | "tabedit" if !rest.is_empty() => {
-            calls
-                .push(call("append", rest.trim_start_matches(['!', ' ']).split('|').next().unwrap_or_default().trim()));
+            let file = rest.trim_start_matches(['!', ' ']).split('|').next().unwrap_or_default().trim();
+            calls.push(call("append", at(file)));
         }
-        "r" | "read" if !rest.is_empty() => calls.push(call("read", rest)),
-        "terminal" | "term" | "te" | "ter" => calls.push(call("exec", rest.trim_start_matches("++"))),
-        "lua" | "perl" | "ruby" | "tcl" if !rest.is_empty() => calls.push(call(word, rest)),
-        "py" | "py3" | "python" | "python3" | "pyx" | "pythonx" => calls.push(call("python", rest)),
+        "r" | "read" if !rest.is_empty() => calls.push(call("read", at(rest))),
+        "terminal" | "term" | "te" | "ter" => calls.push(call("exec", at(rest.trim_start_matches("++")))),
+        "lua" | "perl" | "ruby" | "tcl" if !rest.is_empty() => calls.push(call(word, at(rest))),
+        "py" | "py3" | "python" | "python3" | "pyx" | "pythonx" => calls.push(call("python", at(rest))),
         // `autocmd Event pattern command`
         "au" | "autocmd" if bars > 0 => {
             let command = rest.splitn(3, char::is_whitespace).nth(2).unwrap_or_default();
-            ex_line(command, bars - 1, calls);
+            ex_line(at(command), bars - 1, calls);
         }
         "exe" | "execute" => {
-            for token in tokens(Language::Other, rest) {
+            for token in tokens(Language::Other, at(rest)) {
                 if let (Token::Text(inner), true) = (token, bars > 0) {
-                    ex_line(&inner, bars - 1, calls);
+                    ex_line(inner.slice(), bars - 1, calls);
                 }
             }
         }
         "call" | "echo" | "echom" | "let" | "put" | "if" | "eval" => {
             const RUNS: [&str; 7] =
                 ["system", "systemlist", "job_start", "jobstart", "termopen", "term_start", "libcall"];
-            named_calls(rest, &RUNS, "exec", 0, calls);
-            named_calls(rest, &["delete"], "delete", 0, calls);
-            named_calls(rest, &["writefile", "rename"], "write", usize::MAX, calls);
-            named_calls(rest, &["readfile"], "read", 0, calls);
+            named_calls(at(rest), &RUNS, "exec", 0, calls);
+            named_calls(at(rest), &["delete"], "delete", 0, calls);
+            named_calls(at(rest), &["writefile", "rename"], "write", usize::MAX, calls);
+            named_calls(at(rest), &["readfile"], "read", 0, calls);
         }
         _ => {
             if bars > 0
                 && let Some((_, next)) = line.split_once('|')
             {
-                ex_line(next, bars - 1, calls);
+                ex_line(at(next), bars - 1, calls);
             }
         }
     }
 }
 
 /// Calls of these functions, as calls of another name with one of their texts: the one at this place, or the last.
-fn named_calls(text: &str, names: &[&str], callee: &str, place: usize, calls: &mut Vec<Call>) {
+fn named_calls(text: Slice<'_>, names: &[&str], callee: &str, place: usize, calls: &mut Vec<Call>) {
     let tokens = tokens(Language::Other, text);
     for (index, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
@@ -123,13 +125,14 @@ fn named_calls(text: &str, names: &[&str], callee: &str, place: usize, calls: &m
             continue;
         }
         let inside = tokens.iter().skip(index + 1).take_while(|token| **token != Token::Mark(')'));
-        let mut texts: Vec<String> = Vec::new();
+        let mut texts: Vec<Text> = Vec::new();
         let mut joins = false;
         for token in inside.take(12) {
             match (token, texts.last_mut()) {
                 // `$HOME."/x"`
-                (Token::Text(text), Some(last)) if joins => last.push_str(text),
-                (Token::Text(text) | Token::Name(text), _) => texts.push(text.clone()),
+                (Token::Text(text), Some(last)) if joins => last.push_text(text),
+                (Token::Text(text), _) => texts.push(text.clone()),
+                (Token::Name(text), _) => texts.push(text.as_str().into()),
                 _ => {}
             }
             joins = *token == Token::Mark('.');
@@ -141,44 +144,51 @@ fn named_calls(text: &str, names: &[&str], callee: &str, place: usize, calls: &m
 }
 
 /// gdb and lldb.
-pub fn gdb(text: &str) -> Vec<Call> {
+pub fn gdb(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     for line in text.lines() {
-        let line = line.trim();
+        let at = |cut| line.part(cut);
+        let line = line.rough().trim();
         let line = line.strip_prefix("platform ").unwrap_or(line);
         if let Some(command) = line.strip_prefix('!') {
-            calls.push(call("exec", command.trim()));
+            calls.push(call("exec", at(command.trim())));
             continue;
         }
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match word {
-            "shell" | "make" => calls.push(call("exec", rest)),
-            "python" | "py" | "python-interactive" | "pi" | "script" => calls.push(call("python", rest)),
+            "shell" | "make" => calls.push(call("exec", at(rest))),
+            "python" | "py" | "python-interactive" | "pi" | "script" => calls.push(call("python", at(rest))),
             "pipe" | "|" => {
                 if let Some((_, command)) = rest.rsplit_once('|') {
-                    calls.push(call("exec", command.trim()));
+                    calls.push(call("exec", at(command.trim())));
                 }
             }
             _ => {}
         }
         if matches!(word, "call" | "print" | "p" | "expr" | "expression" | "compile" | "output") {
-            named_calls(rest, &["system", "popen", "execl", "execlp", "execve", "execv"], "exec", 0, &mut calls);
+            named_calls(at(rest), &["system", "popen", "execl", "execlp", "execve", "execv"], "exec", 0, &mut calls);
         }
     }
     calls
 }
 
-/// m4: what stands in brackets behind `syscmd` and `esyscmd`.
-pub fn m4(text: &str) -> Vec<Call> {
+/// m4: what stands in brackets behind `syscmd` and `esyscmd`, and behind what Autoconf makes of them (`m4_esyscmd_s`), whose
+/// quotes are `[` and `]`.
+pub fn m4(text: Slice<'_>) -> Vec<Call> {
     let command = |(at, name): (usize, &str)| {
-        let inside = text.get(at + name.len()..)?.split_once(')')?.0;
-        Some(call("exec", inside.trim_matches(['`', '\'', '"', ' '])))
+        let rest = text.rough().get(at + name.len()..)?;
+        let rest = rest.strip_prefix("_s").unwrap_or(rest).strip_prefix('(')?;
+        let inside = match rest.strip_prefix('[') {
+            Some(quoted) => quoted.split_once("])")?.0,
+            None => rest.split_once(')')?.0,
+        };
+        Some(call("exec", text.part(inside.trim_matches(['`', '\'', '"', ' ']))))
     };
-    text.match_indices("syscmd(").filter_map(command).collect()
+    text.rough().match_indices("syscmd").filter_map(command).collect()
 }
 
 /// `do shell script "…"`, and `do script "…"` of the Terminal, in AppleScript and in JavaScript for Automation.
-pub fn applescript(text: &str) -> Vec<Call> {
+pub fn applescript(text: Slice<'_>) -> Vec<Call> {
     let tokens = tokens(Language::Other, text);
     let words = |at: usize, wanted: &[&str]| {
         wanted.iter().enumerate().all(|(index, word)| {
@@ -197,31 +207,31 @@ pub fn applescript(text: &str) -> Vec<Call> {
 }
 
 /// Python with lines for the shell: `!cmd`, `%sx cmd`, `%%bash`.
-pub fn ipython(text: &str) -> Vec<Call> {
+pub fn ipython(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
-    let mut rest = String::new();
-    let mut cell: Option<String> = None;
+    let mut rest = Text::default();
+    let mut cell: Option<Text> = None;
     for line in text.lines() {
         if let Some(cell) = &mut cell {
-            cell.push_str(line);
-            cell.push('\n');
+            cell.push_text(line);
+            cell.push_text("\n");
             continue;
         }
-        let trimmed = line.trim_start();
+        let trimmed = line.rough().trim_start();
         let shell = ["!!", "!", "%sx ", "%system ", "%sc "].iter().find_map(|mark| trimmed.strip_prefix(mark));
         if let Some(command) = shell {
-            calls.push(call("exec", command));
+            calls.push(call("exec", line.part(command)));
         } else if ["%%bash", "%%sh", "%%script"].iter().any(|mark| trimmed.starts_with(mark)) {
-            cell = Some(String::new());
+            cell = Some(Text::default());
         } else {
-            rest.push_str(line);
-            rest.push('\n');
+            rest.push_text(line);
+            rest.push_text("\n");
         }
     }
     if let Some(cell) = cell {
         calls.push(call("exec", &cell));
     }
-    if !rest.trim().is_empty() {
+    if !rest.slice().trim().is_empty() {
         calls.push(call("python", &rest));
     }
     calls

@@ -2,8 +2,8 @@
 //! concatenation say it.
 
 use super::calls::CallReader;
-use super::scan::Token;
-use super::{Call, HOLE, Language, constants, globs, names, unknown, value};
+use super::scan::{Token, UNKNOWN_NAME};
+use super::{Call, Gap, Language, Sign, Slice, Text, constants, globs, names, unknown, value};
 use crate::judge::analysis::act::Value;
 
 /// The deepest nesting of brackets that is read.
@@ -36,8 +36,8 @@ const BUILTINS: [&str; 14] = [
 /// What an expression is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Expression {
-    /// Its text, when it is a string or a path; marks for what is not known.
-    pub text: Option<String>,
+    /// Its text, when it is a string or a path.
+    pub text: Option<Text>,
     /// The elements of a list.
     pub list: Option<Vec<Value>>,
     /// The name it stands for.
@@ -45,11 +45,11 @@ pub(super) struct Expression {
     /// The arguments that its calls had, first to last.
     pub carried: Vec<Value>,
     /// It begins with this raw text (for arguments that are objects).
-    pub raw: Option<String>,
+    pub raw: Option<Text>,
     /// An argument that is given by name: the name, and what it is.
-    pub setting: Option<(String, String)>,
+    pub setting: Option<(String, Text)>,
     /// The text that it is a member of.
-    pub subject: Option<String>,
+    pub subject: Option<Text>,
     /// It is what a call gave, and no function itself.
     pub called: bool,
     /// It holds the whole environment, or a variable of it that is named like a secret.
@@ -58,8 +58,9 @@ pub(super) struct Expression {
 
 impl Expression {
     /// A text; one that has grown beyond what code is written with is not known.
-    pub fn of_text(text: String) -> Self {
-        let text = if text.len() > MAX_TEXT { HOLE.to_string() } else { text };
+    pub fn of_text(text: impl Into<Text>) -> Self {
+        let text = text.into();
+        let text = if text.len() > MAX_TEXT { Gap::Value.into() } else { text };
         Self { text: Some(text), ..Self::default() }
     }
 
@@ -68,13 +69,13 @@ impl Expression {
     }
 
     /// A path as an object with methods.
-    pub fn of_path(text: String) -> Self {
-        Self { text: Some(text), name: Some("pathlib.Path".to_owned()), ..Self::default() }
+    pub fn of_path(text: impl Into<Text>) -> Self {
+        Self { text: Some(text.into()), name: Some("pathlib.Path".to_owned()), ..Self::default() }
     }
 
     pub fn values(self) -> Vec<Value> {
         if let Some((name, given)) = self.setting {
-            return vec![option(&name, &given)];
+            return vec![option(&name, given.slice())];
         }
         if let Some(list) = self.list {
             return list;
@@ -96,8 +97,8 @@ impl Expression {
 }
 
 /// What is given by name, as an option: `--name=given`.
-pub(super) fn option(name: &str, given: &str) -> Value {
-    value(&format!("--{name}={given}")).into_option()
+pub(super) fn option<'t>(name: &str, given: impl Into<Slice<'t>>) -> Value {
+    value(&Text::joined(["--".into(), name.into(), "=".into(), given.into()])).into_option()
 }
 
 impl CallReader<'_> {
@@ -130,15 +131,16 @@ impl CallReader<'_> {
                 self.at += 1;
                 let next = self.operand(depth);
                 let secret = all.secret || next.secret;
-                let text = constants::filled(&all.text.unwrap_or_default(), next.values());
+                let text = constants::filled(all.text.unwrap_or_default().slice(), next.values());
                 all = Expression { secret, ..Expression::of_text(text) };
                 continue;
             }
             if below {
                 self.at += 1;
                 let next = self.operand(depth);
-                let (above, name) = (all.text.unwrap_or_default(), next.text.unwrap_or_else(|| HOLE.to_string()));
-                all = Expression::of_path(format!("{}/{name}", above.trim_end_matches('/')));
+                let (above, name) = (all.text.unwrap_or_default(), next.text.unwrap_or_else(|| Gap::Value.into()));
+                let above = above.slice().cut(|above| above.trim_end_matches('/'));
+                all = Expression::of_path(Text::joined([above, "/".into(), name.slice()]));
                 continue;
             }
             if !joins {
@@ -174,11 +176,11 @@ impl CallReader<'_> {
             // `2..9`
             Token::Number(number) if number.contains("..") => {
                 self.at += 1;
-                Expression::of_text(super::EACH.to_string())
+                Expression::of_text(Gap::Each)
             }
             Token::Number(number) => {
                 self.at += 1;
-                Expression { raw: Some(number), ..Expression::default() }
+                Expression { raw: Some(number.into()), ..Expression::default() }
             }
             Token::Shell(text) => {
                 self.at += 1;
@@ -228,13 +230,13 @@ impl CallReader<'_> {
             Token::Mark('-') if matches!(self.peek(1), Some(Token::Number(_))) => {
                 let Some(Token::Number(number)) = self.peek(1).cloned() else { return Expression::default() };
                 self.at += 2;
-                Expression { raw: Some(format!("-{number}")), ..Expression::default() }
+                Expression { raw: Some(format!("-{number}").into()), ..Expression::default() }
             }
             // `&:delete`: the method of what it is handed to.
             Token::Mark('&') if self.language == Language::Ruby && self.mark(1, ':') && self.named(2).is_some() => {
                 let method = self.named(2).unwrap_or_default();
                 self.at += 3;
-                return Expression { raw: Some(format!("&:{method}")), ..Expression::default() };
+                return Expression { raw: Some(format!("&:{method}").into()), ..Expression::default() };
             }
             Token::Mark('&' | '\\' | '*' | '@' | '%') => {
                 self.at += 1;
@@ -299,14 +301,14 @@ impl CallReader<'_> {
     }
 
     fn name(&mut self, name: String) -> Expression {
-        if name.contains(HOLE) {
+        if name.contains(UNKNOWN_NAME) {
             return Expression::of_text(name);
         }
         if let Some(bound) = self.bound.get(&name) {
             return bound.clone();
         }
         if name == "__file__" || name == "__dirname" {
-            return Expression::of_text(HOLE.to_string());
+            return Expression::of_text(Gap::Value);
         }
         match &self.everything_of {
             Some(module) if self.mark(0, '(') && !BUILTINS.contains(&name.as_str()) => {
@@ -333,7 +335,18 @@ impl CallReader<'_> {
         }
         let pattern = raw(self.tokens.get(begin..self.at).unwrap_or_default());
         self.at += 1;
-        Expression { list: Some(globs::found([&Value::text(pattern)])), ..Expression::default() }
+        Expression { list: Some(globs::found([&value(&pattern)])), ..Expression::default() }
+    }
+
+    /// The key of a hash that stands here, which a variable is not known by.
+    fn key(&self, ahead: usize) -> Option<Text> {
+        let key = match self.peek(ahead)? {
+            Token::Name(key) => key.into(),
+            Token::Text(key) => key.slice(),
+            _ => return None,
+        };
+        let known = |sign: Sign| if sign == Sign::Letter('$') { Sign::Gap(Gap::Value) } else { sign };
+        Some(key.signs().map(known).collect())
     }
 
     /// `.name`, `::name`, `->name`, `[…]`, `(…)` behind an operand.
@@ -416,11 +429,11 @@ impl CallReader<'_> {
             // `$ENV{HOME}`
             if self.language == Language::Perl
                 && self.mark(0, '{')
-                && let (Some(Token::Name(key) | Token::Text(key)), true) = (self.peek(1).cloned(), self.mark(2, '}'))
+                && let (Some(key), true) = (self.key(1), self.mark(2, '}'))
                 && of.name.as_deref().is_some_and(|name| name.starts_with('$'))
             {
                 self.at += 3;
-                of = self.member(of, Expression::of_text(key.replace('$', HOLE)));
+                of = self.member(of, Expression::of_text(key));
                 continue;
             }
             if self.language == Language::Ruby
@@ -464,13 +477,15 @@ impl CallReader<'_> {
 }
 
 pub(super) fn joined(left: Expression, right: Expression) -> Expression {
-    let text = |part: Expression| part.text.unwrap_or_else(|| HOLE.to_string());
+    let text = |part: Expression| part.text.unwrap_or_else(|| Gap::Value.into());
     let secret = left.secret || right.secret;
     if left.text.is_none() && right.text.is_none() {
         let both = left.list.zip(right.list).filter(|(a, b)| a.len() + b.len() <= MAX_LIST);
         return Expression { list: both.map(|(a, b)| a.into_iter().chain(b).collect()), ..Expression::default() };
     }
-    Expression { secret, ..Expression::of_text(format!("{}{}", text(left), text(right))) }
+    let (mut all, right) = (text(left), text(right));
+    all.push_text(&right);
+    Expression { secret, ..Expression::of_text(all) }
 }
 
 /// A module without the scheme of Node's own.
@@ -479,14 +494,14 @@ pub(super) fn bare(module: &str) -> String {
 }
 
 /// Tokens as text again, for what is handed on as it is.
-pub(super) fn raw(tokens: &[Token]) -> String {
-    let mut text = String::new();
+pub(super) fn raw(tokens: &[Token]) -> Text {
+    let mut text = Text::default();
     for token in tokens {
         match token {
-            Token::Name(name) | Token::Number(name) => text.push_str(name),
-            Token::Text(string) => text.push_str(&format!("'{string}'")),
-            Token::Shell(string) => text.push_str(&format!("`{string}`")),
-            Token::Mark(mark) => text.push(*mark),
+            Token::Name(name) | Token::Number(name) => text.push_text(name),
+            Token::Text(string) => text.push_text(&Text::joined(["'".into(), string.slice(), "'".into()])),
+            Token::Shell(string) => text.push_text(&Text::joined(["`".into(), string.slice(), "`".into()])),
+            Token::Mark(mark) => text.push(Sign::Letter(*mark)),
             Token::Line => {}
         }
     }

@@ -5,21 +5,21 @@
 
 use super::expression::option;
 use super::scan::{Token, tokens};
-use super::{Call, Language, World, value};
+use super::{Call, Language, Slice, Text, World, value};
 use crate::judge::analysis::act::Value;
 
 /// The most tokens of one call that are looked at.
 const REACH: usize = 64;
 
 /// Reads all calls.
-pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
+pub fn read(text: Slice<'_>, world: World<'_>) -> Vec<Call> {
     nested(text, world, 3)
 }
 
-fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
+fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
     let tokens = tokens(Language::Other, text);
     // What begins with `!` is a command of the shell, in gnuplot and others.
-    let commands = text.lines().filter_map(|line| line.trim_start().strip_prefix('!'));
+    let commands = text.lines().filter_map(|line| line.find(|line| line.trim_start().strip_prefix('!')));
     let mut calls: Vec<Call> = commands.map(|command| Call::new("exec".into(), vec![value(command)])).collect();
     // What the call before had.
     let mut last: Vec<Value> = Vec::new();
@@ -37,14 +37,15 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
                 at = next;
                 // `set output '|cmd'` of gnuplot
                 if let Some(Token::Text(file)) = tokens.get(at)
-                    && let Some(command) = file.strip_prefix('|')
+                    && let Some(command) = file.slice().find(|file| file.strip_prefix('|'))
                 {
                     calls.push(Call::new("exec".into(), vec![value(command)]));
                 }
                 let args = arguments(&tokens, at, world);
                 // Code in a text: `eval(parse(text = "…"))`.
                 if matches!(name.as_str(), "parse" | "eval" | "evalString" | "include_string") && depth > 0 {
-                    let inner = args.iter().filter_map(Value::known).flat_map(|text| nested(&text, world, depth - 1));
+                    let inner =
+                        args.iter().filter_map(Value::known).flat_map(|text| nested((&*text).into(), world, depth - 1));
                     calls.extend(inner.collect::<Vec<_>>());
                 } else if name == "call" && args.len() > 1 {
                     // `do.call("system", list("x"))`
@@ -131,9 +132,9 @@ fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
     let mut args = Vec::new();
     let mut open: u32 = 0;
     let mut index = at;
-    let path = |text: &str| match text.strip_prefix("~/") {
-        Some(rest) => format!("{}/{rest}", world.home),
-        None => text.to_owned(),
+    let path = |text: &Text| match text.slice().find(|text| text.strip_prefix("~/")) {
+        Some(rest) => Text::joined([world.home.into(), "/".into(), rest]),
+        None => text.clone(),
     };
     while let Some(token) = tokens.get(index).filter(|_| index < at + REACH) {
         match token {

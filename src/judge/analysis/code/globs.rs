@@ -1,6 +1,6 @@
 //! Patterns of file names that code looks for: what they stand for.
 
-use super::{HOLE, Language, MARK, value};
+use super::{Gap, Language, Slice, Text};
 use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};
 
 /// The most patterns that the braces of one are written out to.
@@ -50,7 +50,7 @@ pub(super) fn found<'v>(patterns: impl IntoIterator<Item = &'v Value>) -> Vec<Va
     let mut all = Vec::new();
     for pattern in patterns {
         match pattern.known() {
-            Some(pattern) => all.extend(written_out(&pattern).iter().map(|pattern| globbed(pattern))),
+            Some(pattern) => all.extend(written_out(&pattern).iter().map(globbed)),
             None => all.push(pattern.clone()),
         }
     }
@@ -58,17 +58,12 @@ pub(super) fn found<'v>(patterns: impl IntoIterator<Item = &'v Value>) -> Vec<Va
 }
 
 /// A pattern for names as a value. One that goes through directories is a search for its last part.
-pub(super) fn globbed(pattern: &str) -> Value {
-    let mut all = Value::default();
-    let parted = pattern.split_once("**").filter(|(start, _)| start.is_empty() || start.ends_with('/'));
-    let Some((start, rest)) = parted.filter(|(start, _)| !start.contains(MARK)) else {
-        // What is not known of it is no pattern.
-        for piece in value(pattern).into_pieces() {
-            match piece {
-                Piece::Text(text) => crate::judge::analysis::split::push_globs(&text, &mut all),
-                other => all.push(other),
-            }
-        }
+pub(super) fn globbed<'t>(pattern: impl Into<Slice<'t>>) -> Value {
+    let (pattern, mut all) = (pattern.into(), Value::default());
+    let parted = pattern.two(|pattern| pattern.split_once("**"));
+    let parted = parted.and_then(|(start, rest)| Some((start.known()?, rest)));
+    let Some((start, rest)) = parted.filter(|(start, _)| start.is_empty() || start.ends_with('/')) else {
+        push_pattern(pattern, &mut all);
         return all;
     };
     let start = match start.trim_end_matches('/') {
@@ -78,15 +73,26 @@ pub(super) fn globbed(pattern: &str) -> Value {
     };
     let why = UnknownReason::Found(Some(start.to_owned()));
     all.push(Piece::Unknown(Unknown { why, taint: Taint::default() }));
-    let last = rest.rsplit('/').next().unwrap_or_default();
-    if !matches!(last, "" | "*" | "**" | "*.*") {
-        crate::judge::analysis::split::push_globs(&format!("/{last}"), &mut all);
+    let last = rest.cut(|rest| rest.rsplit('/').next().unwrap_or_default());
+    if !matches!(last.rough(), "" | "*" | "**" | "*.*") {
+        all.push(Piece::Text("/".to_owned()));
+        push_pattern(last, &mut all);
     }
     all
 }
 
+/// Adds what a pattern within one directory stands for. What is not known of it is no pattern.
+fn push_pattern(pattern: Slice<'_>, all: &mut Value) {
+    for piece in pattern.value().into_pieces() {
+        match piece {
+            Piece::Text(text) => crate::judge::analysis::split::push_globs(&text, all),
+            other => all.push(other),
+        }
+    }
+}
+
 /// The patterns that `{a,b}` in one stands for.
-fn written_out(pattern: &str) -> Vec<String> {
+fn written_out(pattern: &str) -> Vec<Text> {
     let mut all = vec![pattern.to_owned()];
     for _ in 0..MAX_PATTERNS {
         let pair = |text: &String| {
@@ -102,12 +108,12 @@ fn written_out(pattern: &str) -> Vec<String> {
         let after = text.get(close + 1..).unwrap_or_default();
         all.extend(inner.split(',').map(|part| format!("{before}{part}{after}")));
         if all.len() > MAX_PATTERNS {
-            return vec![HOLE.to_string()];
+            return vec![Gap::Value.into()];
         }
     }
     all.sort();
     all.dedup();
-    all
+    all.into_iter().map(Text::from).collect()
 }
 
 #[cfg(test)]

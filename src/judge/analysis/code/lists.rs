@@ -60,13 +60,12 @@ impl CallReader<'_> {
         let secret = self.language == Language::Python && tokens.iter().any(environment) && !self.asks;
         let settings = tokens.windows(3).filter_map(|part| match part {
             // `{"--force": null}`: a word for a library that hands its words to a program.
-            [Token::Text(key), Token::Mark(':'), Token::Name(word)] if key.starts_with('-') => {
+            [Token::Text(key), Token::Mark(':'), Token::Name(word)] if key.rough().starts_with('-') => {
                 let off = matches!(word.as_str(), "false" | "undefined");
                 (!off).then(|| super::value(key))
             }
-            [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text) | Token::Text(text)] => {
-                Some(option(key, text))
-            }
+            [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text)] => Some(option(key, text)),
+            [Token::Name(key), Token::Mark(':'), Token::Text(text)] => Some(option(key, text)),
             _ => None,
         });
         Expression { list: Some(settings.chain(more).collect()), secret, ..Expression::default() }

@@ -3,7 +3,7 @@
 use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
-use super::{EACH, FOUND, HOLE, Language, NAME, unknown};
+use super::{Gap, Language, Text, unknown};
 
 impl CallReader<'_> {
     /// `for my $x (…)`, `… for …` of Perl, `foreach (… as $x)` of PHP.
@@ -48,7 +48,7 @@ impl CallReader<'_> {
             .collect();
         self.at += length + 1;
         let value = self.expression(0);
-        let walked = value.text.as_ref().is_some_and(|text| text.contains(FOUND));
+        let walked = value.text.as_ref().is_some_and(|text| text.has(Gap::Found));
         // Behind the directory, the names in it.
         let named = walked && self.language == Language::Python;
         for (index, name) in names.iter().enumerate() {
@@ -58,7 +58,7 @@ impl CallReader<'_> {
             let element = if index == 0 && (walked || names.len() == 1) {
                 self.narrowed(name, Expression { carried: Vec::new(), secret: false, ..value.clone() })
             } else if named {
-                Expression::of_text(NAME.to_string())
+                Expression::of_text(Gap::Name)
             } else {
                 Expression { secret, ..Expression::default() }
             };
@@ -86,7 +86,7 @@ impl CallReader<'_> {
         }
         for name in names {
             if self.bound.contains_key(&name) {
-                self.bound.insert(name, Expression::of_text(HOLE.to_string()));
+                self.bound.insert(name, Expression::of_text(Gap::Value));
             }
         }
     }
@@ -97,7 +97,7 @@ impl CallReader<'_> {
         let number = |ahead: usize| matches!(self.peek(ahead + 1), Some(Token::Number(_)));
         if let Some(name) = at.filter(|at| self.mark(0, '(') && number(*at)).and_then(|at| self.named(at - 1)) {
             self.at += at.unwrap_or_default() + 2;
-            self.bound.insert(name, Expression::of_text(EACH.to_string()));
+            self.bound.insert(name, Expression::of_text(Gap::Each));
         }
     }
 
@@ -108,11 +108,11 @@ impl CallReader<'_> {
             let secret = of.secret && !self.asks && (index > 0 || names.len() == 1);
             let list = list.clone().filter(|_| index == 0);
             // One that stands for many is each of them.
-            let many = of.subject.clone().filter(|text| text.contains(NAME) || text.contains(EACH));
+            let many = of.subject.clone().filter(|text| text.has(Gap::Name) || text.has(Gap::Each));
             let text = of.text.clone().or(many).filter(|_| index == 0);
             let list = if text.is_some() && of.text.is_none() { None } else { list };
             if list.is_some() || text.is_some() || secret || self.bound.contains_key(name) {
-                let text = text.or_else(|| list.is_none().then(|| HOLE.to_string()));
+                let text = text.or_else(|| list.is_none().then(|| Gap::Value.into()));
                 self.bound.insert(name.clone(), Expression { list, text, secret, ..Expression::default() });
             }
         }
@@ -121,7 +121,7 @@ impl CallReader<'_> {
     /// What a loop goes through, as far as one statement alone stands behind an ending that is asked for:
     /// `if f.endswith('.x'): …`.
     pub fn narrowed(&self, name: &str, of: Expression) -> Expression {
-        let whole = of.text.as_deref() == Some(NAME);
+        let whole = of.text == Some(Gap::Name.into());
         if self.language != Language::Python || !whole {
             return of;
         }
@@ -141,7 +141,8 @@ impl CallReader<'_> {
             }
             _ => false,
         };
-        if alone && mark(at + 6, ')') { Expression::of_text(format!("{NAME}{ending}")) } else { of }
+        let named = || Text::joined([Text::from(Gap::Name).slice(), ending.slice()]);
+        if alone && mark(at + 6, ')') { Expression::of_text(named()) } else { of }
     }
 
     /// What stands in `{ |x| … }` of Ruby, up to its end; and what the call that it is handed to gives.

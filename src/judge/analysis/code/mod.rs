@@ -20,7 +20,6 @@ mod expression;
 mod functions;
 mod generic;
 mod globs;
-mod language;
 mod lists;
 mod loops;
 mod names;
@@ -31,35 +30,15 @@ mod sed_redis;
 mod sql;
 mod strings;
 mod tcl;
+mod text;
 mod values;
 pub(super) mod windows;
 
+use crate::judge::rules::model::Language;
 pub use command::{CallWord, words_of};
-use language::Language;
+use text::{Gap, Sign, Slice, Text, unknown_piece};
 
-use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
-
-/// Begins each mark in text of code. Readers see no other NUL: what is read has none (see [`Source`]), and what a string
-/// denotes has none (see [`denoted`]). The letter behind it is nothing that a language gives a meaning.
-const MARK: char = '\0';
-
-/// Stands in text of code for what is not known: an expansion of the shell around it.
-const HOLE: &str = "\0\u{fffc}";
-
-/// Stands in text of code for what a walk over the directory in front of it finds.
-const FOUND: &str = "\0\u{e001}";
-
-/// Stands in text of code for a temporary file or directory that was just made.
-const TEMPORARY: &str = "\0\u{e002}";
-
-/// Stands in text of code for what was fetched from the network.
-const FETCHED: &str = "\0\u{e003}";
-
-/// Stands in text of code for each of the numbers that it goes through: those of processes, or counted ones.
-const EACH: &str = "\0\u{e004}";
-
-/// Stands in text of code for any name that a directory holds.
-const NAME: &str = "\0\u{e005}";
+use super::act::{Piece, Value};
 
 /// What code is read against.
 #[derive(Clone, Copy)]
@@ -116,49 +95,43 @@ pub struct Read {
 
 /// Code to be read.
 #[derive(Clone, Debug)]
-pub struct Source(String);
+pub struct Source(Text);
 
 impl Source {
     /// Code that is known.
     #[must_use]
     pub fn known(text: &str) -> Self {
-        Self(denoted(text))
+        Self(text.into())
     }
 
     /// Code of which parts may not be known. `None` when nothing of it is known.
     #[must_use]
     pub fn of(code: &Value) -> Option<Self> {
-        let mut text = String::new();
+        let mut text = Text::default();
         let mut says = false;
         for piece in code.pieces() {
             match piece {
                 Piece::Text(known) | Piece::Glob(known) => {
                     says |= known.chars().any(|c| !c.is_whitespace());
-                    text.push_str(&denoted(known));
+                    text.push_text(known);
                 }
-                Piece::Unknown(_) => text.push_str(HOLE),
+                Piece::Unknown(_) => text.push_gap(Gap::Value),
             }
         }
         says.then_some(Self(text))
     }
 
-    /// The code, with marks for what is not known.
+    /// The code, with a NUL for each part that is not known.
     #[must_use]
-    pub fn text(&self) -> &str {
-        &self.0
+    pub fn rough(&self) -> &str {
+        self.0.rough()
     }
-}
-
-/// Text as readers see it that is written in code, or that a string in it denotes: no path and no command has a NUL, so that
-/// what has one is not known there.
-fn denoted(text: &str) -> String {
-    if text.contains(MARK) { text.replace(MARK, HOLE) } else { text.to_owned() }
 }
 
 /// Reads code. A language that has no reader gives no calls.
 #[must_use]
 pub fn read(language: &str, source: &Source, world: World<'_>) -> Read {
-    let text = source.text();
+    let text = source.0.slice();
     let Some(language) = Language::of(language) else { return Read::default() };
     let mut calls = match language {
         Language::Python
@@ -198,51 +171,9 @@ pub fn spare_own_tables(calls: &mut [Call], mut made: Vec<String>, stops: bool) 
     }
 }
 
-/// A value of text of code: what its marks stand for is no text.
-fn value(text: &str) -> Value {
-    if !text.contains(MARK) {
-        return if text.is_empty() { Value::default() } else { Value::text(text) };
-    }
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    if let Some((start, after)) = text.split_once(FOUND) {
-        let start = (!start.contains(MARK)).then(|| start.to_owned());
-        pieces.push(unknown_for(UnknownReason::Found(start), Taint::default()));
-        // Any name in what is found is one of the things that are found.
-        rest = if after.replace(NAME, "").chars().all(|c| c == '/') { "" } else { after };
-    }
-    for (at, part) in rest.split(MARK).enumerate() {
-        let mut known = part;
-        if at > 0 {
-            let letter = part.chars().next();
-            known = part.get(letter.map_or(0, char::len_utf8)..).unwrap_or_default();
-            pieces.push(piece_of(letter));
-        }
-        if !known.is_empty() {
-            pieces.push(Piece::Text(known.to_owned()));
-        }
-    }
-    Value::of(pieces)
-}
-
-/// What the mark of this letter stands for.
-fn piece_of(letter: Option<char>) -> Piece {
-    let is = |mark: &str| mark.chars().nth(1) == letter;
-    match letter {
-        _ if is(NAME) => Piece::Glob("*".to_owned()),
-        _ if is(EACH) => unknown_for(UnknownReason::Other(processes::COUNTED), Taint::default()),
-        _ if is(TEMPORARY) => unknown_for(UnknownReason::Temporary { variable: false }, Taint::default()),
-        _ if is(FETCHED) => unknown_for(UnknownReason::Other("what is fetched from the network"), Taint::FETCHED),
-        _ => unknown_piece(),
-    }
-}
-
-fn unknown_for(why: UnknownReason, taint: Taint) -> Piece {
-    Piece::Unknown(Unknown { why, taint })
-}
-
-fn unknown_piece() -> Piece {
-    unknown_for(UnknownReason::Other("a value that code works out"), Taint::default())
+/// A value of text of code.
+fn value<'t>(text: impl Into<Slice<'t>>) -> Value {
+    text.into().value()
 }
 
 fn unknown() -> Value {

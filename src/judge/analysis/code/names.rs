@@ -5,8 +5,8 @@
 
 use super::calls::CallReader;
 use super::expression::{Expression, bare};
-use super::scan::Token;
-use super::{Call, EACH, HOLE, Language, MARK, TEMPORARY, globs};
+use super::scan::{Token, UNKNOWN_NAME};
+use super::{Call, Gap, Language, Text, globs};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::secret_names::is_secret_name;
 
@@ -223,16 +223,16 @@ impl CallReader<'_> {
     /// meant, a call of it is no known call.
     pub fn member(&mut self, of: Expression, key: Expression) -> Expression {
         if of.text.is_some() {
-            return Expression { secret: of.secret, ..Expression::of_text(HOLE.to_string()) };
+            return Expression { secret: of.secret, ..Expression::of_text(Gap::Value) };
         }
         let Some(name) = of.name else { return Expression { secret: of.secret, ..Expression::default() } };
         if self.language == Language::Ruby && name == "Dir" {
-            if key.text.as_ref().is_some_and(|glob| glob.starts_with("/proc/")) {
-                return Expression::of_text(EACH.to_string());
+            if key.text.as_ref().is_some_and(|glob| glob.rough().starts_with("/proc/")) {
+                return Expression::of_text(Gap::Each);
             }
             return Expression { list: Some(globs::found(&key.values())), ..Expression::default() };
         }
-        let known = key.text.clone().filter(|key| !key.contains(MARK));
+        let known = key.text.as_ref().and_then(Text::known).map(str::to_owned);
         let secret = if is_environment(&name) { of_keys(key) } else { of.secret };
         let Some(key) = known else {
             if self.mark(0, '(') {
@@ -252,9 +252,11 @@ impl CallReader<'_> {
 
     /// A function of Perl that a text names: `&{"CORE::system"}(…)`.
     pub fn by_text(&mut self, of: Expression, depth: usize) -> Expression {
-        let Some(text) = of.name.clone().or(of.text) else { return Expression::default() };
+        let Some(text) = of.name.clone().or(of.text.map(|text| text.rough().to_owned())) else {
+            return Expression::default();
+        };
         let name = plain_name(self.language, text.replace("::", "."));
-        if name.contains(HOLE) && self.mark(0, '(') {
+        if name.contains(UNKNOWN_NAME) && self.mark(0, '(') {
             self.calls.push(Call::new("computed".into(), vec![Value::text("Kernel")]));
         }
         self.members(Expression::of_name(name), depth)
@@ -289,8 +291,8 @@ impl CallReader<'_> {
             match self.peek(ahead) {
                 Some(Token::Name(name)) if matches!(name.as_str(), "tmp_path" | "tmpdir") => {
                     let name = name.clone();
-                    let text = if handed { TEMPORARY } else { HOLE };
-                    self.bound.insert(name, Expression::of_path(text.to_string()));
+                    let text = if handed { Gap::Temporary } else { Gap::Value };
+                    self.bound.insert(name, Expression::of_path(text));
                 }
                 Some(Token::Mark(')')) | None => break,
                 _ => {}
@@ -361,7 +363,7 @@ impl CallReader<'_> {
                 && argument.name.as_ref().is_some_and(|name| dotted(name) && (self.world.knows)(name))
         };
         // `each(&:delete)`: a method of each of them.
-        let method = arguments.iter().find_map(|argument| argument.raw.as_deref()?.strip_prefix("&:"));
+        let method = arguments.iter().find_map(|argument| argument.raw.as_ref()?.rough().strip_prefix("&:"));
         if let Some(method) = method.filter(|_| of.name.as_deref().is_some_and(|name| name.starts_with("Pathname"))) {
             return Some((format!("Pathname.{method}"), of.carried.clone()));
         }
@@ -387,13 +389,13 @@ impl CallReader<'_> {
     pub fn reflected(&mut self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
         let last = callee.rsplit('.').next()?;
         let before = callee.strip_suffix(last).map_or("", |before| before.trim_end_matches('.'));
-        let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.clone());
+        let text = |at: usize| Some(arguments.get(at)?.text.as_ref()?.rough().to_owned());
         let name = |at: usize| arguments.get(at).filter(|argument| !argument.called)?.name.clone();
         let whole = match (self.language, last) {
             (Language::Python, "vars" | "globals" | "locals") => name(0).unwrap_or_else(|| last.to_owned()),
             (Language::Python, "getattr") | (Language::Js, "get") if last == "getattr" || before == "Reflect" => {
                 let whole = name(0)?;
-                let Some(part) = text(1).filter(|part| !part.contains(HOLE)) else {
+                let Some(part) = text(1).filter(|part| !part.contains(UNKNOWN_NAME)) else {
                     if self.mark(0, '(') {
                         self.calls.push(Call::new("computed".into(), vec![Value::text(whole)]));
                     }

@@ -7,12 +7,12 @@ mod names;
 mod words;
 
 use super::windows::{MAX_DEPTH, argument, run};
-use super::{Call, HOLE, value};
+use super::{Call, Slice, Text, value};
 use crate::judge::analysis::act::Value;
 use words::{Item, PowerShellWord};
 
 /// The calls in a script or command.
-pub fn read(text: &str, home: &str) -> Vec<Call> {
+pub fn read(text: Slice<'_>, home: &str) -> Vec<Call> {
     let mut reader = PowerShellReader { home, calls: Vec::new(), depth: 0 };
     reader.script(text);
     reader.calls
@@ -25,24 +25,24 @@ struct PowerShellReader<'a> {
 }
 
 impl PowerShellReader<'_> {
-    fn script(&mut self, text: &str) {
+    fn script(&mut self, text: Slice<'_>) {
         if self.depth >= MAX_DEPTH || self.calls.len() > super::MAX_CALLS {
             self.calls.push(Call::new("unknown".to_owned(), Vec::new()));
             return;
         }
         self.depth += 1;
-        let mut piped: Option<String> = None;
+        let mut piped: Option<Text> = None;
         for item in words::items(text) {
             match item {
-                Item::Inside(text) => self.script(&text),
-                Item::Method { name, args } => self.method(&name, &args),
+                Item::Inside(text) => self.script(text.slice()),
+                Item::Method { name, args } => self.method(&name, args.slice()),
                 Item::Command { words, called, piped: fed } => {
                     let before = if fed { piped.take() } else { None };
                     piped = match words.as_slice() {
-                        [only] if only.quoted && !called && !only.text.contains(HOLE) => Some(only.text.clone()),
+                        [only] if only.quoted && !called && !only.text.has_gaps() => Some(only.text.clone()),
                         _ => None,
                     };
-                    self.command(&words, called, before.as_deref());
+                    self.command(&words, called, before.as_ref());
                 }
                 Item::Output { file, append } => {
                     let callee = if append { "add-content" } else { "out-file" };
@@ -54,7 +54,7 @@ impl PowerShellReader<'_> {
         self.depth -= 1;
     }
 
-    fn method(&mut self, name: &str, args: &str) {
+    fn method(&mut self, name: &str, args: Slice<'_>) {
         let lower = name.to_ascii_lowercase();
         let callee = match lower.rsplit_once("::") {
             Some((kind, method)) => {
@@ -71,13 +71,13 @@ impl PowerShellReader<'_> {
         self.calls.push(Call::new(callee, args));
     }
 
-    fn command(&mut self, words: &[PowerShellWord], called: bool, piped: Option<&str>) {
+    fn command(&mut self, words: &[PowerShellWord], called: bool, piped: Option<&Text>) {
         let (words, called) = without_keywords(words, called);
         let Some((first, rest)) = words.split_first() else { return };
-        let lower = first.text.to_ascii_lowercase();
-        if first.text.contains(HOLE) {
+        let lower = first.text.rough().to_ascii_lowercase();
+        if first.text.has_gaps() {
             // A value by itself is printed; called, it is whatever it says.
-            if called && !self.is_path(&first.text) {
+            if called && !self.is_path(first.text.rough()) {
                 self.calls.push(Call::new("unknown".to_owned(), Vec::new()));
             }
             return;
@@ -87,12 +87,9 @@ impl PowerShellReader<'_> {
         }
         let name = names::full(&lower);
         if name == "invoke-expression" {
-            let given = rest.iter().find(|word| !word.is_parameter()).map(|word| word.text.as_str()).or(piped);
-            match given.filter(|text| !text.contains(HOLE)) {
-                Some(text) => {
-                    let text = text.to_owned();
-                    self.script(&text);
-                }
+            let given = rest.iter().find(|word| !word.is_parameter()).map(|word| &word.text).or(piped);
+            match given.filter(|text| !text.has_gaps()) {
+                Some(text) => self.script(text.slice()),
                 None => self.calls.push(Call::new(name.to_owned(), Vec::new())),
             }
             return;
@@ -104,12 +101,12 @@ impl PowerShellReader<'_> {
             let args = rest.iter().map(|word| self.parameter(word)).collect();
             self.calls.push(Call::new(name.to_owned(), args));
         } else {
-            self.calls.push(run(words.iter().map(|word| word.text.as_str())));
+            self.calls.push(run(words.iter().map(|word| word.text.slice())));
         }
     }
 
     fn is_path(&self, text: &str) -> bool {
-        text.contains(['/', '\\']) && !text.ends_with(HOLE)
+        text.contains(['/', '\\']) && !text.ends_with('\0')
     }
 
     /// A parameter as an option, any other word as an operand.
@@ -117,24 +114,27 @@ impl PowerShellReader<'_> {
         if !word.is_parameter() {
             return argument(&word.text, self.home);
         }
-        let text = word.text.trim_start_matches('-');
-        match text.split_once(':') {
-            Some((name, given)) => value(&format!("--{}={given}", name.to_ascii_lowercase())),
-            None => value(&format!("--{}", text.to_ascii_lowercase())),
+        let text = word.text.slice().cut(|text| text.trim_start_matches('-'));
+        let (name, given) =
+            text.two(|text| text.split_once(':')).map_or((text, None), |(name, given)| (name, Some(given)));
+        let mut option = Text::joined(["--".into(), Text::from(name).to_lower().slice()]);
+        if let Some(given) = given {
+            option.push_text("=");
+            option.push_text(given);
         }
-        .into_option()
+        value(&option).into_option()
     }
 
     /// The program that `Start-Process` starts.
     fn started(&mut self, words: &[PowerShellWord]) {
-        let mut given: Vec<&str> = Vec::new();
+        let mut given: Vec<&Text> = Vec::new();
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
             if !word.is_parameter() {
                 given.push(&word.text);
                 continue;
             }
-            let name = word.text.to_ascii_lowercase();
+            let name = word.text.rough().to_ascii_lowercase();
             let takes = ["-file", "-arg", "-verb", "-work", "-window", "-redirect", "-cred"];
             if let Some(takes) = takes.iter().find(|takes| name.starts_with(*takes)) {
                 let next = rest.next();
@@ -146,18 +146,18 @@ impl PowerShellReader<'_> {
             }
         }
         let Some((program, args)) = given.split_first() else { return };
-        if program.contains(HOLE) {
+        if program.has_gaps() {
             return;
         }
-        let words = args.iter().flat_map(|text| text.split_whitespace());
-        self.calls.push(run(std::iter::once(*program).chain(words)));
+        let words = args.iter().flat_map(|text| text.rough().split_whitespace().map(|word| text.slice().part(word)));
+        self.calls.push(run(std::iter::once(program.slice()).chain(words)));
     }
 }
 
 /// The command behind keywords (`if`, `else`) and behind the dot that runs a script here; whether it is called by value.
 fn without_keywords(mut words: &[PowerShellWord], mut called: bool) -> (&[PowerShellWord], bool) {
     while let Some((first, rest)) = words.split_first() {
-        let lower = first.text.to_ascii_lowercase();
+        let lower = first.text.rough().to_ascii_lowercase();
         if first.quoted || called {
             break;
         }
@@ -183,7 +183,7 @@ mod tests {
 
     fn seen(text: &str) -> Vec<String> {
         let args = |call: &Call| call.args.iter().map(|arg| arg.rough().into_owned()).collect::<Vec<_>>().join(", ");
-        read(text, "/home/dev").iter().map(|call| format!("{}({})", call.callee, args(call))).collect()
+        read(text.into(), "/home/dev").iter().map(|call| format!("{}({})", call.callee, args(call))).collect()
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn what_is_nested_without_end_is_read_as_far_as_it_goes() {
         for text in ["(".repeat(50_000), "$(".repeat(50_000), "if ".repeat(50_000), "(".repeat(5_000) + "ri x"] {
-            let _ = read(&text, "/home/dev");
+            let _ = read((&text).into(), "/home/dev");
         }
         assert_eq!(seen(&("if ".repeat(100) + "ri x")), ["remove-item(x)"]);
     }

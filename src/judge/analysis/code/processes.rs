@@ -3,7 +3,7 @@
 use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
-use super::{Call, EACH, Language, value};
+use super::{Call, Gap, Language, Text, value};
 use crate::judge::analysis::act::{Piece, UnknownReason, Value};
 
 /// What an id that code counts or goes through is.
@@ -52,7 +52,7 @@ impl CallReader<'_> {
     }
 
     /// The texts that names of processes are compared with.
-    fn chosen_by(&self) -> Vec<String> {
+    fn chosen_by(&self) -> Vec<Text> {
         const LOOKS: [&str; 9] =
             ["includes", "startswith", "startsWith", "start_with", "endswith", "match", "search", "include", "test"];
         const OTHERS: [&str; 4] = ["username", "uids", "status", "create_time"];
@@ -81,9 +81,9 @@ impl CallReader<'_> {
 
     /// Whether a listing gives processes, or numbers that are counted.
     pub(super) fn counts(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
-        let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
+        let text = |at: usize| Some(arguments.get(at)?.text.as_ref()?.rough());
         let last = callee.rsplit('.').next()?;
-        let each = || Some(Expression::of_text(EACH.to_string()));
+        let each = || Some(Expression::of_text(Gap::Each));
         match last {
             "range" | "xrange" if self.language == Language::Python => each(),
             "range" if self.language == Language::Php => each(),

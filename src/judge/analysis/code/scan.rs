@@ -1,16 +1,16 @@
 //! Tokens of scripting languages: names, strings, marks. Comments are left out.
 
-use super::Language;
+use super::{Language, Sign, Slice, Text};
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// A name or keyword, with a sigil where the language has one.
+    /// A name or keyword, with a sigil where the language has one; [`UNKNOWN_NAME`] for one that is not known.
     Name(String),
-    /// A string; what is interpolated in it is a [`super::HOLE`].
-    Text(String),
+    /// A string.
+    Text(Text),
     /// A command between backticks or in `qx`, `%x`.
-    Shell(String),
+    Shell(Text),
     /// A number, or anything else that stands for a value.
     Number(String),
     /// One mark.
@@ -18,6 +18,9 @@ pub enum Token {
     /// The end of a line, where the language ends statements by it.
     Line,
 }
+
+/// Stands for what is not known where a name may stand. A name in code has no such letter.
+pub const UNKNOWN_NAME: &str = "\0";
 
 /// Functions of Ruby behind which a text may stand without brackets and without a letter for its kind.
 const TAKE_TEXT: [&str; 7] = ["eval", "exec", "p", "print", "puts", "spawn", "system"];
@@ -27,17 +30,17 @@ const MAX_NESTING: u8 = 6;
 
 /// Reads all of a text. Never fails: what is no token is a mark. A string with code in it becomes its parts, joined by
 /// `+` in brackets.
-pub fn tokens(language: Language, text: &str) -> Vec<Token> {
-    nested(language, text, 0)
+pub fn tokens<'t>(language: Language, text: impl Into<Slice<'t>>) -> Vec<Token> {
+    nested(language, text.into(), 0)
 }
 
-pub(super) fn nested(language: Language, text: &str, depth: u8) -> Vec<Token> {
+pub(super) fn nested(language: Language, text: Slice<'_>, depth: u8) -> Vec<Token> {
     if depth > MAX_NESTING {
-        return vec![Token::Name(super::HOLE.to_string())];
+        return vec![Token::Name(UNKNOWN_NAME.to_owned())];
     }
-    let mut scanner = Scanner { language, chars: text.chars().collect(), at: 0, depth, tokens: Vec::new() };
+    let mut scanner = Scanner { language, signs: text.signs().collect(), at: 0, depth, tokens: Vec::new() };
     scanner.skip_document();
-    while scanner.at < scanner.chars.len() {
+    while scanner.at < scanner.signs.len() {
         scanner.one();
     }
     scanner.tokens
@@ -45,7 +48,7 @@ pub(super) fn nested(language: Language, text: &str, depth: u8) -> Vec<Token> {
 
 pub(super) struct Scanner {
     pub language: Language,
-    pub chars: Vec<char>,
+    pub signs: Vec<Sign>,
     pub at: usize,
     pub depth: u8,
     pub tokens: Vec<Token>,
@@ -53,7 +56,16 @@ pub(super) struct Scanner {
 
 impl Scanner {
     pub fn peek(&self, ahead: usize) -> char {
-        self.chars.get(self.at + ahead).copied().unwrap_or('\0')
+        self.sign(ahead).map_or('\0', Sign::letter)
+    }
+
+    pub fn sign(&self, ahead: usize) -> Option<Sign> {
+        self.signs.get(self.at + ahead).copied()
+    }
+
+    /// What was passed over since `begin`.
+    pub fn since(&self, begin: usize) -> Text {
+        self.signs.get(begin..self.at.min(self.signs.len())).unwrap_or_default().iter().copied().collect()
     }
 
     pub fn starts(&self, text: &str) -> bool {
@@ -113,9 +125,9 @@ impl Scanner {
             c if is_name(c) || (matches!(c, '$' | '@') && (is_name(self.peek(1)) || self.peek(1) == '{')) => {
                 self.name()
             }
-            super::MARK => {
-                self.at += 2;
-                self.tokens.push(Token::Name(super::HOLE.to_string()));
+            _ if matches!(self.sign(0), Some(Sign::Gap(_))) => {
+                self.at += 1;
+                self.tokens.push(Token::Name(UNKNOWN_NAME.to_owned()));
             }
             c => {
                 self.at += 1;
@@ -126,10 +138,10 @@ impl Scanner {
 
     pub fn word(&mut self, part: impl Fn(char) -> bool) -> String {
         let begin = self.at;
-        while self.at < self.chars.len() && part(self.peek(0)) {
+        while self.at < self.signs.len() && part(self.peek(0)) {
             self.at += 1;
         }
-        self.chars.get(begin..self.at).unwrap_or_default().iter().collect()
+        self.signs.get(begin..self.at).unwrap_or_default().iter().map(|sign| sign.letter()).collect()
     }
 
     fn name(&mut self) {
@@ -158,8 +170,8 @@ impl Scanner {
         {
             match name.as_str() {
                 "qx" => self.tokens.push(Token::Shell(text)),
-                "qq" => self.interpolated(&text),
-                "qw" => self.word_list('(', &text, ')'),
+                "qq" => self.interpolated(text.slice()),
+                "qw" => self.word_list('(', text.slice(), ')'),
                 _ => self.tokens.push(Token::Text(text)),
             }
             return;
@@ -178,15 +190,17 @@ impl Scanner {
         let open = self.peek(0);
         let Some(pattern) = self.delimited() else { return false };
         // A key of a hash: `{s}`.
-        if self.at >= self.chars.len() && self.chars.last() != Some(&open) && !matches!(open, '{' | '(' | '[' | '<') {
+        if self.at >= self.signs.len()
+            && self.signs.last() != Some(&Sign::Letter(open))
+            && !matches!(open, '{' | '(' | '[' | '<')
+        {
             self.at = begin;
             return false;
         }
-        let mut code: Vec<String> = pattern
-            .split("(?{")
-            .skip(1)
-            .chain(pattern.split("(??{").skip(1))
-            .map(|rest| rest.split("})").next().unwrap_or_default().to_owned())
+        let inside = |mark| pattern.rough().split(mark).skip(1);
+        let mut code: Vec<Text> = inside("(?{")
+            .chain(inside("(??{"))
+            .map(|rest| pattern.slice().part(rest.split("})").next().unwrap_or_default()).into())
             .collect();
         let changes = matches!(kind, "s" | "tr" | "y");
         let mut keeps = !changes;
@@ -206,7 +220,7 @@ impl Scanner {
         }
         for code in code {
             self.tokens.push(Token::Mark(';'));
-            self.tokens.extend(nested(self.language, &code, self.depth + 1));
+            self.tokens.extend(nested(self.language, code.slice(), self.depth + 1));
         }
         true
     }
@@ -241,7 +255,8 @@ impl Scanner {
 
     /// `name %q(…)` of Ruby: a text behind a name, and no remainder.
     fn begins_text(&self) -> bool {
-        let apart = self.at.checked_sub(1).and_then(|at| self.chars.get(at)).is_some_and(|c| c.is_whitespace());
+        let apart =
+            self.at.checked_sub(1).and_then(|at| self.signs.get(at)).is_some_and(|sign| sign.letter().is_whitespace());
         let named = matches!(self.tokens.last(), Some(Token::Name(_)));
         let kind = matches!(self.peek(1), 'q' | 'Q' | 'w' | 'W' | 'i' | 'I' | 'x');
         // A number has no remainder by a bracket that stands right behind the mark, but a name may.
@@ -263,19 +278,20 @@ impl Scanner {
         let begin = self.at;
         self.at += 1;
         let mut class = false;
-        while self.at < self.chars.len() && self.peek(0) != '\n' {
+        while self.at < self.signs.len() && self.peek(0) != '\n' {
             match self.peek(0) {
                 '\\' => self.at += 1,
                 '[' => class = true,
                 ']' => class = false,
                 '/' if !class => {
-                    let pattern: String = self.chars.get(begin..self.at).unwrap_or_default().iter().collect();
+                    let pattern = self.since(begin);
                     self.at += 1;
                     self.word(|c| c.is_ascii_alphabetic());
                     self.tokens.push(Token::Number("/".into()));
-                    if let Some((_, code)) = pattern.split_once("(?{").filter(|_| self.language == Language::Perl) {
+                    let code = pattern.slice().find(|text| Some(text.split_once("(?{")?.1.trim_end_matches("})")));
+                    if let Some(code) = code.filter(|_| self.language == Language::Perl) {
                         self.tokens.push(Token::Mark(';'));
-                        self.tokens.extend(nested(self.language, code.trim_end_matches("})"), self.depth + 1));
+                        self.tokens.extend(nested(self.language, code, self.depth + 1));
                     }
                     return;
                 }
@@ -302,7 +318,7 @@ impl Scanner {
             Language::Perl | Language::Ruby
                 if self.starts("__END__\n") || self.starts("__DATA__\n") && self.language == Language::Perl =>
             {
-                self.at = self.chars.len();
+                self.at = self.signs.len();
                 return;
             }
             _ => return,
@@ -312,24 +328,24 @@ impl Scanner {
     }
 
     fn skip_line(&mut self) {
-        while self.at < self.chars.len() && self.peek(0) != '\n' {
+        while self.at < self.signs.len() && self.peek(0) != '\n' {
             self.at += 1;
         }
     }
 
     fn skip_past(&mut self, end: &str) {
-        while self.at < self.chars.len() && !self.starts(end) {
+        while self.at < self.signs.len() && !self.starts(end) {
             self.at += 1;
         }
         self.at += end.len();
     }
 
-    fn until(&mut self, end: &str) -> String {
+    fn until(&mut self, end: &str) -> Text {
         let begin = self.at;
-        while self.at < self.chars.len() && !self.starts(end) {
+        while self.at < self.signs.len() && !self.starts(end) {
             self.at += 1;
         }
-        let text = self.chars.get(begin..self.at.min(self.chars.len())).unwrap_or_default().iter().collect();
+        let text = self.since(begin);
         self.at += end.chars().count();
         text
     }

@@ -1,6 +1,6 @@
 //! sed and redis: what they run and write.
 
-use super::{Call, unknown, value};
+use super::{Call, Sign, Slice, Text, unknown, value};
 use crate::judge::analysis::act::Value;
 
 fn call(callee: &str, args: Vec<Value>) -> Call {
@@ -8,23 +8,26 @@ fn call(callee: &str, args: Vec<Value>) -> Call {
 }
 
 /// sed: the `e` and `w` commands and flags.
-pub fn sed(text: &str) -> Vec<Call> {
+pub fn sed(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     // What `a`, `i` and `c` put in goes on for as long as its lines end in a backslash.
     let mut inside = false;
     for line in text.lines() {
-        let goes_on = || line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+        let goes_on = || line.rough().bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
         inside = if inside { goes_on() } else { sed_line(line, &mut calls) && goes_on() };
     }
     calls
 }
 
 /// Whether the line ends in text that is put in.
-fn sed_line(line: &str, calls: &mut Vec<Call>) -> bool {
-    let chars: Vec<char> = line.chars().collect();
+fn sed_line(line: Slice<'_>, calls: &mut Vec<Call>) -> bool {
+    let signs: Vec<Sign> = line.signs().collect();
+    let chars: Vec<char> = signs.iter().map(|sign| sign.letter()).collect();
     let peek = |at: usize| chars.get(at).copied().unwrap_or('\0');
-    let rest =
-        |at: usize| -> String { chars.get(at..).unwrap_or_default().iter().collect::<String>().trim().to_owned() };
+    let rest = |at: usize| -> Text {
+        let rest: Text = signs.get(at..).unwrap_or_default().iter().copied().collect();
+        rest.slice().trim().into()
+    };
     let mut at = 0;
     while at < chars.len() {
         // Addresses: numbers, `$`, `/re/`, `\cREc`, ranges, `!`.
@@ -105,12 +108,12 @@ fn past(chars: &[char], mut at: usize, mark: char) -> usize {
 }
 
 /// redis: one command a line; its words are the arguments.
-pub fn redis(text: &str) -> Vec<Call> {
+pub fn redis(text: Slice<'_>) -> Vec<Call> {
     text.lines()
         .filter_map(|line| {
-            let mut words = line.split_whitespace();
+            let mut words = line.rough().split_whitespace();
             let callee = words.next()?.trim_matches('"').to_ascii_lowercase();
-            Some(Call::new(callee, words.map(|word| value(word.trim_matches('"'))).collect()))
+            Some(Call::new(callee, words.map(|word| value(line.part(word.trim_matches('"')))).collect()))
         })
         .collect()
 }

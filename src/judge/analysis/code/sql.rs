@@ -2,63 +2,64 @@
 
 mod blocks;
 
-use super::{Call, HOLE, client, value};
+use super::{Call, Sign, Slice, Text, client, value};
 use crate::judge::analysis::act::Value;
 
 /// A word, a quoted name or a mark of SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
-    Word(String),
-    Text(String),
+    Word(Text),
+    Text(Text),
     Mark(char),
 }
 
 /// Reads all statements. The client commands of `psql`, `mysql` and `sqlite3` (`\!`, `.shell`, `system`) are read too.
-pub fn read(text: &str) -> Vec<Call> {
+pub fn read(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
-    let mut rest = String::new();
+    let mut rest = Text::default();
     for line in text.lines() {
-        let trimmed = line.trim();
+        let (trimmed, at) = (line.rough().trim(), |cut| line.part(cut));
         // A statement to the client that is one to the server but for its mark.
         if let Some(copy) = trimmed.strip_prefix("\\copy ").filter(|copy| !copy.contains('|')) {
-            rest.push_str(&format!("copy {copy};\n"));
+            rest.push_text(&Text::joined(["copy ".into(), at(copy), ";\n".into()]));
             continue;
         }
         // `… \g file`
         if let Some((_, file)) = trimmed.split_once("\\g ").filter(|(_, file)| !file.trim_start().starts_with('|')) {
-            calls.push(copy("--to=", file.trim()));
+            calls.push(copy("--to=", at(file.trim())));
         }
-        match client::meta(trimmed) {
+        match client::meta(at(trimmed)) {
             Some(call) => calls.push(call),
             // A command of the client ends with its line (`.timeout 1000`, `\timing`).
-            None if trimmed.starts_with(['.', '\\']) && (rest.trim().is_empty() || rest.trim_end().ends_with(';')) => {}
+            None if trimmed.starts_with(['.', '\\'])
+                && (rest.rough().trim().is_empty() || rest.rough().trim_end().ends_with(';')) => {}
             None => {
-                rest.push_str(line);
-                rest.push('\n');
+                rest.push_text(line);
+                rest.push_text("\n");
             }
         }
     }
-    for statement in tokens(&rest).split(|token| *token == Token::Mark(';')) {
+    for statement in tokens(rest.slice()).split(|token| *token == Token::Mark(';')) {
         calls.extend(read_statement(statement));
     }
     calls
 }
 
-fn tokens(text: &str) -> Vec<Token> {
-    let chars: Vec<char> = text.chars().collect();
+fn tokens(text: Slice<'_>) -> Vec<Token> {
+    let signs: Vec<Sign> = text.signs().collect();
     let mut all = Vec::new();
     let mut at = 0;
-    let peek = |at: usize| chars.get(at).copied().unwrap_or('\0');
-    while at < chars.len() {
+    let peek = |at: usize| signs.get(at).map_or('\0', |sign| sign.letter());
+    while at < signs.len() {
         let c = peek(at);
         match c {
             '-' if peek(at + 1) == '-' => {
-                while at < chars.len() && peek(at) != '\n' {
+                while at < signs.len() && peek(at) != '\n' {
                     at += 1;
                 }
             }
             '#' => {
-                while at < chars.len() && peek(at) != '\n' {
+                while at < signs.len() && peek(at) != '\n' {
                     at += 1;
                 }
             }
@@ -71,15 +72,15 @@ fn tokens(text: &str) -> Vec<Token> {
             }
             '/' if peek(at + 1) == '*' => {
                 at += 2;
-                while at < chars.len() && !(peek(at) == '*' && peek(at + 1) == '/') {
+                while at < signs.len() && !(peek(at) == '*' && peek(at + 1) == '/') {
                     at += 1;
                 }
                 at += 2;
             }
             '\'' | '"' | '`' => {
-                let mut inner = String::new();
+                let mut inner = Text::default();
                 at += 1;
-                while at < chars.len() {
+                while at < signs.len() {
                     if peek(at) == c {
                         if peek(at + 1) != c {
                             break;
@@ -88,19 +89,19 @@ fn tokens(text: &str) -> Vec<Token> {
                     } else if peek(at) == '\\' && c == '\'' {
                         at += 1;
                     }
-                    inner.push(peek(at));
+                    inner.extend(signs.get(at).copied());
                     at += 1;
                 }
                 at += 1;
                 all.push(if c == '\'' { Token::Text(inner) } else { Token::Word(inner) });
             }
             c if c.is_whitespace() => at += 1,
-            c if is_word(c) => {
+            _ if is_word(signs.get(at)) => {
                 let begin = at;
-                while at < chars.len() && (is_word(peek(at)) || peek(at) == '.') {
+                while is_word(signs.get(at)) || peek(at) == '.' {
                     at += 1;
                 }
-                all.push(Token::Word(chars.get(begin..at).unwrap_or_default().iter().collect()));
+                all.push(Token::Word(signs.get(begin..at).unwrap_or_default().iter().copied().collect()));
             }
             c => {
                 at += 1;
@@ -111,13 +112,17 @@ fn tokens(text: &str) -> Vec<Token> {
     all
 }
 
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '$' | '@') || HOLE.contains(c)
+fn is_word(sign: Option<&Sign>) -> bool {
+    sign.is_some_and(|sign| match sign {
+        Sign::Letter(letter) => letter.is_alphanumeric() || matches!(letter, '_' | '$' | '@'),
+        Sign::Gap(_) => true,
+    })
 }
 
+/// A word in small letters, with a NUL for what is not known of it.
 fn word(token: Option<&Token>) -> Option<String> {
     match token {
-        Some(Token::Word(word)) => Some(word.to_ascii_lowercase()),
+        Some(Token::Word(word)) => Some(word.rough().to_ascii_lowercase()),
         _ => None,
     }
 }
@@ -187,7 +192,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             if verb == "alter" {
                 // ClickHouse deletes and updates rows by altering their table.
                 if let [table, Token::Word(change), ..] = rest
-                    && let change @ ("delete" | "update") = change.to_ascii_lowercase().as_str()
+                    && let change @ ("delete" | "update") = change.rough().to_ascii_lowercase().as_str()
                     && !matches!(table, Token::Mark(_))
                 {
                     return vec![call(change, vec![name(rest)]).saying("--where", narrowed(rest))];
@@ -300,8 +305,13 @@ fn call(callee: &str, args: Vec<Value>) -> Call {
 }
 
 /// A copy to or from a file, by the fact that names which.
-pub(super) fn copy(fact: &str, file: &str) -> Call {
-    Call { facts: vec![value(&format!("{fact}{file}"))], ..call("copy", Vec::new()) }
+pub(super) fn copy<'t>(fact: &'t str, file: impl Into<Slice<'t>>) -> Call {
+    Call { facts: vec![fact_of(fact, file)], ..call("copy", Vec::new()) }
+}
+
+/// A fact that says something: `--to=FILE`.
+pub(super) fn fact_of<'t>(fact: &'t str, says: impl Into<Slice<'t>>) -> Value {
+    value(&Text::joined([fact.into(), says.into()]))
 }
 
 /// The files that a statement reads and writes: what stands as text behind the words that say so.
@@ -337,10 +347,10 @@ fn files(tokens: &[Token]) -> Vec<Value> {
     let mut all = Vec::new();
     for token in tokens {
         match (token, before.as_deref()) {
-            (Token::Text(file), Some(word)) if file.contains(['/', '.']) => {
+            (Token::Text(file), Some(word)) if file.rough().contains(['/', '.']) => {
                 let option = if WRITES.contains(&word) { Some("--to=") } else { None };
                 let option = option.or(READS.contains(&word).then_some("--from="));
-                all.extend(option.map(|option| value(&format!("{option}{file}"))));
+                all.extend(option.map(|option| fact_of(option, file)));
             }
             (Token::Mark('(' | ',' | '['), _) => {}
             (Token::Mark('='), Some(word)) if word.ends_with("_file") => {}
@@ -386,10 +396,10 @@ fn narrowed(tokens: &[Token]) -> bool {
     let condition = tokens.get(at + 1..).unwrap_or_default();
     let always = match condition {
         [] => true,
-        [Token::Word(one)] => matches!(one.to_ascii_lowercase().as_str(), "true" | "1"),
+        [Token::Word(one)] => matches!(one.rough().to_ascii_lowercase().as_str(), "true" | "1"),
         [a, Token::Mark('='), b] => a == b,
         _ => condition.windows(4).any(|part| match part {
-            [Token::Word(or), a, Token::Mark('='), b] => or.eq_ignore_ascii_case("or") && a == b,
+            [Token::Word(or), a, Token::Mark('='), b] => or.rough().eq_ignore_ascii_case("or") && a == b,
             _ => false,
         }),
     };

@@ -1,17 +1,17 @@
 //! Strings of scripting languages: quotes, escapes, heredocs, and code in them.
 
-use super::Language;
 use super::scan::{Scanner, Token, is_name, nested};
+use super::{Gap, Language, Sign, Slice, Text};
 
 /// A string on the way: texts, each with the code behind it, and the text after the last.
 #[derive(Default)]
 struct Parts {
-    before: Vec<(String, String)>,
-    text: String,
+    before: Vec<(Text, Text)>,
+    text: Text,
 }
 
 impl Parts {
-    fn code(&mut self, code: String) {
+    fn code(&mut self, code: Text) {
         self.before.push((std::mem::take(&mut self.text), code));
     }
 }
@@ -19,8 +19,8 @@ impl Parts {
 impl Scanner {
     /// A single quote that is a string and no mark: it ends in the same line.
     pub fn closes_soon(&self) -> bool {
-        let mut rest = self.chars.iter().skip(self.at + 1).take_while(|c| **c != '\n');
-        self.peek(1) != '(' && rest.any(|c| *c == '\'')
+        let mut rest = self.signs.iter().map(|sign| sign.letter()).skip(self.at + 1).take_while(|c| *c != '\n');
+        self.peek(1) != '(' && rest.any(|c| c == '\'')
     }
 
     /// A quoted string from its quote on; triple quotes in Python.
@@ -32,7 +32,7 @@ impl Scanner {
         let raw = prefix.contains('r') || (quote == '\'' && self.is(&[Language::Ruby, Language::Perl, Language::Php]));
         let interpolates = quote != '\'' && self.is(&[Language::Ruby, Language::Perl, Language::Php]);
         let mut parts = Parts::default();
-        while self.at < self.chars.len() && !ends(self) {
+        while self.at < self.signs.len() && !ends(self) {
             match self.peek(0) {
                 '\\' => self.escape(raw, &mut parts.text),
                 '$' if quote == '`' && self.peek(1) == '{' => parts.code(self.inner(1, '}')),
@@ -50,8 +50,8 @@ impl Scanner {
                 {
                     parts.code(self.variable());
                 }
-                c => {
-                    parts.text.push(c);
+                _ => {
+                    parts.text.extend(self.sign(0));
                     self.at += 1;
                 }
             }
@@ -61,18 +61,20 @@ impl Scanner {
     }
 
     /// `$name`, `${name}`, `$name{key}`, `$name[0]` in a string.
-    fn variable(&mut self) -> String {
-        let mut code = String::from(self.peek(0));
+    fn variable(&mut self) -> Text {
+        let mut code: Text = self.sign(0).into_iter().collect();
         self.at += 1;
         if self.peek(0) == '{' {
-            code.push_str(&self.inner(0, '}'));
+            code.push_text(&self.inner(0, '}'));
             return code;
         }
-        code.push_str(&self.word(|c| is_name(c) || c.is_ascii_digit()));
+        code.push_text(&self.word(|c| is_name(c) || c.is_ascii_digit()));
         for (open, close) in [('{', '}'), ('[', ']')] {
             if self.peek(0) == open {
                 let key = self.inner(0, close);
-                code.extend([open].into_iter().chain(key.chars()).chain([close]));
+                code.push(Sign::Letter(open));
+                code.push_text(&key);
+                code.push(Sign::Letter(close));
             }
         }
         code
@@ -87,20 +89,21 @@ impl Scanner {
         self.tokens.push(Token::Mark('('));
         for (text, code) in parts.before {
             self.tokens.extend([Token::Text(text), Token::Mark('+'), Token::Mark('(')]);
-            self.tokens.extend(nested(self.language, &code, self.depth + 1));
+            self.tokens.extend(nested(self.language, code.slice(), self.depth + 1));
             self.tokens.extend([Token::Mark(')'), Token::Mark('+')]);
         }
         self.tokens.extend([Token::Text(last), Token::Mark(')')]);
     }
 
-    fn escape(&mut self, raw: bool, text: &mut String) {
-        let next = self.peek(1);
+    fn escape(&mut self, raw: bool, text: &mut Text) {
+        let (next, sign) = (self.peek(1), self.sign(1));
         self.at += 2;
         if raw {
             if next != '\'' && next != '\\' {
-                text.push('\\');
+                text.push(Sign::Letter('\\'));
             }
-            text.push(next);
+            // Where the code ends behind it, nothing stands there.
+            text.push(sign.unwrap_or(Sign::Gap(Gap::Value)));
             return;
         }
         let (digits, radix) = match next {
@@ -124,27 +127,25 @@ impl Scanner {
                 self.at += 1;
             }
             let letter = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-            text.push_str(&super::denoted(letter.encode_utf8(&mut [0; 4])));
+            text.push(Sign::Letter(letter));
             return;
         }
         match next {
-            'n' => text.push('\n'),
-            't' => text.push('\t'),
-            'r' => text.push('\r'),
+            'n' => text.push(Sign::Letter('\n')),
+            't' => text.push(Sign::Letter('\t')),
+            'r' => text.push(Sign::Letter('\r')),
             '\n' => {}
-            // Nothing stands behind it.
-            '\0' if self.at > self.chars.len() => {}
-            other => text.push(other),
+            _ => text.extend(sign),
         }
     }
 
     /// Something that is interpolated, from `ahead` characters on up to its closing bracket.
-    fn inner(&mut self, ahead: usize, close: char) -> String {
+    fn inner(&mut self, ahead: usize, close: char) -> Text {
         self.at += ahead + 1;
         let begin = self.at;
         let open = if close == ']' { '[' } else { '{' };
         let mut depth = 1;
-        while self.at < self.chars.len() {
+        while self.at < self.signs.len() {
             match self.peek(0) {
                 c if c == open => depth += 1,
                 c if c == close => depth -= 1,
@@ -156,43 +157,43 @@ impl Scanner {
             }
         }
         let end = if depth == 0 { self.at.saturating_sub(1) } else { self.at };
-        self.chars.get(begin..end).unwrap_or_default().iter().collect()
+        self.signs.get(begin..end).unwrap_or_default().iter().copied().collect()
     }
 
     /// A text with code in it as between double quotes, whatever marks stand around it.
-    pub fn interpolated(&mut self, text: &str) {
-        let mut quoted = String::from('"');
+    pub fn interpolated(&mut self, text: Slice<'_>) {
+        let mut quoted = Text::from("\"");
         let mut escaped = false;
-        for c in text.chars() {
-            if c == '"' && !escaped {
-                quoted.push('\\');
+        for sign in text.signs() {
+            if sign == Sign::Letter('"') && !escaped {
+                quoted.push(Sign::Letter('\\'));
             }
-            escaped = c == '\\' && !escaped;
-            quoted.push(c);
+            escaped = sign == Sign::Letter('\\') && !escaped;
+            quoted.push(sign);
         }
-        quoted.push('"');
-        let tokens = nested(self.language, &quoted, self.depth + 1);
+        quoted.push(Sign::Letter('"'));
+        let tokens = nested(self.language, quoted.slice(), self.depth + 1);
         self.tokens.extend(tokens);
     }
 
     pub fn backtick(&mut self) {
         self.at += 1;
-        let mut text = String::new();
-        while self.at < self.chars.len() && self.peek(0) != '`' {
+        let mut text = Text::default();
+        while self.at < self.signs.len() && self.peek(0) != '`' {
             match self.peek(0) {
                 '\\' => self.escape(false, &mut text),
                 '#' if self.peek(1) == '{' => {
                     self.inner(1, '}');
-                    text.push_str(super::HOLE);
+                    text.push_gap(Gap::Value);
                 }
                 '$' if self.is(&[Language::Perl, Language::Php])
                     && (is_name(self.peek(1)) || self.peek(1).is_ascii_digit()) =>
                 {
                     self.variable();
-                    text.push_str(super::HOLE);
+                    text.push_gap(Gap::Value);
                 }
-                c => {
-                    text.push(c);
+                _ => {
+                    text.extend(self.sign(0));
                     self.at += 1;
                 }
             }
@@ -210,9 +211,9 @@ impl Scanner {
             self.at += 1;
         }
         match self.delimited() {
-            Some(text) if kind == 'x' => self.tokens.push(Token::Shell(without_code(&text))),
-            Some(text) if matches!(kind, 'w' | 'W' | 'i' | 'I') => self.word_list('[', &text, ']'),
-            Some(text) if kind != 'q' => self.interpolated(&text),
+            Some(text) if kind == 'x' => self.tokens.push(Token::Shell(without_code(text.slice()))),
+            Some(text) if matches!(kind, 'w' | 'W' | 'i' | 'I') => self.word_list('[', text.slice(), ']'),
+            Some(text) if kind != 'q' => self.interpolated(text.slice()),
             Some(text) => self.tokens.push(Token::Text(text)),
             None => {
                 self.at = begin + 1;
@@ -222,17 +223,17 @@ impl Scanner {
     }
 
     /// `%w[a b]`, `qw(a b)`: a list of its words.
-    pub fn word_list(&mut self, open: char, text: &str, close: char) {
+    pub fn word_list(&mut self, open: char, text: Slice<'_>, close: char) {
         self.tokens.push(Token::Mark(open));
-        for word in text.split_whitespace() {
-            let word = if word.contains("#{") { super::HOLE.to_string() } else { word.to_owned() };
+        for word in text.rough().split_whitespace() {
+            let word = if word.contains("#{") { Gap::Value.into() } else { text.part(word).into() };
             self.tokens.extend([Token::Text(word), Token::Mark(',')]);
         }
         self.tokens.push(Token::Mark(close));
     }
 
     /// Text between brackets or any other two marks.
-    pub fn delimited(&mut self) -> Option<String> {
+    pub fn delimited(&mut self) -> Option<Text> {
         let begin = self.at;
         while self.peek(0) == ' ' {
             self.at += 1;
@@ -251,9 +252,9 @@ impl Scanner {
         };
         self.at += 1;
         let mut depth = 1;
-        let mut text = String::new();
-        while self.at < self.chars.len() {
-            let c = self.peek(0);
+        let mut text = Text::default();
+        while self.at < self.signs.len() {
+            let (c, sign) = (self.peek(0), self.sign(0));
             self.at += 1;
             if c == close {
                 depth -= 1;
@@ -263,7 +264,7 @@ impl Scanner {
             } else if c == open {
                 depth += 1;
             }
-            text.push(c);
+            text.extend(sign);
         }
         Some(text)
     }
@@ -284,43 +285,43 @@ impl Scanner {
             self.at = begin;
             return false;
         }
-        let rest: String = self.chars.get(self.at..).unwrap_or_default().iter().collect();
-        let Some((line, body)) = rest.split_once('\n') else {
+        let rest: Text = self.signs.get(self.at..).unwrap_or_default().iter().copied().collect();
+        let Some((line, body)) = rest.slice().two(|rest| rest.split_once('\n')) else {
             self.at = begin;
             return false;
         };
-        let mut text = String::new();
-        let mut after = String::new();
-        let mut ended = false;
-        for row in body.split_inclusive('\n') {
-            if ended {
-                after.push_str(row);
-            } else if row.trim().trim_end_matches(';') == name {
-                ended = true;
-            } else {
-                text.push_str(row);
+        let (mut end, mut length) = (body.len(), body.len());
+        let mut at = 0;
+        for row in body.rough().split_inclusive('\n') {
+            if row.trim().trim_end_matches(';') == name {
+                (end, length) = (at, at + row.len());
+                break;
             }
+            at += row.len();
         }
-        let line = line.trim_start_matches(['"', '\'', '`']);
+        let text = body.cut(|body| body.get(..end).unwrap_or_default());
+        let after = body.cut(|body| body.get(length..).unwrap_or_default());
+        let line = line.cut(|line| line.trim_start_matches(['"', '\'', '`']));
         match quote {
-            '`' => self.tokens.push(Token::Shell(without_code(&text))),
-            '\'' => self.tokens.push(Token::Text(text)),
-            _ => self.interpolated(&text),
+            '`' => self.tokens.push(Token::Shell(without_code(text))),
+            '\'' => self.tokens.push(Token::Text(text.into())),
+            _ => self.interpolated(text),
         }
-        self.chars = line.chars().chain(['\n']).chain(after.chars()).collect();
+        self.signs = line.signs().chain([Sign::Letter('\n')]).chain(after.signs()).collect();
         self.at = 0;
         true
     }
 }
 
 /// A command of Ruby in which nothing is known of what `#{…}` gives.
-fn without_code(text: &str) -> String {
-    let mut plain = String::new();
+fn without_code(text: Slice<'_>) -> Text {
+    let mut plain = Text::default();
     let mut rest = text;
-    while let Some((before, code)) = rest.split_once("#{") {
-        plain.push_str(before);
-        plain.push_str(super::HOLE);
-        rest = code.split_once('}').map_or("", |(_, behind)| behind);
+    while let Some((before, code)) = rest.two(|rest| rest.split_once("#{")) {
+        plain.push_text(before);
+        plain.push_gap(Gap::Value);
+        rest = code.cut(|code| code.split_once('}').map_or("", |(_, behind)| behind));
     }
-    plain + rest
+    plain.push_text(rest);
+    plain
 }

@@ -1,42 +1,48 @@
 //! Tcl and Expect: commands that run programs or delete files.
 
-use super::{Call, HOLE, value};
+use super::{Call, Gap, Slice, Text, value};
 
 /// Reads a script: all commands, those in braces and brackets too.
-pub fn read(text: &str) -> Vec<Call> {
+pub fn read(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     let shells = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
     let mut shell = false;
     for words in commands(text) {
         if let [spawn, program, ..] = words.as_slice()
-            && spawn == "spawn"
+            && *spawn == "spawn"
         {
-            shell |= shells.contains(&program.rsplit('/').next().unwrap_or_default());
+            shell |= shells.contains(&program.rough().rsplit('/').next().unwrap_or_default());
         }
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let rough: Vec<&str> = words.iter().map(Text::rough).collect();
+        // The words behind so many.
+        let behind = |count: usize| words.get(count..).unwrap_or_default();
         // Options stand in front, and `--` ends them.
-        let plain = |words: &[&str]| {
+        let plain = |words: &[Text]| {
             let options = words.iter().take_while(|word| **word == "-force").count();
-            let rest = words.get(options..).unwrap_or_default();
-            rest.strip_prefix(&["--"]).unwrap_or(rest).iter().map(|word| value(word)).collect()
+            let ended = words.get(options).is_some_and(|word| *word == "--");
+            words.iter().skip(options + usize::from(ended)).map(value).collect()
         };
-        let all = |words: &[&str]| words.iter().map(|word| value(word)).collect();
-        let (callee, args) = match words.as_slice() {
-            ["exec" | "spawn", rest @ ..] => {
+        let all = |words: &[Text]| words.iter().map(value).collect();
+        let (callee, args) = match (rough.as_slice(), words.as_slice()) {
+            (["exec" | "spawn", rest @ ..], _) => {
                 let options = rest.iter().take_while(|word| word.starts_with('-')).count();
-                ("exec", all(rest.get(options..).unwrap_or_default()))
+                ("exec", all(behind(1 + options)))
             }
-            ["list", "exec", rest @ ..] => ("exec", all(rest)),
+            (["list", "exec", ..], _) => ("exec", all(behind(2))),
             // What is typed into a shell that was started.
-            ["send", rest @ ..] if shell => {
-                let line = rest.last().copied().unwrap_or_default();
-                let line = line.strip_suffix('r').unwrap_or(line);
-                ("system", vec![value(line)])
+            (["send", ..], _) if shell => {
+                let line = behind(1).last().map(Text::slice).unwrap_or_default();
+                ("system", vec![value(line.cut(|line| line.strip_suffix('r').unwrap_or(line)))])
             }
-            ["system", rest @ ..] => ("system", vec![value(&rest.join(" "))]),
-            ["open", pipe, ..] if pipe.starts_with('|') => ("system", vec![value(pipe.trim_start_matches('|'))]),
-            ["open", file, mode, ..] if mode.contains(['w', 'a', '+']) => ("write", vec![value(file)]),
-            ["file", "delete", rest @ ..] => ("delete", plain(rest)),
+            (["system", ..], [_, first, rest @ ..]) => {
+                let rest = rest.iter().flat_map(|word| [Slice::from(" "), word.slice()]);
+                ("system", vec![value(&Text::joined(std::iter::once(first.slice()).chain(rest)))])
+            }
+            (["open", rough, ..], [_, pipe, ..]) if rough.starts_with('|') => {
+                ("system", vec![value(pipe.slice().cut(|pipe| pipe.trim_start_matches('|')))])
+            }
+            (["open", _, mode, ..], [_, file, ..]) if mode.contains(['w', 'a', '+']) => ("write", vec![value(file)]),
+            (["file", "delete", ..], _) => ("delete", plain(behind(2))),
             _ => continue,
         };
         calls.push(Call::new(callee.to_owned(), args));
@@ -45,35 +51,36 @@ pub fn read(text: &str) -> Vec<Call> {
 }
 
 /// The words of each command; a variable or a command in a word is a hole.
-fn commands(text: &str) -> Vec<Vec<String>> {
+fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
     let mut all = vec![Vec::new()];
-    let mut word: Option<String> = None;
+    let mut word: Option<Text> = None;
     let mut quoted = false;
-    let mut letters = text.chars().peekable();
-    let finish = |word: &mut Option<String>, all: &mut Vec<Vec<String>>| {
+    let mut signs = text.signs().peekable();
+    let finish = |word: &mut Option<Text>, all: &mut Vec<Vec<Text>>| {
         if let (Some(word), Some(words)) = (word.take(), all.last_mut()) {
             words.push(word);
         }
     };
-    while let Some(c) = letters.next() {
-        match c {
+    while let Some(sign) = signs.next() {
+        match sign.letter() {
             '"' => {
                 quoted = !quoted;
                 word.get_or_insert_default();
             }
-            '\\' => word.get_or_insert_default().extend(letters.next()),
+            '\\' => word.get_or_insert_default().extend(signs.next()),
             '$' => {
-                while letters.peek().is_some_and(|c| c.is_alphanumeric() || *c == '_' || *c == ':') {
-                    letters.next();
+                let names = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+                while signs.peek().is_some_and(|sign| names(sign.letter())) {
+                    signs.next();
                 }
-                word.get_or_insert_default().push_str(HOLE);
+                word.get_or_insert_default().push_gap(Gap::Value);
             }
             '\n' | ';' | '{' | '}' | '[' | ']' if !quoted => {
                 finish(&mut word, &mut all);
                 all.push(Vec::new());
             }
             c if c.is_whitespace() && !quoted => finish(&mut word, &mut all),
-            c => word.get_or_insert_default().push(c),
+            _ => word.get_or_insert_default().push(sign),
         }
     }
     finish(&mut word, &mut all);

@@ -1,6 +1,7 @@
 //! Promises of reading code.
 
 use super::*;
+use crate::judge::analysis::act::{Taint, UnknownReason};
 
 /// A name of several parts may be that of a function which is described.
 fn knows(callee: &str) -> bool {
@@ -275,6 +276,8 @@ fn editors_debuggers_and_consoles_run_commands() {
     has("gdb", "python import os", "python(import os)");
     has("ipython", "!rm x\nprint(1)", "exec(rm x)");
     has("m4", "syscmd(rm -rf x)", "exec(rm -rf x)");
+    has("m4", "m4_esyscmd([echo (a); rm -rf x])", "exec(echo (a); rm -rf x)");
+    has("m4", "AC_INIT([x], m4_esyscmd_s([rm -rf x]))", "exec(rm -rf x)");
     has("applescript", "do shell script \"rm x\" with administrator privileges", "exec(rm x)");
     has("applescript", "tell app \"Terminal\" to do script \"rm x\"", "exec(rm x)");
     has("applescript", "a.doShellScript('rm x')", "exec(rm x)");

@@ -6,7 +6,7 @@
 use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
-use super::{Call, Language, World};
+use super::{Call, Language, Slice, World};
 use crate::judge::analysis::act::Value;
 
 /// Functions of the C library by which embedded code runs programs or deletes.
@@ -57,7 +57,7 @@ impl CallReader<'_> {
         if self.language == Language::Python && (self.tokens.iter().any(inside) || self.tokens.windows(2).any(taken)) {
             names.push("__globals__".to_owned());
         }
-        let built = |token: &&Token| matches!(token, Token::Text(text) if text == "constructor");
+        let built = |token: &&Token| matches!(token, Token::Text(text) if *text == "constructor");
         if self.language == Language::Js && self.tokens.iter().filter(built).count() > 1 {
             names.push("constructor".to_owned());
         }
@@ -96,9 +96,9 @@ impl CallReader<'_> {
     }
 
     /// The names that a text sets which is run as code here: `exec("f = os.system")`.
-    pub fn run_here(&mut self, callee: &str, text: Option<&str>) {
-        let Some(text) =
-            text.filter(|text| self.language == Language::Python && callee == "exec" && text.contains('='))
+    pub fn run_here(&mut self, callee: &str, text: Option<Slice<'_>>) {
+        let assigns = |text: &Slice<'_>| text.rough().contains('=');
+        let Some(text) = text.filter(|text| self.language == Language::Python && callee == "exec" && assigns(text))
         else {
             return;
         };

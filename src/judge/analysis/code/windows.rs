@@ -2,7 +2,7 @@
 //!
 //! A path on a drive becomes what WSL shows it as (`C:\Users` is `/mnt/c/Users`), so that places have one name.
 
-use super::{Call, HOLE};
+use super::{Call, Gap, Sign, Slice, Text};
 use crate::judge::analysis::act::{Piece, Value};
 use crate::judge::invocation::quote;
 
@@ -10,25 +10,33 @@ use crate::judge::invocation::quote;
 pub const MAX_DEPTH: usize = 8;
 
 /// What a variable of the Windows environment is known to be, or a hole.
-pub(super) fn variable(name: &str) -> String {
-    let hole = HOLE;
+pub(super) fn variable(name: &str) -> Text {
+    let around = |before: &str, after: &str| {
+        let mut text = Text::from(before);
+        text.push_gap(Gap::Value);
+        text.push_text(after);
+        text
+    };
     match name.to_ascii_uppercase().as_str() {
-        "USERPROFILE" => format!("/mnt/c/Users/{hole}"),
-        "HOMEPATH" => format!("/Users/{hole}"),
-        "HOMEDRIVE" | "SYSTEMDRIVE" => "C:".to_owned(),
-        "SYSTEMROOT" | "WINDIR" => "/mnt/c/Windows".to_owned(),
-        "PROGRAMFILES" => "/mnt/c/Program Files".to_owned(),
-        "PROGRAMDATA" | "ALLUSERSPROFILE" => "/mnt/c/ProgramData".to_owned(),
-        "APPDATA" => format!("/mnt/c/Users/{hole}/AppData/Roaming"),
-        "LOCALAPPDATA" => format!("/mnt/c/Users/{hole}/AppData/Local"),
-        "TEMP" | "TMP" => "/tmp/windows".to_owned(),
-        "COMSPEC" => "cmd.exe".to_owned(),
-        _ => hole.to_string(),
+        "USERPROFILE" => around("/mnt/c/Users/", ""),
+        "HOMEPATH" => around("/Users/", ""),
+        "HOMEDRIVE" | "SYSTEMDRIVE" => "C:".into(),
+        "SYSTEMROOT" | "WINDIR" => "/mnt/c/Windows".into(),
+        "PROGRAMFILES" => "/mnt/c/Program Files".into(),
+        "PROGRAMDATA" | "ALLUSERSPROFILE" => "/mnt/c/ProgramData".into(),
+        "APPDATA" => around("/mnt/c/Users/", "/AppData/Roaming"),
+        "LOCALAPPDATA" => around("/mnt/c/Users/", "/AppData/Local"),
+        "TEMP" | "TMP" => "/tmp/windows".into(),
+        "COMSPEC" => "cmd.exe".into(),
+        _ => Gap::Value.into(),
     }
 }
 
 /// A path as WSL shows it; any other text as it is.
-pub(super) fn path(text: &str) -> String {
+pub(super) fn path<'t>(written: impl Into<Slice<'t>>) -> Text {
+    let written = written.into();
+    let text = written.rough();
+    let slashes = |sign: Sign| if sign == Sign::Letter('\\') { Sign::Letter('/') } else { sign };
     let mut chars = text.chars();
     let (drive, colon) = (chars.next(), chars.next());
     let rest = chars.as_str();
@@ -36,7 +44,9 @@ pub(super) fn path(text: &str) -> String {
         && colon == Some(':')
         && rest.starts_with(['\\', '/'])
     {
-        return format!("/mnt/{}{}", drive.to_ascii_lowercase(), rest.replace('\\', "/"));
+        let mut path = Text::from(format!("/mnt/{}", drive.to_ascii_lowercase()));
+        path.extend(written.part(rest).signs().map(slashes));
+        return path;
     }
     let looks = text.starts_with(".\\")
         || text.starts_with("..\\")
@@ -45,14 +55,15 @@ pub(super) fn path(text: &str) -> String {
         || text.starts_with("/Users/")
         || text.starts_with("/tmp/windows")
         || (text.starts_with('\\') && !text.starts_with("\\\\"));
-    if looks { text.replace('\\', "/") } else { text.to_owned() }
+    if looks { written.signs().map(slashes).collect() } else { written.into() }
 }
 
 /// An argument: a path in one spelling, with its wildcards live and its holes unknown.
-pub(super) fn argument(text: &str, home: &str) -> Value {
+pub(super) fn argument<'t>(text: impl Into<Slice<'t>>, home: &str) -> Value {
     let mut text = path(text);
-    if text == "~" || text.starts_with("~/") {
-        text.replace_range(..1, home);
+    let below = |text: &Text| text.rough() == "~" || text.rough().starts_with("~/");
+    if let Some(rest) = text.slice().find(|text| text.strip_prefix('~')).filter(|_| below(&text)) {
+        text = Text::joined([home.into(), rest]);
     }
     let mut argument = Value::default();
     for piece in super::value(&text).into_pieces() {
@@ -77,21 +88,32 @@ pub(super) fn argument(text: &str, home: &str) -> Value {
 }
 
 /// A program that is no command of the language: a line for a shell to read.
-pub(super) fn run<'a>(words: impl IntoIterator<Item = &'a str>) -> Call {
-    let mut line = String::new();
+pub(super) fn run<'a>(words: impl IntoIterator<Item = Slice<'a>>) -> Call {
+    let mut line = Text::default();
     for (index, word) in words.into_iter().enumerate() {
         if index > 0 {
-            line.push(' ');
+            line.push(Sign::Letter(' '));
         }
         let word = path(word);
         // What is not known stays outside of the quotes.
-        for (part, text) in word.split(HOLE).enumerate() {
-            if part > 0 {
-                line.push_str(HOLE);
+        let mut known = String::new();
+        let end = |known: &mut String, line: &mut Text| {
+            if !known.is_empty() {
+                line.push_text(&quote(&std::mem::take(known)));
             }
-            if !text.is_empty() || word.is_empty() {
-                line.push_str(&quote(text));
+        };
+        for sign in word.slice().signs() {
+            match sign {
+                Sign::Letter(letter) => known.push(letter),
+                Sign::Gap(gap) => {
+                    end(&mut known, &mut line);
+                    line.push_gap(gap);
+                }
             }
+        }
+        end(&mut known, &mut line);
+        if word.is_empty() {
+            line.push_text(&quote(""));
         }
     }
     Call::new("run".to_owned(), vec![super::value(&line)])

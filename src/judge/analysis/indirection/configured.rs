@@ -136,6 +136,12 @@ fn commands_of_elements(text: &str) -> Vec<String> {
                 ("exec", "command") => all.push(value),
                 (_, "executable") => all.extend(program.replace(value)),
                 ("arg", "line" | "value") => add(&mut program, &value),
+                ("delete", "dir") | ("removedir", "directories") => {
+                    all.extend(word_of(&value).map(|word| format!("rm -rf {word}")));
+                }
+                ("delete", "file" | "files") => {
+                    all.extend(word_of(&value).map(|word| format!("rm {word}")));
+                }
                 _ => {}
             }
         }
@@ -156,6 +162,28 @@ fn add(program: &mut Option<String>, argument: &str) {
         program.push(' ');
         program.push_str(argument);
     }
+}
+
+/// Properties of a build that stand for the same place in every project, with how a shell names it. Sources: the manuals of
+/// Ant, Maven and MSBuild.
+const PROPERTIES: [(&str, &str); 6] = [
+    ("${basedir}", "."),
+    ("${project.basedir}", "."),
+    ("$(MSBuildProjectDirectory)", "."),
+    ("${env.HOME}", "\"$HOME\""),
+    ("${user.home}", "\"$HOME\""),
+    ("$(HOME)", "\"$HOME\""),
+];
+
+/// The word of the shell for the value of an attribute. `None`: it holds a property that the project sets, such as its
+/// directory of build output.
+fn word_of(value: &str) -> Option<String> {
+    let (place, rest) = PROPERTIES
+        .iter()
+        .find_map(|(property, place)| Some((*place, value.strip_prefix(property)?)))
+        .unwrap_or(("", value));
+    let quoted = || format!("{place}'{}'", rest.replace('\'', "'\\''"));
+    (!rest.contains("${") && !rest.contains("$(") && !rest.contains("@(")).then(quoted)
 }
 
 /// The text that is meant by a text of XML.
@@ -272,6 +300,9 @@ mod tests {
         assert_eq!(of(two, &[]), ["rm", "mv x"]);
         let maven = "<configuration><executable>rm</executable><arguments><argument>-r</argument><argument>x</argument></arguments></configuration>";
         assert_eq!(of(maven, &[]), ["rm -r x"]);
+        let deletes = "<t><delete dir=\"${user.home}/a'b\"/><delete file=\"c\"/><delete dir=\"${build.dir}\"/>\
+            <RemoveDir Directories=\"$(MSBuildProjectDirectory)/d\"/><RemoveDir Directories=\"$(OutDir)\"/></t>";
+        assert_eq!(of(deletes, &[]), ["rm -rf \"$HOME\"'/a'\\''b'", "rm 'c'", "rm -rf .'/d'"]);
         assert!(of("<a><b line=\"rm x\"/><c>rm x</c><arg value=\"rm\"/></a>", &[]).is_empty());
         assert!(of("<a executable=\"rm", &[]).is_empty());
     }

@@ -41,22 +41,48 @@ const RECIPES: [&str; 26] = [
     "Taskfile.yml",
 ];
 
-/// Files without an ending that are Ruby.
-const RUBY: [&str; 6] = ["Rakefile", "Vagrantfile", "Gemfile", "Guardfile", "Fastfile", "Podfile"];
+/// Files without an ending that says what they are, with the language that their text is read as.
+const NAMES: [(&str, &str); 20] = [
+    ("Appfile", "ruby"),
+    ("BUILD", "python"),
+    ("BUILD.bazel", "python"),
+    ("Capfile", "ruby"),
+    ("Dangerfile", "ruby"),
+    ("Fastfile", "ruby"),
+    ("Gemfile", "ruby"),
+    ("Guardfile", "ruby"),
+    ("Jenkinsfile", "other"),
+    ("Podfile", "ruby"),
+    ("Rakefile", "ruby"),
+    ("SConscript", "python"),
+    ("SConstruct", "python"),
+    ("Snakefile", "python"),
+    ("Tiltfile", "python"),
+    ("Vagrantfile", "ruby"),
+    ("configure.ac", "m4"),
+    ("configure.in", "m4"),
+    ("dune", "other"),
+    ("wscript", "python"),
+];
 
 /// The language that a file of this name is read as, by its ending.
-pub(super) fn language_of(path: &str) -> Option<&'static str> {
+pub fn language_of(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or_default();
-    if RUBY.contains(&name) {
-        return Some("ruby");
+    if let Some((_, language)) = NAMES.iter().find(|(known, _)| *known == name) {
+        return Some(language);
     }
     let (_, extension) = name.rsplit_once('.')?;
     SOURCES.iter().find(|(known, _)| *known == extension).map(|(_, language)| *language)
 }
 
 /// Names of source files, with the language that their text is read as.
-const SOURCES: [(&str, &str); 52] = [
+const SOURCES: [(&str, &str); 57] = [
     ("ipynb", "notebook"),
+    ("Rmd", "report"),
+    ("qmd", "report"),
+    ("m4", "m4"),
+    ("sbt", "other"),
+    ("cmake", "other"),
     ("py", "python"),
     ("js", "js"),
     ("mjs", "js"),

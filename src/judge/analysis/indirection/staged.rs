@@ -26,22 +26,31 @@ const MAX_BYTES: usize = 128 * 1024;
 const OF_OTHERS: [&str; 3] = ["/node_modules/", "/site-packages/", "/.git/"];
 
 impl Walker<'_> {
-    /// Reads what the session wrote, where a program runs code of the project in which it starts.
+    /// Reads what the session wrote, where a program runs code of the project in which it starts. One that nothing describes
+    /// may be such a program.
     #[inline(never)]
-    pub(super) fn staged_code(&mut self, state: &State, context: &Context, program: &Program, ran: Ran<'_>) {
-        let Some(build) = runs_project(program, ran).filter(|build| !build.installs) else { return };
+    pub(super) fn staged_code(&mut self, state: &State, context: &Context, program: Option<&Program>, ran: Ran<'_>) {
         if context.staged || ran.reading.dry_run {
             return;
         }
-        let own = program.runs.as_ref().filter(|_| build.named).map(|runs| &*runs.language);
+        let own = match program {
+            Some(program) => {
+                let Some(build) = runs_project(program, ran).filter(|build| !build.installs) else { return };
+                program.runs.as_ref().filter(|_| build.named).map(|runs| &*runs.language)
+            }
+            None => None,
+        };
         let ledger = self.inquiry.ledger().filter(|ledger| ledger.written().next().is_some());
         let Some(ledger) = ledger else { return };
         let led = |dir: &str| self.inquiry.path(dir).map(|facts| facts.canonical.clone());
         let here = [state.dir(), self.invocation.cwd.to_str()].into_iter().flatten();
         let dirs: Vec<String> = here.flat_map(|dir| std::iter::once(dir.to_owned()).chain(led(dir))).collect();
+        let home = self.invocation.home.as_deref().and_then(std::path::Path::to_str);
         let is_below = |path: &str| {
             let below = |dir: &String| path.strip_prefix(&**dir).is_some_and(|rest| rest.starts_with('/'));
-            dirs.iter().any(below) && !OF_OTHERS.iter().any(|others| path.contains(others))
+            let place =
+                || home.and_then(|home| path.strip_prefix(home)).is_some_and(|below| is_place_of(ran.name, below));
+            (dirs.iter().any(below) || place()) && !OF_OTHERS.iter().any(|others| path.contains(others))
         };
         let code = |path: &str| {
             let language = language_of(path).filter(|language| !matches!(*language, "shell" | "sql"))?;
@@ -67,6 +76,14 @@ impl Walker<'_> {
             self.facts.opaque.extend(found.into_iter().filter(is_grave));
         }
     }
+}
+
+/// Whether a path below the home directory lies in a directory that bears the name of a program: `~/.config/NAME/…`,
+/// `~/.NAME/…`, `~/NAME/…`.
+fn is_place_of(program: &str, below: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let dirs = below.rsplit_once('/').map_or("", |(dirs, _)| dirs);
+    !name.is_empty() && dirs.split('/').any(|dir| dir.strip_prefix('.').unwrap_or(dir) == name)
 }
 
 /// Whether what could not be understood is grave in code that may never run.
@@ -128,15 +145,26 @@ mod tests {
 
     #[test]
     fn what_the_session_wrote_is_read_where_code_of_the_project_runs() {
-        for command in
-            ["mkdocs build", "npm test", "go test ./...", "make", "python3 -c 'import app'", "python3 kept.py"]
-        {
+        let runs = ["mkdocs build", "npm test", "go test ./...", "make", "python3 -c 'import app'", "python3 kept.py"];
+        // And what nothing describes, which may load whatever lies there.
+        for command in runs.into_iter().chain(["frobnicate --fast", "./frobnicate"]) {
             assert!(harms(command, &[("src/deep/hooks.py", HARM, made())]), "{command}");
         }
         let script = "exports.x = () => require('child_process').exec('rm harm', done)";
         assert!(harms("npx mocha", &[("tests/boot.js", script, made())]));
         let changed = Done::Made(Before::Clean);
         assert!(harms("tox", &[("a.py", HARM, changed)]));
+    }
+
+    #[test]
+    fn what_lies_in_a_place_of_the_program_is_read_with_it() {
+        for place in ["/home/dev/.config/frob/1.0/start.py", "/home/dev/.frob/a.py", "/home/dev/frob/dags/a.py"] {
+            assert!(harms("frob run", &[(place, HARM, made())]), "{place}");
+            assert!(!harms("other run", &[(place, HARM, made())]), "{place}");
+        }
+        assert!(harms("airflow dags list", &[("/home/dev/airflow/dags/a.py", HARM, made())]));
+        assert!(!harms("frob run", &[("/home/dev/frob", HARM, made()), ("/home/dev/xfrob/a.py", HARM, made())]));
+        assert!(!harms("frob run", &[("/srv/frob/a.py", HARM, made())]));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Note;
+use super::{Language, Note};
 use crate::judge::analysis::effect::Effect;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
@@ -81,7 +81,7 @@ pub enum Held {
     /// A line for a shell, or a list of a program and its arguments.
     Command,
     /// Code in a language that is read.
-    Code(String),
+    Code(Language),
     /// A path or a URL that this is done to.
     Effect(Effect),
     /// A path: what is done to it is said by the verb of the tool's name.
@@ -89,27 +89,6 @@ pub enum Held {
 }
 
 impl Held {
-    /// Languages that are read.
-    const LANGUAGES: [&str; 17] = [
-        "sql",
-        "python",
-        "ipython",
-        "js",
-        "ruby",
-        "perl",
-        "php",
-        "lua",
-        "mongo",
-        "redis",
-        "awk",
-        "powershell",
-        "cmd",
-        "tcl",
-        "applescript",
-        "ex",
-        "other",
-    ];
-
     /// What is done to a path or a host.
     const EFFECTS: [(&str, Effect); 12] = [
         ("load", Effect::Load),
@@ -132,14 +111,16 @@ impl Held {
         match word {
             "command" => Some(Self::Command),
             "path" => Some(Self::Path),
-            _ if Self::LANGUAGES.contains(&word) => Some(Self::Code(word.to_owned())),
-            _ => Self::EFFECTS.iter().find(|(name, _)| *name == word).map(|(_, effect)| Self::Effect(*effect)),
+            _ => match Language::of(word) {
+                Some(language) => Some(Self::Code(language)),
+                None => Self::EFFECTS.iter().find(|(name, _)| *name == word).map(|(_, effect)| Self::Effect(*effect)),
+            },
         }
     }
 
     /// All of those words.
     pub fn words() -> impl Iterator<Item = &'static str> {
-        ["command", "path"].into_iter().chain(Self::EFFECTS.map(|(name, _)| name)).chain(Self::LANGUAGES)
+        ["command", "path"].into_iter().chain(Self::EFFECTS.map(|(name, _)| name)).chain(Language::names())
     }
 }
 

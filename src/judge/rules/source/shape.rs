@@ -2,17 +2,18 @@
 //! mean is checked in `super`.
 
 mod program;
+mod sources;
 mod tool;
 
 pub use self::program::{
     EffectShape, PrintsShape, ProgramShape, RunsShape, SubShape, TreeShape, WorksInShape, WrapShape,
 };
+use self::sources::console;
+pub use self::sources::{BuildShape, FetchShape, LoadShape, ReadsShape, UnpackShape};
 pub use self::tool::{HoldingShape, ToolShape, ValueTestShape};
 use crate::judge::analysis::class::PathClass;
 use crate::judge::document::{At, Fields};
-use crate::judge::rules::model::{
-    Console, FetchInto, HostClass, InputTest, Lowering, Module, Note, Packed, SettingLine, TaintName, Tasks,
-};
+use crate::judge::rules::model::{Console, HostClass, InputTest, Lowering, Note, TaintName};
 use crate::judge::tier::{Reversibility, Tier};
 
 /// A pattern file.
@@ -67,167 +68,6 @@ pub struct SupportShape {
 impl SupportShape {
     fn read(from: &mut Fields<'_>) -> Self {
         Self { argv: from.need("argv", Fields::one_or_many), why: from.need("why", Fields::text) }
-    }
-}
-
-/// `[[loads]]`
-#[derive(Debug)]
-pub struct LoadShape {
-    pub program: At<Vec<String>>,
-    pub language: Option<String>,
-    pub options: Vec<At<String>>,
-    pub within: Vec<String>,
-    pub operands: bool,
-    pub variables: Vec<String>,
-    pub under: Vec<String>,
-    pub files: Vec<String>,
-    pub endings: Vec<String>,
-    pub words: Vec<String>,
-    pub unless: Vec<String>,
-    pub changed: bool,
-    pub session: bool,
-    pub stdin: bool,
-    pub lines: Vec<At<SettingLine>>,
-    pub tasks: Option<At<Tasks>>,
-    pub module: Option<At<Module>>,
-}
-
-/// `{ begins = "exec", skip = 1 }`
-fn setting_line(from: &mut Fields<'_>) -> SettingLine {
-    SettingLine {
-        begins: from.line("begins").unwrap_or_default(),
-        skip: from.count("skip").unwrap_or_default(),
-        before: from.line("before").unwrap_or_default(),
-        word: from.flag("word"),
-    }
-}
-
-/// `{ option = "-m", stdin = ["code"], runs = ["pdb"], script = ".py" }`
-fn module(from: &mut Fields<'_>) -> Module {
-    Module {
-        option: from.need("option", Fields::text).into_inner(),
-        stdin: from.lines("stdin"),
-        runs: from.lines("runs"),
-        script: from.line("script").unwrap_or_default(),
-    }
-}
-
-impl LoadShape {
-    fn read(from: &mut Fields<'_>) -> Self {
-        Self {
-            program: from.need("program", Fields::one_or_many),
-            language: from.line("language"),
-            options: from.texts("options"),
-            within: from.lines("within"),
-            operands: from.flag("operands"),
-            variables: from.lines("variables"),
-            under: from.lines("under"),
-            files: from.lines("files"),
-            endings: from.lines("endings"),
-            words: from.lines("words"),
-            unless: from.lines("unless"),
-            changed: from.flag("changed"),
-            session: from.flag("session"),
-            stdin: from.flag("stdin"),
-            lines: from.tables("lines", setting_line),
-            tasks: from.word("tasks"),
-            module: from.table("module", module),
-        }
-    }
-}
-
-/// `[[fetches]]`
-#[derive(Debug)]
-pub struct FetchShape {
-    pub program: At<Vec<String>>,
-    pub words: Vec<String>,
-    pub options: Vec<String>,
-    pub into: Option<At<FetchInto>>,
-    pub elsewhere: bool,
-}
-
-impl FetchShape {
-    fn read(from: &mut Fields<'_>) -> Self {
-        Self {
-            program: from.need("program", Fields::one_or_many),
-            words: from.lines("words"),
-            options: from.lines("options"),
-            into: from.word("into"),
-            elsewhere: from.flag("elsewhere"),
-        }
-    }
-}
-
-/// `[[unpacks]]`
-#[derive(Debug)]
-pub struct UnpackShape {
-    pub program: At<Vec<String>>,
-    pub kind: Option<At<Packed>>,
-    pub words: Vec<String>,
-    pub options: Vec<String>,
-    pub unless: Vec<String>,
-    pub strip: Option<u32>,
-}
-
-impl UnpackShape {
-    fn read(from: &mut Fields<'_>) -> Self {
-        Self {
-            program: from.need("program", Fields::one_or_many),
-            kind: from.word("kind"),
-            words: from.lines("words"),
-            options: from.lines("options"),
-            unless: from.lines("unless"),
-            strip: from.count("strip"),
-        }
-    }
-}
-
-/// `[[builds]]`
-#[derive(Debug)]
-pub struct BuildShape {
-    pub program: At<Vec<String>>,
-    pub words: Vec<String>,
-    pub bare: bool,
-    pub named: bool,
-    pub installs: bool,
-}
-
-impl BuildShape {
-    fn read(from: &mut Fields<'_>) -> Self {
-        Self {
-            program: from.need("program", Fields::one_or_many),
-            words: from.lines("words"),
-            bare: from.flag("bare"),
-            named: from.flag("named"),
-            installs: from.flag("installs"),
-        }
-    }
-}
-
-/// `[[reads]]`
-#[derive(Debug)]
-pub struct ReadsShape {
-    pub program: At<Vec<String>>,
-}
-
-impl ReadsShape {
-    fn read(from: &mut Fields<'_>) -> Self {
-        Self { program: from.need("program", Fields::one_or_many) }
-    }
-}
-
-/// `[[consoles]]`
-fn console(from: &mut Fields<'_>) -> Console {
-    Console {
-        programs: from.need("program", Fields::one_or_many).into_inner(),
-        language: from.line("language").unwrap_or_default(),
-        words: from.lines("words"),
-        bare: from.flag("bare"),
-        operands: from.count("operands"),
-        keyboard: from.flag("keyboard"),
-        visible: from.flag("visible"),
-        unless: from.lines("unless"),
-        variables: from.lines("variables"),
     }
 }
 

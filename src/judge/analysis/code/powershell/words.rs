@@ -1,13 +1,12 @@
 //! The words of PowerShell: strings, escapes, variables, brackets, and where a command ends.
 
-use super::super::{HOLE, MARK};
 use crate::judge::analysis::code::windows::{MAX_DEPTH, variable};
+use crate::judge::analysis::code::{Gap, Sign, Slice, Text};
 
 /// A word of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PowerShellWord {
-    /// With [`HOLE`] for what is not known.
-    pub text: String,
+    pub text: Text,
     /// It began as a string.
     pub quoted: bool,
 }
@@ -15,7 +14,7 @@ pub struct PowerShellWord {
 impl PowerShellWord {
     /// `-Name`, `-Name:value`.
     pub fn is_parameter(&self) -> bool {
-        let mut chars = self.text.chars();
+        let mut chars = self.text.rough().chars();
         !self.quoted && chars.next() == Some('-') && chars.next().is_some_and(|c| c.is_ascii_alphabetic())
     }
 }
@@ -26,26 +25,26 @@ pub enum Item {
     /// `called`: behind `&`. `piped`: it reads what the command in front prints.
     Command { words: Vec<PowerShellWord>, called: bool, piped: bool },
     /// The script inside of brackets or of a string.
-    Inside(String),
+    Inside(Text),
     /// `[Type]::Method(args)`, `.Method(args)`.
-    Method { name: String, args: String },
+    Method { name: String, args: Text },
     /// Where output goes.
     Output { file: PowerShellWord, append: bool },
 }
 
 /// The items of a script.
-pub fn items(text: &str) -> Vec<Item> {
+pub fn items(text: Slice<'_>) -> Vec<Item> {
     items_at(text, 0)
 }
 
-fn items_at(text: &str, depth: usize) -> Vec<Item> {
-    let mut scan = Scan { chars: text.chars().collect(), depth, ..Scan::default() };
+fn items_at(text: Slice<'_>, depth: usize) -> Vec<Item> {
+    let mut scan = Scan { signs: text.signs().collect(), depth, ..Scan::default() };
     scan.run();
     scan.items
 }
 
 /// The words of a list of arguments.
-pub fn list(text: &str) -> Vec<PowerShellWord> {
+pub fn list(text: Slice<'_>) -> Vec<PowerShellWord> {
     let all = items(text).into_iter().filter_map(|item| match item {
         Item::Command { words, .. } => Some(words),
         _ => None,
@@ -55,7 +54,7 @@ pub fn list(text: &str) -> Vec<PowerShellWord> {
 
 #[derive(Default)]
 struct Scan {
-    chars: Vec<char>,
+    signs: Vec<Sign>,
     at: usize,
     items: Vec<Item>,
     words: Vec<PowerShellWord>,
@@ -70,22 +69,34 @@ struct Scan {
 
 impl Scan {
     fn peek(&self, ahead: usize) -> char {
-        self.chars.get(self.at + ahead).copied().unwrap_or('\0')
+        self.signs.get(self.at + ahead).map_or('\0', |sign| sign.letter())
     }
 
-    fn push(&mut self, c: char) {
-        self.word.get_or_insert_default().text.push(c);
+    /// What stands here, which is passed over.
+    fn next(&mut self) -> Option<Sign> {
+        self.at += 1;
+        self.signs.get(self.at - 1).copied()
     }
 
-    fn push_text(&mut self, text: &str) {
-        self.word.get_or_insert_default().text.push_str(text);
+    fn push(&mut self, sign: impl Into<Option<Sign>>) {
+        self.word.get_or_insert_default().text.extend(sign.into());
+    }
+
+    fn push_text(&mut self, text: &Text) {
+        self.word.get_or_insert_default().text.push_text(text);
+    }
+
+    /// Adds a part that is not known.
+    fn push_gap(&mut self) {
+        self.push(Sign::Gap(Gap::Value));
     }
 
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
         match self.output.take() {
             Some(append) => {
-                if !word.text.eq_ignore_ascii_case("$null") && word.text != HOLE && !word.text.starts_with('&') {
+                let text = word.text.rough();
+                if !text.eq_ignore_ascii_case("$null") && text != "\0" && !text.starts_with('&') {
                     self.items.push(Item::Output { file: word, append });
                 }
             }
@@ -105,25 +116,24 @@ impl Scan {
     }
 
     fn run(&mut self) {
-        while self.at < self.chars.len() {
-            let c = self.peek(0);
-            self.at += 1;
+        while self.at < self.signs.len() {
+            let (c, sign) = (self.peek(0), self.next());
             match c {
                 '\'' => self.single(),
                 '"' => self.double(),
                 '@' if matches!(self.peek(0), '\'' | '"') && self.word.is_none() => self.here(),
                 '`' => {
-                    let next = self.chars.get(self.at).copied();
-                    self.at += 1;
-                    next.filter(|next| *next != '\n').into_iter().for_each(|next| self.push(next));
+                    if let Some(next) = self.next().filter(|next| *next != Sign::Letter('\n')) {
+                        self.push(next);
+                    }
                 }
                 '#' if self.word.is_none() => {
-                    while self.at < self.chars.len() && self.peek(0) != '\n' {
+                    while self.at < self.signs.len() && self.peek(0) != '\n' {
                         self.at += 1;
                     }
                 }
                 '<' if self.peek(0) == '#' => {
-                    while self.at < self.chars.len() && !(self.peek(0) == '#' && self.peek(1) == '>') {
+                    while self.at < self.signs.len() && !(self.peek(0) == '#' && self.peek(1) == '>') {
                         self.at += 1;
                     }
                     self.at += 2;
@@ -168,11 +178,11 @@ impl Scan {
                 // Strings that are put together.
                 '+' if self.word.as_ref().is_some_and(|word| word.quoted) => {
                     self.end_word();
-                    self.push('+');
+                    self.push(Sign::Letter('+'));
                     self.end_word();
                 }
                 ',' | ' ' | '\t' | '\r' => self.end_word(),
-                c => self.push(c),
+                _ => self.push(sign),
             }
         }
         self.end(false);
@@ -180,57 +190,54 @@ impl Scan {
 
     /// Whether what stands in front of `=` is a variable.
     fn assigns(&self) -> bool {
-        let is = |word: &PowerShellWord| word.text.starts_with(HOLE) || word.text.starts_with('[');
+        let is = |word: &PowerShellWord| word.text.rough().starts_with(['\0', '[']);
         match (self.words.as_slice(), &self.word) {
             ([], Some(word)) | ([word], None) => !word.quoted && is(word),
-            ([_, word], None) => word.text.starts_with(HOLE),
+            ([_, word], None) => word.text.rough().starts_with('\0'),
             _ => false,
         }
     }
 
     fn quoted(&mut self) {
         if self.word.is_none() {
-            self.word = Some(PowerShellWord { text: String::new(), quoted: true });
+            self.word = Some(PowerShellWord { text: Text::default(), quoted: true });
         }
     }
 
     fn single(&mut self) {
         self.quoted();
-        while self.at < self.chars.len() {
-            let c = self.peek(0);
-            self.at += 1;
+        while self.at < self.signs.len() {
+            let (c, sign) = (self.peek(0), self.next());
             if c == '\'' {
                 if self.peek(0) != '\'' {
                     return;
                 }
                 self.at += 1;
             }
-            self.push(c);
+            self.push(sign);
         }
     }
 
     fn double(&mut self) {
         self.quoted();
-        while self.at < self.chars.len() {
-            let c = self.peek(0);
-            self.at += 1;
+        while self.at < self.signs.len() {
+            let (c, sign) = (self.peek(0), self.next());
             match c {
                 '"' if self.peek(0) == '"' => {
                     self.at += 1;
-                    self.push('"');
+                    self.push(sign);
                 }
                 '"' => return,
                 '`' => {
-                    let next = self.peek(0);
-                    self.at += 1;
+                    let next = self.next();
                     self.push(match next {
-                        'n' => '\n',
-                        't' => '\t',
+                        Some(Sign::Letter('n')) => Some(Sign::Letter('\n')),
+                        Some(Sign::Letter('t')) => Some(Sign::Letter('\t')),
                         other => other,
                     });
                 }
                 '$' => self.variable(),
-                c => self.push(c),
+                _ => self.push(sign),
             }
         }
     }
@@ -239,14 +246,13 @@ impl Scan {
         let mark = self.peek(0);
         self.at += 1;
         self.quoted();
-        while self.at < self.chars.len() {
+        while self.at < self.signs.len() {
             if self.peek(0) == '\n' && self.peek(1) == mark && self.peek(2) == '@' {
                 self.at += 3;
                 return;
             }
-            let c = self.peek(0);
-            self.at += 1;
-            self.push(c);
+            let sign = self.next();
+            self.push(sign);
         }
     }
 
@@ -257,12 +263,12 @@ impl Scan {
                 self.at += 1;
                 let inside = self.until_closed('(', ')');
                 self.items.push(Item::Inside(inside));
-                self.push_text(HOLE);
+                self.push_gap();
             }
             '{' => {
                 self.at += 1;
                 let name = self.until_closed('{', '}');
-                self.push_variable(&name);
+                self.push_variable(name.rough());
             }
             c if c.is_ascii_alphanumeric() || c == '_' || c == '?' || c == '^' => {
                 let mut name = String::new();
@@ -277,10 +283,10 @@ impl Scan {
             }
             '$' => {
                 self.at += 1;
-                self.push_text(HOLE);
+                self.push_gap();
             }
-            MARK if self.at < self.chars.len() => {}
-            _ => self.push('$'),
+            _ if matches!(self.signs.get(self.at), Some(Sign::Gap(_))) => {}
+            _ => self.push(Sign::Letter('$')),
         }
     }
 
@@ -289,30 +295,28 @@ impl Scan {
         let text = match lower.strip_prefix("env:") {
             Some(name) => variable(name),
             None => match lower.as_str() {
-                "home" => "~".to_owned(),
-                "profile" => "~/Documents/PowerShell/profile.ps1".to_owned(),
-                "null" | "true" | "false" => format!("${lower}"),
-                _ => HOLE.to_string(),
+                "home" => "~".into(),
+                "profile" => "~/Documents/PowerShell/profile.ps1".into(),
+                "null" | "true" | "false" => format!("${lower}").into(),
+                _ => Gap::Value.into(),
             },
         };
         self.push_text(&text);
     }
 
     /// Everything up to the bracket that closes this one, strings and nested brackets jumped over.
-    fn until_closed(&mut self, open: char, close: char) -> String {
-        let (mut inside, mut depth) = (String::new(), 1usize);
+    fn until_closed(&mut self, open: char, close: char) -> Text {
+        let (mut inside, mut depth) = (Text::default(), 1usize);
         let mut quote: Option<char> = None;
-        while self.at < self.chars.len() {
-            let c = self.peek(0);
-            self.at += 1;
+        while self.at < self.signs.len() {
+            let (c, sign) = (self.peek(0), self.next());
             match quote {
                 Some(mark) if c == mark => quote = None,
                 Some(_) => {}
                 None if c == '\'' || c == '"' => quote = Some(c),
                 None if c == '`' => {
-                    inside.push(c);
-                    inside.push(self.peek(0));
-                    self.at += 1;
+                    inside.extend(sign);
+                    inside.extend(self.next());
                     continue;
                 }
                 None if c == open => depth += 1,
@@ -324,7 +328,7 @@ impl Scan {
                 }
                 None => {}
             }
-            inside.push(c);
+            inside.extend(sign);
         }
         inside
     }
@@ -332,46 +336,46 @@ impl Scan {
     /// Behind `(`: the arguments of a method, or a group.
     fn bracket(&mut self) {
         let inside = self.until_closed('(', ')');
-        let name = self.word.as_ref().filter(|word| !word.quoted).map(|word| word.text.clone()).unwrap_or_default();
-        let is_method = name.contains("::") || name.rsplit_once('.').is_some_and(|(value, _)| value.ends_with(HOLE));
+        let name = self.word.as_ref().filter(|word| !word.quoted).map(|word| word.text.rough().to_owned());
+        let name = name.unwrap_or_default();
+        let is_method = name.contains("::") || name.rsplit_once('.').is_some_and(|(value, _)| value.ends_with('\0'));
         if is_method {
             self.word = None;
             self.items.push(Item::Inside(inside.clone()));
             self.items.push(Item::Method { name, args: inside });
-            self.push_text(HOLE);
+            self.push_gap();
             return;
         }
         // `IEX(…)`: a command whose argument follows at once.
-        if self.word.is_some() && !name.ends_with(HOLE) {
+        if self.word.is_some() && !name.ends_with('\0') {
             self.end_word();
         }
-        match concatenated(&inside, self.depth + 1) {
+        match concatenated(inside.slice(), self.depth + 1) {
             Some(text) => {
                 self.quoted();
                 self.push_text(&text);
             }
             None => {
                 self.items.push(Item::Inside(inside));
-                self.push_text(HOLE);
+                self.push_gap();
             }
         }
     }
 }
 
 /// Strings that are put together with `+`.
-fn concatenated(text: &str, depth: usize) -> Option<String> {
+fn concatenated(text: Slice<'_>, depth: usize) -> Option<Text> {
     if depth > MAX_DEPTH {
         return None;
     }
-    let mut all = String::new();
+    let mut all = Text::default();
     let items = items_at(text, depth);
     let [Item::Command { words, called: false, .. }] = items.as_slice() else { return None };
     for word in words {
-        match (word.quoted, word.text.as_str()) {
-            (_, text) if text.contains(HOLE) => return None,
-            (true, text) => all.push_str(text),
+        match (word.quoted, word.text.known()?) {
+            (true, text) => all.push_text(text),
             // `+'b'` is one word.
-            (false, text) => all.push_str(text.strip_prefix('+')?),
+            (false, text) => all.push_text(text.strip_prefix('+')?),
         }
     }
     Some(all)

@@ -9,7 +9,9 @@ pub(super) fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>>
     let unknown = || vec![call("execute", Vec::new()).saying("--unknown", true)];
     let text = |tokens: &[Token]| match tokens.iter().find(|token| **token != Token::Mark('(')) {
         // One text, with nothing joined to it.
-        Some(Token::Text(text)) if !tokens.iter().any(|token| matches!(token, Token::Mark('|' | '+'))) => read(text),
+        Some(Token::Text(text)) if !tokens.iter().any(|token| matches!(token, Token::Mark('|' | '+'))) => {
+            read(text.slice())
+        }
         _ => unknown(),
     };
     let behind = |wanted: &str| {
@@ -35,7 +37,7 @@ pub(super) fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>>
         "do" => match rest.first() {
             // A block between plain quotes.
             Some(Token::Text(block)) => {
-                Some(tokens(block).split(|token| *token == Token::Mark(';')).flat_map(step).collect())
+                Some(tokens(block.slice()).split(|token| *token == Token::Mark(';')).flat_map(step).collect())
             }
             _ => first_inside(rest).map(|_| step(rest)),
         },
@@ -66,9 +68,11 @@ pub(super) fn step(tokens: &[Token]) -> Vec<Call> {
         return read_statement(rest);
     }
     match rest.get(1..) {
-        Some([Token::Text(text)] | [Token::Text(text), Token::Word(_), ..]) => read(text),
+        Some([Token::Text(text)] | [Token::Text(text), Token::Word(_), ..]) => read(text.slice()),
         // What a trigger runs.
-        Some([Token::Word(kind), ..]) if ["function", "procedure"].contains(&kind.to_ascii_lowercase().as_str()) => {
+        Some([Token::Word(kind), ..])
+            if ["function", "procedure"].contains(&kind.rough().to_ascii_lowercase().as_str()) =>
+        {
             Vec::new()
         }
         _ => vec![call("execute", Vec::new()).saying("--unknown", true)],

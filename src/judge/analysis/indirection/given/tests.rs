@@ -69,6 +69,18 @@ fn the_cells_of_a_notebook_are_read_where_it_runs() {
 }
 
 #[test]
+fn the_chunks_of_a_report_are_read_where_it_is_rendered() {
+    for chunk in [
+        "```{r}\nsystem(\"rm harm\")\n```",
+        "```{python}\nimport os\nos.system('rm harm')\n```",
+        "```{bash}\nrm harm\n```",
+    ] {
+        assert!(harms("quarto render a.qmd", &[("a.qmd", chunk)]), "{chunk}");
+    }
+    assert!(!harms("quarto render a.qmd", &[("a.qmd", "It's.\n```bash\nrm harm\n```\n```{sql}\nrm harm\n```\n")]));
+}
+
+#[test]
 fn what_a_program_loads_by_its_name_is_read_where_it_lies() {
     assert!(harms("pytest", &[("conftest.py", HARM)]));
     assert!(harms("python3 -m pytest", &[("tests/conftest.py", HARM)]));

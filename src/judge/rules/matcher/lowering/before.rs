@@ -8,6 +8,7 @@ use crate::judge::analysis::question::PathKind;
 use crate::judge::risk::Tier;
 use crate::judge::rules::matcher::history::{ActHistory, History, is_entered};
 use crate::judge::rules::matcher::match_context::{MatchContext, View};
+use crate::judge::rules::model::Language;
 
 /// The acts that come before this one, or may: in loops and functions also those that are written after it. The wrappers
 /// around it and what belongs to the same program are none of them.
@@ -90,8 +91,7 @@ fn is_linking(context: &MatchContext<'_>, id: ActId, act: &Act) -> bool {
 /// Whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`, and a call in the code of an
 /// interpreter, whose other calls are acts of their own.
 fn encloses(other: &Act, act: &Act) -> bool {
-    const READ: [&str; 7] = ["python", "js", "ruby", "perl", "php", "lua", "sql"];
-    if matches!(&act.source, Source::Code(language) if READ.contains(&language.as_str()))
+    if matches!(&act.source, Source::Code(language) if Language::of(language).is_some_and(Language::acts_by_call))
         && other.source == Source::Command
         && other.code.is_some()
     {

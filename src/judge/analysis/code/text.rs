@@ -1,0 +1,355 @@
+//! Text of code, and of what strings in it denote, of which parts may not be known.
+//!
+//! What may not enter: any meaning of a character that code may hold.
+
+use super::processes;
+use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};
+
+/// Where a part is not known, this stands in the text that is shown. A NUL that is written is a part that is not known
+/// too: no path and no command has one.
+const NOTHING: char = '\0';
+
+/// A part that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// A value that an expansion of the shell around the code gives, or that code works out.
+    Value,
+    /// What a walk over the directory in front of it finds.
+    Found,
+    /// A temporary file or directory that was just made.
+    Temporary,
+    /// What was fetched from the network.
+    Fetched,
+    /// Each of the numbers that code goes through: those of processes, or counted ones.
+    Each,
+    /// Any name that a directory holds.
+    Name,
+}
+
+/// A letter, or a part that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    Letter(char),
+    Gap(Gap),
+}
+
+impl Sign {
+    /// The letter. A NUL for what is not known, which is no letter of any language.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Letter(letter) => letter,
+            Self::Gap(_) => NOTHING,
+        }
+    }
+}
+
+/// Text of which parts may not be known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// [`NOTHING`] stands where a part is not known, and nowhere else.
+    text: String,
+    /// The parts that are not known, by where they stand in the text.
+    gaps: Vec<(usize, Gap)>,
+}
+
+impl Text {
+    /// Adds a letter or a part that is not known.
+    pub fn push(&mut self, sign: Sign) {
+        match sign {
+            Sign::Letter(NOTHING) => self.push_gap(Gap::Value),
+            Sign::Letter(letter) => self.text.push(letter),
+            Sign::Gap(gap) => self.push_gap(gap),
+        }
+    }
+
+    /// Adds a part that is not known.
+    pub fn push_gap(&mut self, gap: Gap) {
+        self.gaps.push((self.text.len(), gap));
+        self.text.push(NOTHING);
+    }
+
+    /// Adds text.
+    pub fn push_text<'t>(&mut self, text: impl Into<Slice<'t>>) {
+        let (slice, before) = (text.into(), self.text.len());
+        self.text.push_str(slice.text);
+        let known = slice.gaps.iter().map(|(at, gap)| (before + at - slice.start, *gap));
+        if slice.gaps.is_empty() && slice.text.contains(NOTHING) {
+            let written = slice.text.match_indices(NOTHING).map(|(at, _)| (before + at, Gap::Value));
+            self.gaps.extend(written);
+        } else {
+            self.gaps.extend(known);
+        }
+    }
+
+    /// These texts, one behind the other.
+    pub fn joined<'t>(parts: impl IntoIterator<Item = Slice<'t>>) -> Self {
+        let mut all = Self::default();
+        parts.into_iter().for_each(|part| all.push_text(part));
+        all
+    }
+
+    /// All of it.
+    pub fn slice(&self) -> Slice<'_> {
+        Slice { text: &self.text, gaps: &self.gaps, start: 0 }
+    }
+
+    /// The text, when all of it is known.
+    pub fn known(&self) -> Option<&str> {
+        self.slice().known()
+    }
+
+    /// The text with a NUL for each part that is not known: to look for what is known of it.
+    pub fn rough(&self) -> &str {
+        &self.text
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Its length in bytes.
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Whether a part of it is not known.
+    pub fn has_gaps(&self) -> bool {
+        !self.gaps.is_empty()
+    }
+
+    /// Whether a part of it is not known in this way.
+    pub fn has(&self, gap: Gap) -> bool {
+        self.slice().has(gap)
+    }
+
+    /// The same in small letters.
+    pub fn to_lower(&self) -> Self {
+        Self { text: self.text.to_ascii_lowercase(), gaps: self.gaps.clone() }
+    }
+}
+
+impl From<Gap> for Text {
+    fn from(gap: Gap) -> Self {
+        let mut text = Self::default();
+        text.push_gap(gap);
+        text
+    }
+}
+
+impl From<Slice<'_>> for Text {
+    fn from(text: Slice<'_>) -> Self {
+        Self::joined([text])
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Slice::from(text).into()
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        if text.contains(NOTHING) { text.as_str().into() } else { Self { text, gaps: Vec::new() } }
+    }
+}
+
+impl FromIterator<Sign> for Text {
+    fn from_iter<I: IntoIterator<Item = Sign>>(signs: I) -> Self {
+        let mut text = Self::default();
+        signs.into_iter().for_each(|sign| text.push(sign));
+        text
+    }
+}
+
+impl Extend<Sign> for Text {
+    fn extend<I: IntoIterator<Item = Sign>>(&mut self, signs: I) {
+        signs.into_iter().for_each(|sign| self.push(sign));
+    }
+}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        self.known() == Some(other)
+    }
+}
+
+impl PartialEq<&str> for Text {
+    fn eq(&self, other: &&str) -> bool {
+        self.known() == Some(other)
+    }
+}
+
+/// A part of a [`Text`], or text that is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slice<'t> {
+    text: &'t str,
+    gaps: &'t [(usize, Gap)],
+    /// Where it begins in the text of which it is a part.
+    start: usize,
+}
+
+impl<'t> Slice<'t> {
+    /// The text, when all of it is known.
+    pub fn known(self) -> Option<&'t str> {
+        (!self.has_gaps()).then_some(self.text)
+    }
+
+    /// See [`Text::rough`].
+    pub fn rough(self) -> &'t str {
+        self.text
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Its length in bytes.
+    pub fn len(self) -> usize {
+        self.text.len()
+    }
+
+    /// Whether a part of it is not known.
+    pub fn has_gaps(self) -> bool {
+        !self.gaps.is_empty() || self.text.contains(NOTHING)
+    }
+
+    /// Whether a part of it is not known in this way.
+    pub fn has(self, gap: Gap) -> bool {
+        self.gaps.iter().any(|(_, other)| *other == gap)
+    }
+
+    /// The part of it that was cut out of [`Self::rough`]. What was not has no place in it and is taken as text.
+    pub fn part(self, cut: &'t str) -> Self {
+        let at = (cut.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
+        let inside = at.filter(|at| at + cut.len() <= self.text.len());
+        let Some(start) = inside.map(|at| self.start + at).filter(|_| !cut.is_empty()) else {
+            return Self { text: cut, ..Self::default() };
+        };
+        let from = self.gaps.partition_point(|(at, _)| *at < start);
+        let to = self.gaps.partition_point(|(at, _)| *at < start + cut.len());
+        Self { text: cut, gaps: self.gaps.get(from..to).unwrap_or_default(), start }
+    }
+
+    /// What is left of it.
+    pub fn cut(self, cut: impl FnOnce(&'t str) -> &'t str) -> Self {
+        self.part(cut(self.text))
+    }
+
+    /// What is left of it, where anything is.
+    pub fn find(self, cut: impl FnOnce(&'t str) -> Option<&'t str>) -> Option<Self> {
+        cut(self.text).map(|cut| self.part(cut))
+    }
+
+    /// Two parts of it.
+    pub fn two(self, cut: impl FnOnce(&'t str) -> Option<(&'t str, &'t str)>) -> Option<(Self, Self)> {
+        cut(self.text).map(|(one, other)| (self.part(one), self.part(other)))
+    }
+
+    /// Without blanks at its ends.
+    pub fn trim(self) -> Self {
+        self.cut(str::trim)
+    }
+
+    /// Its lines.
+    pub fn lines(self) -> impl Iterator<Item = Self> {
+        self.text.lines().map(move |line| self.part(line))
+    }
+
+    /// Its letters, and the parts that are not known between them.
+    pub fn signs(self) -> impl Iterator<Item = Sign> {
+        let mut gaps = self.gaps.iter();
+        self.text.chars().map(move |letter| match letter {
+            NOTHING => Sign::Gap(gaps.next().map_or(Gap::Value, |(_, gap)| *gap)),
+            letter => Sign::Letter(letter),
+        })
+    }
+
+    /// The value that it stands for.
+    pub fn value(self) -> Value {
+        if let Some(known) = self.known() {
+            return if known.is_empty() { Value::default() } else { Value::text(known) };
+        }
+        let mut pieces = Vec::new();
+        let mut rest = self;
+        if let Some((at, _)) = self.gaps.iter().find(|(_, gap)| *gap == Gap::Found) {
+            let (start, after) = self.text.split_at(at - self.start);
+            let start = self.part(start).known().map(str::to_owned);
+            pieces.push(unknown_for(UnknownReason::Found(start), Taint::default()));
+            // Any name in what is found is one of the things that are found.
+            let after = self.part(after.strip_prefix(NOTHING).unwrap_or_default());
+            let below = after.signs().all(|sign| matches!(sign, Sign::Letter('/') | Sign::Gap(Gap::Name)));
+            rest = if below { Self::default() } else { after };
+        }
+        let mut known = String::new();
+        for sign in rest.signs() {
+            match sign {
+                Sign::Letter(letter) => known.push(letter),
+                Sign::Gap(gap) => {
+                    if !known.is_empty() {
+                        pieces.push(Piece::Text(std::mem::take(&mut known)));
+                    }
+                    pieces.push(gap.piece());
+                }
+            }
+        }
+        if !known.is_empty() {
+            pieces.push(Piece::Text(known));
+        }
+        Value::of(pieces)
+    }
+}
+
+impl<'t> From<&'t str> for Slice<'t> {
+    fn from(text: &'t str) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+impl<'t> From<&'t String> for Slice<'t> {
+    fn from(text: &'t String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl<'t> From<&'t Text> for Slice<'t> {
+    fn from(text: &'t Text) -> Self {
+        text.slice()
+    }
+}
+
+impl PartialEq<str> for Slice<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.known() == Some(other)
+    }
+}
+
+impl PartialEq<&str> for Slice<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self.known() == Some(other)
+    }
+}
+
+impl Gap {
+    /// What stands for it in a value.
+    fn piece(self) -> Piece {
+        match self {
+            Self::Name => Piece::Glob("*".to_owned()),
+            Self::Each => unknown_for(UnknownReason::Other(processes::COUNTED), Taint::default()),
+            Self::Temporary => unknown_for(UnknownReason::Temporary { variable: false }, Taint::default()),
+            Self::Fetched => unknown_for(UnknownReason::Other("what is fetched from the network"), Taint::FETCHED),
+            Self::Value | Self::Found => unknown_piece(),
+        }
+    }
+}
+
+fn unknown_for(why: UnknownReason, taint: Taint) -> Piece {
+    Piece::Unknown(Unknown { why, taint })
+}
+
+pub(super) fn unknown_piece() -> Piece {
+    unknown_for(UnknownReason::Other("a value that code works out"), Taint::default())
+}
+
+#[cfg(test)]
+mod tests;

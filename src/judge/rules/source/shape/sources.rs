@@ -1,0 +1,165 @@
+//! The tables that say what programs load, fetch, unpack, build and read.
+
+use crate::judge::document::{At, Fields};
+use crate::judge::rules::model::{Console, FetchInto, Module, Packed, SettingLine, Tasks};
+
+/// `[[loads]]`
+#[derive(Debug)]
+pub struct LoadShape {
+    pub program: At<Vec<String>>,
+    pub language: Option<String>,
+    pub options: Vec<At<String>>,
+    pub within: Vec<String>,
+    pub operands: bool,
+    pub variables: Vec<String>,
+    pub under: Vec<String>,
+    pub files: Vec<String>,
+    pub endings: Vec<String>,
+    pub words: Vec<String>,
+    pub unless: Vec<String>,
+    pub changed: bool,
+    pub session: bool,
+    pub stdin: bool,
+    pub lines: Vec<At<SettingLine>>,
+    pub tasks: Option<At<Tasks>>,
+    pub module: Option<At<Module>>,
+}
+
+/// `{ begins = "exec", skip = 1 }`
+fn setting_line(from: &mut Fields<'_>) -> SettingLine {
+    SettingLine {
+        begins: from.line("begins").unwrap_or_default(),
+        skip: from.count("skip").unwrap_or_default(),
+        before: from.line("before").unwrap_or_default(),
+        word: from.flag("word"),
+    }
+}
+
+/// `{ option = "-m", stdin = ["code"], runs = ["pdb"], script = ".py" }`
+fn module(from: &mut Fields<'_>) -> Module {
+    Module {
+        option: from.need("option", Fields::text).into_inner(),
+        stdin: from.lines("stdin"),
+        runs: from.lines("runs"),
+        script: from.line("script").unwrap_or_default(),
+    }
+}
+
+impl LoadShape {
+    pub(super) fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            program: from.need("program", Fields::one_or_many),
+            language: from.line("language"),
+            options: from.texts("options"),
+            within: from.lines("within"),
+            operands: from.flag("operands"),
+            variables: from.lines("variables"),
+            under: from.lines("under"),
+            files: from.lines("files"),
+            endings: from.lines("endings"),
+            words: from.lines("words"),
+            unless: from.lines("unless"),
+            changed: from.flag("changed"),
+            session: from.flag("session"),
+            stdin: from.flag("stdin"),
+            lines: from.tables("lines", setting_line),
+            tasks: from.word("tasks"),
+            module: from.table("module", module),
+        }
+    }
+}
+
+/// `[[fetches]]`
+#[derive(Debug)]
+pub struct FetchShape {
+    pub program: At<Vec<String>>,
+    pub words: Vec<String>,
+    pub options: Vec<String>,
+    pub into: Option<At<FetchInto>>,
+    pub elsewhere: bool,
+}
+
+impl FetchShape {
+    pub(super) fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            program: from.need("program", Fields::one_or_many),
+            words: from.lines("words"),
+            options: from.lines("options"),
+            into: from.word("into"),
+            elsewhere: from.flag("elsewhere"),
+        }
+    }
+}
+
+/// `[[unpacks]]`
+#[derive(Debug)]
+pub struct UnpackShape {
+    pub program: At<Vec<String>>,
+    pub kind: Option<At<Packed>>,
+    pub words: Vec<String>,
+    pub options: Vec<String>,
+    pub unless: Vec<String>,
+    pub strip: Option<u32>,
+}
+
+impl UnpackShape {
+    pub(super) fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            program: from.need("program", Fields::one_or_many),
+            kind: from.word("kind"),
+            words: from.lines("words"),
+            options: from.lines("options"),
+            unless: from.lines("unless"),
+            strip: from.count("strip"),
+        }
+    }
+}
+
+/// `[[builds]]`
+#[derive(Debug)]
+pub struct BuildShape {
+    pub program: At<Vec<String>>,
+    pub words: Vec<String>,
+    pub bare: bool,
+    pub named: bool,
+    pub installs: bool,
+}
+
+impl BuildShape {
+    pub(super) fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            program: from.need("program", Fields::one_or_many),
+            words: from.lines("words"),
+            bare: from.flag("bare"),
+            named: from.flag("named"),
+            installs: from.flag("installs"),
+        }
+    }
+}
+
+/// `[[reads]]`
+#[derive(Debug)]
+pub struct ReadsShape {
+    pub program: At<Vec<String>>,
+}
+
+impl ReadsShape {
+    pub(super) fn read(from: &mut Fields<'_>) -> Self {
+        Self { program: from.need("program", Fields::one_or_many) }
+    }
+}
+
+/// `[[consoles]]`
+pub(super) fn console(from: &mut Fields<'_>) -> Console {
+    Console {
+        programs: from.need("program", Fields::one_or_many).into_inner(),
+        language: from.line("language").unwrap_or_default(),
+        words: from.lines("words"),
+        bare: from.flag("bare"),
+        operands: from.count("operands"),
+        keyboard: from.flag("keyboard"),
+        visible: from.flag("visible"),
+        unless: from.lines("unless"),
+        variables: from.lines("variables"),
+    }
+}
