@@ -180,7 +180,7 @@ impl Walker<'_> {
                 }
                 for (name, _, value) in words.iter().filter_map(|field| assignment(&field.value)) {
                     // One of zsh that stands for marks of the shell, wherever the name is written.
-                    let is_global = args.iter().any(|field| field.value.is("-g"));
+                    let is_global = context.dialect == Dialect::Zsh && args.iter().any(|field| field.value.is("-g"));
                     if is_global && value.rough().contains(['|', ';', '&', '<', '>', '`', '$', '(']) {
                         self.opaque(
                             OpaqueReason::Syntax,

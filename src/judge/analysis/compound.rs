@@ -53,7 +53,7 @@ impl Walker<'_> {
         effects
     }
 
-    fn kind(&mut self, state: &mut State, context: &Context, kind: &CompoundKind) {
+    pub fn kind(&mut self, state: &mut State, context: &Context, kind: &CompoundKind) {
         match kind {
             CompoundKind::Group(script) => self.script(state, context, script),
             CompoundKind::Subshell(script) => {

@@ -38,6 +38,8 @@ pub(super) struct Context {
     pub conditional: bool,
     /// In a file of the session that the command may load: only the grave counts.
     pub staged: bool,
+    /// In a script that another program wrote: only what it says plainly counts.
+    pub plainly: bool,
     pub root: bool,
     pub remote: Option<Remote>,
     /// Outermost first.
@@ -70,6 +72,11 @@ impl Context {
     /// A file of the session that a command at this place may load.
     pub fn staged(&self) -> Self {
         Self { staged: true, ..self.perhaps() }
+    }
+
+    /// A script that another program wrote.
+    pub fn generated(&self) -> Self {
+        Self { plainly: true, ..self.staged() }
     }
 
     /// The same place, under a condition.

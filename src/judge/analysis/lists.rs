@@ -78,7 +78,7 @@ impl Walker<'_> {
         }
     }
 
-    fn pipeline(&mut self, state: &mut State, context: &Context, pipeline: &Pipeline) {
+    pub fn pipeline(&mut self, state: &mut State, context: &Context, pipeline: &Pipeline) {
         let mut timed;
         let context = if pipeline.timed {
             timed = context.clone();

@@ -55,6 +55,7 @@ mod search;
 mod search_results;
 mod secret_names;
 mod shells;
+mod skim;
 mod split;
 mod state;
 mod stdout_model;

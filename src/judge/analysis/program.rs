@@ -312,7 +312,12 @@ impl Walker<'_> {
         taint: Taint,
     ) -> usize {
         let span = on.iter().map(|operand| operand.span).reduce(Span::to).unwrap_or(span);
+        let mut on = on;
+        if context.plainly {
+            on.retain(|operand| self.says_plainly(state, effect, &operand.value));
+        }
         let inherited = parent.and_then(|id| self.facts.acts.get(id));
+        let on_nothing = on.is_empty();
         let rehearsed = inherited.is_some_and(|act| act.dry_run);
         let changes = effect.changes() && !rehearsed && !on.iter().all(|operand| names_sink(&operand.value.rough()));
         let act = Act {
@@ -324,6 +329,7 @@ impl Walker<'_> {
             recursive,
             parent,
             taint,
+            dry_run: context.plainly && on_nothing,
             ..self.blank(state, context, Verb::Effect(effect), span)
         };
         let doubted = self.doubted(state, Tier::Low);

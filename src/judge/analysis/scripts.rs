@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::builtins::within;
+use super::command::Lookup;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::indirection::unpacked::is_unread;
@@ -264,6 +265,19 @@ impl Walker<'_> {
         // Whoever reads it pays with what it brings, once however often it is run.
         if self.read.insert(path.to_owned()) {
             self.inquiry.fuel.add_file(bytes.len());
+        }
+        // All that the program does is what its file says.
+        act.and_then(|id| self.facts.acts.get_mut(id)).into_iter().for_each(|act| act.read = true);
+        if self.is_generated(path, text) {
+            // What its arguments are to it is said of it under its name.
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let words = std::iter::once(Value::text(name)).chain(state.positional.iter().cloned());
+            let fields = words.map(|value| Field::word(value, span)).collect();
+            self.run(&mut state.subshell(), &inner, fields, Vec::new(), span, Lookup::Programs);
+            self.next_numbered = Numbered::of(&inner, text).map(Rc::new);
+            self.skim(state, &inner, text);
+            self.next_numbered = None;
+            return;
         }
         self.script_text(state, &inner, text, act);
     }

@@ -412,7 +412,7 @@ impl<'a> Walker<'a> {
     }
 
     #[inline(never)]
-    fn unreadable(&mut self, context: &Context, error: &ParseError) {
+    pub fn unreadable(&mut self, context: &Context, error: &ParseError) {
         let why = if error.kind.is_limit() { OpaqueReason::Limit } else { OpaqueReason::Syntax };
         let span = context.spans.map(Span::new(error.at, error.at.saturating_add(1)));
         self.opaque(why, error.to_string(), span);

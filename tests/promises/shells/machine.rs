@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::alike::{Shims, run};
 use crate::harness::home::Home;
+use crate::harness::tools;
 
 /// The scripts for sh and bash among the machine's programs.
 fn scripts() -> Vec<(&'static str, PathBuf)> {
@@ -174,4 +175,57 @@ fn a_project_is_built_by_make_as_without_guard() {
     }
     // Every recipe that needs a shell has its row.
     assert!(shims.home.store().find(&guard::store::Filter::default()).unwrap().len() > 60);
+}
+
+/// A project whose `configure` Autoconf writes.
+fn project_of_autoconf(directory: &Path) {
+    std::fs::create_dir_all(directory).unwrap();
+    for (name, text) in [
+        (
+            "configure.ac",
+            "AC_INIT([p], [1.0])\nAC_CONFIG_SRCDIR([main.c])\nAC_PROG_CC\nAC_CHECK_HEADERS([stdint.h unistd.h nowhere.h])\n\
+             AC_CHECK_FUNCS([memmove nothing])\nAC_CHECK_SIZEOF([long])\nAC_CONFIG_HEADERS([config.h])\n\
+             AC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n",
+        ),
+        (
+            "Makefile.in",
+            "SHELL = @SHELL@\nCC = @CC@\nall: p\np: main.o\n\t$(CC) -o $@ main.o\n.c.o:\n\t$(CC) -c $<\n\
+             clean:\n\trm -f p *.o\n\tif test -d p.dSYM; then rm -rf p.dSYM; fi\n",
+        ),
+        ("config.h.in", "#undef HAVE_UNISTD_H\n#undef HAVE_NOWHERE_H\n#undef HAVE_MEMMOVE\n#undef SIZEOF_LONG\n"),
+        ("main.c", "#include \"config.h\"\nint main(void) { return SIZEOF_LONG > 99; }\n"),
+    ] {
+        std::fs::write(directory.join(name), text).unwrap();
+    }
+}
+
+#[test]
+fn a_project_of_autoconf_is_configured_and_built_as_without_guard() {
+    if !["autoconf", "make", "cc"].into_iter().all(tools::is_installed) {
+        return;
+    }
+    let shims = Shims::new(Home::that_asks_nobody());
+    let build = |shell: &Path, directory: &str| {
+        let directory = shims.home.path("work").join(directory);
+        project_of_autoconf(&directory);
+        let run = |program: &str, arguments: &[&std::ffi::OsStr]| {
+            let mut command: Command = shims.home.program(program);
+            command.current_dir(&directory).args(arguments).env("CONFIG_SHELL", shell);
+            let output = run(command);
+            let text = [output.stdout, output.stderr].concat();
+            assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&text));
+        };
+        run("autoconf", &[]);
+        let set = format!("SHELL={}", shell.display());
+        run(&shell.display().to_string(), &["./configure".as_ref(), "--quiet".as_ref()]);
+        run("make", &[set.as_ref(), "all".as_ref()]);
+        run("./config.status", &["--quiet".as_ref(), "--recheck".as_ref()]);
+        let made = ["config.h", "main.o", "p"].map(|name| std::fs::read(directory.join(name)).unwrap());
+        run("make", &[set.as_ref(), "clean".as_ref()]);
+        assert!(!directory.join("p").exists());
+        made
+    };
+    assert!(build(&shims.home.path("shims/sh"), "guarded") == build(Path::new("/bin/sh"), "plain"));
+    // What configure starts again, the scripts beside it, and the recipes.
+    assert!(shims.home.store().find(&guard::store::Filter::default()).unwrap().len() > 3);
 }

@@ -67,6 +67,11 @@ pub struct Program {
     pub resumes: Vec<FlagTest>,
     /// Of an agent: where its host keeps its plans, lists and memory, as globs. They are the agent's own to write.
     pub notes: Vec<String>,
+    /// The values of variables in its files that nothing sets, as `NAME=value` (`make`).
+    pub defaults: Vec<String>,
+    /// Of a script that another program writes: what one of its first lines says then. Which words it runs is worked out as
+    /// it runs, so nobody can read there what they are (`configure` of Autoconf).
+    pub generated: Vec<String>,
     /// Options that give what runs in a container places of this machine.
     pub mounts: Vec<String>,
     /// What it does to a work tree that it keeps.

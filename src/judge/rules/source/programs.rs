@@ -34,6 +34,11 @@ pub fn describe(
         if !shape.notes.is_empty() {
             fault("notes", "a project's pattern file may only tighten, and this loosens", "leave it out");
         }
+        for (key, given) in [("generated", &shape.generated), ("defaults", &shape.defaults)] {
+            if !given.is_empty() {
+                fault(key, "a project's pattern file may only tighten, and this loosens", "leave it out");
+            }
+        }
         let clean = |output: &At<OutputTaint>| matches!(output.get_ref(), OutputTaint::Own | OutputTaint::Code);
         let outputs = shape.sub.iter().map(|sub| sub.get_ref().output.as_ref()).chain([shape.output.as_ref()]);
         let mut outputs = outputs.flatten();
@@ -152,6 +157,8 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     let spelled = |given: &[At<String>]| all_spellings(given.iter().flat_map(|name| name.get_ref().split('|')), &scope);
     program.chdir.extend(spelled(&shape.chdir));
     program.mounts.extend(spelled(&shape.mounts));
+    program.defaults.extend(shape.defaults.iter().cloned());
+    program.generated.extend(shape.generated.iter().cloned());
     program.notes.extend(shape.notes.iter().flat_map(|glob| expand_braces(glob)));
     program.resumes.extend(body.flags("resumes", &shape.resumes, &scope));
     program.prints.extend(shape.prints.iter().map(|prints| body.prints(prints.get_ref())));
