@@ -87,8 +87,12 @@ impl Walker<'_> {
         };
         let knows = |callee: &str| self.knows(language, callee);
         let acts = |callee: &str| self.acts(language, callee);
-        let read =
-            code::read(language, &source, code::World { home: &home, fetches: &fetches, knows: &knows, acts: &acts });
+        let file = match &context.source {
+            Source::Script(path) => path.as_str(),
+            _ => "",
+        };
+        let world = code::World { home: &home, file, fetches: &fetches, knows: &knows, acts: &acts };
+        let read = code::read(language, &source, world);
         if read.cut {
             self.opaque(OpaqueReason::Limit, format!("too many calls in the {language} code to analyse"), span);
         }
@@ -165,10 +169,18 @@ impl Walker<'_> {
 
     /// A script of the world in another language: the calls in it whose arguments are written out. What a script works
     /// out for itself is not known and says nothing.
+    /// `true`: all that it moves, links or runs was read.
     #[inline(never)]
-    pub fn embedded_file(&mut self, state: &State, context: &Context, language: &str, file: &Operand, span: Span) {
-        let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return };
-        let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return };
+    pub fn embedded_file(
+        &mut self,
+        state: &State,
+        context: &Context,
+        language: &str,
+        file: &Operand,
+        span: Span,
+    ) -> bool {
+        let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return false };
+        let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return false };
         // A byte that is no text stands in a comment or a name for those that read it all the same.
         let text = &*String::from_utf8_lossy(bytes);
         let is_read = READ.contains(&language) || matches!(language, "notebook" | "report");
@@ -178,23 +190,33 @@ impl Walker<'_> {
         match language {
             "notebook" => self.embedded_text(state, context, "ipython", &path, &code_cells(text), span),
             "report" => {
+                let mut read = true;
                 for (engine, code) in code_chunks(text) {
                     let known = language_of(&format!("chunk.{engine}"));
                     let language = known.map_or_else(|| self.language(&engine), str::to_owned);
                     match self.is_shell_name(&engine) {
                         true => self.text(&mut state.child(&[]), &self.script_context(context, &path, span), &code),
-                        false => self.embedded_text(state, context, &language, &path, &code, span),
+                        false => read &= self.embedded_text(state, context, &language, &path, &code, span),
                     }
                 }
+                read
             }
             _ => self.embedded_text(state, context, language, &path, text, span),
         }
     }
 
     /// The text of such a script, or of a part of it.
-    fn embedded_text(&mut self, state: &State, context: &Context, language: &str, path: &str, text: &str, span: Span) {
+    fn embedded_text(
+        &mut self,
+        state: &State,
+        context: &Context,
+        language: &str,
+        path: &str,
+        text: &str,
+        span: Span,
+    ) -> bool {
         if !READ.contains(&language) {
-            return;
+            return false;
         }
         let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
         let mut read = code::read(
@@ -202,6 +224,7 @@ impl Walker<'_> {
             &code::Source::known(text),
             code::World {
                 home: &home,
+                file: path,
                 fetches: &|_| false,
                 knows: &|callee: &str| self.knows(language, callee),
                 acts: &|callee: &str| self.acts(language, callee),
@@ -224,13 +247,19 @@ impl Walker<'_> {
             }
         }
         let hidden = |arg: &Value| is_worked_out(arg) && !arg.taint().has(Taint::SECRET);
-        read.calls.retain(|call| !own(&call.callee) && !call.args.iter().any(hidden));
+        let is_said = |call: &code::Call| !own(&call.callee) && !call.args.iter().any(hidden);
+        let hands_on = |callee: &str| own(callee) && !is_import(callee);
+        let is_lost =
+            |call: &code::Call| !is_said(call) && (hands_on(&call.callee) || self.moves(language, &call.callee));
+        let is_whole = !read.cut && !read.calls.iter().any(is_lost);
+        read.calls.retain(is_said);
         let mut context = self.script_context(context, path, span);
         context.called(Calling::of(Callee::File(path.to_owned())));
         self.calls(state, &context, language, read.calls, span);
         for module in imported {
             self.imported_file(state, &context, language, path, &module, span);
         }
+        is_whole
     }
 
     /// A module that a script of the world imports: beside the script, and where git does not have it as it is.
@@ -269,6 +298,14 @@ impl Walker<'_> {
         self.catalog.program(&name).filter(|program| program.names.contains(&name)).is_some_and(|program| {
             let deletes = program.effects.iter().any(|effect| effect.does == Effect::Delete);
             deletes || !program.wraps.is_empty() || program.runs.is_some()
+        })
+    }
+
+    /// Whether a call moves or links files, or runs what may do so.
+    fn moves(&self, language: &str, callee: &str) -> bool {
+        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+            let moves = |effect: &EffectSpec| matches!(effect.does, Effect::Move | Effect::Link);
+            program.effects.iter().any(moves) || !program.wraps.is_empty() || program.runs.is_some()
         })
     }
 

@@ -194,7 +194,11 @@ impl Walker<'_> {
                     }
                     match self.content_of(state, &file.value) {
                         Some(text) => text,
-                        None => return self.code_file(state, context, &source.language, file, span),
+                        None => {
+                            let read = self.code_file(state, context, &source.language, file, span);
+                            self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read |= read);
+                            return;
+                        }
                     }
                 }
             }
@@ -202,7 +206,8 @@ impl Walker<'_> {
                 Stream::Inherited | Stream::Nothing => return,
                 Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
                     let file = Operand::clone(operand);
-                    return self.code_file(state, context, &source.language, &file, span);
+                    self.code_file(state, context, &source.language, &file, span);
+                    return;
                 }
                 stream if let Some(files) = self.files_that_come_in(stream) => {
                     for path in files {
@@ -227,9 +232,9 @@ impl Walker<'_> {
         self.add_code(Some(act), &source.language, text);
     }
 
-    /// Code in a file that the line did not write.
+    /// Code in a file that the line did not write. `true`: all that it moves or links was read.
     #[inline(never)]
-    pub fn code_file(&mut self, state: &State, context: &Context, language: &str, file: &Operand, span: Span) {
+    pub fn code_file(&mut self, state: &State, context: &Context, language: &str, file: &Operand, span: Span) -> bool {
         let place = file.value.known().and_then(|path| state.place(&path));
         let is_unsaid = |piece: &Piece| match piece {
             Piece::Unknown(unknown) => {
@@ -244,7 +249,7 @@ impl Walker<'_> {
             if self.is_fetched(place) {
                 let detail = format!("the command runs {language} code that it downloads");
                 self.opaque(context.fetched_code(), detail, span);
-                return;
+                return false;
             }
             if self.is_unpacked(place) {
                 self.unread_code(language, "it comes out of an archive", span);
@@ -255,7 +260,7 @@ impl Walker<'_> {
                 self.embedded_file(state, context, language, &origin, span);
             }
         }
-        self.embedded_file(state, context, language, file, span);
+        self.embedded_file(state, context, language, file, span)
     }
 
     /// Code that cannot be read. Of statements for a database that lie in a file nothing is said.

@@ -1,6 +1,7 @@
 //! Calls whose result can be told from their arguments, and calls that stand for another.
 
 use super::calls::CallReader;
+use super::each::put_together;
 use super::expression::{Expression, MAX_TEXT};
 use super::scan::Token;
 use super::{Call, Gap, Language, Sign, Slice, Text, globs, value};
@@ -22,15 +23,31 @@ impl CallReader<'_> {
             return plain(Gap::Fetched.into());
         }
         match last {
+            // `File.expand_path("..", __dir__)`
+            "expand_path" | "absolute_path" if text(1).is_some_and(|_| !first.is_some_and(is_whole)) => {
+                plain(Text::joined([above(text(1)?), "/".into(), text(0)?]))
+            }
             "expanduser" | "expand_path" => path(self.at_home(first?)),
-            "Path" | "PurePath" | "PosixPath" if of_path && !arguments.is_empty() => {
-                Some(Expression::of_path(joined(arguments)))
+            "dirname" if !arguments.is_empty() => {
+                let levels = arguments.get(1).and_then(|levels| levels.raw.as_ref()?.known()?.parse().ok());
+                plain(
+                    (0..levels.unwrap_or(1).min(MAX_LEVELS)).fold(text(0)?.into(), |of: Text, _| directory(of.slice())),
+                )
             }
+            "with_name" if of_path => path(Text::joined([directory(subject?).slice(), "/".into(), text(0)?])),
+            "fileURLToPath" => plain(text(0)?.cut(without_scheme).into()),
+            "URL" if text(1).is_some_and(|of| of.rough().starts_with(FILE)) => {
+                plain(Text::joined([directory(text(1)?).slice(), "/".into(), text(0)?]))
+            }
+            "Path" | "PurePath" | "PosixPath" if of_path && !arguments.is_empty() => Some(self.path_of(arguments)),
             "Pathname" | "new" if callee.starts_with("Pathname") && !arguments.is_empty() => {
-                let name = Some("Pathname".to_owned());
-                Some(Expression { name, ..Expression::of_text(joined(arguments)) })
+                Some(self.path_of(arguments))
             }
-            "joinpath" => Some(Expression::of_path(Text::joined([subject?, "/".into(), joined(arguments).slice()]))),
+            "joinpath" | "join" if of_path && (subject.is_some() || of.list.is_some()) => {
+                let of = Expression { text: of.subject.clone(), list: of.list.clone(), ..Expression::default() };
+                let all: Vec<Expression> = std::iter::once(of).chain(arguments.iter().cloned()).collect();
+                Some(self.path_of(&all))
+            }
             // What has quotes in it is as good as a line.
             "split" if callee == "shlex.split" && text(0)?.rough().contains(['"', '\'', '\\']) => same(text(0)?),
             "split"
@@ -57,7 +74,9 @@ impl CallReader<'_> {
                 let between = if self.language == Language::Js { "," } else { "" };
                 plain(strung(&all.filter(|all| !all.is_empty())?, text(0).unwrap_or(between.into())))
             }
-            "join" if callee.contains("path") || callee.starts_with("File") => plain(joined(arguments)),
+            "join" if callee.contains("path") || callee.starts_with("File") => {
+                Some(Expression { name: None, ..self.path_of(arguments) })
+            }
             "join" if subject.is_some() => {
                 let list = arguments.first()?.list.as_ref()?;
                 let all: Option<Vec<String>> = list.iter().map(|value| Some(value.known()?.into_owned())).collect();
@@ -66,8 +85,11 @@ impl CallReader<'_> {
             "resolve" | "normalize" | "abspath" | "realpath" | "absolute"
                 if callee.to_ascii_lowercase().contains("path") =>
             {
-                let all = if arguments.is_empty() { subject?.into() } else { joined(arguments) };
-                path(all)
+                if arguments.is_empty() {
+                    return path(plain_path(subject?.into()));
+                }
+                let all = put_together(arguments, |texts| plain_path(joined(texts)));
+                Some(if of_path { Expression { name: self.of_paths().name, ..all } } else { all })
             }
             "homedir" if arguments.is_empty() => plain(self.world.home.into()),
             "home" if arguments.is_empty() && (of_path || callee.starts_with("Dir")) => path(self.world.home.into()),
@@ -160,6 +182,11 @@ impl CallReader<'_> {
         }
     }
 
+    /// A path as an object, or each of several, of parts that are put together.
+    pub fn path_of(&self, parts: &[Expression]) -> Expression {
+        Expression { name: self.of_paths().name, ..put_together(parts, joined) }
+    }
+
     /// Paths as objects with methods.
     fn of_paths(&self) -> Expression {
         let name = if self.language == Language::Ruby { "Pathname" } else { "pathlib.Path" };
@@ -176,7 +203,7 @@ impl CallReader<'_> {
             (Language::Ruby, "RbConfig.ruby", "ruby"),
             (Language::Ruby, "Gem.ruby", "ruby"),
         ];
-        if name == "Dir.home" {
+        if self.language.home().contains(&name) {
             return Some(self.world.home.to_owned());
         }
         if let Some((.., own)) = OWN.iter().find(|(language, known, _)| (*language, *known) == (self.language, name)) {
@@ -185,6 +212,40 @@ impl CallReader<'_> {
         let (place, key) = name.rsplit_once('.')?;
         let known = super::names::is_environment(place) || matches!(place, "environ" | "os");
         (known && matches!(key, "HOME" | "USERPROFILE")).then(|| self.world.home.to_owned())
+    }
+
+    /// The place of the file that the code stands in, where a name stands for it or for its directory.
+    pub fn own_place(&self, name: &str) -> Option<Text> {
+        let [files, dirs, addresses] = self.language.own_place();
+        let file = Some(self.world.file).filter(|file| !file.is_empty());
+        if files.contains(&name) {
+            return Some(file.map_or_else(|| Gap::Value.into(), Text::from));
+        }
+        if addresses.contains(&name) {
+            return Some(file.map_or_else(|| Gap::Value.into(), |file| format!("{FILE}{file}").into()));
+        }
+        dirs.contains(&name).then(|| file.map_or_else(|| Gap::Value.into(), |file| directory(file.into())))
+    }
+
+    /// A directory above a path that is an object: `.parent`, `.parents[1]`.
+    pub fn above_path(&mut self, of: &Expression, part: &str) -> Option<Expression> {
+        let path = of.text.as_ref()?.slice();
+        if path.rough().starts_with(FILE) && matches!(part, "pathname" | "href") {
+            return Some(Expression::of_text(path.cut(without_scheme)));
+        }
+        let name = of.name.as_deref().filter(|name| name.contains("Path"))?;
+        let levels = match part {
+            "parent" => 1,
+            "parents" if self.mark(0, '[') && self.mark(2, ']') => {
+                let Some(Token::Number(level)) = self.peek(1) else { return None };
+                let level: usize = level.parse().ok()?;
+                self.at += 3;
+                level.saturating_add(1)
+            }
+            _ => return None,
+        };
+        let text = (0..levels.min(MAX_LEVELS)).fold(Text::from(path), |of, _| directory(of.slice()));
+        Some(Expression { name: Some(name.to_owned()), ..Expression::of_text(text) })
     }
 
     /// A member of a text that is the same text: the name of a temporary file, what a response holds.
@@ -334,17 +395,58 @@ fn before(callee: &str) -> &str {
     callee.rsplit_once('.').map_or("os", |(before, _)| before)
 }
 
+/// How an address of a file begins.
+const FILE: &str = "file://";
+
+/// The most directories that are gone up at once.
+const MAX_LEVELS: usize = 32;
+
+fn without_scheme(address: &str) -> &str {
+    address.strip_prefix(FILE).unwrap_or(address)
+}
+
+/// Whether a path does not hang on another one.
+fn is_whole(path: Slice<'_>) -> bool {
+    path.rough().starts_with(['/', '~'])
+}
+
+/// The directory of a path, as its text says it. Of one that says nothing of where it lies it is not known.
+fn directory(path: Slice<'_>) -> Text {
+    let path = above(path);
+    match path.find(|path| path.rsplit_once('/').map(|(dir, _)| dir)) {
+        Some(dir) if dir.is_empty() => "/".into(),
+        Some(dir) => dir.into(),
+        None if path.has_gaps() => Gap::Value.into(),
+        None => ".".into(),
+    }
+}
+
+/// A path without `.` and `..` in it, where all of it is known.
+fn plain_path(path: Text) -> Text {
+    let Some(known) = path.known().filter(|known| known.contains("/.")) else { return path };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in known.split('/') {
+        match part {
+            "." => {}
+            ".." if parts.last().is_some_and(|last| !matches!(*last, "" | "..")) => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/").into()
+}
+
 /// Parts of a path put together; an absolute part begins anew.
-fn joined(arguments: &[Expression]) -> Text {
+fn joined(parts: &[Text]) -> Text {
     let mut all = Text::default();
-    for argument in arguments {
-        let part = part(argument);
+    for part in parts {
         if part.rough().starts_with('/') {
             all = Text::default();
         } else if !all.is_empty() && !all.rough().ends_with('/') {
             all.push(Sign::Letter('/'));
         }
-        all.push_text(&part);
+        all.push_text(part);
     }
     all
 }

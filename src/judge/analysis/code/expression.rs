@@ -2,6 +2,7 @@
 //! concatenation say it.
 
 use super::calls::CallReader;
+use super::each::put_together;
 use super::scan::{Token, UNKNOWN_NAME};
 use super::{Call, Gap, Language, Sign, Slice, Text, constants, globs, names, unknown, value};
 use crate::judge::analysis::act::Value;
@@ -124,8 +125,7 @@ impl CallReader<'_> {
             let joins = self.mark(0, '+') && !self.mark(1, '+')
                 || self.mark(0, '.') && matches!(self.language, Language::Php | Language::Perl) && !self.mark(1, '.')
                 || self.mark(0, '.') && self.mark(1, '.') && self.language == Language::Lua;
-            let below =
-                self.language == Language::Python && self.mark(0, '/') && !self.mark(1, '/') && all.text.is_some();
+            let below = self.language == Language::Python && self.mark(0, '/') && !self.mark(1, '/') && is_path(&all);
             // `'%s x' % name`
             if self.mark(0, '%') && matches!(self.language, Language::Python | Language::Ruby) && all.text.is_some() {
                 self.at += 1;
@@ -138,9 +138,7 @@ impl CallReader<'_> {
             if below {
                 self.at += 1;
                 let next = self.operand(depth);
-                let (above, name) = (all.text.unwrap_or_default(), next.text.unwrap_or_else(|| Gap::Value.into()));
-                let above = above.slice().cut(|above| above.trim_end_matches('/'));
-                all = Expression::of_path(Text::joined([above, "/".into(), name.slice()]));
+                all = self.path_of(&[all, next]);
                 continue;
             }
             if !joins {
@@ -307,8 +305,8 @@ impl CallReader<'_> {
         if let Some(bound) = self.bound.get(&name) {
             return bound.clone();
         }
-        if name == "__file__" || name == "__dirname" {
-            return Expression::of_text(Gap::Value);
+        if let Some(own) = self.own_place(&name) {
+            return Expression::of_text(own);
         }
         match &self.everything_of {
             Some(module) if self.mark(0, '(') && !BUILTINS.contains(&name.as_str()) => {
@@ -379,7 +377,7 @@ impl CallReader<'_> {
                 sends = self.language == Language::Ruby && part.starts_with(|c: char| c.is_ascii_lowercase());
                 let is_known = || (self.world.knows)(&format!("{}.{part}", of.name.as_deref().unwrap_or_default()));
                 sends |= self.language == Language::Perl && of.called && is_known();
-                if let Some(same) = self.same_text(&of, &part) {
+                if let Some(same) = self.same_text(&of, &part).or_else(|| self.above_path(&of, &part)) {
                     of = same;
                     continue;
                 }
@@ -404,6 +402,8 @@ impl CallReader<'_> {
                 of.raw = None;
                 if let Some(text) = of.name.as_deref().and_then(|name| self.environment(name)) {
                     of = Expression::of_text(text);
+                } else if let Some(own) = of.name.as_deref().and_then(|name| self.own_place(name)) {
+                    of = Expression::of_text(own);
                 }
                 continue;
             }
@@ -477,15 +477,16 @@ impl CallReader<'_> {
 }
 
 pub(super) fn joined(left: Expression, right: Expression) -> Expression {
-    let text = |part: Expression| part.text.unwrap_or_else(|| Gap::Value.into());
-    let secret = left.secret || right.secret;
     if left.text.is_none() && right.text.is_none() {
         let both = left.list.zip(right.list).filter(|(a, b)| a.len() + b.len() <= MAX_LIST);
         return Expression { list: both.map(|(a, b)| a.into_iter().chain(b).collect()), ..Expression::default() };
     }
-    let (mut all, right) = (text(left), text(right));
-    all.push_text(&right);
-    Expression { secret, ..Expression::of_text(all) }
+    put_together(&[left, right], |texts| Text::joined(texts.iter().map(Text::slice)))
+}
+
+/// Whether something may be put below it with a slash: a text, or each path of a list.
+fn is_path(of: &Expression) -> bool {
+    of.text.is_some() || of.list.is_some() && of.name.as_deref().is_some_and(|name| name.contains("Path"))
 }
 
 /// A module without the scheme of Node's own.

@@ -4,6 +4,7 @@ use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
 use super::{Gap, Language, Text, unknown};
+use crate::judge::analysis::act::Value;
 
 impl CallReader<'_> {
     /// `for my $x (…)`, `… for …` of Perl, `foreach (… as $x)` of PHP.
@@ -149,10 +150,24 @@ impl CallReader<'_> {
     pub fn block(&mut self, of: Expression) -> Expression {
         let last = of.name.as_deref().and_then(|name| name.rsplit('.').next());
         let makes = matches!(last, Some("map" | "collect" | "flat_map" | "filter_map" | "inject" | "reduce" | "sum"));
+        let each = if matches!(last, Some("map" | "collect")) { self.alone_in_block() } else { None };
         while self.peek(0).is_some_and(|token| *token != Token::Mark('}')) {
             self.statement();
         }
         self.at += 1;
-        if makes { Expression { list: Some(vec![unknown()]), ..Expression::default() } } else { of }
+        match makes {
+            true => Expression { list: Some(each.unwrap_or_else(|| vec![unknown()])), ..Expression::default() },
+            false => of,
+        }
+    }
+
+    /// What the one expression gives that stands in a block, once for each element that its name stands for.
+    fn alone_in_block(&mut self) -> Option<Vec<Value>> {
+        let (at, calls) = (self.at, self.calls.len());
+        let each = self.expression(0);
+        let alone = self.mark(0, '}');
+        self.at = at;
+        self.calls.truncate(calls);
+        (alone && (each.text.is_some() || each.list.is_some())).then(|| each.values())
     }
 }

@@ -15,6 +15,7 @@ mod cmd;
 mod command;
 mod constants;
 mod database;
+mod each;
 mod editors;
 mod expression;
 mod functions;
@@ -45,6 +46,8 @@ use super::act::{Piece, Value};
 pub struct World<'a> {
     /// The home directory.
     pub home: &'a str,
+    /// The path of the file that the code stands in; empty where it stands in none.
+    pub file: &'a str,
     /// Whether what a call of this name gives comes from the network.
     pub fetches: &'a dyn Fn(&str) -> bool,
     /// Whether a call of this name is described.

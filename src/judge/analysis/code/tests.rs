@@ -10,11 +10,16 @@ fn knows(callee: &str) -> bool {
 }
 
 fn seen(language: &str, text: &str) -> Vec<String> {
+    seen_in("", language, text)
+}
+
+/// The same of a file at this path.
+fn seen_in(file: &str, language: &str, text: &str) -> Vec<String> {
     let fetches = |callee: &str| callee.ends_with("urlopen");
     read(
         language,
         &Source::known(text),
-        World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false },
+        World { home: "/home/dev", file, fetches: &fetches, knows: &knows, acts: &|_| false },
     )
     .calls
     .iter()
@@ -132,7 +137,7 @@ fn what_the_shell_puts_in_is_unknown() {
         let code = Value::of(
             [Some(Piece::Text(text.into())), mark, Some(Piece::Text(rest.into()))].into_iter().flatten().collect(),
         );
-        let world = World { home: "/home/dev", fetches: &|_| false, knows: &knows, acts: &|_| false };
+        let world = World { home: "/home/dev", file: "", fetches: &|_| false, knows: &knows, acts: &|_| false };
         let mut calls = read("python", &Source::of(&code).unwrap(), world).calls;
         calls.pop().unwrap().args.pop().unwrap()
     };
@@ -154,7 +159,7 @@ fn what_a_loop_goes_through_is_known() {
         read(
             "python",
             &Source::known(text),
-            World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false },
+            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
         )
         .calls
     };
@@ -200,7 +205,7 @@ fn a_temporary_directory_and_what_is_fetched_are_told_from_what_is_unknown() {
         read(
             "python",
             &Source::known(text),
-            World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false },
+            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
         )
         .calls
     };
@@ -469,7 +474,7 @@ fn code_of_any_depth_is_read_without_end_or_fall() {
         let read = read(
             language,
             &Source::known(&part.repeat(20_000)),
-            World { home: "/home/dev", fetches: &|_| false, knows: &knows, acts: &|_| false },
+            World { home: "/home/dev", file: "", fetches: &|_| false, knows: &knows, acts: &|_| false },
         );
         assert!(read.calls.len() <= MAX_CALLS, "{language} {part}");
     }
@@ -498,7 +503,8 @@ fn every_element_of_a_list_counts() {
 #[test]
 fn what_a_block_chooses_from_goes_on_behind_it() {
     has("ruby", "%w[a b].select { |f| File.file?(f) }.each { |f| File.delete f }", "File.delete(a, b)");
-    has("ruby", "%w[a b].map { |f| f + 'x' }.each { |f| File.delete f }", "File.delete(?)");
+    has("ruby", "%w[a b].map { |f| f + 'x' }.each { |f| File.delete f }", "File.delete(ax, bx)");
+    has("ruby", "%w[a b].map { |f| x(f); y }.each { |f| File.delete f }", "File.delete(?)");
     has("ruby", "Pathname('a').children.each(&:delete)", "Pathname.delete(?)");
     has("ruby", "require 'tmpdir'\nDir.mktmpdir { |d| FileUtils.rm_rf(d) }", "FileUtils.rm_rf(?)");
 }
@@ -554,7 +560,7 @@ fn names_that_a_listing_gives_are_any_names() {
         let calls = read(
             language,
             &Source::known(text),
-            World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false },
+            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
         )
         .calls;
         let shown: Vec<String> = calls
@@ -694,7 +700,13 @@ fn a_function_of_the_c_library_is_lua_s_own_of_the_same_name() {
         read(
             "lua",
             &Source::known(text),
-            World { home: "/home/dev", fetches: &|_| false, knows: &|_| false, acts: &|name| name.starts_with("os.") },
+            World {
+                home: "/home/dev",
+                file: "",
+                fetches: &|_| false,
+                knows: &|_| false,
+                acts: &|name| name.starts_with("os."),
+            },
         )
         .calls
         .iter()
@@ -702,4 +714,44 @@ fn a_function_of_the_c_library_is_lua_s_own_of_the_same_name() {
     };
     assert!(removes("local f = require 'ffi'; f.C.unlink('a')"));
     assert!(!removes("local f = require 'ffi'; f.C.system('a')"));
+}
+
+#[test]
+fn code_knows_the_file_that_it_stands_in() {
+    for (language, code, wanted) in [
+        ("python", "import shutil\nshutil.rmtree(Path(__file__).parent / 'x')", "/home/dev/p/t/x"),
+        ("python", "import shutil\nshutil.rmtree(Path(__file__).resolve().parents[1] / 'x')", "/home/dev/p/x"),
+        (
+            "python",
+            "import os\nos.remove(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'x'))",
+            "/home/dev/p/t/x",
+        ),
+        ("python", "import os\nos.remove(os.path.abspath(os.path.join(__file__, '../../x')))", "/home/dev/p/x"),
+        ("python", "import os\nos.remove(Path(__file__).with_name('x'))", "/home/dev/p/t/x"),
+        (
+            "python",
+            "import os\nfor n in ('x', 'y'):\n  os.remove(Path(__file__).parent / n)",
+            "/home/dev/p/t/x, /home/dev/p/t/y",
+        ),
+        ("js", "fs.rmSync(path.join(__dirname, 'x'))", "/home/dev/p/t/x"),
+        ("js", "fs.rmSync(path.resolve(__dirname, '..', 'x'))", "/home/dev/p/x"),
+        ("js", "fs.rmSync(path.join(path.dirname(fileURLToPath(import.meta.url)), 'x'))", "/home/dev/p/t/x"),
+        ("js", "fs.rmSync(path.join(import.meta.dirname, 'x'))", "/home/dev/p/t/x"),
+        ("js", "fs.rmSync(new URL('./x', import.meta.url))", "file:///home/dev/p/t/./x"),
+        ("ruby", "File.delete(File.expand_path('../x', __dir__))", "/home/dev/p/t/../x"),
+        ("ruby", "File.delete(File.join(File.dirname(__FILE__), 'x'))", "/home/dev/p/t/x"),
+        ("ruby", "File.delete(%w[x y].map { |d| File.join(__dir__, d) })", "/home/dev/p/t/x, /home/dev/p/t/y"),
+        ("php", "unlink(__DIR__ . '/x');", "/home/dev/p/t/x"),
+        ("php", "unlink(dirname(__FILE__, 2) . '/x');", "/home/dev/p/x"),
+    ] {
+        let calls = seen_in("/home/dev/p/t/a.x", language, code);
+        assert!(calls.iter().any(|call| call.ends_with(&format!("({wanted})"))), "{code}: {calls:?}");
+    }
+}
+
+#[test]
+fn a_place_that_is_not_known_stays_unknown() {
+    has("python", "import os\nos.remove(Path(__file__).parent / 'x')", "os.remove(?)");
+    has("js", "fs.rmSync(path.join(__dirname, 'x'))", "fs.rmSync(?)");
+    has("python", "import os\nos.remove(os.path.dirname(name))", "os.remove(?)");
 }
