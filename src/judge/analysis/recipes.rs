@@ -3,7 +3,7 @@
 //! What belongs here: reading their text. What may not enter: I/O, and running anything: what a recipe takes from a
 //! function or a command is unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::act::{Taint, UnknownReason, Value};
 use super::state::{Build as _, unknown};
@@ -16,6 +16,14 @@ const MAX_INCLUDED: usize = 8;
 
 /// The deepest chain of variables in variables that is followed.
 const MAX_NESTING: u32 = 8;
+
+/// Words that read another file in.
+const INCLUDES: [&str; 3] = ["include", "-include", "sinclude"];
+
+/// Whether this is a variable's name, and no function or automatic variable.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+}
 
 /// The programs that read recipe files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +77,28 @@ impl Recipes {
             }
         }
         recipes
+    }
+
+    /// Gives a variable a value that nothing in the file sets.
+    pub fn give(&mut self, name: &str, value: &str) {
+        if !self.variables.contains_key(name) {
+            self.variables.insert(name.to_owned(), value.to_owned());
+        }
+    }
+
+    /// The variables that are used and that nothing in the file sets.
+    pub fn unset(&self) -> BTreeSet<String> {
+        let lines = self.rules.iter().flat_map(|rule| &rule.lines);
+        let words = self.rules.iter().flat_map(|rule| rule.targets.iter().chain(&rule.prerequisites));
+        let mut unset = BTreeSet::new();
+        for text in self.variables.values().chain(lines).chain(words) {
+            for (open, close) in [("$(", ')'), ("${", '}')] {
+                let names = text.split(open).skip(1).filter_map(|rest| rest.split_once(close));
+                unset.extend(names.map(|(name, _)| name).filter(|name| is_name(name)).map(str::to_owned));
+            }
+        }
+        unset.retain(|name| !self.variables.contains_key(name));
+        unset
     }
 
     fn line(&mut self, line: &str) {
@@ -196,14 +226,19 @@ impl Recipes {
 
     /// The files that a Makefile includes.
     pub fn included(text: &str) -> Vec<String> {
-        const WORDS: [&str; 3] = ["include", "-include", "sinclude"];
         let lines = text.lines().filter(|line| !line.starts_with('\t'));
         let files = lines.filter_map(|line| {
             let (word, files) = line.trim().split_once(char::is_whitespace)?;
-            WORDS.contains(&word).then_some(files)
+            INCLUDES.contains(&word).then_some(files)
         });
         let plain = |file: &&str| !file.contains(['$', '*', '?', '%']);
         files.flat_map(str::split_whitespace).filter(plain).take(MAX_INCLUDED).map(str::to_owned).collect()
+    }
+
+    /// Whether other files are read into a file of rules.
+    pub fn includes(text: &str) -> bool {
+        let begins = |line: &str| INCLUDES.iter().any(|word| line.trim_start().starts_with(word));
+        text.lines().filter(|line| !line.starts_with('\t')).any(begins)
     }
 
     /// The lines of a recipe as they are run: one by one, or all at once where they are a script.
@@ -273,7 +308,6 @@ impl Recipes {
                     match set.or_else(|| self.variables.get(name)) {
                         Some(value) => self.expand(value, target, prerequisites, given, nesting + 1, out),
                         None if name == "MAKE" => out.push_text("make"),
-                        None if name == "RM" => out.push_text("rm -f"),
                         None if name == "CURDIR" || name == "PWD" => out.push_text("."),
                         None => other(out),
                     }

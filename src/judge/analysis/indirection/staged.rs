@@ -8,6 +8,7 @@
 use super::Ran;
 use super::fetched::{language_of, runs_project};
 use crate::judge::analysis::act::{Opaque, OpaqueReason, Operand, Value};
+use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
@@ -30,7 +31,7 @@ impl Walker<'_> {
     /// may be such a program.
     #[inline(never)]
     pub(super) fn staged_code(&mut self, state: &State, context: &Context, program: Option<&Program>, ran: Ran<'_>) {
-        if context.staged || ran.reading.dry_run {
+        if context.staged || ran.reading.dry_run && !rehearses(ran.reading) {
             return;
         }
         let own = match program {
@@ -52,8 +53,21 @@ impl Walker<'_> {
                 || home.and_then(|home| path.strip_prefix(home)).is_some_and(|below| is_place_of(ran.name, below));
             (dirs.iter().any(below) || place()) && !OF_OTHERS.iter().any(|others| path.contains(others))
         };
+        let text_of = |path: &str| match self.inquiry.file(path) {
+            Some(FileFacts::Text { bytes, .. }) if bytes.len() <= MAX_BYTES => Some(&**bytes),
+            _ => None,
+        };
+        // A script of a shell is run by what names it.
+        let is_named = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
+            let others = ledger.written().filter(|other| *other != path && is_below(other)).take(MAX_FILES);
+            others.filter_map(text_of).any(|text| text.windows(name.len()).any(|part| part == name))
+        };
         let code = |path: &str| {
-            let language = language_of(path).filter(|language| !matches!(*language, "shell" | "sql"))?;
+            let language = language_of(path).filter(|language| *language != "sql")?;
+            if language == "shell" {
+                return is_named(path).then(|| (language, path.to_owned()));
+            }
             own.is_none_or(|own| own == language).then(|| (language, path.to_owned()))
         };
         let written = ledger.written().filter(|path| is_below(path));
@@ -70,12 +84,21 @@ impl Walker<'_> {
             }
             bytes = left;
             let known = self.facts.opaque.len();
-            let file = Operand { value: Value::text(path), span: ran.span };
-            self.embedded_file(state, &context.staged(), language, &file, ran.span);
+            if language == "shell" {
+                self.script_bytes(&mut state.child(&[]), &context.staged(), &path, text, ran.span, None);
+            } else {
+                let file = Operand { value: Value::text(path), span: ran.span };
+                self.embedded_file(state, &context.staged(), language, &file, ran.span);
+            }
             let found = self.facts.opaque.split_off(known);
             self.facts.opaque.extend(found.into_iter().filter(is_grave));
         }
     }
+}
+
+/// Whether a run that changes nothing loads the code of the project all the same: it goes through all that it would do.
+fn rehearses(reading: &Reading) -> bool {
+    reading.flags.iter().any(|flag| flag.name == "-n" || flag.name.contains("dry"))
 }
 
 /// Whether a path below the home directory lies in a directory that bears the name of a program: `~/.config/NAME/…`,
@@ -154,6 +177,25 @@ mod tests {
         assert!(harms("npx mocha", &[("tests/boot.js", script, made())]));
         let changed = Done::Made(Before::Clean);
         assert!(harms("tox", &[("a.py", HARM, changed)]));
+    }
+
+    #[test]
+    fn a_shell_script_is_read_where_another_file_of_the_session_names_it() {
+        let script = ("tools/version.sh", "rm harm\n", made());
+        let names = ("meson.build", "run_command('sh', 'tools/version.sh')\n", made());
+        assert!(harms("meson setup build", &[script.clone(), names.clone()]));
+        assert!(!harms("meson setup build", &[script.clone()]));
+        assert!(!harms("ls", &[script.clone(), names]));
+        let other = ("meson.build", "run_command('sh', 'tools/other.sh')\n", made());
+        assert!(!harms("meson setup build", &[script.clone(), other]));
+        // What names itself is named by nothing.
+        assert!(!harms("meson setup build", &[("tools/version.sh", "# version.sh\nrm harm\n", made())]));
+    }
+
+    #[test]
+    fn a_dry_run_loads_code_and_help_does_not() {
+        let hooks = || [("hooks.py", HARM, made())];
+        assert!(harms("alembic --dry-run", &hooks()) && !harms("sphinx-build --help", &hooks()));
     }
 
     #[test]

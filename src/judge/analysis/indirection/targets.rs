@@ -7,7 +7,7 @@ use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::marked::Marked;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recipes::{RecipeKind, Recipes};
-use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::syntax::tree::Span;
 
@@ -106,8 +106,26 @@ impl Walker<'_> {
                 self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
             }
         }
+        if kind == RecipeKind::Just {
+            for command in evaluated(text.text()) {
+                self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
+            }
+        }
         let rehearsed = reading.flags.iter().any(|flag| REHEARSALS.contains(&flag.name.as_str()));
-        for (_, line) in Recipes::read(kind, text.text()).commands(&targets, &given, rehearsed) {
+        let mut recipes = Recipes::read(kind, text.text());
+        let defaults = self.catalog.program(name).map(|program| program.defaults.clone()).unwrap_or_default();
+        for (name, value) in defaults.iter().filter_map(|given| given.split_once('=')) {
+            recipes.give(name, value);
+        }
+        // What nothing sets is what the environment says, or empty; a file that is read in may set it.
+        if kind == RecipeKind::Make && !Recipes::includes(text.text()) {
+            for name in recipes.unset() {
+                if let Some(value) = self.handed_on(state, &name) {
+                    recipes.give(&name, &value);
+                }
+            }
+        }
+        for (_, line) in recipes.commands(&targets, &given, rehearsed) {
             let mut child = state.child(&[]);
             if child.cwd != dir {
                 child.move_to(dir.clone());
@@ -115,6 +133,23 @@ impl Walker<'_> {
             self.read_value(&mut child, &inner, &text.filled(&line), span);
         }
     }
+}
+
+impl Walker<'_> {
+    /// What a program finds in its environment under a name, empty where that holds nothing; `None` where it is not known.
+    fn handed_on(&self, state: &State, name: &str) -> Option<String> {
+        match state.variable(name).map(|variable| variable.values.as_slice()) {
+            Some([Bound::Scalar(value)]) => value.known_text(),
+            Some(_) => None,
+            None => Some(self.invocation.env.get(name).unwrap_or_default().to_owned()),
+        }
+    }
+}
+
+/// The commands between backticks whose output a justfile assigns.
+fn evaluated(text: &str) -> impl Iterator<Item = &str> {
+    let values = text.lines().filter_map(|line| line.split_once(":=").map(|(_, value)| value));
+    values.flat_map(|value| value.split('`').skip(1).step_by(2))
 }
 
 /// The commands in make's `$(shell …)`, and those whose output is assigned by `!=`.
@@ -137,4 +172,90 @@ pub(super) fn shell_functions(text: &str) -> Vec<&str> {
         rest.get(..end)
     };
     text.match_indices(OPEN).filter_map(|(at, _)| inside(at)).chain(assigned).take(MAX_SHELLS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::analysis::inquiry::Answers;
+    use crate::judge::analysis::question::{FileFacts, PathFacts, PathKind, Question, WorldAnswer};
+    use crate::judge::analysis::testing::line;
+    use crate::judge::policy::Policy;
+    use crate::judge::risk::Tier;
+    use crate::judge::rules::catalog::Catalog;
+
+    /// The tier of a command in a project that holds these files and nothing else.
+    fn tier(command: &str, files: &[(&str, &str)]) -> Tier {
+        let named = |asked: &str| files.iter().find(|(name, _)| asked == format!("/home/dev/project/{name}"));
+        let source = |question: &Question| match question {
+            Question::File(asked) => WorldAnswer::File(named(asked).map_or(FileFacts::Missing, |(_, text)| {
+                FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] }
+            })),
+            Question::Path(asked) => {
+                let kind = match asked.as_str() {
+                    asked if named(asked).is_some() => PathKind::File,
+                    asked if asked.starts_with("/home/dev/project/") => PathKind::Missing,
+                    _ => PathKind::Directory,
+                };
+                WorldAnswer::Path(PathFacts { kind, canonical: asked.clone(), symlink: false, bytes: 0 })
+            }
+            _ => WorldAnswer::Unavailable,
+        };
+        let (catalog, policy) = (Catalog::builtin(), Policy::default());
+        crate::judge::judge(&line(command), &catalog, &policy, &Answers::of(&source)).risk.tier
+    }
+
+    fn made(command: &str, makefile: &str) -> Tier {
+        tier(command, &[("Makefile", makefile), ("main.c", "int main() {}")])
+    }
+
+    #[test]
+    fn variables_of_make_hold_what_it_gives_them_itself() {
+        assert_eq!(made("make", "app: main.c\n\t$(CC) $(CFLAGS) -o app main.c\n"), Tier::Low);
+        assert_eq!(made("make", "app:\n\t$(Q)$(AR) rcs x.a x.o\n"), Tier::Low);
+        assert_eq!(made("make", "clean:\n\t$(RM) main.c\n"), Tier::Medium);
+        // What something sets is not its own.
+        assert_eq!(made("make", "CC = rm\napp:\n\t$(CC) main.c\n"), Tier::Medium);
+        assert_eq!(made("make CC='rm'", "app:\n\t$(CC) main.c\n"), Tier::Medium);
+        assert_eq!(made("Q='rm main.c;' make", "app:\n\t$(Q) ls\n"), Tier::Medium);
+        assert_eq!(made("Q=$(cat x) make", "app:\n\t$(Q)\n"), Tier::High);
+        // A file that is read in may set anything.
+        assert_eq!(made("make", "-include x.mk\napp:\n\t$(Q)\n"), Tier::High);
+        assert_eq!(made("make", "app:\n\t$(subst a,b,$(Q))\n"), Tier::High);
+    }
+
+    #[test]
+    fn what_is_not_there_is_lost_by_no_recipe_or_script() {
+        let rm = "rm -rf out\n";
+        let makefile = "clean:\n\trm -rf out\n";
+        let python = "import shutil\nshutil.rmtree('out')\n";
+        let package = r#"{"scripts": {"clean": "rm -rf out"}}"#;
+        for (command, name, text) in [
+            ("make clean", "Makefile", makefile),
+            ("npm run clean", "package.json", package),
+            ("sh clean.sh", "clean.sh", rm),
+            ("./clean.sh", "clean.sh", rm),
+            ("python3 clean.py", "clean.py", python),
+        ] {
+            assert_eq!(tier(command, &[(name, text)]), Tier::Low, "{command}");
+            assert_eq!(tier(&format!("mv main.c out; {command}"), &[(name, text)]), Tier::High, "{command}");
+            assert_eq!(tier(&format!("frob; {command}"), &[(name, text)]), Tier::High, "{command}");
+        }
+        for (name, text) in [
+            ("a.sh", "frob\nrm -rf out\n"),
+            ("a.py", "import shutil, subprocess\nsubprocess.run(['frob'])\nshutil.rmtree('out')\n"),
+            ("a.py", "import shutil, subprocess, sys\nsubprocess.run(sys.argv[1:])\nshutil.rmtree('out')\n"),
+            ("a.py", "import os, shutil, sys\nos.rename(sys.argv[1], 'out')\nshutil.rmtree('out')\n"),
+            ("a.py", "import os, shutil\nos.rename('main.c', 'out')\nshutil.rmtree('out')\n"),
+        ] {
+            let program = if name == "a.sh" { "sh" } else { "python3" };
+            assert_eq!(tier(&format!("{program} {name} x"), &[(name, text)]), Tier::High, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_justfile_assigns_is_run() {
+        let files = |value: &str| format!("tree := {value}\nall:\n\tls\n");
+        assert_eq!(tier("just", &[("justfile", &files("`find main.c -delete`")), ("main.c", "")]), Tier::High);
+        assert_eq!(tier("just", &[("justfile", &files("`git describe`"))]), Tier::Low);
+    }
 }

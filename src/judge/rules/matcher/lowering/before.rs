@@ -8,7 +8,7 @@ use crate::judge::analysis::question::PathKind;
 use crate::judge::risk::Tier;
 use crate::judge::rules::matcher::history::{ActHistory, History, is_entered};
 use crate::judge::rules::matcher::match_context::{MatchContext, View};
-use crate::judge::rules::model::Language;
+use crate::judge::rules::model::{Follow, Language};
 
 /// The acts that come before this one, or may: in loops and functions also those that are written after it. The wrappers
 /// around it and what belongs to the same program are none of them.
@@ -23,7 +23,7 @@ pub(super) fn earlier<'v>(
     known.take_while(|_| view.context.spend(EARLIER)).filter(move |(id, other)| {
         let may_come_first = *id < view.id || act.conditional && other.conditional;
         let same_program = *id == own || other.parent == Some(own) || *id == view.id;
-        may_come_first && !same_program && !encloses(other, act)
+        may_come_first && !same_program && !encloses(view.context, other, act)
     })
 }
 
@@ -90,17 +90,29 @@ fn is_linking(context: &MatchContext<'_>, id: ActId, act: &Act) -> bool {
 
 /// Whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`, and a call in the code of an
 /// interpreter, whose other calls are acts of their own.
-fn encloses(other: &Act, act: &Act) -> bool {
+fn encloses(context: &MatchContext<'_>, other: &Act, act: &Act) -> bool {
+    let around = other.span.start <= act.span.start && other.span.end >= act.span.end;
+    // All that a program does that runs recipes or scripts by name is what those do.
+    if matches!(act.source, Source::Definition(_)) && other.source == Source::Command {
+        let named = |follow: &Follow| matches!(follow, Follow::Makefile | Follow::Justfile | Follow::Packages);
+        return around && context.program(other).is_some_and(|program| program.follows.iter().any(named));
+    }
+    // All that a script's interpreter does is what the script does, where that was read; and what the program makes that
+    // loads code of the session is the line's own.
+    if matches!(&act.source, Source::Script(_) | Source::Code(_))
+        && (other.read || act.staged && other.source == Source::Command)
+    {
+        return around;
+    }
     if matches!(&act.source, Source::Code(language) if Language::of(language).is_some_and(Language::acts_by_call))
         && other.source == Source::Command
         && other.code.is_some()
     {
-        return other.span.start <= act.span.start && other.span.end >= act.span.end;
+        return around;
     }
     if other.source != Source::Command || act.source != Source::Command {
         return false;
     }
-    let around = other.span.start <= act.span.start && other.span.end >= act.span.end;
     let wrapper =
         matches!(&other.verb, Verb::Program { name, .. } if act.wrappers.iter().any(|wrapper| **wrapper == **name));
     around && (other.span != act.span || wrapper)
