@@ -4,6 +4,7 @@
 //! ([`change`]). Nothing is written before a person has seen it, unless `--yes` says so in advance.
 
 pub mod change;
+pub mod consent;
 pub mod file;
 pub mod hosts;
 pub mod json;
