@@ -20,7 +20,7 @@ use super::{exit, time};
 use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
 use crate::config::{self, Instead, Roots};
 use crate::judge::policy::Mode;
-use crate::store::{Entry, Filter, RowKind, Store, StoreError};
+use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_probe};
 use again::Bench;
 use report::Report;
 
@@ -203,6 +203,10 @@ fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut Report) ->
         Err(error) => return Err(error.into()),
     };
     if !matches!(entry.kind, RowKind::Intent | RowKind::Advised) {
+        return Ok(());
+    }
+    // What the doctor tries guard with is nobody's command.
+    if is_probe(&entry.findings) {
         return Ok(());
     }
     let Some(then) = again::then(&entry) else { return Ok(()) };

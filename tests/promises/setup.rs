@@ -406,7 +406,7 @@ fn what_setup_asks_and_says_breaks_between_words() {
         assert_eq!(ended(terminal.wait_exit()), "exit 0");
         let whole = String::from_utf8_lossy(&terminal.raw).into_owned();
         // What changes in files is shown as it stands there.
-        let asked = whole.split("configuration: /").next().unwrap();
+        let asked = whole.split("configuration:").next().unwrap();
         let said = whole.split("Testing with guard doctor:").nth(1).unwrap();
         assert!(before < whole.len() && asked.len() < whole.len(), "{whole}");
         for line in asked.lines().chain(said.lines()).map(str::trim_end) {
@@ -414,6 +414,8 @@ fn what_setup_asks_and_says_breaks_between_words() {
             let fits = line.chars().count() <= columns.into() || line.trim_start().starts_with(['/', '(']);
             assert!(fits, "{columns}: {line}");
         }
+        let named = whole.lines().filter(|line| line.trim_end().ends_with("lines")).count();
+        assert!(named > 5, "{columns}: what is not shown line by line ends with the whole word\n{whole}");
         for word in ["high-risk", "--remove"] {
             assert!(asked.contains(word) || said.contains(word), "{columns}: {word}\n{whole}");
         }
