@@ -16,7 +16,7 @@ mod report;
 
 use super::engine::Engine;
 use super::failure::Failure;
-use super::{exit, time};
+use super::{exit, screen, time};
 use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
 use crate::config::{self, Instead, Roots};
 use crate::judge::policy::Mode;
@@ -88,7 +88,7 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let text = if args.json {
         format!("{}\n", report.json(args.config.as_deref(), args.patterns.as_deref()))
     } else {
-        report.words(&policy_in_words(args), args.list)
+        screen::fitted(&report.words(&policy_in_words(args), args.list))
     };
     let mut out = io::stdout().lock();
     Ok(exit::after(out.write_all(text.as_bytes()).and_then(|()| out.flush()), exit::ALLOW)?)

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::harness::home::Home;
 use crate::harness::pty::{OnTerminal, Terminal, ended};
+use crate::harness::tools;
 
 /// Every file below a home, with what it holds; guard's record aside.
 fn files(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -392,6 +393,18 @@ fn in_a_home_each_file_is_looked_at_once_and_an_agent_that_does_not_ask_is_not_s
     let output = out.current_dir(home.path("home")).output().unwrap();
     assert_ne!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stderr).contains("the account's own"), "{output:?}");
+}
+
+#[test]
+fn the_shell_that_setup_is_typed_to_is_offered_without_a_start_up_file() {
+    for name in tools::installed(&["bash", "zsh", "fish"]) {
+        let home = Home::new();
+        let mut shell = home.program(name);
+        let line = format!("'{}' setup --yes --dry-run; true", env!("CARGO_BIN_EXE_guard"));
+        let out = shell.args(["-c", &line]).output().unwrap();
+        let said = String::from_utf8(out.stdout).unwrap();
+        assert!(said.contains(&format!("guard init {name}")), "{name}: {said}");
+    }
 }
 
 #[test]
