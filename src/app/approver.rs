@@ -27,6 +27,7 @@ use crate::prompt::confirm::confirm;
 use crate::prompt::line;
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
+use crate::ui::wrap;
 
 /// The arguments of `guard approver`.
 #[derive(Debug, Args)]
@@ -296,6 +297,9 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
     } else if enrolled.changeable {
         lines.push(Line::of(Style::Dim, how_to_move(enrolled)));
     }
+    let columns = screen::columns();
+    let fitted = |line: Line| if line.width() > columns { wrap::styled(&line, columns) } else { vec![line] };
+    let lines: Vec<Line> = lines.into_iter().flat_map(fitted).collect();
     out.write_all(style::render(&lines, &look).as_bytes())
 }
 

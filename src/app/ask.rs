@@ -23,7 +23,7 @@ use crate::judge::tier::Tier;
 use crate::prompt::answer::{Closed, PromptAnswer, ReviewInProgress};
 use crate::prompt::prompt_loop::Question;
 use crate::prompt::terminal;
-use crate::store::Filter;
+use crate::store::{Entry, Filter, Store, StoreError, is_probe};
 use crate::ui::card_view::CardView;
 use crate::ui::explain::{self, ExplainView};
 use crate::ui::parts::parts;
@@ -230,10 +230,22 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
     Card { view, explained, look, runtime, session, always }
 }
 
-/// Whether the record can be read and holds no command of tier 3 or above.
+/// Whether the record can be read, and no person answered one of its newest commands of tier 3 and above. What the doctor
+/// tries guard with is no such command.
 fn is_first(engine: &Engine) -> bool {
-    let high = Filter { tiers: Some((Tier::High, Tier::Critical)), limit: Some(1), ..Filter::default() };
-    engine.existing().is_ok_and(|store| store.is_none_or(|store| store.find(&high).is_ok_and(|rows| rows.is_empty())))
+    /// How many are looked at.
+    const NEWEST: u32 = 100;
+    let high = Filter { tiers: Some((Tier::High, Tier::Critical)), limit: Some(NEWEST), ..Filter::default() };
+    let is_answered = |entry: &Entry| entry.settled_by.as_deref() == Some("person") && !is_probe(&entry.findings);
+    let is_new = |store: &Store| -> Result<bool, StoreError> {
+        for row in store.find(&high)?.into_iter().rev() {
+            if is_answered(&store.entry(row)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    engine.existing().is_ok_and(|store| store.is_none_or(|store| is_new(&store).unwrap_or(false)))
 }
 
 /// Where command words stand, for the look-alikes among their letters.

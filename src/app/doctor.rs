@@ -6,7 +6,6 @@
 
 mod answers;
 mod approval;
-mod consent;
 mod gateway;
 mod hosts;
 mod live;

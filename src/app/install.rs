@@ -4,6 +4,7 @@
 //! ([`change`]). Nothing is written before a person has seen it, unless `--yes` says so in advance.
 
 pub mod change;
+pub mod consent;
 pub mod file;
 pub mod hosts;
 pub mod json;
@@ -26,7 +27,7 @@ use self::hosts::{HOSTS, Host};
 use self::places::{Places, PlacesError};
 use self::shims::ShimsError;
 use self::wirer::Wirer;
-use super::{engine, exit};
+use super::{engine, exit, screen};
 use crate::prompt::confirm::confirm;
 use crate::ui::style::Look;
 use crate::world::identity::{Caller, IdentityError};
@@ -252,9 +253,12 @@ impl Session<'_> {
         if self.args.uninstall {
             writeln!(out, "{}: guard removed", host.title)?;
         } else {
-            writeln!(out, "{}: installed. {}", host.title, host.config.next)?;
+            let said = screen::fitted(&format!("{}: installed. {}\n", host.title, host.config.next));
+            out.write_all(said.as_bytes())?;
             if !self.wirer.places.is_here(host) {
-                writeln!(out, "  {} is not on the PATH; guard takes effect once it is installed.", host.title)?;
+                let title = host.title;
+                let said = format!("  {title} is not on the PATH; guard takes effect once it is installed.\n");
+                out.write_all(screen::fitted(&said).as_bytes())?;
             }
             for change in changes.iter().filter(|change| change.old.is_some()) {
                 writeln!(

@@ -13,7 +13,7 @@ use super::approvals::Approvals;
 use super::approver::sign;
 use super::engine::Engine;
 use super::failure::Failure;
-use super::{exit, time};
+use super::{exit, screen, time};
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm;
@@ -105,7 +105,8 @@ fn list() -> Result<u8, Failure> {
     let zone = Zoned::now();
     let mut out = io::stdout().lock();
     if offers.is_empty() {
-        writeln!(out, "No command was allowed {OFTEN} times in {DAYS} days without a denial.")?;
+        let said = format!("No command was allowed {OFTEN} times in {DAYS} days without a denial.\n");
+        out.write_all(screen::fitted(&said).as_bytes())?;
     }
     for (number, offer) in offers.iter().enumerate() {
         let times = format!(

@@ -145,12 +145,20 @@ pub fn run(args: &ReplayArgs) -> Result<u8, ReplayError> {
         text.push('\n');
         text
     } else {
-        screen::fitted(&report::text(&tally))
+        let mut text = report::text(&tally);
+        if args.file.is_none() && tally.files == 0 {
+            text.push_str(NO_SESSIONS);
+        }
+        screen::fitted(&text)
     };
     let mut out = io::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     Ok(exit::after(printed, exit::ALLOW)?)
 }
+
+/// What is said where there is nothing to read.
+const NO_SESSIONS: &str = "No sessions of agents were found in your home directory. To judge a shell history: guard \
+                           replay ~/.bash_history\n";
 
 impl Who {
     const fn origin(self) -> Origin {

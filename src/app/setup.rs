@@ -267,10 +267,13 @@ impl Installed {
             let search = crate::world::programs::Search::new(&engine.caller.env, &engine.caller.cwd);
             search.find(name).is_ok_and(|found| found.is_some())
         };
+        // The one that this was typed to may have no start-up file yet.
+        let typed_to = engine.caller.ancestors.first().map(|process| process.name.as_str());
         let own = engine.caller.account.shell.as_deref().and_then(|path| path.file_name());
         let shells = Interactive::ALL.into_iter().filter(|shell| {
             let is_used = || init::start_up(*shell, places.home(), &engine.caller.env).exists();
-            is_program(shell.name()) && (own.is_some_and(|own| own == shell.name()) || is_used())
+            is_program(shell.name())
+                && (own.is_some_and(|own| own == shell.name()) || typed_to == Some(shell.name()) || is_used())
         });
         let loading = Interactive::ALL.into_iter().filter(|shell| {
             let path = init::start_up(*shell, places.home(), &engine.caller.env);

@@ -16,11 +16,11 @@ mod report;
 
 use super::engine::Engine;
 use super::failure::Failure;
-use super::{exit, time};
+use super::{exit, screen, time};
 use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
 use crate::config::{self, Instead, Roots};
 use crate::judge::policy::Mode;
-use crate::store::{Entry, Filter, RowKind, Store, StoreError};
+use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_probe};
 use again::Bench;
 use report::Report;
 
@@ -88,7 +88,7 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let text = if args.json {
         format!("{}\n", report.json(args.config.as_deref(), args.patterns.as_deref()))
     } else {
-        report.words(&policy_in_words(args), args.list)
+        screen::fitted(&report.words(&policy_in_words(args), args.list))
     };
     let mut out = io::stdout().lock();
     Ok(exit::after(out.write_all(text.as_bytes()).and_then(|()| out.flush()), exit::ALLOW)?)
@@ -203,6 +203,10 @@ fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut Report) ->
         Err(error) => return Err(error.into()),
     };
     if !matches!(entry.kind, RowKind::Intent | RowKind::Advised) {
+        return Ok(());
+    }
+    // What the doctor tries guard with is nobody's command.
+    if is_probe(&entry.findings) {
         return Ok(());
     }
     let Some(then) = again::then(&entry) else { return Ok(()) };

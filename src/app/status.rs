@@ -13,6 +13,7 @@ use super::failure::{Failure, unless_unread};
 use super::init::Interactive;
 use super::init::{loads, start_up};
 use super::install::change::{WiredState as Wired, Wiring};
+use super::install::consent;
 use super::install::file;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
@@ -62,6 +63,8 @@ struct Status {
     problems: Vec<String>,
     /// Agents whose configuration names guard.
     agents: Vec<&'static str>,
+    /// Those of them that do not run guard's hook all the same.
+    inactive: Vec<Inactive>,
     /// Agents that are here and do not ask guard.
     without: Vec<&'static str>,
     /// Shells whose start-up file loads guard, with that file.
@@ -78,6 +81,16 @@ struct Status {
     /// The rows of the record; `None` where there is none yet.
     rows: Option<i64>,
     refused: Vec<Refused>,
+}
+
+/// An agent whose configuration names guard, and which does not ask it.
+#[derive(Debug, Serialize)]
+struct Inactive {
+    agent: &'static str,
+    /// Why it does not, in words.
+    why: String,
+    /// What to do about it.
+    remedy: String,
 }
 
 /// A command that was refused lately.
@@ -136,6 +149,11 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
     let places = Places::of(&engine.caller)?;
     let (agents, without): (Vec<&Host>, Vec<&Host>) =
         HOSTS.iter().filter(|host| places.is_there(host)).partition(|host| asks(&places, host));
+    let inactive = agents.iter().filter_map(|host| {
+        let found = consent::of_agent(&places, host)?;
+        Some(Inactive { agent: host.name, why: found.says, remedy: found.remedy })
+    });
+    let inactive = inactive.collect();
     let names = |hosts: Vec<&Host>| hosts.into_iter().map(|host| host.name).collect();
     let shells = Interactive::ALL.into_iter().filter_map(|shell| {
         let path = start_up(shell, places.home(), &engine.caller.env);
@@ -166,6 +184,7 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
         files: files.into_iter().map(|file| file.display().to_string()).collect(),
         problems,
         agents: names(agents),
+        inactive,
         without: names(without),
         shells: shells.collect(),
         this_shell: engine.caller.is_shell_guarded(&Interactive::ALL.map(Interactive::name)),
@@ -237,7 +256,13 @@ fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
         say("", Style::Danger, problem.clone());
     }
     let none = |names: &[&str], none: &str| if names.is_empty() { none.to_owned() } else { names.join(", ") };
-    say("agents", Style::Plain, none(&status.agents, "none configured (guard install AGENT)"));
+    let is_inactive = |agent: &&str| status.inactive.iter().any(|one| one.agent == *agent);
+    let active: Vec<&str> = status.agents.iter().copied().filter(|agent| !is_inactive(agent)).collect();
+    let without = if status.agents.is_empty() { "none configured (guard install AGENT)" } else { "none active" };
+    say("agents", Style::Plain, none(&active, without));
+    for one in &status.inactive {
+        say("", Style::Danger, format!("{}: {}; {}", one.agent, one.why, one.remedy));
+    }
     if !status.without.is_empty() {
         say("", Style::Dim, format!("found, but not configured: {}", status.without.join(", ")));
     }

@@ -72,8 +72,11 @@ pub(super) fn look() -> Situation {
 pub(super) fn device() -> Option<u64> {
     let (input, output, errors) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
     let terminal = [input.as_fd(), output.as_fd(), errors.as_fd()].into_iter().find(|fd| is_controlling(*fd))?;
-    let file = std::fs::File::from(terminal.try_clone_to_owned().ok()?);
-    file.metadata().ok().map(|metadata| metadata.rdev())
+    // Opened as /dev/tty, it bears the number of that name, which is the same for every terminal.
+    guard_system::terminal_number(terminal).or_else(|| {
+        let file = std::fs::File::from(terminal.try_clone_to_owned().ok()?);
+        file.metadata().ok().map(|metadata| metadata.rdev())
+    })
 }
 
 /// A terminal whose session is this process's own is its controlling terminal.

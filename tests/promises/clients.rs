@@ -31,6 +31,8 @@ fn read(home: &Home, path: &str) -> String {
 fn servers_in_yaml_are_named_with_their_file_and_left_as_they_are() {
     let home = home();
     assert!(home.prints(&["install", "mcp", "--all", "--yes"], 0).starts_with("No configuration with MCP servers"));
+    let none = home.prints(&["install", "mcp", "--all", "--uninstall", "--dry-run"], 0);
+    assert!(none.starts_with("No MCP server of a configuration is behind guard; known clients: "), "{none}");
     write(&home, ".config/goose/config.yaml", GOOSE);
     write(&home, ".hermes/config.yaml", HERMES);
     let told = home.prints(&["install", "mcp", "--all", "--yes"], 0);

@@ -460,6 +460,20 @@ fn what_is_put_into_a_directory_is_judged_by_where_it_comes_to_lie() {
 }
 
 #[test]
+fn a_finding_falls_on_files_and_not_on_the_mode_that_they_are_given() {
+    for (line, rule, on) in [
+        ("chmod -R 777 .", "permissions.world-writable-recursive", &["."][..]),
+        ("chmod -R 777 ~/code /srv", "permissions.world-writable-recursive", &["/nonexistent/home/code", "/srv"]),
+        ("chmod 777 build.sh", "permissions.world-writable", &["build.sh"]),
+        ("chmod 644 ~/.ssh/id_rsa", "secrets.chmod-open", &["/nonexistent/home/.ssh/id_rsa"]),
+    ] {
+        let (all, _) = findings(line, "/nonexistent/project", "/nonexistent/home");
+        let found = all.iter().find(|finding| finding.rule == rule);
+        assert!(found.is_some_and(|finding| finding.touches == on), "{line}: {all:?}");
+    }
+}
+
+#[test]
 fn who_moves_or_relinks_what_holds_guards_files_touches_them() {
     for line in [
         "mv ~/.config ~/.config2",

@@ -24,12 +24,15 @@ impl Client {
 
     /// What is asked about waits for so many seconds.
     fn waiting(home: &Home, server: &[&str], seconds: &str) -> Self {
-        let arguments = [&["mcp", "--name", "things", "--"], server].concat();
-        let mut guard = home.guard(&arguments);
+        Self::started(home, &[&["mcp", "--name", "things", "--"], server].concat(), seconds)
+    }
+
+    fn started(home: &Home, arguments: &[&str], seconds: &str) -> Self {
+        let mut guard = home.guard(arguments);
         if seconds != "0" {
             // A session of its own, or whoever answers would stand below whoever asks.
             guard = apart(home.program("sh"));
-            guard.args(["-c", "\"$0\" \"$@\"; exit $?", env!("CARGO_BIN_EXE_guard")]).args(&arguments);
+            guard.args(["-c", "\"$0\" \"$@\"; exit $?", env!("CARGO_BIN_EXE_guard")]).args(arguments);
         }
         guard.env("GUARD_WAIT", seconds).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut guard = guard.spawn().unwrap();
@@ -100,6 +103,57 @@ fn a_call_that_nobody_allows_never_reaches_the_server_and_is_answered_as_a_faile
     assert_eq!(std::fs::read_to_string(home.path("heard")).unwrap(), "");
     let log = home.prints(&["log"], 0);
     assert!(log.contains("things.delete_item"), "{log}");
+}
+
+#[test]
+fn secrets_in_what_a_server_answers_are_hidden_where_that_is_asked_for_and_nothing_else_changes() {
+    let home = Home::new();
+    // `cat` says again what a client answers.
+    let harmless = "{\"jsonrpc\" : \"2.0\",\"id\":1,  \"result\":{\"x\":1.50}}\n";
+    let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----";
+    let content =
+        json!([{ "type": "text", "text": "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIK7MDENGbPxRfiCYzzzzzzzzzz in é" }]);
+    let result =
+        json!({ "content": content, "structuredContent": { "password": "hunter2hunter2", "files": [key], "n": 3 } });
+    let telling = format!("{}\n", json!({ "jsonrpc": "2.0", "id": 2, "result": result }));
+    let mut open = Client::of(&home, &["cat"]);
+    open.writes(&telling);
+    assert_eq!(open.reads(), telling, "nobody asked for it");
+    assert_eq!(open.leaves(), Some(0));
+    let mut client = Client::started(&home, &["mcp", "--name", "things", "--redact-results", "--", "cat"], "0");
+    client.writes(harmless);
+    assert_eq!(client.reads(), harmless);
+    client.writes(&telling);
+    let told = client.reads();
+    for secret in ["wJalr", "hunter2", "b3Bl"] {
+        assert!(!told.contains(secret), "{told}");
+    }
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((&told["id"], &told["result"]["structuredContent"]["n"]), (&json!(2), &json!(3)));
+    assert_eq!(told["result"]["content"][0]["text"], "AWS_SECRET_ACCESS_KEY=*** in é");
+    assert_eq!(client.leaves(), Some(0));
+}
+
+#[test]
+fn a_tool_that_is_always_allowed_is_offered_as_a_grant_and_one_that_pays_is_not() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    std::fs::write(home.path("home/.config/guard/config.toml"), "prompts_per_hour = 1000\n").unwrap();
+    let mut client = Client::waiting(&home, &["cat"], "60");
+    for (number, name) in
+        ["update_widget", "pay_invoice"].iter().flat_map(|name| (0..10).map(move |number| (number, name)))
+    {
+        let runs = call(number, name, &json!({ "widget": format!("w{number}") }));
+        client.writes(&runs);
+        let request = pending(&home, 1).remove(0);
+        approve(&home, &request);
+        assert_eq!(client.reads(), runs);
+    }
+    assert_eq!(client.leaves(), Some(0));
+    let offers = home.prints(&["learn"], 0);
+    assert!(offers.contains("1. You allowed it 10 times in 30 days"), "{offers}");
+    assert!(offers.contains("things.update_widget") && offers.contains("widget"), "{offers}");
+    assert!(!offers.contains("pay_invoice"), "{offers}");
 }
 
 #[test]

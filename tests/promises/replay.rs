@@ -179,7 +179,9 @@ fn a_transcript_may_be_named_and_secrets_are_not_shown() {
 #[test]
 fn nothing_to_read_is_no_error() {
     let home = Home::new();
-    assert_eq!(home.prints(&["replay"], 0), "No commands to judge.\n");
+    let said = home.prints(&["replay"], 0);
+    let wanted = "No commands to judge.\nNo sessions of agents were found in your home directory. To judge a shell ";
+    assert!(said.starts_with(wanted), "{said}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::harness::home::Home;
 use crate::harness::pty::{OnTerminal, Terminal, ended};
+use crate::harness::tools;
 
 /// Every file below a home, with what it holds; guard's record aside.
 fn files(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -395,6 +396,18 @@ fn in_a_home_each_file_is_looked_at_once_and_an_agent_that_does_not_ask_is_not_s
 }
 
 #[test]
+fn the_shell_that_setup_is_typed_to_is_offered_without_a_start_up_file() {
+    for name in tools::installed(&["bash", "zsh", "fish"]) {
+        let home = Home::new();
+        let mut shell = home.program(name);
+        let line = format!("'{}' setup --yes --dry-run; true", env!("CARGO_BIN_EXE_guard"));
+        let out = shell.args(["-c", &line]).output().unwrap();
+        let said = String::from_utf8(out.stdout).unwrap();
+        assert!(said.contains(&format!("guard init {name}")), "{name}: {said}");
+    }
+}
+
+#[test]
 fn what_setup_asks_and_says_breaks_between_words() {
     for columns in [40_u16, 80] {
         let home = lived_in();
@@ -406,7 +419,7 @@ fn what_setup_asks_and_says_breaks_between_words() {
         assert_eq!(ended(terminal.wait_exit()), "exit 0");
         let whole = String::from_utf8_lossy(&terminal.raw).into_owned();
         // What changes in files is shown as it stands there.
-        let asked = whole.split("configuration: /").next().unwrap();
+        let asked = whole.split("configuration:").next().unwrap();
         let said = whole.split("Testing with guard doctor:").nth(1).unwrap();
         assert!(before < whole.len() && asked.len() < whole.len(), "{whole}");
         for line in asked.lines().chain(said.lines()).map(str::trim_end) {
@@ -414,6 +427,8 @@ fn what_setup_asks_and_says_breaks_between_words() {
             let fits = line.chars().count() <= columns.into() || line.trim_start().starts_with(['/', '(']);
             assert!(fits, "{columns}: {line}");
         }
+        let named = whole.lines().filter(|line| line.trim_end().ends_with("lines")).count();
+        assert!(named > 5, "{columns}: what is not shown line by line ends with the whole word\n{whole}");
         for word in ["high-risk", "--remove"] {
             assert!(asked.contains(word) || said.contains(word), "{columns}: {word}\n{whole}");
         }

@@ -51,6 +51,9 @@ fn under_the_same_policy_nothing_changes_and_nothing_is_written() {
     assert!(words.starts_with("5 commands since ") && words.contains("No decisions change."), "{words}");
     assert!(words.contains("1 command has hidden parts"), "{words}");
     assert_eq!(home.store().verify().unwrap(), before);
+    // What the doctor tries guard with is nobody's command.
+    assert_eq!(home.run(&["guard-canary", "deny"]).status.code(), Some(126));
+    assert_eq!(counts(&simulated(&home, &[]), "then"), [2, 3, 0]);
     assert!(Home::new().prints(&["simulate"], 0).contains("no decisions"));
 }
 

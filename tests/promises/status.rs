@@ -56,6 +56,27 @@ fn what_is_set_up_waits_or_was_refused_is_named() {
 }
 
 #[test]
+fn an_agent_that_skips_guards_hook_is_not_named_as_one_that_asks() {
+    let home = Home::new();
+    for agent in ["codex", "claude"] {
+        home.stand_in(agent, "exit 1");
+        home.prints(&["install", agent, "--yes"], 0);
+    }
+    let said = home.prints(&["status"], 0);
+    assert!(said.contains("agents    claude\n"), "{said}");
+    assert!(
+        said.contains("codex: Codex CLI skips the hook, because you have not trusted it there; start codex, "),
+        "{said}"
+    );
+    assert_eq!(status(&home)["inactive"][0]["agent"], "codex");
+    std::fs::create_dir_all(home.path("work/.claude")).unwrap();
+    std::fs::write(home.path("work/.claude/settings.json"), "{\"disableAllHooks\": true}").unwrap();
+    let said = home.prints(&["status"], 0);
+    assert!(said.contains("agents    none active\n"), "{said}");
+    assert!(said.contains("claude: Claude Code is configured to disable hooks (disableAllHooks); remove "), "{said}");
+}
+
+#[test]
 fn a_broken_configuration_is_named() {
     let home = Home::new();
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
@@ -109,6 +130,12 @@ fn whatever_is_printed_breaks_between_words_at_every_width() {
         (&["session"], 0),
         (&["check", "git push --force origin main"], 1),
         (&["stats"], 0),
+        (&["approver", "list"], 0),
+        (&["learn"], 0),
+        (&["simulate"], 0),
+        (&["mcp", "pins"], 0),
+        (&["patterns", "list", "git."], 0),
+        (&["install", "mcp", "--all"], 0),
         (&["verify"], 0),
         (&["log", "day"], 0),
         (&["config", "show"], 0),

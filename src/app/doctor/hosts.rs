@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::answers::{Taken, taken};
-use super::consent;
 use super::{CANARY, Finding, HARMLESS, Status, Ward};
-use crate::app::install::change::{HookCommand, WiredState, Wiring};
+use crate::app::install::change::{HookCommand, WiredState, Wiring, first_line};
+use crate::app::install::consent;
 use crate::app::install::file;
 use crate::app::install::hosts::{Form, HOSTS, Host, Runs, When, Wire, numbers};
 use crate::app::install::json::quoted;
@@ -88,7 +88,8 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
         findings.push(Finding::warn(&check, says, remedy).about(path));
     }
     if !wired.is_empty() {
-        findings.extend(switched_off_here(ward, host, &check));
+        let off = consent::off_in_project(&ward.places, host).into_iter();
+        findings.extend(off.map(|(path, obstacle)| Finding::fail(&check, obstacle.says, obstacle.remedy).about(path)));
     }
     for finding in &mut findings {
         finding.version.clone_from(&version);
@@ -163,17 +164,6 @@ fn never_tried(host: &Host, version: &str, check: &str) -> Option<Finding> {
     Some(Finding::warn(check, says, remedy))
 }
 
-/// A file of the project in which the hooks of the account are switched off. An agent can write it.
-fn switched_off_here(ward: &Ward, host: &Host, check: &str) -> Vec<Finding> {
-    let shared = host.config.switches.iter();
-    let files = host.project.iter().map(|wire| &wire.path).chain(shared).map(|name| ward.places.project().join(name));
-    let found = files.filter_map(|path| {
-        let obstacle = consent::switched_off(host, &file::read(&path).ok()??)?;
-        Some(Finding::fail(check, obstacle.says, obstacle.remedy).about(path))
-    });
-    found.collect()
-}
-
 /// One file in which guard is: every call in it is made, once with what must be refused and once with what must pass.
 fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str, state: WiredState) -> Finding {
     let host = wiring.host;
@@ -186,9 +176,7 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
         return Finding::fail(check, says, format!("chmod +x {}", path.display())).about(path);
     }
     let calls = wiring.calls(wire, text, path);
-    let line =
-        calls.iter().find_map(|(_, call)| if let HookCommand::Line(line) = call { Some(line.as_str()) } else { None });
-    if let Some(obstacle) = consent::in_the_way(ward, host, path, text, line) {
+    if let Some(obstacle) = consent::in_the_way(&ward.places, host, path, text, first_line(&calls)) {
         return Finding::fail(check, obstacle.says, obstacle.remedy).about(path);
     }
     let mut tried = 0;

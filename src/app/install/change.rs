@@ -32,6 +32,12 @@ pub enum HookCommand {
     Line(String),
 }
 
+/// The first of these calls that is a line.
+#[must_use]
+pub fn first_line(calls: &[(String, HookCommand)]) -> Option<&str> {
+    calls.iter().find_map(|(_, call)| if let HookCommand::Line(line) = call { Some(line.as_str()) } else { None })
+}
+
 /// A text as a word of a shell.
 #[must_use]
 pub fn shell_word(text: &str) -> String {

@@ -18,7 +18,7 @@ use self::wrap::{WrapError, Wrapped, Written};
 use super::file::{self, Backups};
 use super::places::Places;
 use super::{InstallArgs, InstallError};
-use crate::app::exit;
+use crate::app::{exit, screen};
 use crate::prompt::confirm::confirm;
 use crate::ui::diff::diff;
 use crate::ui::style::{self, Look};
@@ -111,7 +111,13 @@ impl Install<'_> {
             }
         }
         if !found {
-            writeln!(io::stdout(), "No configuration with MCP servers found; known clients: {}.", names())?;
+            let what = if self.args.uninstall {
+                "No MCP server of a configuration is behind guard"
+            } else {
+                "No configuration with MCP servers found"
+            };
+            let said = screen::fitted(&format!("{what}; known clients: {}.\n", names()));
+            io::stdout().write_all(said.as_bytes())?;
         }
         Ok(code)
     }
@@ -177,7 +183,8 @@ impl Install<'_> {
         }
         let mut out = io::stdout().lock();
         for (server, why) in &done.left {
-            writeln!(out, "{}: {server}: not changed: {why}", client.title)?;
+            let said = screen::fitted(&format!("{}: {server}: not changed: {why}\n", client.title));
+            out.write_all(said.as_bytes())?;
         }
         if done.text == old {
             if done.servers == 0 && done.left.is_empty() {

@@ -56,6 +56,12 @@ impl<'a> Places<'a> {
         Self { guard: Some(guard.to_owned()), ..self }
     }
 
+    /// The environment that agents are started with.
+    #[must_use]
+    pub const fn env(&self) -> &Environment {
+        &self.caller.env
+    }
+
     /// The home that agents see.
     #[must_use]
     pub fn home(&self) -> &Path {

@@ -10,6 +10,7 @@ use super::file::{self, Backups, FileError, Kept};
 use super::hosts::{self, Host, Wire};
 use super::json::Trouble;
 use super::places::Places;
+use crate::app::screen;
 use crate::ui::diff::diff;
 use crate::ui::style::{self, Look};
 
@@ -44,7 +45,7 @@ impl Planned {
                 (_, None) => " (removed)",
                 _ => "",
             };
-            text.push_str(&format!("{}: {}{what}\n", self.host.title, change.path.display()));
+            text.push_str(&screen::fitted(&format!("{}: {}{what}\n", self.host.title, change.path.display())));
             let (old, new) = (change.old.as_deref().unwrap_or_default(), change.new.as_deref().unwrap_or_default());
             text.push_str(&style::render(&diff(old, new), look));
         }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::pins::{Book, Pin, Pins};
 use crate::app::engine::{self, Engine};
-use crate::app::exit;
 use crate::app::failure::{Failure, unless_unread};
+use crate::app::{exit, screen};
 use crate::judge::tools::Mark;
 use crate::prompt::confirm::confirm;
 use crate::ui::visible;
@@ -76,7 +76,8 @@ fn list(engine: &Engine, pins: &Pins, as_json: bool) -> Result<u8, Failure> {
     let book = pins.read().map_err(|error| Failure::Said(error.to_string()))?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if book.servers.is_empty() && !as_json {
-        writeln!(out, "No server is pinned yet; guard mcp -- COMMAND runs one behind guard.")?;
+        let said = "No server is pinned yet; guard mcp -- COMMAND runs one behind guard.\n";
+        out.write_all(screen::fitted(said).as_bytes())?;
     }
     for (server, tools) in &book.servers {
         if !as_json {

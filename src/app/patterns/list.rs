@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 
 use super::{ListArgs, Out, PatternsError, ShowArgs, exit, tools};
+use crate::app::screen;
 use crate::judge::rules::catalog::{Catalog, Layer};
 use crate::judge::rules::model::{Examples, Program, Rule, Tool};
 use crate::judge::rules::problem::nearest;
 use crate::judge::sort;
 use crate::judge::tier::Tier;
 use crate::ui::style::{Line, Style};
+use crate::ui::wrap;
 
 /// What a verdict names as the rule that it goes by.
 #[derive(Clone, Copy)]
@@ -48,13 +50,24 @@ pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8,
         return Ok(exit::ALLOW);
     }
     let width = entries.iter().map(|entry| entry.head().0.len()).max().unwrap_or(0);
+    let columns = screen::columns();
+    // In less room than this a reason stands below its rule.
+    let is_beside = columns.saturating_sub(width) >= 45;
     let lines: Vec<Line> = entries
         .iter()
-        .map(|entry| {
+        .flat_map(|entry| {
             let (id, tier, reason) = entry.head();
-            Line::of(Style::Tier(tier), tier.number().to_string())
-                .with(Style::Plain, format!("  {id:width$}  "))
-                .with(Style::Dim, reason)
+            let number = Line::of(Style::Tier(tier), tier.number().to_string());
+            if is_beside {
+                return wrap::labelled(
+                    &number.with(Style::Plain, format!("  {id:width$}  ")),
+                    Style::Dim,
+                    reason,
+                    columns,
+                );
+            }
+            let below = wrap::labelled(&Line::of(Style::Plain, "   "), Style::Dim, reason, columns);
+            std::iter::once(number.with(Style::Plain, format!("  {id}"))).chain(below).collect()
         })
         .collect();
     out.lines(&lines)?;

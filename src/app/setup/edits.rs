@@ -14,6 +14,7 @@ use crate::app::init::{Interactive, loads, start_up};
 use crate::app::install::file::{self, Backups, FileError};
 use crate::app::install::places::Places;
 use crate::app::man::PAGES;
+use crate::app::screen;
 use crate::config::values::place;
 use crate::judge::invocation::quote;
 use crate::ui::diff::diff;
@@ -56,9 +57,10 @@ impl Edit {
         let lines = old.lines().count().max(new.lines().count());
         let generated = self.about == COMPLETIONS || self.about == PAGE;
         if generated || (lines > SHOWN && (old.is_empty() || new.is_empty())) {
-            return format!("{}: {}{what}, {lines} lines\n", self.about, self.path.display());
+            return screen::fitted(&format!("{}: {}{what}, {lines} lines\n", self.about, self.path.display()));
         }
-        format!("{}: {}{what}\n{}", self.about, self.path.display(), style::render(&diff(old, new), look))
+        let head = screen::fitted(&format!("{}: {}{what}\n", self.about, self.path.display()));
+        head + &style::render(&diff(old, new), look)
     }
 
     /// Writes it, and keeps what was there before; where guard is taken out, forgets it.

@@ -16,12 +16,12 @@ mod shown;
 mod tests;
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::catalog::Catalog;
 use super::model::{Note, Rule};
 use crate::judge::analysis::TOO_LARGE;
-use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Operand, Verb};
+use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Verb};
 use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::inquiry::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
@@ -199,13 +199,24 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
     Some(finding)
 }
 
-/// What a program changes, where the operands that a rule looked at only say how.
+/// What a finding falls on, where operands that a rule looked at only say how, as a mode does: without these, or what the
+/// program changes where there are no others.
 fn changed_instead(view: &View<'_>, touched: &[&Seen<'_>]) -> Option<Vec<String>> {
-    let effects = view.context.effects_of(view.id).filter(|(_, effect)| effect.changes());
-    let changed: Vec<&Operand> = effects.flat_map(|(act, _)| &act.operands).collect();
-    let is_how = |seen: &&Seen<'_>| !changed.iter().any(|operand| operand.span == seen.span);
-    let all = !touched.is_empty() && !changed.is_empty() && touched.iter().all(is_how);
-    all.then(|| changed.iter().map(|operand| shown(&operand.value)).collect())
+    let spans_of = |changes_only: bool| -> HashSet<Span> {
+        let effects = view.context.effects_of(view.id).filter(|(_, effect)| !changes_only || effect.changes());
+        effects.flat_map(|(act, _)| &act.operands).map(|operand| operand.span).collect()
+    };
+    let changed = spans_of(true);
+    if touched.is_empty() || changed.is_empty() {
+        return None;
+    }
+    if !touched.iter().any(|seen| changed.contains(&seen.span)) {
+        let effects = view.context.effects_of(view.id).filter(|(_, effect)| effect.changes());
+        return Some(effects.flat_map(|(act, _)| &act.operands).map(|operand| shown(&operand.value)).collect());
+    }
+    let used = spans_of(false);
+    let on: Vec<&&Seen<'_>> = touched.iter().filter(|seen| used.contains(&seen.span)).collect();
+    (on.len() < touched.len()).then(|| on.iter().map(|seen| shown(seen.value)).collect())
 }
 
 /// What is to be said of packages with a name that is nearly a well-known one's.

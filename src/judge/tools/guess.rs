@@ -39,6 +39,8 @@ pub enum By {
     Whole,
     /// The tool itself says that it destroys, or that it wants to be confirmed.
     Hint,
+    /// The tool itself says that it is no plain read.
+    Acts,
     /// The host cut its name.
     Cut,
     /// The input has secrets shown.
@@ -73,7 +75,8 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
         bare.add("name about");
     }
     let chosen = of_input(&mut bare, call, known);
-    if call.hints.as_ref().and_then(|hints| hints.get("readOnlyHint")).and_then(Value::as_bool) == Some(false) {
+    let says_that_it_acts = hint(call, "readOnlyHint") == Some(false);
+    if says_that_it_acts {
         bare.add("hint acts");
     }
     let by_name = bare.sums(known);
@@ -109,6 +112,8 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
         () if call.is_cut() => (Tier::Medium, By::Cut),
         () if destroys => (Tier::Medium, By::Whole),
         () if is_warning(call) => (Tier::Medium, By::Hint),
+        // Many libraries write this of every tool, so that it does not outweigh the verb of a plain read.
+        () if says_that_it_acts && kind != READ => (Tier::Medium, By::Acts),
         () => (Tier::Low, By::Name),
     };
     let says = verb.map(|(word, verbs)| (word.clone(), verbs.says.clone()));
@@ -132,13 +137,19 @@ fn is_mild(kind: &str, nouns: &BTreeSet<&str>, known: &Known) -> bool {
 
 /// Where there is no word of any kind.
 const NONE: &str = "none";
+/// The kind of verbs that only look.
+const READ: &str = "read";
+
+/// What a tool says of itself by this name, yes or no.
+fn hint(call: &ToolCall, name: &str) -> Option<bool> {
+    call.hints.as_ref().and_then(|hints| hints.get(name)).and_then(Value::as_bool)
+}
 
 /// Whether the tool says of itself that it destroys or wants to be confirmed.
 pub(super) fn is_warning(call: &ToolCall) -> bool {
-    let hint = |name: &str| call.hints.as_ref().and_then(|hints| hints.get(name)).and_then(Value::as_bool);
-    hint("destructiveHint") == Some(true)
-        || hint("requires_confirmation") == Some(true)
-        || hint("requiresConfirmation") == Some(true)
+    ["destructiveHint", "requires_confirmation", "requiresConfirmation"]
+        .iter()
+        .any(|name| hint(call, name) == Some(true))
 }
 
 /// What was noticed, each thing once.

@@ -221,6 +221,7 @@ fn of_guess(guess: &Guess, call: &ToolCall, span: Span) -> Finding {
         By::Name | By::Unknown => says,
         By::Whole => format!("{says}, but its description and input do not match a plain read"),
         By::Hint => "its server marks it as destructive".to_owned(),
+        By::Acts => "its server says that it does not only read".to_owned(),
         By::Cut => "its name was truncated".to_owned(),
         By::Reveals => "its input asks for secrets to be shown".to_owned(),
     };

@@ -133,9 +133,11 @@ fn without_colours_nothing_is_coloured() {
 #[test]
 fn the_first_card_of_an_account_says_what_a_card_is_and_no_other_does() {
     let home = Home::new();
-    for is_first in [true, false] {
+    // What was refused without a card, and what the doctor tries guard with, explains nothing to anybody.
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+    for (words, is_first) in [(&["guard-canary", "ask"][..], true), (&FLAGGED, true), (&FLAGGED, false)] {
         let mut command = home.guard(&["--"]);
-        command.args(FLAGGED).env("TERM", "xterm-256color").env_remove("GUARD_WAIT");
+        command.args(words).env("TERM", "xterm-256color").env_remove("GUARD_WAIT");
         let mut terminal = Terminal::spawn_with(command, 100, 40, OnTerminal::ALL);
         terminal.wait_for("answer means no");
         assert_eq!(terminal.screen().contains("Nothing has run yet."), is_first, "{}", terminal.screen());

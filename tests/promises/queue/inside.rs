@@ -98,6 +98,18 @@ fn who_was_let_go_by_its_parent_is_known_by_its_terminal() {
 }
 
 #[test]
+fn a_terminal_is_the_same_one_whatever_name_it_is_opened_by() {
+    let home = home();
+    let mut shell = home.program("sh");
+    shell.args(["-c", "\"$0\" session; \"$0\" session </dev/tty >/dev/tty 2>&1", env!("CARGO_BIN_EXE_guard")]);
+    let mut terminal = terminal(shell);
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    let said = String::from_utf8_lossy(&terminal.raw).into_owned();
+    let sessions: Vec<&str> = said.lines().filter_map(|line| line.trim().strip_prefix("This session: ")).collect();
+    assert!(sessions.len() == 2 && sessions[0] == sessions[1] && sessions[0].starts_with("tty"), "{said}");
+}
+
+#[test]
 fn a_terminal_that_an_agent_started_is_no_person_whatever_its_environment_says_now() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);

@@ -56,6 +56,14 @@ fn what_a_tool_says_raises() {
         let call = ToolCall { hints: Some(json!({ hint: true })), ..quiet.clone() };
         assert_eq!((guessed(&call).tier, guessed(&call).by), (Tier::Medium, By::Hint));
     }
+    for (name, tier) in
+        [("save_library_item", Tier::Medium), ("import_design_tokens", Tier::Medium), ("get_report", Tier::Low)]
+    {
+        let mut call = told(name, "Saves an item of the library.");
+        assert_eq!(guessed(&call).tier, Tier::Low, "{name}");
+        call.hints = Some(json!({"readOnlyHint": false}));
+        assert_eq!(guessed(&call).tier, tier, "{name}");
+    }
     let call = ToolCall { hints: Some(json!({"readOnlyHint": true})), ..ToolCall::new("frobnicate", json!({})) };
     assert_eq!(guessed(&call).tier, Tier::Medium);
 }

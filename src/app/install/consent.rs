@@ -1,15 +1,16 @@
 //! What stands between an agent and a hook that is written down: switches, trust that its user gives, and how strictly
 //! it reads the file. Read from the agent's own files; nothing of them is changed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use toml::de::{DeTable, DeValue};
 
-use super::Ward;
-use crate::app::install::file;
-use crate::app::install::hosts::{Host, Kept, Trust};
-use crate::app::install::json::{self, Node};
+use super::change::{WiredState, Wiring, first_line};
+use super::file;
+use super::hosts::{Form, Host, Kept, Trust};
+use super::json::{self, Node};
+use super::places::Places;
 
 /// Why an agent does not run a hook, and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,9 +23,45 @@ fn obstacle(says: impl Into<String>, remedy: impl Into<String>) -> Option<Obstac
     Some(Obstacle { says: says.into(), remedy: remedy.into() })
 }
 
+/// What keeps an agent whose files name guard from asking it: the first such thing. `None` also where none of its files
+/// names guard.
+#[must_use]
+pub fn of_agent(places: &Places<'_>, host: &'static Host) -> Option<Obstacle> {
+    let guard = places.guard().unwrap_or_default();
+    let wiring = Wiring { host, guard: &guard, major: None };
+    let mut is_wired = false;
+    for (path, wire) in [false, true].into_iter().flat_map(|project| places.files(host, project)) {
+        let Some(text) = file::read(&path).ok().flatten() else { continue };
+        let is_absent = !wiring.state(wire, Some(&text)).is_ok_and(|state| state != WiredState::Absent);
+        if is_absent || matches!(wire.form, Form::Own { executable: false, .. }) {
+            continue;
+        }
+        is_wired = true;
+        let calls = wiring.calls(wire, &text, &path);
+        let found = in_the_way(places, host, &path, &text, first_line(&calls));
+        if found.is_some() {
+            return found;
+        }
+    }
+    if is_wired { off_in_project(places, host).into_iter().next().map(|(_, obstacle)| obstacle) } else { None }
+}
+
+/// The files of the project in which the hooks of the account are switched off. An agent can write them.
+#[must_use]
+pub fn off_in_project(places: &Places<'_>, host: &Host) -> Vec<(PathBuf, Obstacle)> {
+    let shared = host.config.switches.iter();
+    let files = host.project.iter().map(|wire| &wire.path).chain(shared).map(|name| places.project().join(name));
+    let off = files.filter_map(|path| {
+        let obstacle = switched_off(host, &file::read(&path).ok()??)?;
+        Some((path, obstacle))
+    });
+    off.collect()
+}
+
 /// What keeps an agent from running the hook in this file, as far as its own files tell.
-pub fn in_the_way(ward: &Ward, host: &Host, path: &Path, text: &str, line: Option<&str>) -> Option<Obstacle> {
-    let directory = ward.places.directory(host);
+#[must_use]
+pub fn in_the_way(places: &Places<'_>, host: &Host, path: &Path, text: &str, line: Option<&str>) -> Option<Obstacle> {
+    let directory = places.directory(host);
     let strictly = || host.config.strict.as_ref().and_then(|keys| strict(host, text, keys));
     let trusted = || {
         let trust = host.config.trust.as_ref()?;
@@ -33,7 +70,7 @@ pub fn in_the_way(ward: &Ward, host: &Host, path: &Path, text: &str, line: Optio
         match trust.kept {
             Kept::Hashes => asked.by_hash(&kept, path, text),
             Kept::Lines => {
-                let accepted = ward.engine.caller.env.get(&trust.variable).is_some_and(|value| value == "1");
+                let accepted = places.env().get(&trust.variable).is_some_and(|value| value == "1");
                 asked.by_line(text, &kept, line.unwrap_or_default()).filter(|_| !accepted)
             }
         }
@@ -42,6 +79,7 @@ pub fn in_the_way(ward: &Ward, host: &Host, path: &Path, text: &str, line: Optio
 }
 
 /// A switch that keeps all hooks from running.
+#[must_use]
 pub fn switched_off(host: &Host, text: &str) -> Option<Obstacle> {
     let root = json::parse(text).ok()?;
     let bare = |node: Option<&Node>, word: &str| node.is_some_and(|node| text.get(node.span.clone()) == Some(word));
