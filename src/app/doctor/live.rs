@@ -127,8 +127,7 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
         );
     }
     if outcome.happened(Case::File) {
-        let remedy = stage.remedy_for_files().unwrap_or_else(|| again.clone());
-        fail(format!("{title} wrote a startup file with its own tool without asking guard"), &remedy);
+        fail(format!("{title} wrote a startup file with its own tool without asking guard"), &again);
     }
     for tool in outcome.unasked() {
         let did = if tool.runs { "ran a command" } else { "wrote a startup file" };

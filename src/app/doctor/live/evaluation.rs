@@ -55,7 +55,13 @@ fn play(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duration, 
     // What has no tools is told all at once, and is run anew when guard is gone.
     let parted: [&[Case]; 2] = [&[Case::Harmless, Case::Refused, Case::Killed], &[Case::Gone]];
     let whole: [&[Case]; 1] = [&Case::ALL];
-    let acts: &[&[Case]] = if live.says.is_empty() { &whole } else { &parted };
+    let alone: [&[Case]; 5] =
+        [&[Case::Harmless, Case::Refused], &[Case::File], &[Case::Other], &[Case::Killed], &[Case::Gone]];
+    let acts: &[&[Case]] = match (live.says.is_empty(), stage.is_interrupted()) {
+        (false, _) => &parted,
+        (true, true) => &alone,
+        (true, false) => &whole,
+    };
     let begun = Instant::now();
     for act in acts {
         let limit = LIMIT.saturating_sub(begun.elapsed());

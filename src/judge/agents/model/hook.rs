@@ -47,6 +47,10 @@ pub struct Hook {
     /// What it types into a process that runs already is told to no hook.
     #[serde(default)]
     pub types_unseen: bool,
+    /// What its shell refuses is explained to its model, what the hook refuses is not in every version: where guard stands in
+    /// for its shell, the hook leaves command lines to it.
+    #[serde(default)]
+    pub leaves_lines: bool,
 }
 
 /// A moment at which it asks.
