@@ -142,7 +142,11 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
     let untried = outcome.untried();
     let beside = if untried.is_empty() { String::new() } else { format!("; not tested: {}", untried.join(", ")) };
     if findings.is_empty() {
-        let seen: Vec<&str> = Case::ALL.into_iter().filter(|case| outcome.tried(*case)).map(Case::held).collect();
+        let held = |case: Case| match case {
+            Case::Refused if stage.is_interrupted() => "a dangerous command was refused, and the reason shown",
+            case => case.held(),
+        };
+        let seen: Vec<&str> = Case::ALL.into_iter().filter(|case| outcome.tried(*case)).map(held).collect();
         findings.push(Finding::ok(
             check,
             format!(
