@@ -191,7 +191,7 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
     }
     // Where guard stands in for its shell too, the hook may leave lines to that; here it is the hook that is tried.
     let over: Vec<(&str, &str)> = match &host.agent.hook {
-        Some(hook) if hook.leaves_lines => host.agent.shell.from.iter().map(|name| (name.as_str(), "")).collect(),
+        Some(hook) if !hook.leaves.is_empty() => host.agent.shell.from.iter().map(|name| (name.as_str(), "")).collect(),
         _ => Vec::new(),
     };
     let mut tried = 0;

@@ -67,7 +67,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
         let _ = std::env::set_current_dir(cwd);
     }
     let engine = Engine::open()?;
-    if matches!(call.what, What::Line(_)) && host.hook.leaves_lines && is_guard_its_shell(&engine, host) {
+    if call.is_left && matches!(call.what, What::Line(_)) && is_guard_its_shell(&engine, host) {
         return Ok(HookReply::NoOpinion);
     }
     watchdog.shorten(Duration::from_secs(engine.policy().hook.deadline.into()));

@@ -219,6 +219,8 @@ fn where_the_shell_explains_a_refusal_the_hook_leaves_lines_to_it() {
     let flagged = serde_json::json!({ "command": FLAGGED.join(" ") });
     assert_eq!(code(&shim, "shell", flagged.clone()), Some(0));
     assert_eq!(code("/bin/bash".as_ref(), "shell", flagged.clone()), Some(2));
+    // Another program's tool of that kind runs its command itself.
+    assert_eq!(code(&shim, "other__shell", flagged.clone()), Some(2));
     assert_eq!(code("bash".as_ref(), "shell", flagged), Some(2));
     let startup = serde_json::json!({ "path": home.path("home/.bashrc"), "content": "x" });
     assert_eq!(code(&shim, "write", startup), Some(2));
