@@ -315,7 +315,7 @@ class Trial:
             return "%d ms" % added
         told = "a call took %d ms, %d ms with a hook that does nothing, and %d ms with guard" % (without, empty, guarded)
         self.held(guarded - empty <= MOST, told)
-        return "%d of %d ms" % (max(0, round(guarded - empty)), added)
+        return "%d of %d ms" % (min(added, max(0, round(guarded - empty))), added)
 
     def version(self):
         said = self.lab.guard("doctor", "agent." + self.agent, "--json")[1]
