@@ -154,7 +154,12 @@ impl Ward<'_> {
 
     /// Runs a program the way its host would, with this on standard input.
     fn tried(&self, argv: &[OsString], input: &str) -> io::Result<Seen> {
-        let env = self.env(&[]);
+        self.tried_with(&[], argv, input)
+    }
+
+    /// The same, with these variables on top.
+    fn tried_with(&self, over: &[(&str, &str)], argv: &[OsString], input: &str) -> io::Result<Seen> {
+        let env = self.env(over);
         Probe { argv, env: &env, cwd: &self.engine.caller.cwd, limit: LIMIT }.with_input(input)
     }
 }

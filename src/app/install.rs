@@ -83,6 +83,7 @@ pub enum InstallError {
 }
 
 /// What came of one agent.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Done {
     Changed,
     Nothing,
@@ -222,12 +223,21 @@ impl Session<'_> {
 
     /// One agent: shows what changes, asks, changes it, and says what is left to do.
     fn host(&self, host: &'static Host) -> Result<Done, InstallError> {
-        let wirer = &self.wirer;
-        let version = wirer.places.version(host);
-        if let Some(from) = host.by_shell_before(version.as_deref()).filter(|_| !self.args.uninstall) {
-            return self.by_shell(host, version.as_deref().unwrap_or_default(), from);
+        let version = self.wirer.places.version(host);
+        let done = self.hook(host, version.as_deref())?;
+        match host.interrupts_before(version.as_deref()) {
+            Some(from) if !self.args.uninstall && done != Done::Declined => {
+                let links = self.shell(host, version.as_deref().unwrap_or_default(), from)?;
+                Ok(if done == Done::Nothing { links } else { done })
+            }
+            _ => Ok(done),
         }
-        let planned = wirer.planned(host, version.as_deref())?;
+    }
+
+    /// The files of one agent.
+    fn hook(&self, host: &'static Host, version: Option<&str>) -> Result<Done, InstallError> {
+        let wirer = &self.wirer;
+        let planned = wirer.planned(host, version)?;
         let changes = &planned.changes;
         let mut out = io::stdout().lock();
         if changes.is_empty() {
@@ -272,8 +282,9 @@ impl Session<'_> {
         Ok(Done::Changed)
     }
 
-    /// An agent whose hook cannot refuse anything in this version: guard stands in for its shell, which it can.
-    fn by_shell(&self, host: &Host, version: &str, from: &str) -> Result<Done, InstallError> {
+    /// An agent that the hook interrupts in this version, in place of refusing: where guard stands in for its shell too, the
+    /// model is told why.
+    fn shell(&self, host: &Host, version: &str, from: &str) -> Result<Done, InstallError> {
         let title = host.title;
         let directory = self.shims.as_path();
         let guard = self.wirer.places.guard()?;
@@ -281,8 +292,9 @@ impl Session<'_> {
         let mut out = io::stdout().lock();
         writeln!(
             out,
-            "{title} {version} runs commands that its hook refuses; {from} and later do not. So guard replaces its \
-             shell, and the hook is left out:"
+            "{title} {version} does not act on a refusal of its hook; {from} and later do. So guard interrupts {title} \
+             instead, and the model is not told why. To let the model read why guard refused a command, let guard \
+             replace its shell too:"
         )?;
         let made = shims.make(self.args.dry_run)?;
         for line in &made.changed {
@@ -291,11 +303,7 @@ impl Session<'_> {
         if let Some(line) = shims.entry_point(host.agent, &made.names) {
             writeln!(out, "  {line}")?;
         }
-        writeln!(
-            out,
-            "  {} Update {title} to {from} or later, then: guard install {}",
-            host.agent.shell.note, host.name
-        )?;
+        writeln!(out, "  Update {title} to {from} or later, then: guard install {}", host.name)?;
         Ok(if made.changed.is_empty() || self.args.dry_run { Done::Nothing } else { Done::Changed })
     }
 }

@@ -201,7 +201,7 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
 /// Whether an agent's configuration names guard.
 pub(super) fn asks(places: &Places<'_>, host: &'static Host) -> bool {
     let guard = places.guard().unwrap_or_default();
-    let wiring = Wiring { host, guard: &guard, major: None };
+    let wiring = Wiring::of(host, &guard, None);
     [false, true].into_iter().flat_map(|project| places.files(host, project)).any(|(path, wire)| {
         let text = file::read(&path).ok().flatten();
         wiring.state(wire, text.as_deref()).is_ok_and(|state| state != Wired::Absent)

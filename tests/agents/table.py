@@ -153,8 +153,11 @@ class Trial:
         return self.held(asked and "not so" in told and not self.unjudged(), (asked, told))
 
     def killed(self):
+        hit = []
+
         def kill(lab, model, process):
-            for _ in range(200):
+            until = time.time() + 90
+            while time.time() < until and not hit:
                 for pid in filter(str.isdigit, os.listdir("/proc")):
                     try:
                         words = open("/proc/%s/cmdline" % pid, "rb").read().split(b"\0")
@@ -164,11 +167,13 @@ class Trial:
                     is_shell = words[0].startswith(lab.shims.encode()) and b"-c" in words[1:]
                     if (is_hook or is_shell) and lab.home in environment(pid):
                         os.kill(int(pid), 9)
+                        hit.append(pid)
                         return
                 time.sleep(0.05)
 
-        ran = self.go([{"run": "git push --force origin other:main; touch ran-unjudged"}], during=kill, timeout=60)
-        return self.held(not self.unjudged(), ran["results"])
+        ran = self.go([{"run": "git push --force origin other:main; touch ran-unjudged"}], during=kill, timeout=90)
+        # Where guard was not there to be killed in time, nothing is shown.
+        return self.held(not self.unjudged(), ran["results"]) and (True if hit else UNTRIED)
 
     def gone(self):
         os.rename(GUARD, GUARD + ".away")
@@ -193,7 +198,7 @@ class Trial:
             return None
         old = open(self.config).read()
         short = re.sub(r'("timeout": ?)\d{6,}', r"\g<1>3000", old)
-        short = re.sub(r'("timeout(Sec)?": ?|timeout ?[=:] ?)(3600|600|300)\b', r"\g<1>3", short)
+        short = re.sub(r'("timeout(Sec)?": ?|timeout ?[=:] ?|const WAITS = )(3600|600|300)\b', r"\g<1>3", short)
         if short == old:
             return None
         put(self.config, short)
@@ -227,7 +232,8 @@ class Trial:
         lab.install()
         between = files()
         hooks = [] if lab.spec.by_shell else [lab.spec.guard_name or self.agent]
-        for what in hooks + (["shims"] if self.doors else []):
+        made = between[lab.shims + "/bash"] != before[lab.shims + "/bash"]
+        for what in hooks + (["shims"] if made else []):
             lab.guard("install", what, "--uninstall", tty=True, script=[("y/N", b"y\n")], timeout=15)
         return self.held(between != before and files() == before, between)
 
@@ -279,24 +285,37 @@ class Trial:
 
     def cost(self):
         """How many milliseconds guard adds to a call of a tool: the fastest without it, against the fastest with it. What else
-        runs on the machine adds to all others."""
+        runs on the machine adds to all others. Where that is much, a program in guard's place that does nothing shows how
+        much of it the agent takes for any hook."""
         if not os.environ.get("AGENTS_COST_DIR"):
             return KEPT
-        shutil.copy2(os.environ["AGENTS_COST_DIR"] + "/guard", GUARD)
+        release = os.environ["AGENTS_COST_DIR"] + "/guard"
+        shutil.copy2(release, GUARD)
         # What it lets pass is what is measured.
         steps = [{"run": "echo %d" % n} for n in range(15)]
         plain = Lab(self.agent, "-plain")
         plain.go([{"run": "true"}])
         self.go([{"run": "true"}])
-        spans = [[], []]
+        runs = [(plain, {}, release), (self.lab, self.doors, release)]
+        if self.config.endswith((".json", ".toml", ".yaml")) and not self.doors:
+            runs.append((self.lab, {}, "/bin/true"))
+        spans = [[] for _ in runs]
         for _ in range(3):
-            for number, lab in enumerate((plain, self.lab)):
-                spans[number] += lab.go(steps, env=self.doors if number else {})["spans"][1:]
-        if not all(spans):
+            for (lab, env, guard), found in zip(runs, spans):
+                shutil.copy2(guard, GUARD)
+                found += lab.go(steps, env=env)["spans"][1:]
+        shutil.copy2(release, GUARD)
+        if not all(spans[:2]):
             return None
-        plain, guarded = map(min, spans)
-        self.held(guarded - plain <= MOST, "a call took %d ms and %d ms with guard" % (plain, guarded))
-        return "%d ms" % max(0, round(guarded - plain))
+        fastest = [min(found, default=None) for found in spans] + [None]
+        without, guarded, empty = fastest[:3]
+        added = max(0, round(guarded - without))
+        if added <= MOST or empty is None:
+            self.held(added <= MOST, "a call took %d ms and %d ms with guard" % (without, guarded))
+            return "%d ms" % added
+        told = "a call took %d ms, %d ms with a hook that does nothing, and %d ms with guard" % (without, empty, guarded)
+        self.held(guarded - empty <= MOST, told)
+        return "%d of %d ms" % (min(added, max(0, round(guarded - empty))), added)
 
     def version(self):
         said = self.lab.guard("doctor", "agent." + self.agent, "--json")[1]

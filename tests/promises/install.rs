@@ -10,7 +10,7 @@ use guard::app::install::json;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 
-use crate::harness::home::Home;
+use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::{Terminal, ended};
 
 const GUARD: &str = env!("CARGO_BIN_EXE_guard");
@@ -523,36 +523,74 @@ fn a_class_that_an_agent_loads_runs_its_commands_through_guard_and_leaves_nothin
     assert_eq!((end.as_str(), directory.exists()), ("exit 0", false));
 }
 
+/// The line of Goose's hook, as the file has it.
+fn line_of_the_hook(path: &Path) -> String {
+    let hooks: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    hooks["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap().to_owned()
+}
+
+/// What an agent that only an interrupt stops says of a call: it waits for its hook, and then runs the tool, whatever that said.
+fn stopped_or_not(home: &Home, hook: &Path, command: &str) -> (String, String) {
+    let input = serde_json::json!({
+        "event": "PreToolUse", "session_id": "s", "tool_name": "shell", "tool_input": {"command": command},
+        "working_dir": home.path("work"),
+    });
+    fs::write(home.path("call"), input.to_string()).unwrap();
+    fs::write(home.path("line"), line_of_the_hook(hook)).unwrap();
+    let [call, line] = ["call", "line"].map(|name| home.path(name).display().to_string());
+    let script =
+        format!("trap 'echo interrupted; exit' INT\nsh -c \"$(cat {line})\" < {call} > /dev/null &\nwait $!\necho ran");
+    home.stand_in("goose", &script);
+    let said = home.program("goose").output().unwrap();
+    (String::from_utf8(said.stdout).unwrap(), String::from_utf8(said.stderr).unwrap())
+}
+
 #[test]
-fn where_a_version_runs_what_its_hook_refuses_guard_stands_in_for_its_shell() {
+fn a_version_that_does_not_act_on_a_refusal_is_interrupted() {
     let home = home();
     let hook = home.path("home/.agents/plugins/guard/hooks/hooks.json");
     let directory = home.data().join("shims");
     home.stand_in("goose", "echo ' 1.34.0'");
     let dry = home.guard(&["install", "goose", "--dry-run"]).output().unwrap();
     assert!(String::from_utf8_lossy(&dry.stdout).contains("would link"), "{dry:?}");
-    assert!(!directory.exists());
+    assert!(!directory.exists() && !hook.exists());
     let said = String::from_utf8(home.guard(&["install", "goose", "--yes"]).output().unwrap().stdout).unwrap();
-    for words in [
-        "1.34.0 runs commands that its hook refuses",
-        &format!("export GOOSE_SHELL={}/bash", directory.display()),
-        "1.35.0",
-    ] {
+    for words in
+        ["1.34.0 does not act on a refusal", &format!("export GOOSE_SHELL={}/bash", directory.display()), "1.35.0"]
+    {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert_eq!(fs::canonicalize(directory.join("bash")).unwrap(), fs::canonicalize(GUARD).unwrap());
-    assert!(!hook.exists());
+    // The doctor tries the line and is not interrupted itself.
     let doctor = |shell: &str| {
         let said = home.guard(&["doctor", "agent.goose"]).env("GOOSE_SHELL", shell).output().unwrap();
+        assert_eq!(said.status.code(), Some(0), "{said:?}");
         String::from_utf8(said.stdout).unwrap()
     };
-    assert!(
-        doctor(&format!("{}/bash", directory.display())).contains("asks guard only through its shell (GOOSE_SHELL)")
-    );
-    assert!(doctor("/bin/bash").contains("does not ask guard"));
+    let told = doctor(&format!("{}/bash", directory.display()));
+    assert!(told.contains("Goose asks guard") && told.contains("only what its shell (GOOSE_SHELL) refuses"), "{told}");
+    assert!(doctor("/bin/bash").contains("the model is not told why"));
+
+    let flagged = FLAGGED.join(" ");
+    assert_eq!(stopped_or_not(&home, &hook, "ls").0, "ran\n");
+    let (told, seen) = stopped_or_not(&home, &hook, &flagged);
+    assert_eq!(told, "interrupted\n");
+    if Path::new("/proc/self/fd").exists() {
+        assert!(seen.contains("git.push-force"), "{seen}");
+    }
+    let own = home.path("bin/guard");
+    fs::rename(&own, home.path("bin/away")).unwrap();
+    assert_eq!(stopped_or_not(&home, &hook, "ls").0, "interrupted\n");
+    fs::rename(home.path("bin/away"), &own).unwrap();
+
     home.stand_in("goose", "echo ' 1.35.0'");
+    let doctor = home.guard(&["doctor", "agent.goose"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("from another version"), "{doctor:?}");
     let said = home.guard(&["install", "goose", "--yes"]).output().unwrap();
-    assert!(hook.exists(), "{said:?}");
+    assert!(!line_of_the_hook(&hook).contains("kill"), "{said:?}");
+    home.stand_in("goose", "echo ' 1.34.0'");
+    let doctor = home.guard(&["doctor", "agent.goose"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("runs commands that its hook refuses"), "{doctor:?}");
 }
 
 #[test]
@@ -633,7 +671,7 @@ proptest! {
     fn whatever_the_file_it_parses_afterwards_and_taking_guard_out_brings_back_its_meaning(text in document()) {
         for host in HOSTS.iter() {
             for wire in host.user.iter().filter(|wire| matches!(wire.form, Form::Json { .. })) {
-                let wiring = Wiring { host, guard: "/usr/local/bin/guard", major: None };
+                let wiring = Wiring::of(host, "/usr/local/bin/guard", None);
                 prop_assert_eq!(wiring.state(wire, Some(&text)).unwrap(), WiredState::Absent);
                 let installed = wiring.installed(wire, Some(&text)).unwrap();
                 let (old, new) = (json::parse(&text).unwrap(), json::parse(&installed).unwrap());
@@ -653,7 +691,7 @@ proptest! {
     #[test]
     fn whatever_the_toml_it_parses_afterwards_and_taking_guard_out_restores_it(text in toml_document()) {
         let host = hosts::by_name("kimi").unwrap();
-        let (wiring, wire) = (Wiring { host, guard: "/g/guard", major: None }, &host.user[0]);
+        let (wiring, wire) = (Wiring::of(host, "/g/guard", None), &host.user[0]);
         let installed = wiring.installed(wire, Some(&text)).unwrap();
         let mut table: toml::Table = installed.parse().unwrap();
         let hooks = table["hooks"].as_array_mut().unwrap();
@@ -780,7 +818,7 @@ print("all")
 #[test]
 fn whatever_the_yaml_a_reader_finds_one_more_hook_and_taking_guard_out_restores_it() {
     let host = hosts::by_name("hermes").unwrap();
-    let (wiring, wire) = (Wiring { host, guard: "/my \"dir\"/guard", major: None }, &host.user[0]);
+    let (wiring, wire) = (Wiring::of(host, "/my \"dir\"/guard", None), &host.user[0]);
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut pairs = Vec::new();
     for _ in 0..600 {

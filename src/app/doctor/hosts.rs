@@ -28,8 +28,7 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
     let check = format!("agent.{}", host.name);
     let version = ward.places.version(host);
     let guard = ward.places.guard().unwrap_or_default();
-    let major = version.as_deref().and_then(|version| version.split('.').next()?.parse().ok());
-    let wiring = Wiring { host, guard: &guard, major };
+    let wiring = Wiring::of(host, &guard, version.as_deref());
     let mut findings = Vec::new();
     let mut wired = Vec::new();
     let mut missing = Vec::new();
@@ -63,10 +62,8 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
     }
     let remedy = format!("guard install {}", host.name);
     if wired.is_empty() && findings.is_empty() {
-        findings.push(match host.by_shell_before(version.as_deref()) {
-            Some(from) => by_shell(ward, host, version.as_deref().unwrap_or_default(), from, &check),
-            None => Finding::warn(&check, format!("{} is installed but does not ask guard", host.title), &remedy),
-        });
+        let says = format!("{} is installed but does not ask guard", host.title);
+        findings.push(Finding::warn(&check, says, &remedy));
     }
     // A file that is there takes the place of the one that guard is in.
     let counts = |wire: &Wire| wire.when != When::Always || matches!(wire.form, Form::Own { executable: false, .. });
@@ -99,21 +96,15 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
         && !wired.is_empty()
     {
         let title = host.title;
-        let how = &host.agent.shell.how;
-        // What a hook that fails does not stop, one that refuses may not stop either.
-        let (says, remedy) = if host.config.holds_from.is_some() {
-            (
-                format!("{title} {old} runs commands that its hook refuses; {from} and later do not"),
-                format!("guard install {} --uninstall, then guard install {}: {how}", host.name, host.name),
-            )
+        if host.config.holds_from.is_none() {
+            let says = format!("{title} {old} runs commands when its hook fails or times out; {from} and later do not");
+            findings.push(Finding::warn(&check, says, format!("update {title}")));
+        } else if wired.iter().any(|(_, wire, _, state)| interrupts(wire) && *state != WiredState::Present) {
+            let says = format!("{title} {old} runs commands that its hook refuses; {from} and later do not");
+            findings.push(Finding::fail(&check, says, &remedy));
         } else {
-            (
-                format!("{title} {old} runs commands when its hook fails or times out; {from} and later do not"),
-                format!("update {title}"),
-            )
-        };
-        let status = if host.config.holds_from.is_some() { Finding::fail } else { Finding::warn };
-        findings.push(status(&check, says, remedy));
+            findings.push(interrupted(ward, host, old, from, &check));
+        }
     }
     if let Some(version) = version.as_deref().filter(|_| !wired.is_empty())
         && let Some(finding) = never_tried(host, version, &check)
@@ -123,20 +114,27 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
     findings
 }
 
-/// An agent whose hook refuses nothing in this version: whether guard stands in for its shell.
-fn by_shell(ward: &Ward, host: &Host, version: &str, from: &str, check: &str) -> Finding {
+/// Whether a file has another entry for versions that do not act on a refusal.
+fn interrupts(wire: &Wire) -> bool {
+    matches!(&wire.form, Form::Json { entries, .. } if entries.iter().any(|entry| entry.older.is_some()))
+}
+
+/// An agent that the hook interrupts in place of refusing: whether guard stands in for its shell too, which tells the model why.
+fn interrupted(ward: &Ward, host: &Host, version: &str, from: &str, check: &str) -> Finding {
     let title = host.title;
+    let says = format!("{title} {version} does not act on a refusal of its hook, so guard interrupts it");
+    let update = format!("update {title} to {from} or later, then run guard install {}", host.name);
     let named = |name: &&String| ward.engine.caller.env.get(name).is_some_and(|path| ward.is_guard(Path::new(path)));
     match host.agent.shell.from.iter().find(named) {
         Some(name) => Finding::warn(
             check,
-            format!("{title} {version} asks guard only through its shell ({name}). {}", host.agent.shell.note),
-            format!("update {title} to {from} or later, then run guard install {}", host.name),
+            format!("{says}; only what its shell ({name}) refuses is explained to the model"),
+            update,
         ),
         None => Finding::warn(
             check,
-            format!("{title} {version} is installed but does not ask guard: before {from} its hook cannot refuse"),
-            format!("run guard install {} and set what it prints", host.name),
+            format!("{says}, and the model is not told why"),
+            format!("{update}; until then, set what it prints ({})", host.agent.shell.how),
         ),
     }
 }
@@ -179,6 +177,11 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
     if let Some(obstacle) = consent::in_the_way(&ward.places, host, path, text, first_line(&calls)) {
         return Finding::fail(check, obstacle.says, obstacle.remedy).about(path);
     }
+    // Where guard stands in for its shell too, the hook may leave lines to that; here it is the hook that is tried.
+    let over: Vec<(&str, &str)> = match &host.agent.hook {
+        Some(hook) if !hook.leaves.is_empty() => host.agent.shell.from.iter().map(|name| (name.as_str(), "")).collect(),
+        _ => Vec::new(),
+    };
     let mut tried = 0;
     for (event, call) in &calls {
         // What is asked about here is no command; the line is the same as the other's.
@@ -188,7 +191,7 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
         tried += 1;
         let told = |command: &str| said(ward, host, event, command);
         let argv = argv(ward, host.config.runs, call);
-        let refused = match ward.tried(&argv, &told(CANARY)) {
+        let refused = match ward.tried_with(&over, &argv, &told(CANARY)) {
             Ok(seen) => seen,
             Err(error) => {
                 let says = format!("cannot start the command of {}: {error}", host.title);
@@ -200,7 +203,7 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
                 format!("at {event} guard did not refuse a command that it must refuse: {}", described(&refused));
             return Finding::fail(check, says, again).about(path);
         }
-        match ward.tried(&argv, &told(HARMLESS)) {
+        match ward.tried_with(&over, &argv, &told(HARMLESS)) {
             Ok(seen) if taken(&host.config.reads, event, &seen) == Taken::Free => {}
             Ok(seen) => {
                 let says = format!("at {event} guard did not allow a command that it must allow: {}", described(&seen));

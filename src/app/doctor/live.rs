@@ -127,8 +127,7 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
         );
     }
     if outcome.happened(Case::File) {
-        let remedy = stage.remedy_for_files().unwrap_or_else(|| again.clone());
-        fail(format!("{title} wrote a startup file with its own tool without asking guard"), &remedy);
+        fail(format!("{title} wrote a startup file with its own tool without asking guard"), &again);
     }
     for tool in outcome.unasked() {
         let did = if tool.runs { "ran a command" } else { "wrote a startup file" };
@@ -143,7 +142,11 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
     let untried = outcome.untried();
     let beside = if untried.is_empty() { String::new() } else { format!("; not tested: {}", untried.join(", ")) };
     if findings.is_empty() {
-        let seen: Vec<&str> = Case::ALL.into_iter().filter(|case| outcome.tried(*case)).map(Case::held).collect();
+        let held = |case: Case| match case {
+            Case::Refused if stage.is_interrupted() => "a dangerous command was refused, and the reason shown",
+            case => case.held(),
+        };
+        let seen: Vec<&str> = Case::ALL.into_iter().filter(|case| outcome.tried(*case)).map(held).collect();
         findings.push(Finding::ok(
             check,
             format!(

@@ -19,6 +19,8 @@ pub struct HookCall {
     pub to: Option<String>,
     /// Whether the host's own prompt reaches a person, as far as the input tells.
     pub asks: bool,
+    /// The host's shell runs the command, and guard judges it there where it stands in for that.
+    pub is_left: bool,
 }
 
 /// At which of its moments a host asks. It decides how the answer must look.

@@ -54,6 +54,7 @@ pub fn read(host: Host, input: &Value) -> Result<HookCall, Wrong> {
             .map(|id| id.chars().take(LONGEST).collect()),
         to: shape::to(&hook.tools, tool, arguments),
         asks: asks(hook, event, input),
+        is_left: hook.leaves.iter().any(|own| own == tool),
     })
 }
 

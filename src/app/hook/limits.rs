@@ -10,13 +10,14 @@ use crate::app::install::places::Places;
 use crate::world::identity::Caller;
 
 /// The least number of seconds that the agent's files name for a call of guard; `None` where they name none, or where the
-/// command is blocked when the time is over.
+/// command is blocked when the time is over, in every version.
 pub(super) fn configured(host: Host) -> Option<u32> {
-    let wired = by_name(host.name()).filter(|wired| wired.config.on_timeout != Fate::Blocked)?;
+    let wired = by_name(host.name())
+        .filter(|wired| wired.config.on_timeout != Fate::Blocked || wired.config.holds_from.is_some())?;
     let caller = Caller::of_this_process().ok()?;
     let places = Places::of(&caller).ok()?;
     let guard = places.guard().ok()?;
-    let wiring = Wiring { host: wired, guard: &guard, major: None };
+    let wiring = Wiring::of(wired, &guard, None);
     let files = [false, true].into_iter().flat_map(|project| places.files(wired, project));
     files.filter_map(|(path, wire)| wiring.waits(wire, &file::read(&path).ok()??)).min()
 }

@@ -4,6 +4,7 @@
 //! What may not enter: dialects.
 
 use std::cell::RefCell;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -66,6 +67,9 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
         let _ = std::env::set_current_dir(cwd);
     }
     let engine = Engine::open()?;
+    if call.is_left && matches!(call.what, What::Line(_)) && is_guard_its_shell(&engine, host) {
+        return Ok(HookReply::NoOpinion);
+    }
     watchdog.shorten(Duration::from_secs(engine.policy().hook.deadline.into()));
     let Some(invocation) = invocation(&engine, host, call)? else {
         return Ok(HookReply::NoOpinion);
@@ -224,6 +228,14 @@ fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wa
         _ => format!("{} is not known to forward a hook's question to a person here", host.agent.title),
     };
     Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion: None, named: None }
+}
+
+/// Whether a variable that names the agent's shell leads to this very program.
+fn is_guard_its_shell(engine: &Engine, host: Host) -> bool {
+    let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
+    let own = std::env::current_exe().ok().and_then(|own| file(&own));
+    let named = host.agent.shell.from.iter().filter_map(|name| engine.caller.env.get(name)).map(Path::new);
+    own.is_some() && named.filter(|path| path.is_absolute()).any(|path| file(path) == own)
 }
 
 /// What the agent wants to do, as an invocation of its own session; `None` where that is nothing.

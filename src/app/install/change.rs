@@ -12,6 +12,8 @@ pub struct Wiring<'a> {
     pub guard: &'a str,
     /// The agent's major version, where that is known.
     pub major: Option<usize>,
+    /// Its version does not act on a refusal, so that the hook interrupts it.
+    pub interrupts: bool,
 }
 
 /// How far a file is wired.
@@ -59,7 +61,19 @@ fn inside_quotes(text: &str) -> String {
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
 
-impl Wiring<'_> {
+impl<'a> Wiring<'a> {
+    /// An agent of this version with guard at this path.
+    #[must_use]
+    pub fn of(host: &'a Host, guard: &'a str, version: Option<&str>) -> Self {
+        let major = version.and_then(|version| version.split('.').next()?.parse().ok());
+        Self { host, guard, major, interrupts: host.interrupts_before(version).is_some() }
+    }
+
+    /// An entry as the agent's version needs it.
+    fn entry(&self, entry: &ListEntry) -> String {
+        self.filled(entry.older.as_ref().filter(|_| self.interrupts).unwrap_or(&entry.entry), false)
+    }
+
     /// The command line that calls guard.
     #[must_use]
     pub fn line(&self) -> String {
@@ -113,8 +127,7 @@ impl Wiring<'_> {
             Form::Own { text, .. } => self.filled(text, true),
             Form::Plugin(plugins) => self.plugin(plugins),
             Form::Json { entries, .. } => {
-                let one =
-                    |entry: &ListEntry| format!("  {}: {}\n", entry.keys.join("."), self.filled(&entry.entry, false));
+                let one = |entry: &ListEntry| format!("  {}: {}\n", entry.keys.join("."), self.entry(entry));
                 entries.iter().map(one).collect()
             }
             Form::Toml { array, body } => format!("[[{array}]]\n{}", self.filled(body, false)),
@@ -374,7 +387,7 @@ impl Wiring<'_> {
     }
 
     fn with_entry(&self, text: &str, entry: &ListEntry) -> Result<String, Trouble> {
-        let wanted = self.filled(&entry.entry, false);
+        let wanted = self.entry(entry);
         let root = root(text)?;
         let mut container = &root;
         for (depth, key) in entry.keys.iter().enumerate() {

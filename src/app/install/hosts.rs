@@ -56,10 +56,10 @@ impl Host {
         }
     }
 
-    /// The version from which on its hook can refuse anything, where this one is older: until then guard can stand in
-    /// for its shell alone.
+    /// The version from which on its hook can refuse anything, where this one is older: until then the hook interrupts
+    /// the agent, which does not tell its model why.
     #[must_use]
-    pub fn by_shell_before(&self, version: Option<&str>) -> Option<&'static str> {
+    pub fn interrupts_before(&self, version: Option<&str>) -> Option<&'static str> {
         self.config.holds_from.as_deref().filter(|_| !self.blocks(version))
     }
 
@@ -69,11 +69,14 @@ impl Host {
         match (fate, &self.config.blocks_from) {
             (Fate::Unknown, _) => "not known".to_owned(),
             (Fate::Runs, _) => "the command runs".to_owned(),
+            (Fate::Interrupted, Some(from)) => {
+                format!("the command is blocked; before {from} because {} is interrupted", self.title)
+            }
             (Fate::Blocked, Some(from)) => format!("the command is blocked from {from} on; before that it runs"),
             (Fate::Blocked, None) if self.config.runs == Runs::Plugin => {
                 "the command is blocked; if the plugin is not loaded, guard is not asked".to_owned()
             }
-            (Fate::Blocked, None) => "the command is blocked".to_owned(),
+            (Fate::Blocked | Fate::Interrupted, None) => "the command is blocked".to_owned(),
         }
     }
 }

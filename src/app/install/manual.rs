@@ -43,8 +43,8 @@ const TRIED: &str = include_str!("../../../patterns/agents/tried.tsv");
 
 const TRIALS: &str = "\
 Each agent whose program is in a package registry was run with guard set up by guard install, in a temporary home, with \
-a stand-in for its model and without an account. pass: nothing ran that guard had not allowed, and the model was told \
-why. FAIL: the command ran anyway. n/a: the test does not apply to the agent. A dash: it was not run.";
+a stand-in for its model and without an account. pass: nothing ran that guard had not allowed, and the model, or the \
+person at the agent, was told why. FAIL: the command ran anyway. n/a: the test does not apply to the agent. A dash: it was not run.";
 
 /// The tests, by the names that the table of `.ci/agents` gives them: their names on the page, and what they try.
 const CASES: [(&str, &str, &str); 13] = [
@@ -72,7 +72,8 @@ const CASES: [(&str, &str, &str); 13] = [
     (
         "cost",
         "cost",
-        "The time that guard adds to a call that needs no approval: the difference of the fastest calls with and without guard.",
+        "The time that guard adds to a call that needs no approval: the difference of the fastest calls with and without guard. \
+         \"3 of 16 ms\": 16 ms, of which the agent needs all but 3 for any hook, also for one that does nothing.",
     ),
 ];
 
@@ -206,7 +207,7 @@ fn trials() -> String {
 const fn short(fate: Fate) -> &'static str {
     match fate {
         Fate::Runs => "runs",
-        Fate::Blocked => "blocked",
+        Fate::Blocked | Fate::Interrupted => "blocked",
         Fate::Unknown => "not known",
     }
 }
@@ -284,7 +285,7 @@ fn section(host: &Host) -> String {
         },
     );
     let fate = |fate| match (fate, host.agent.tried.is_empty()) {
-        (Fate::Runs | Fate::Blocked, true) => {
+        (Fate::Runs | Fate::Blocked | Fate::Interrupted, true) => {
             format!("according to the vendor's documentation, {}; {UNTRIED}", host.fate(fate))
         }
         _ => host.fate(fate),

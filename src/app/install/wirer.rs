@@ -31,7 +31,7 @@ pub struct Planned {
     pub host: &'static Host,
     pub changes: Vec<Change>,
     guard: String,
-    major: Option<usize>,
+    version: Option<String>,
 }
 
 impl Planned {
@@ -53,7 +53,7 @@ impl Planned {
     }
 
     fn wiring(&self) -> Wiring<'_> {
-        Wiring { host: self.host, guard: &self.guard, major: self.major }
+        Wiring::of(self.host, &self.guard, self.version.as_deref())
     }
 }
 
@@ -72,17 +72,9 @@ impl Wirer<'_> {
     /// # Errors
     /// A file is not understood, or the agent has none there.
     pub fn planned(&self, host: &'static Host, version: Option<&str>) -> Result<Planned, InstallError> {
-        if let Some(from) = host.by_shell_before(version).filter(|_| !self.uninstall) {
-            let (title, name, version) = (host.title, host.name, version.unwrap_or_default());
-            return Err(InstallError::Wrong(format!(
-                "{title} {version} runs commands that its hook refuses; {from} and later do not. guard install \
-                 {name} makes guard replace its shell"
-            )));
-        }
         let guard = self.places.guard()?;
-        let major = version.and_then(|version| version.split('.').next()?.parse().ok());
-        let mut planned = Planned { host, changes: Vec::new(), guard, major };
-        let wiring = Wiring { host, guard: &planned.guard, major };
+        let mut planned = Planned { host, changes: Vec::new(), guard, version: version.map(str::to_owned) };
+        let wiring = planned.wiring();
         let files = self.places.files(host, self.project);
         if files.is_empty() {
             let what = format!("{} has no project configuration; omit --project", host.title);

@@ -101,21 +101,48 @@ const DEAF: &str = "return None";
 /// Runs nothing at all.
 const STUCK: &str = "return 'not today'";
 
+/// Waits for the hook, and does what it was about to, whatever the hook said: Goose before 1.35.0, which an interrupt stops.
+const HEEDLESS: &str = "
+    subprocess.run(['sh', '-c', hook['command']], input=said, capture_output=True, text=True)
+    return None";
+
 struct Workspace {
     directory: tempfile::TempDir,
+    agent: &'static str,
 }
 
 impl Workspace {
     /// With this agent, and settings of the user's own.
     fn with(before: &str, asked: &str) -> Self {
-        let place = Self { directory: tempfile::tempdir().unwrap() };
+        Self::of("claude", &AGENT.replace("BEFORE", before).replace("ASKED", asked))
+    }
+
+    /// The same agent under another name, with the files, tools and hooks of Goose 1.34.
+    fn with_goose(asked: &str) -> Self {
+        let version = "if sys.argv[1] == '--version':\n    print(' 1.34.0')\n    sys.exit()";
+        let agent = AGENT
+            .replace("BEFORE", version)
+            .replace("ASKED", asked)
+            .replace("/.claude/settings.json", "/.agents/plugins/guard/hooks/hooks.json")
+            .replace("hook_event_name", "event")
+            .replace("ANTHROPIC_BASE_URL", "OPENAI_HOST")
+            .replace("Bash", "shell")
+            .replace("Write", "write")
+            .replace("file_path", "path");
+        Self::of("goose", &agent)
+    }
+
+    fn of(name: &'static str, agent: &str) -> Self {
+        let place = Self { directory: tempfile::tempdir().unwrap(), agent: name };
         for directory in ["home/.claude", "bin", "work", "tmp"] {
             fs::create_dir_all(place.path(directory)).unwrap();
         }
         fs::write(place.path("home/.claude/settings.json"), "{\"own\": true}\n").unwrap();
-        let agent = AGENT.replace("BEFORE", before).replace("ASKED", asked);
         let mut writer = Command::new("sh");
-        writer.args(["-c", "printf '%s' \"$1\" > \"$0\" && chmod +x \"$0\""]).arg(place.path("bin/claude")).arg(agent);
+        writer
+            .args(["-c", "printf '%s' \"$1\" > \"$0\" && chmod +x \"$0\""])
+            .arg(place.path("bin").join(name))
+            .arg(agent);
         let made = writer.status().unwrap();
         assert!(made.success());
         place
@@ -147,7 +174,7 @@ impl Workspace {
         let mut command = Command::new(guard());
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.path("bin").display());
         command
-            .args(["doctor", "--json", "--live", "claude"])
+            .args(["doctor", "--json", "--live", self.agent])
             .env_clear()
             .env("HOME", self.path("home"))
             .env("PATH", path);
@@ -160,7 +187,7 @@ impl Workspace {
         assert_eq!(fs::read_dir(self.path("tmp")).unwrap().count(), 0, "something was left behind");
         let text = |finding: &Value, name: &str| finding[name].as_str().unwrap_or_default().to_owned();
         let findings = said["findings"].as_array().unwrap();
-        assert!(findings.iter().all(|finding| finding["check"] == "live.claude"), "{said}");
+        assert!(findings.iter().all(|finding| finding["check"] == format!("live.{}", self.agent)), "{said}");
         let findings = findings.iter().map(|finding| (text(finding, "status"), text(finding, "says"))).collect();
         (output.status.code().unwrap(), findings)
     }
@@ -189,6 +216,22 @@ fn an_agent_that_does_as_its_hook_says_holds_in_every_case() {
         assert!(says.contains(held), "{says}");
     }
     assert!(!says.contains("not tested"), "{says}");
+}
+
+#[test]
+fn an_agent_that_only_an_interrupt_stops_is_tried_once_for_each_case() {
+    let (code, findings) = Workspace::with_goose(HEEDLESS).tried();
+    let [(status, says)] = findings.as_slice() else { panic!("{findings:?}") };
+    assert_eq!((code, status.as_str()), (0, "ok"), "{says}");
+    for held in [
+        "harmless command ran",
+        "reason shown",
+        "no startup file",
+        "when guard was killed",
+        "nothing ran without guard",
+    ] {
+        assert!(says.contains(held), "{says}");
+    }
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! A hook and guard as the agent's shell, installed together, ask once.
 
+use std::io::Write as _;
+use std::process::Stdio;
+
 use super::stage::bash;
 use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::Terminal;
@@ -197,4 +200,28 @@ fn a_hook_ends_with_the_agent_that_asked_and_its_request_with_it() {
     agent.kill().unwrap();
     agent.wait().unwrap();
     until("it is waited for still", &|pending| pending.contains("\"waited_for\":false"));
+}
+
+#[test]
+fn where_the_shell_explains_a_refusal_the_hook_leaves_lines_to_it() {
+    let home = Home::new();
+    assert!(home.guard(&["install", "shims", "--yes"]).output().unwrap().status.success());
+    let shim = home.data().join("shims/bash");
+    let code = |shell: &std::path::Path, tool: &str, input: serde_json::Value| {
+        let call = serde_json::json!({
+            "event": "PreToolUse", "session_id": "s", "tool_name": tool, "tool_input": input, "working_dir": home.path("work"),
+        });
+        let mut hook = home.guard(&["hook", "--agent", "goose"]);
+        let mut hook = hook.env("GOOSE_SHELL", shell).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        hook.stdin.take().unwrap().write_all(call.to_string().as_bytes()).unwrap();
+        hook.wait().unwrap().code()
+    };
+    let flagged = serde_json::json!({ "command": FLAGGED.join(" ") });
+    assert_eq!(code(&shim, "shell", flagged.clone()), Some(0));
+    assert_eq!(code("/bin/bash".as_ref(), "shell", flagged.clone()), Some(2));
+    // Another program's tool of that kind runs its command itself.
+    assert_eq!(code(&shim, "other__shell", flagged.clone()), Some(2));
+    assert_eq!(code("bash".as_ref(), "shell", flagged), Some(2));
+    let startup = serde_json::json!({ "path": home.path("home/.bashrc"), "content": "x" });
+    assert_eq!(code(&shim, "write", startup), Some(2));
 }

@@ -10,7 +10,7 @@ use crate::harness::home::{FLAGGED, Home};
 /// The plugin for an agent's major version.
 fn source((agent, major): (&str, usize), guard: &str) -> String {
     let host = by_name(agent).unwrap();
-    Wiring { host, guard, major: Some(major) }.installed(host.user[0], None).unwrap()
+    Wiring::of(host, guard, Some(&format!("{major}.0"))).installed(host.user[0], None).unwrap()
 }
 
 /// Runs JavaScript with the plugin beside it as `./plugin.mjs`; what it prints. `None` where there is no node.

@@ -40,24 +40,34 @@ pub fn run(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duratio
 
 fn play(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duration, Case)) -> io::Result<Outcome> {
     let mut model = Model::start(gateway, !live.says.is_empty())?;
-    let url = model.url.clone();
-    stage.furnish(live, &url)?;
-    let words = |stage: &Stage, words: &[String]| -> Vec<OsString> {
-        words.iter().map(|word| stage.filled(word, &url).into()).collect()
+    stage.furnish(live, &model.url)?;
+    let words = |stage: &Stage, words: &[String], url: &str| -> Vec<OsString> {
+        words.iter().map(|word| stage.filled(word, url).into()).collect()
     };
     if !live.first.is_empty() {
-        let (argv, env) = (words(stage, &live.first), stage.env(live, &url));
+        let (argv, env) = (words(stage, &live.first, &model.url), stage.env(live, &model.url));
         Probe { argv: &argv, env: &env, cwd: stage.project(), limit: LIMIT }.with_input("")?;
     }
     stage.wire()?;
-    let (argv, env) = (words(stage, &live.argv), stage.env(live, &url));
     let mut outcome = Outcome::default();
     // What has no tools is told all at once, and is run anew when guard is gone.
     let parted: [&[Case]; 2] = [&[Case::Harmless, Case::Refused, Case::Killed], &[Case::Gone]];
     let whole: [&[Case]; 1] = [&Case::ALL];
-    let acts: &[&[Case]] = if live.says.is_empty() { &whole } else { &parted };
+    let alone: [&[Case]; 5] =
+        [&[Case::Harmless, Case::Refused], &[Case::File], &[Case::Other], &[Case::Killed], &[Case::Gone]];
+    let acts: &[&[Case]] = match (live.says.is_empty(), stage.is_interrupted()) {
+        (false, _) => &parted,
+        (true, true) => &alone,
+        (true, false) => &whole,
+    };
     let begun = Instant::now();
-    for act in acts {
+    for (number, act) in acts.iter().enumerate() {
+        // The stand-in would say again what it said in the run that was interrupted.
+        if stage.is_interrupted() && number > 0 {
+            model = Model::start(gateway, false)?;
+            stage.furnish(live, &model.url)?;
+        }
+        let (argv, env) = (words(stage, &live.argv, &model.url), stage.env(live, &model.url));
         let limit = LIMIT.saturating_sub(begun.elapsed());
         let probe = Probe { argv: &argv, env: &env, cwd: stage.project(), limit };
         let run = Run { stage, live, begun, said };

@@ -53,8 +53,10 @@ pub struct Stage {
     caller: Caller,
     /// Where guard is for the trial: a copy, which can be taken away.
     guard: PathBuf,
-    /// The agent's hook refuses nothing in this version, or it has none: guard stands in for its shell.
+    /// The agent has no hook: guard stands in for its shell.
     by_shell: bool,
+    /// A refusal ends its run in this version.
+    is_interrupted: bool,
 }
 
 impl Stage {
@@ -93,7 +95,15 @@ impl Stage {
         let account = Account { home: Some(at("home")), ..own.account.clone() };
         let env: Environment = variables.into_iter().collect();
         let caller = Caller { cwd: at("project"), env, account, ..own.clone() };
-        Ok(Self { scratch, agent, version: version.map(str::to_owned), caller, guard, by_shell: false })
+        Ok(Self {
+            scratch,
+            agent,
+            version: version.map(str::to_owned),
+            caller,
+            guard,
+            by_shell: false,
+            is_interrupted: false,
+        })
     }
 
     pub fn project(&self) -> &Path {
@@ -148,6 +158,11 @@ impl Stage {
         self.by_shell
     }
 
+    /// Whether a refusal ends its run, so that each case needs one of its own.
+    pub const fn is_interrupted(&self) -> bool {
+        self.is_interrupted
+    }
+
     /// Whether its description says that a tool only reads, lists or plans.
     pub fn is_harmless(&self, tool: &str) -> bool {
         let Some(hook) = &self.agent.hook else { return false };
@@ -192,10 +207,9 @@ impl Stage {
         let data = self.home().join(".local/share/guard");
         let host = hosts::by_name(&self.agent.name);
         let version = self.version.as_deref();
-        self.by_shell = host.is_none_or(|host| host.by_shell_before(version).is_some());
-        if !self.by_shell
-            && let Some(host) = host
-        {
+        self.by_shell = host.is_none();
+        self.is_interrupted = host.is_some_and(|host| host.interrupts_before(version).is_some());
+        if let Some(host) = host {
             let places = Places::of(&self.caller).map_err(io::Error::other)?.served_by(&self.guard);
             let wirer = Wirer { places, backups: Backups::new(&data), uninstall: false, project: false };
             let planned = wirer.planned(host, version).map_err(io::Error::other)?;
@@ -222,12 +236,6 @@ impl Stage {
     /// How guard is asked, where that is not by the hook.
     pub const fn by(&self) -> &'static str {
         if self.by_shell { " by its shell" } else { "" }
-    }
-
-    /// What helps where its own tools are not asked about.
-    pub fn remedy_for_files(&self) -> Option<String> {
-        let from = hosts::by_name(&self.agent.name)?.by_shell_before(self.version.as_deref())?;
-        Some(format!("update {} to {from} or later, then run guard install {}", self.agent.title, self.agent.name))
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Config {
     /// The version from which on a failure blocks, where that has changed.
     #[serde(default)]
     pub blocks_from: Option<String>,
-    /// The version from which on a refusal blocks at all.
+    /// The version from which on a refusal blocks at all. Before it the hook interrupts the agent in place of refusing.
     #[serde(default)]
     pub holds_from: Option<String>,
     /// What is printed in guard's place when it fails, where `@WRAPPED@` stands for a shell that starts guard.
@@ -68,6 +68,8 @@ pub enum Fate {
     Unknown,
     Runs,
     Blocked,
+    /// It is blocked; before `holds_from` because the hook interrupts the agent.
+    Interrupted,
 }
 
 /// How it keeps which hooks its user trusts.
@@ -262,4 +264,7 @@ pub struct ListEntry {
     pub keys: Vec<String>,
     /// The entry, as compact JSON.
     pub entry: String,
+    /// The entry for versions in which a refusal blocks nothing (before `holds_from`): one that interrupts the agent.
+    #[serde(default)]
+    pub older: Option<String>,
 }

@@ -47,6 +47,10 @@ pub struct Hook {
     /// What it types into a process that runs already is told to no hook.
     #[serde(default)]
     pub types_unseen: bool,
+    /// Its tools whose command its shell runs. What guard refuses there is explained to its model, what the hook refuses is
+    /// not in every version: where guard stands in for the shell, the hook leaves their command lines to it.
+    #[serde(default)]
+    pub leaves: Vec<String>,
 }
 
 /// A moment at which it asks.
