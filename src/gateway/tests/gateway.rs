@@ -26,6 +26,7 @@ mod reviewer;
 mod slow;
 mod streams;
 mod system;
+mod terminal;
 mod test_gateway;
 mod tls;
 mod unit;

@@ -169,9 +169,9 @@ impl Queue {
                 .prepare(
                     "INSERT OR REPLACE INTO request(id, state, filed, expires, waiter, digest, user, session, root, origin,
                      agent, tier, score, command, redacted, cwd, why, exact, approvals, decision, crisis, said, review,
-                     may_grant, grounds, tool)
+                     may_grant, grounds, tool, codes_left)
                      VALUES(?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-                            ?20, ?21, ?22, ?23, ?24, ?25)",
+                            ?20, ?21, ?22, ?23, ?24, ?25, ?26)",
                 )?
                 .execute(params![
                     id,
@@ -199,6 +199,7 @@ impl Queue {
                     new.may_grant,
                     reasons,
                     tool,
+                    new.codes_left,
                 ])?;
             Ok(Filed::Waits { id, twins })
         })

@@ -60,6 +60,7 @@ impl Waiting {
             plea: &Plea::default(),
             opinion: None,
             may_grant: false,
+            codes_left: 0,
             evidence: &[],
         };
         self.queue.file(&new, alive, at(seconds)).unwrap()
