@@ -12,6 +12,7 @@ mod doctor;
 mod http;
 mod killed;
 mod listening;
+mod lists;
 mod live;
 mod load;
 mod logs;

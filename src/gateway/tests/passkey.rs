@@ -30,6 +30,7 @@ fn enrolled(gateway: &TestGateway) -> (Browser, Value) {
     until(|| terminal.screen().split("/enrol#").nth(1).is_some_and(|rest| rest.contains('\n')));
     let screen = terminal.screen();
     let url = screen.split_whitespace().find(|word| word.contains("/enrol#")).unwrap().to_owned();
+    assert!(screen.contains("for another device, set page"), "{screen}");
     assert!(screen.contains('█') || screen.contains('▀'), "a code to be read by a camera: {screen}");
     let mut page = Browser::open("about:blank");
     let key = authenticator(&mut page);
