@@ -3,7 +3,7 @@
 use std::process::Command;
 
 /// The names of packages that do TLS, HTTP, or work beside one another under an executor.
-const GATEWAYS: [&str; 17] = [
+const GATEWAYS: [&str; 16] = [
     "async-std",
     "axum",
     "curl",
@@ -11,7 +11,6 @@ const GATEWAYS: [&str; 17] = [
     "h2",
     "hyper",
     "isahc",
-    "mio",
     "native-tls",
     "openssl",
     "reqwest",
