@@ -20,11 +20,11 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use self::decide::Named;
 use self::message::{Message, ToolRequest};
 use self::pins::Pins;
 use self::server::{end, line, names, place, skip_line};
 use super::engine;
+use super::queue::Named;
 use crate::exec::tool::Tool;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::tools::{Mark, ToolCall};
@@ -222,7 +222,7 @@ impl Between {
                 // The server never heard of it.
                 if let Some(held) = waiting.get_mut(&id.to_string()) {
                     held.cancelled = true;
-                    if let Some(request) = held.named.get().cloned() {
+                    if let Some(request) = held.named.get() {
                         // Without a thread the time of the request ends it.
                         let _ = thread::Builder::new().spawn(move || decide::cancel(&request));
                     }
@@ -302,7 +302,7 @@ impl Between {
             calls.iter().map(|call| waiting.remove(&call.id.to_string()).unwrap_or_default()).collect()
         };
         let cancelled = held.iter().filter(|held| held.cancelled);
-        cancelled.clone().filter_map(|held| held.named.get()).for_each(|request| decide::forget(request));
+        cancelled.clone().filter_map(|held| held.named.get()).for_each(|request| decide::forget(&request));
         // What was not judged because it was taken back keeps the rest of its batch back too.
         if cancelled.count() > 0 {
             refused = Some((String::new(), "guard: refused: the client cancelled it".to_owned()));

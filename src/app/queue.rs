@@ -12,8 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 use nix::errno::Errno;
 
 pub(in crate::app) use self::wait::callers_limit;
-pub use self::wait::{Tells, Wait};
-use self::waiting::{Signing, Waiting};
+pub use self::wait::{Named, Tells, Wait};
+use self::waiting::{Signing, Waited, Waiting};
 use super::approver::sign;
 use super::asked::Asked;
 use super::engine::Engine;
@@ -33,6 +33,10 @@ use crate::store::StoreError;
 use crate::store::queue::{Answer, Filed, NewRequest, Plea};
 use crate::world::identity::Caller;
 use crate::world::paths;
+
+/// How many codes may be tried for one command: who mistypes one may try again, and who guesses is right that often in
+/// 10,000 times.
+const CODES: u8 = 3;
 
 /// Files a command, or uses an answer that was given before, and waits for a person.
 ///
@@ -92,6 +96,7 @@ pub fn file_refused(
         opinion: Some(opinion),
         // A yes against a reviewer's no is for once.
         may_grant: false,
+        codes_left: 0,
         evidence: &evidence(engine, invocation, judgment),
     };
     let queue = engine.requests().ok()?;
@@ -156,31 +161,62 @@ impl<'a> Asking<'a> {
 
     /// Files it and waits. `signed_here`: the one at this terminal signs first.
     fn ask(&self, signed_here: bool) -> Result<Asked, QueueError<'a>> {
+        let begun = Instant::now();
+        // What several have signed is spent with a wrong code, and the others would have to sign again; and whoever starts
+        // this knows the request by one name.
+        let once = self.approvals > 1 || self.wait.tells == Tells::Starter;
+        let mut codes_left = if once { 1 } else { CODES };
+        loop {
+            let why = match self.ask_once(signed_here, begun, codes_left)? {
+                Waited::Answered(asked) => return Ok(asked),
+                Waited::WrongCode(why) => why,
+            };
+            codes_left -= 1;
+            if codes_left == 0 || begun.elapsed() >= self.wait.time {
+                return Ok(Asked::No(Refusal::Unsigned { why: format!("{why}; run the command again") }));
+            }
+            if self.wait.tells == Tells::Asker {
+                let text = format!("guard: not approved: {why}; it is requested again with another code\n");
+                let _ = std::io::stderr().write_all(text.as_bytes());
+            }
+        }
+    }
+
+    /// The same, until one answer has come. `codes_left`: so many codes may still be tried.
+    fn ask_once(&self, signed_here: bool, begun: Instant, codes_left: u8) -> Result<Waited, QueueError<'a>> {
         let Self { engine, invocation, judgment, approvals, may_grant, wait } = *self;
         engine.store().map_err(QueueError::Closed)?;
         let queue = engine.requests().map_err(QueueError::Store)?;
         let digest = invocation.digest(&judgment.facts.expanded);
         let bindings = Bindings::of(judgment, paths::directory_identity(&invocation.cwd));
-        let begin = |time: Duration| Wakeup::begin(time).map_err(QueueError::Wakeup);
+        let left = || wait.time.saturating_sub(begun.elapsed());
+        let begin = || Wakeup::begin(left()).map_err(QueueError::Wakeup);
         // Whoever signs here does so on the terminal, which the wakeup would keep signals from.
-        let mut wakeup = if signed_here { None } else { Some(begin(wait.time)?) };
-        let begun = Instant::now();
+        let mut wakeup = if signed_here { None } else { Some(begin()?) };
+        let no = |refusal| Ok(Waited::Answered(Asked::No(refusal)));
+        // Whoever does not wait could compare nothing.
+        let mut code = None;
+        if engine.policy().confirm_code && !wait.elsewhere {
+            code = Some(ConfirmCode::of(getrandom::u64().map_err(QueueError::Random)?));
+        }
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(QueueError::Random)?;
         let fresh = Fresh::of(nonce, invocation, &judgment.risk);
-        let mut code = None;
-        let (id, signing) = match self.file(&queue, &digest, &bindings, fresh)? {
-            Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),
+        let codes_left = code.map_or(0, |_| codes_left);
+        let (id, signing) = match self.file(&queue, (&digest, &bindings), (fresh, codes_left), left())? {
+            Filed::Crowded { waiting } => return no(Refusal::Crowded { waiting }),
             // Whoever only asks leaves the answer to whoever runs it.
             Filed::Answered { id } if wait.elsewhere && wait.tells == Tells::Nobody => {
-                return Ok(Asked::Queued { request: id });
+                return Ok(Waited::Answered(Asked::Queued { request: id }));
             }
             Filed::Answered { id } => {
+                // It was given to another guard, which showed another code, or none.
+                code = None;
                 // What has changed since is told before the answer is looked at, which would not fit any more.
                 let whole = queue.whole(&id).map_err(QueueError::Store)?;
                 if let Some(what) = whole.and_then(|whole| whole.bindings.difference(&bindings)) {
                     queue.void(&id, &what).map_err(QueueError::Store)?;
-                    return Ok(Asked::No(Refusal::Changed { what }));
+                    return no(Refusal::Changed { what });
                 }
                 // The answer is bound to the asking of then.
                 let signing = Signing::of(&queue, &id, fresh, true).map_err(QueueError::Store)?;
@@ -188,29 +224,25 @@ impl<'a> Asking<'a> {
             }
             Filed::Waits { id, twins } => {
                 if let Some(named) = &wait.named {
-                    let _ = named.set(id.clone());
+                    named.set(&id);
                 }
                 // What others have signed already is bound to the asking of then. It is looked up before anybody is told, from
                 // when on the one who keeps the queue may go away for a while.
                 let signing = Signing::of(&queue, &id, fresh, approvals > 1).map_err(QueueError::Store)?;
                 if signed_here {
                     if let Err(refusal) = self.sign(&queue, &id, &signing, (&digest, &bindings))? {
-                        return Ok(Asked::No(refusal));
+                        return no(refusal);
                     }
-                    wakeup = Some(begin(wait.time.saturating_sub(begun.elapsed()))?);
-                }
-                // Whoever does not wait could compare nothing.
-                if engine.policy().confirm_code && !wait.elsewhere {
-                    code = Some(ConfirmCode::of(getrandom::u64().map_err(QueueError::Random)?));
+                    wakeup = Some(begin()?);
                 }
                 // Who is told of one of several knows of all of them; but each has a code of its own.
                 if !twins || code.is_some() {
                     self.notify(&queue, &id, code);
                 }
                 if wait.elsewhere {
-                    return Ok(Asked::Queued { request: id });
+                    return Ok(Waited::Answered(Asked::Queued { request: id }));
                 }
-                self.tell(&queue, &id, signed_here, code);
+                self.tell(&queue, &id, (signed_here, left()), code);
                 (id, signing)
             }
         };
@@ -231,7 +263,7 @@ impl<'a> Asking<'a> {
         };
         let mut wakeup = match wakeup {
             Some(wakeup) => wakeup,
-            None => begin(wait.time)?,
+            None => begin()?,
         };
         let lost = match queue.listen(&id, &mut wakeup) {
             Err(_) if queue.is_shared() => Some(Instant::now()),
@@ -246,13 +278,13 @@ impl<'a> Asking<'a> {
     fn file(
         &self,
         queue: &Requests,
-        digest: &Digest,
-        bindings: &Bindings,
-        fresh: Fresh,
+        (digest, bindings): (&Digest, &Bindings),
+        (fresh, codes_left): (Fresh, u8),
+        time: Duration,
     ) -> Result<Filed, QueueError<'a>> {
         let Self { engine, invocation, judgment, approvals, may_grant, wait } = *self;
         let now = Timestamp::now();
-        let time = SignedDuration::try_from(wait.time).unwrap_or(SignedDuration::MAX);
+        let time = SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
         let waiter = Caller::name_of_this();
         let request = NewRequest {
             invocation,
@@ -269,6 +301,7 @@ impl<'a> Asking<'a> {
             plea: &wait.plea,
             opinion: wait.opinion.as_ref(),
             may_grant,
+            codes_left,
             evidence: &evidence(engine, invocation, judgment),
         };
         queue.file(&request, now).map_err(QueueError::Store)
@@ -284,8 +317,9 @@ impl<'a> Asking<'a> {
     }
 
     /// Tells whoever asked that it waits, and for whom.
-    fn tell(&self, queue: &Requests, id: &str, signed_here: bool, code: Option<ConfirmCode>) {
-        let seconds = self.wait.time.as_secs();
+    fn tell(&self, queue: &Requests, id: &str, (signed_here, left): (bool, Duration), code: Option<ConfirmCode>) {
+        // In whole seconds, of which the first has just begun.
+        let seconds = left.as_millis().div_ceil(1000);
         match self.wait.tells {
             Tells::Nobody => {}
             // The code is not for whoever starts this: it may be the gateway, which must not know it.

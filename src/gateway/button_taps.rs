@@ -63,6 +63,11 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         },
         _ => None,
     };
+    if let Did::Pressed { nonce, .. } = &tap.did
+        && let Some(told) = app.trials.press(nonce, tap)
+    {
+        return told;
+    }
     let Some(approver) = &tap.approver else {
         refuse(app, "channel.stranger", format!("a stranger on {} ({})", tap.channel, tap.from), tap).await;
         return "you are not an approver of this guard".to_owned();

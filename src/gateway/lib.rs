@@ -44,6 +44,7 @@ pub mod stand_in;
 pub mod submission;
 pub mod tls;
 pub mod token;
+pub mod trial;
 
 pub use guard_judge::judge;
 pub use guard_service::service;

@@ -142,6 +142,7 @@ impl Carrier {
                 tasks.spawn(listening);
             }
         }
+        *app.wires.write().unwrap_or_else(std::sync::PoisonError::into_inner) = wires.clone();
         tasks.spawn(hear(app.clone(), taps));
         let ended = Arc::new(Notify::new());
         tasks.spawn(crate::outcomes::close(app.clone(), wires.clone(), ended.clone()));

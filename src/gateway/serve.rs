@@ -21,6 +21,7 @@ use self::listen::{SPARE, bind, listeners, take_files};
 use crate::account::Account;
 use crate::api::access::Peer;
 use crate::api::passes::Passes;
+use crate::api::reload::Wanted;
 use crate::api::{AllLimits, App, locked, pages, router, submit};
 use crate::backend::own::Own;
 use crate::backend::remote::Remote;
@@ -35,6 +36,7 @@ use crate::routing::Carrier;
 use crate::secrets::{NoRandomBytes, hash, secret};
 use crate::store::Paths;
 use crate::tls::{Presented, TlsError, TlsListener};
+use crate::trial::Trials;
 use crate::{blocked_ports, client, push, queue_watch, submission, tls};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
@@ -149,6 +151,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
         None => Own::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
     })?;
     let key = room.at(|backend| backend.memory().key()).await??;
+    let (reloads, mut wanted) = mpsc::channel::<Wanted>(1);
     let app = Arc::new(App {
         room,
         hub: Hub::new(key.clone()),
@@ -165,6 +168,9 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
         judges: Mutex::default(),
         pairings: Mutex::default(),
         channels: Mutex::default(),
+        wires: RwLock::default(),
+        trials: Trials::default(),
+        reloads,
         ports: RwLock::default(),
     });
     for (request, action, client, since) in app.room.at(|backend| backend.memory().filed()).await?? {
@@ -231,27 +237,40 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     let mut carrier = Carrier::begin(&app);
     ready();
     loop {
-        tokio::select! {
+        let asked = tokio::select! {
             _ = term.recv() => break,
             _ = int.recv() => break,
-            _ = hup.recv() => match configured(args, &app.account).and_then(|(_, config)| Ok((certificate(&config)?, config))) {
-                Ok((made, config)) => {
-                    if let (Some(presented), Some(made)) = (&presented, made) {
-                        *presented.write().unwrap_or_else(PoisonError::into_inner) = made;
-                    }
-                    let later = later(&app.config(), &config);
-                    if let Err(why) = log.change(&config.log) {
-                        tracing::warn!("{why}");
-                    }
-                    *app.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
-                    carrier.end().await;
-                    locked(&app.channels).clear();
-                    carrier = Carrier::begin(&app);
-                    println!("guard-gateway: reloaded {}{later}", path.display());
+            _ = hup.recv() => None,
+            // The application holds a sender.
+            asked = wanted.recv() => asked,
+        };
+        let read = configured(args, &app.account).and_then(|(_, config)| Ok((certificate(&config)?, config)));
+        let told = match read {
+            Ok((made, config)) => {
+                if let (Some(presented), Some(made)) = (&presented, made) {
+                    *presented.write().unwrap_or_else(PoisonError::into_inner) = made;
                 }
-                Err(why) => tracing::warn!("the configuration is invalid, so the previous one is still \
-                                       used: {}", why.to_string().trim_end()),
-            },
+                let later = later(&app.config(), &config);
+                if let Err(why) = log.change(&config.log) {
+                    tracing::warn!("{why}");
+                }
+                *app.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+                carrier.end().await;
+                locked(&app.channels).clear();
+                carrier = Carrier::begin(&app);
+                let told = format!("reloaded {}{later}", path.display());
+                println!("guard-gateway: {told}");
+                Ok(told)
+            }
+            Err(why) => {
+                let why = why.to_string().trim_end().to_owned();
+                tracing::warn!("the configuration is invalid, so the previous one is still used: {why}");
+                Err(why)
+            }
+        };
+        if let Some(asked) = asked {
+            // Whoever asked may have gone.
+            let _ = asked.send(told);
         }
     }
     carrier.end().await;
@@ -346,14 +365,23 @@ async fn status(args: &ServeArgs) -> Result<u8, ServeError> {
         Err(why) => (Config::default(), Some(why)),
     };
     let socket = account.socket(&config)?;
+    let found = client::get(&socket, "/v1/status").await;
     if let Some(why) = &broken {
-        println!("The configuration is invalid, so the gateway cannot start: {why}");
+        let so =
+            if found.is_ok() { "the running gateway still uses the previous one" } else { "the gateway cannot start" };
+        println!("The configuration is invalid, so {so}: {}", why.to_string().trim_end());
     }
-    let Ok(value) = client::get(&socket, "/v1/status").await else {
+    let Ok(value) = found else {
         println!("No gateway listens at {}. Start it with guard serve.", socket.display());
         return Ok(1);
     };
     println!("A gateway {} listens at {}", value["version"].as_str().unwrap_or_default(), socket.display());
+    for port in value["ports"].as_array().into_iter().flatten() {
+        println!("page: http://localhost:{port}");
+    }
+    if let Some(page) = &config.page {
+        println!("page: {page}");
+    }
     println!("{} waiting", value["waiting"]);
     let mut all_up = broken.is_none();
     for (name, how) in value["channels"].as_object().into_iter().flatten() {

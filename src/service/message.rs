@@ -259,6 +259,9 @@ pub struct New {
     /// Its card offers a grant.
     #[serde(default)]
     pub may_grant: bool,
+    /// How many codes may be tried, where a passkey's yes must carry one; 0: none is wanted.
+    #[serde(default)]
+    pub codes_left: u8,
     /// What is known of what it would touch.
     #[serde(default)]
     pub evidence: Vec<String>,

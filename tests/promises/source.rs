@@ -1,5 +1,7 @@
 //! What the source must not say: which part may use which other, and that what is known of programs stands in the patterns.
 
+#[path = "source/packages.rs"]
+mod packages;
 #[path = "source/systems.rs"]
 mod systems;
 

@@ -48,8 +48,12 @@ pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
     let code = QRBuilder::new(begun.url.as_bytes()).build();
     let code = code.map_err(|error| ApproverError::Key(format!("{}: {error:?}", begun.url)))?;
     let url = visible::text(&begun.url);
+    // A phone would look for it on itself.
+    let local = begun.url.starts_with("http://localhost:");
+    let hint =
+        if local { "  (only on this machine; for another device, set page: see guard-gateway(8))\n" } else { "" };
     let text = format!(
-        "{}\nOpen this link within two minutes on the device that holds the passkey of {name}:\n  {url}\n",
+        "{}\nOpen this link within two minutes on the device that holds the passkey of {name}:\n  {url}\n{hint}",
         code.to_str()
     );
     io::stdout().lock().write_all(text.as_bytes())?;

@@ -5,7 +5,6 @@
 
 use std::cell::RefCell;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use jiff::Timestamp;
 use crate::app::asked::{self, Asked, Offer};
 use crate::app::engine::{self, Engine, Judged};
 use crate::app::intent;
-use crate::app::queue::{self, Tells, Wait};
+use crate::app::queue::{self, Named, Tells, Wait};
 use crate::app::reviewer::{Advice, Review, overrulable};
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Invocation, Origin};
@@ -33,9 +32,6 @@ pub(super) trait Waits {
     /// There is no answer yet.
     fn still(&mut self);
 }
-
-/// Under which name a call waits in the queue, once it does.
-pub(super) type Named = Arc<OnceLock<String>>;
 
 /// Judges a call; an error is what its caller is told.
 pub(super) fn decide(call: &ToolCall, most: Duration, named: Named, waits: &mut dyn Waits) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! How long a command may wait for a person, and who is told that it does.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::app::engine::Engine;
@@ -28,8 +28,24 @@ pub enum Tells {
     Starter,
 }
 
+/// The name of the request that waits, for whoever may cancel it. What is asked again has another one.
+#[derive(Clone, Debug, Default)]
+pub struct Named(Arc<Mutex<Option<String>>>);
+
+impl Named {
+    /// Which one waits, once one does.
+    #[must_use]
+    pub fn get(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set(&self, id: &str) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.to_owned());
+    }
+}
+
 /// How long a command may wait.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Wait {
     /// At most this long. Zero: it is not filed, and refused at once.
     pub time: Duration,
@@ -44,7 +60,7 @@ pub struct Wait {
     /// What a reviewer thinks of it, for whoever answers.
     pub opinion: Option<Opinion>,
     /// Where the name of the request is put once it waits, for whoever may cancel it.
-    pub named: Option<Arc<OnceLock<String>>>,
+    pub named: Option<Named>,
 }
 
 impl Wait {

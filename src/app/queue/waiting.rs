@@ -53,6 +53,13 @@ impl Signing {
     }
 }
 
+/// How waiting ended.
+pub(super) enum Waited {
+    Answered(Asked),
+    /// A passkey's yes that did not carry the code which this process has shown, and why it does not count. The yes is used.
+    WrongCode(&'static str),
+}
+
 /// A request of this process.
 pub(super) struct Waiting<'a, 'e> {
     pub engine: &'e Engine,
@@ -76,11 +83,11 @@ impl<'e> Waiting<'_, 'e> {
         wakeup: &mut Wakeup,
         wait: &Wait,
         mut lost: Option<Instant>,
-    ) -> Result<Asked, QueueError<'e>> {
+    ) -> Result<Waited, QueueError<'e>> {
         let (queue, id) = (self.queue, self.id);
         loop {
             match self.look() {
-                Ok(Some(asked)) => return Ok(asked),
+                Ok(Some(waited)) => return Ok(waited),
                 Ok(None) if lost.is_some() && queue.listen(id, wakeup).is_ok() => lost = None,
                 Ok(None) => {}
                 // A service that is started anew knows of the request still.
@@ -92,9 +99,9 @@ impl<'e> Waiting<'_, 'e> {
                 Heard::Time => {
                     // An answer that came in the last moment is one.
                     if !queue.give_up(id).map_err(QueueError::Store)?
-                        && let Some(asked) = self.look()?
+                        && let Some(waited) = self.look()?
                     {
-                        return Ok(asked);
+                        return Ok(waited);
                     }
                     let seconds = u32::try_from(wait.time.as_secs()).unwrap_or(u32::MAX);
                     let late = self.tier < Tier::Critical && self.approvals == 1;
@@ -102,14 +109,15 @@ impl<'e> Waiting<'_, 'e> {
                         queue.find(id).map_err(QueueError::Store)?.filter(|found| !found.approved_by.is_empty());
                     let so_far = so_far.and_then(|found| pending::approvals(found.approvals, &found.approved_by));
                     let (request, call) = (id.to_owned(), self.invocation.tool().is_some());
-                    return Ok(Asked::No(Refusal::Unanswered { request, seconds, late, so_far, call }));
+                    let refusal = Refusal::Unanswered { request, seconds, late, so_far, call };
+                    return Ok(Waited::Answered(Asked::No(refusal)));
                 }
                 Heard::Signal { signal, .. } => {
                     // Answered or not: nobody is here to run it any more.
                     let _ = queue.give_up(id);
                     let refusal =
                         Refusal::NoOne { why: format!("guard was killed by {signal} while request {id} waited") };
-                    return Ok(Asked::Killed { refusal, signal: signal as i32 });
+                    return Ok(Waited::Answered(Asked::Killed { refusal, signal: signal as i32 }));
                 }
             }
         }
@@ -151,20 +159,16 @@ impl<'e> Waiting<'_, 'e> {
                 (Some(_), Some(_)) => {
                     return Err(
                         "the code that came with the passkey's approval is not the one that guard showed for this \
-                                request: the page may have shown another request than the one that was signed; look at \
-                                both, and run the command again",
+                                request (if it was typed correctly, the page had another request signed than it showed)",
                     );
                 }
                 (Some(_), None) => {
-                    return Err(
-                        "the passkey's approval came without the code that guard shows for this request; run the \
-                                command again, and type the code on the page",
-                    );
+                    return Err("the passkey's approval came without the code that guard shows for this request");
                 }
                 (None, _) => {
                     return Err(
                         "queue.confirm_code is set, and this process has shown no code that the passkey's approval \
-                                could carry; run the command without --no-wait, and approve it while it waits",
+                                could carry (it must be approved while the command waits)",
                     );
                 }
             }
@@ -173,11 +177,12 @@ impl<'e> Waiting<'_, 'e> {
     }
 
     /// The answer, when there is one.
-    fn look(&self) -> Result<Option<Asked>, QueueError<'e>> {
+    fn look(&self) -> Result<Option<Waited>, QueueError<'e>> {
         let id = self.id;
         let store = self.engine.store().map_err(QueueError::Closed)?;
         let found = self.queue.take(store, id, self.digest, self.bindings).map_err(QueueError::Store)?;
-        Ok(Some(match found {
+        let no = |refusal| Ok(Some(Waited::Answered(Asked::No(refusal))));
+        Ok(Some(Waited::Answered(match found {
             WaitState::Waiting => return Ok(None),
             WaitState::Yes(answered) => {
                 let approval = self.signing.approval(id, self.digest, self.bindings, answered.scope);
@@ -194,15 +199,17 @@ impl<'e> Waiting<'_, 'e> {
                         let why = self
                             .of_an_earlier_version(&approval, &answered.signatures)
                             .unwrap_or_else(|| why.to_string());
-                        return Ok(Some(Asked::No(Refusal::Unsigned { why })));
+                        return no(Refusal::Unsigned { why });
                     }
                 };
-                if let Err(why) = self.confirmed(&answered.signatures) {
-                    return Ok(Some(Asked::No(Refusal::Unsigned { why: why.to_owned() })));
+                match (self.confirmed(&answered.signatures), self.code) {
+                    (Ok(()), _) => {}
+                    (Err(why), Some(_)) => return Ok(Some(Waited::WrongCode(why))),
+                    (Err(why), None) => return no(Refusal::Unsigned { why: format!("{why}; run the command again") }),
                 }
                 let grant = match self.grant(&answered) {
                     Ok(grant) => grant,
-                    Err(refusal) => return Ok(Some(Asked::No(refusal))),
+                    Err(refusal) => return no(refusal),
                 };
                 let reach = grant.as_ref().map_or(String::new(), |offer| format!(" for {}", offer.words));
                 let words = answered.words.map_or(String::new(), |words| format!(": {words}"));
@@ -214,6 +221,6 @@ impl<'e> Waiting<'_, 'e> {
             WaitState::Void { what } => Asked::No(Refusal::Changed { what }),
             // Somebody else gave it up, because its time was over by their clock.
             WaitState::Late => Asked::No(Refusal::NoOne { why: format!("request {id} was cancelled") }),
-        }))
+        })))
     }
 }

@@ -61,6 +61,7 @@ impl Requests {
                 plea: new.plea.clone(),
                 opinion: new.opinion.cloned(),
                 may_grant: new.may_grant,
+                codes_left: new.codes_left,
                 evidence: new.evidence.to_vec(),
             }))),
         }

@@ -271,6 +271,7 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: GivenAn
         return Err(Problem::new("own-request", "the requester cannot deny its request; cancel it with DELETE"));
     }
     let (pending, now) = (shown.pending.clone(), Timestamp::now());
+    let is_compared = yes && signed.is_some() && pending.codes_left > 0;
     let by = signed.as_ref().map_or_else(|| who.by.clone(), |signed| format!("{} (passkey)", signed.approver));
     let given = Given { yes, by: by.clone(), words, signed, reach };
     let outcome = app.room.at(move |backend| backend.answer(&pending, &given, now)).await??;
@@ -278,7 +279,10 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: GivenAn
     if matches!(outcome, Outcome::Done { .. } | Outcome::Partly { .. }) {
         let _ = app.look().await;
     }
-    let text = answer::told(&outcome, yes, reach);
+    let mut text = answer::told(&outcome, yes, reach);
+    if is_compared && matches!(outcome, Outcome::Done { .. }) {
+        text.push_str(" if the code is right, which guard now compares");
+    }
     match &outcome {
         Outcome::Done { .. } => {
             Ok(Json(json!({ "outcome": "done", "told": text, "by": by, "scope": reach.to_string() })))

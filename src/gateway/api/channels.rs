@@ -1,6 +1,6 @@
-//! Trying the channels as they are connected now, for `guard doctor`.
+//! Trying the channels as they are connected now, for `guard doctor` and `guard channel test`.
 //!
-//! What may not enter: how a channel is tried ([`crate::channel::probe`]).
+//! What may not enter: how a channel is tried ([`crate::channel::probe`]), and who has pressed ([`crate::trial`]).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,8 +15,9 @@ use super::access::Caller;
 use super::problem::Problem;
 use super::{App, locked};
 use crate::backend::Scope;
-use crate::channel::Status;
-use crate::channel::probe::{Ear, How, Tried, try_out};
+use crate::channel::buttons::Own;
+use crate::channel::probe::{Ear, How, TAP, Tried, test_card, try_out};
+use crate::channel::{Failed, Status};
 use crate::config::ChannelConfig;
 use crate::routing::note;
 
@@ -74,4 +75,58 @@ async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> Tried {
         note(app, &one.name, |health| health.sends = Some(Status::Up));
     }
     tried
+}
+
+/// Which channel.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct One {
+    /// Its name.
+    channel: String,
+}
+
+/// Sends a test card through a channel, and waits until somebody presses one of its buttons; at most two minutes.
+#[utoipa::path(post, path = "/v1/channels/press", request_body = One, responses(
+    (status = 200, description = "`heard`: whether answers can come back this way; `by`: the approver who pressed, if \
+                                  one did; `others`: who else pressed"),
+    (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
+    (status = 429, body = Problem), (status = 503, body = Problem)))]
+pub async fn press(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Json(One { channel: name }): Json<One>,
+) -> Result<Json<Value>, Problem> {
+    caller.may_for_all(Scope::Read)?;
+    let config = app.config();
+    let one = config.channel.iter().find(|one| one.name == name);
+    let one = one.ok_or_else(|| Problem::new("not-found", format!("the running gateway has no channel {name}")))?;
+    locked(&app.limits).test.take(one.name.clone(), Instant::now()).map_err(Problem::too_many)?;
+    let wires = app.wires.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    let wire = wires.get(&one.name).ok_or_else(|| Problem::failed(format!("channel {name} could not be opened")))?;
+    let card = test_card("guard channel test");
+    let own = Own::of_all(wire.approvers())?;
+    // Before it is sent: somebody may be quick.
+    let mut trial = app.trials.begin(&own);
+    let sent = tokio::time::timeout(config.accept(), wire.send(&card, &own)).await;
+    let sent =
+        sent.unwrap_or_else(|_| Err(Failed::Broken(format!("no answer within {} s", config.accept().as_secs()))));
+    let message = sent.map_err(|why| Problem::failed(format!("channel {name}: {why}")))?;
+    note(&app, &one.name, |health| health.sends = Some(Status::Up));
+    if !one.kind.is_heard() {
+        return Ok(Json(json!({ "heard": false })));
+    }
+    let until = tokio::time::Instant::now() + TAP;
+    let (mut by, mut others) = (None, Vec::new());
+    while let Ok(Some(pressed)) = tokio::time::timeout_at(until, trial.pressed.recv()).await {
+        match pressed.approver {
+            Some(approver) => {
+                by = Some(approver);
+                break;
+            }
+            None => others.push(pressed.from),
+        }
+    }
+    let told = if by.is_some() { "it works" } else { "no button pressed" };
+    let _ = tokio::time::timeout(config.accept(), wire.close(&message, &card, told)).await;
+    Ok(Json(json!({ "heard": true, "by": by, "others": others })))
 }

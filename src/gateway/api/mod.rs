@@ -17,6 +17,7 @@ pub mod problem;
 pub mod push;
 pub mod record;
 pub mod rejection;
+pub mod reload;
 pub mod report;
 pub mod submit;
 mod support;
@@ -29,6 +30,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::routing::get;
+use tokio::sync::mpsc;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
@@ -43,9 +45,11 @@ use crate::backend::{BackendError, Room};
 use crate::channel::Health;
 use crate::clock::{Limits, Rate};
 use crate::config::Config;
+use crate::connected::Wires;
 use crate::hub::Hub;
 use crate::request_names::Names;
 use crate::secrets::GatewayKey;
+use crate::trial::Trials;
 
 /// The longest body that is read.
 pub const MAX_BODY: usize = 1 << 20;
@@ -76,6 +80,12 @@ pub struct App {
     pub pairings: Mutex<HashMap<[u8; 32], passkeys::Open>>,
     /// How the channels are.
     pub channels: Mutex<HashMap<String, Health>>,
+    /// The messengers as they are connected.
+    pub wires: RwLock<Arc<Wires>>,
+    /// Test cards whose buttons somebody is asked to press.
+    pub trials: Trials,
+    /// Where a reading of the configuration is asked for, and whether it was taken is told.
+    pub reloads: mpsc::Sender<reload::Wanted>,
     /// The ports that are listened at.
     pub ports: RwLock<Vec<u16>>,
 }
@@ -152,6 +162,8 @@ pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(lists::ready))
         .routes(routes!(lists::status))
         .routes(routes!(channels::test))
+        .routes(routes!(channels::press))
+        .routes(routes!(reload::reload))
         .routes(routes!(pages::login))
         .routes(routes!(pages::logout))
         .routes(routes!(lists::replies))
@@ -228,6 +240,7 @@ mod tests {
                 "get /v1/stats",
                 "get /v1/status",
                 "get /v1/ws",
+                "post /v1/channels/press",
                 "post /v1/channels/test",
                 "post /v1/enrol",
                 "post /v1/enrol/done",
@@ -237,6 +250,7 @@ mod tests {
                 "post /v1/pairings/wait",
                 "post /v1/push",
                 "post /v1/push/remove",
+                "post /v1/reload",
                 "post /v1/requests",
                 "post /v1/requests/batch",
                 "post /v1/requests/decide",

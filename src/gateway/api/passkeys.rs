@@ -89,6 +89,11 @@ pub(super) async fn signed(
     (assertion, reach): (&Assertion, AnswerScope),
 ) -> Result<Signed, Problem> {
     answer::may_sign(&shown.pending, who).map_err(barred)?;
+    // guard compares it, and asks anew where it is wrong; that it is missing need not come to that.
+    if shown.pending.codes_left > 0 && assertion.code.as_ref().is_none_or(|code| code.trim().is_empty()) {
+        let why = "code: type the code that guard shows where the command waits";
+        return Err(Problem::new("bad-assertion", why));
+    }
     let message = message(app, shown, reach).await?;
     let found = enrolled(app)?.into_iter().find(|(_, passkey)| passkey.credential == assertion.id);
     let (approver, passkey) =

@@ -41,7 +41,7 @@ impl Own {
     /// One of them cannot be used.
     pub fn open(paths: &Paths) -> Result<Self, BackendError> {
         let store = Store::open(paths)?;
-        let queue = Queue::open(paths)?;
+        let queue = Queue::open(paths)?.look_again_soon()?;
         let memory = memory::open(paths.directory())?;
         Ok(Self { store, queue, memory, account: Account::of_this_process() })
     }

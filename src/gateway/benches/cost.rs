@@ -7,37 +7,18 @@
 //!
 //! `GUARD_PROGRAM=FILE` is the guard that is measured, where it is not the one that was built for release.
 
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
+use served::Served;
+
+mod served;
 
 const ROUNDS: usize = 60;
 /// Processes of one kind in a row.
 const IN_A_ROW: u32 = 10;
-
-/// A gateway, which ends with the bench however that ends.
-struct Served(Child);
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// The gateway of a home, once it listens.
-fn serve(home: &Path) -> Served {
-    let mut gateway = Command::new(env!("CARGO_BIN_EXE_guard-gateway"));
-    gateway.args(["serve", "--listen", "127.0.0.1:0"]).env("HOME", home).stdout(Stdio::piped());
-    let mut gateway = Served(gateway.spawn().unwrap());
-    let mut out = BufReader::new(gateway.0.stdout.take().unwrap());
-    out.read_line(&mut String::new()).unwrap();
-    std::thread::spawn(move || out.lines().for_each(drop));
-    gateway
-}
 
 /// The processor's time that all children took so far. The gateway is a child that was not waited for yet.
 fn spent() -> Duration {
@@ -65,14 +46,15 @@ fn median(mut all: Vec<Duration>) -> Duration {
 }
 
 fn main() -> ExitCode {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/guard");
-    let guard = std::env::var_os("GUARD_PROGRAM").map_or(built, PathBuf::from);
-    if !guard.is_file() {
-        eprintln!("{} is missing; run cargo build --release, or set GUARD_PROGRAM", guard.display());
-        return ExitCode::FAILURE;
-    }
+    let guard = match served::guard() {
+        Ok(guard) => guard,
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::FAILURE;
+        }
+    };
     let (alone, beside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let _gateway = serve(beside.path());
+    let _gateway = Served::start(&guard, beside.path());
     for home in [&alone, &beside] {
         run(&guard, home.path());
     }

@@ -11,6 +11,9 @@ use super::buttons::Own;
 use super::{Card, Channel, Failed, Status, open};
 use crate::config::ChannelConfig;
 
+/// How long a person has to press a button of a test card.
+pub const TAP: Duration = Duration::from_secs(120);
+
 /// What is said where a message wants no answer.
 const NOTICE: &str = "Test message of guard doctor, no answer needed.";
 

@@ -4,28 +4,27 @@
 //! What may not enter: how a messenger speaks.
 
 mod ask;
+mod running;
 
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use nix::unistd::Gid;
 use tokio::sync::mpsc;
 
 use self::ask::{Given, New, SetupKind};
+use self::running::{reloaded, through_gateway};
 use super::buttons::Own;
-use super::probe::test_card;
+use super::probe::{TAP, test_card};
 use super::{AddressError, Channel, ChannelError, ChannelState, Did, Doing, Failed, Status, open};
 use crate::account::{Account, AccountError};
+use crate::client::ClientError;
 use crate::config::{Config, ConfigError, Secret, SecretError};
 use crate::person::{self, PersonError};
 use crate::secrets::NoRandomBytes;
-
-/// How long is waited for a person's tap.
-const TAP: Duration = Duration::from_secs(120);
 
 /// The arguments of `guard channel`.
 #[derive(Debug, Args)]
@@ -120,8 +119,14 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
         Verb::Test { name } => {
             let found = config.channel.iter().find(|channel| channel.name == *name);
             let found = found.ok_or_else(|| SetupError::Unknown(name.clone()))?;
-            let channel = open(found)?;
-            runtime.block_on(test(channel))
+            let socket = account.socket(&config)?;
+            runtime.block_on(async {
+                // What a messenger hears goes to the gateway that runs, and not to whoever else asks for it.
+                match through_gateway(&socket, found).await? {
+                    Some(code) => Ok(code),
+                    None => test(open(found)?).await,
+                }
+            })
         }
         Verb::Remove { name } => {
             let text =
@@ -129,7 +134,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
             let kept = without(&text, name).ok_or_else(|| SetupError::Unknown(name.clone()))?;
             Config::parse(&kept).map_err(|why| SetupError::Needed { name: name.clone(), why })?;
             write(&path, &kept, reader.map(|(_, group)| group))?;
-            println!("Removed {name} from {}. Restart the gateway, or kill -HUP it.", path.display());
+            println!("Removed {name} from {}.{}", path.display(), runtime.block_on(reloaded(args, &account, &kept)));
             Ok(0)
         }
         Verb::Add { kind, name, approver, secret_file, keyring, secret_command, chat, user, url, no_test, command } => {
@@ -162,7 +167,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
                 return Err(SetupError::Test);
             }
             write(&path, &text, reader.map(|(_, group)| group))?;
-            println!("Added {name} to {}. Restart the gateway, or kill -HUP it.", path.display());
+            println!("Added {name} to {}.{}", path.display(), runtime.block_on(reloaded(args, &account, &text)));
             Ok(0)
         }
     }
@@ -221,9 +226,14 @@ pub enum SetupError {
     NoCommand(String),
     #[error(transparent)]
     Random(#[from] NoRandomBytes),
+    /// The gateway that runs.
+    #[error(transparent)]
+    Gateway(#[from] ClientError),
     /// What the messenger says.
     #[error(transparent)]
     Failed(#[from] Failed),
+    #[error("the test card was not accepted: {0}")]
+    NotSent(Failed),
     #[error("{kind} does not take a program; use guard channel add program -- {words}")]
     NoProgramWanted { kind: &'static str, words: String },
     #[error("{0} is not a Telegram ID")]
@@ -266,15 +276,32 @@ impl ChannelState for Quiet {
     }
 }
 
+/// What is said of a channel over which nothing comes back.
+const ONE_WAY: &str = "The test card was sent; answers cannot come back this way.";
+
+fn of_another(from: &str) -> String {
+    let from = guard_ui::ui::visible::text(from);
+    format!("Button pressed by {from}, who is not an approver here, or whose button it is not.")
+}
+
+/// Says who has pressed, if anybody; the exit code.
+fn ended(by: Option<&str>) -> u8 {
+    match by {
+        Some(approver) => println!("Button pressed by {approver}: the channel works."),
+        None => println!("No button was pressed within {} s.", TAP.as_secs()),
+    }
+    u8::from(by.is_none())
+}
+
 /// Sends a card of no request, and waits for the tap.
 async fn test(channel: Arc<dyn Channel>) -> Result<u8, SetupError> {
     let card = test_card("guard channel test");
     let own = Own::of_all(channel.approvers())?;
     let (inbox, mut taps) = mpsc::channel(8);
     let listening = channel.clone().receive(inbox, Arc::new(Quiet));
-    let message = channel.send(&card, &own).await?;
+    let message = channel.send(&card, &own).await.map_err(SetupError::NotSent)?;
     let Some(listening) = listening else {
-        println!("The test card was sent; answers cannot come back this way.");
+        println!("{ONE_WAY}");
         return Ok(0);
     };
     println!("The test card was sent. Press one of its buttons.");
@@ -291,7 +318,7 @@ async fn test(channel: Arc<dyn Channel>) -> Result<u8, SetupError> {
             if known.is_some() {
                 return known;
             }
-            println!("Button pressed by {}, who is not an approver here.", tap.from);
+            println!("{}", of_another(&tap.from));
         }
         None
     };
@@ -300,16 +327,7 @@ async fn test(channel: Arc<dyn Channel>) -> Result<u8, SetupError> {
     let told = if pressed.is_some() { "it works" } else { "no button pressed" };
     let _ = channel.close(&message, &card, told).await;
     listening.abort();
-    match pressed {
-        Some(approver) => {
-            println!("Button pressed by {approver}: the channel works.");
-            Ok(0)
-        }
-        None => {
-            println!("No button was pressed within {} s.", TAP.as_secs());
-            Ok(1)
-        }
-    }
+    Ok(ended(pressed.as_deref()))
 }
 
 /// A configuration without the section of a channel; comments elsewhere stay. `None`: it has none of this name.

@@ -91,6 +91,11 @@ const does = {
   approve: (id, words, scope) => answer(id, "approve", words, scope),
   deny: (id, words) => answer(id, "deny", words),
   sign: (id, words, scope, code) => answer(id, "approve", words, scope, async () => {
+    const field = document.getElementById(`code-${id}`);
+    if (field && !code.trim()) {
+      field.focus();
+      throw new Error("Type the code that guard shows where the command waits.");
+    }
     const signed = await sign(await call("GET", `/v1/requests/${id}/challenge?${new URLSearchParams(scope)}`));
     // guard compares it: the page cannot know it.
     return code.trim() ? { ...signed, code: code.trim() } : signed;

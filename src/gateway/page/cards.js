@@ -83,6 +83,15 @@ function reach(request, id) {
   return { node: el("p", { class: "reach" }, "Approve ", choice), value };
 }
 
+/** Where the code is typed that guard itself shows for a request, and how often that may be tried. */
+function codeField({ codes_left: left }, id) {
+  const field = el("input", { id: `code-${id}`, "data-code": "", required: "", "aria-label": "Code that guard shows where the command waits",
+    "aria-describedby": `codes-${id}`, placeholder: "code", maxlength: "16", inputmode: "numeric", autocomplete: "off" });
+  const tries = left === 1 ? "A wrong code ends the request." : `It shows another one each time it asks; after ${left} wrong codes the request ends.`;
+  return el("p", { class: "code" }, field,
+    el("span", { id: `codes-${id}` }, `Type the code that guard shows where the command waits. ${tries}`));
+}
+
 /** A waiting request. `does` holds what its buttons do. */
 export function card(request, { bar, signed, grantSigned, replies, selected, does }) {
   const id = request.action_id;
@@ -100,23 +109,22 @@ export function card(request, { bar, signed, grantSigned, replies, selected, doe
     article.append(el("p", { class: "compare" }, "Before you sign, compare the digest ", el("strong", {}, request.short_digest),
       " with the one that guard shows where the command waits, or in guard pending."));
   }
-  const code = signed || grantSigned
-    ? el("input", { id: `code-${id}`, "data-code": "", "aria-label": "Code that guard shows where the command waits", placeholder: "code (if guard shows one)", maxlength: "16", inputmode: "numeric", autocomplete: "off" })
-    : null;
+  const code = request.codes_left && (signed || grantSigned) ? codeField(request, id) : null;
+  const typed = () => code?.querySelector("input").value ?? "";
   const words = el("input", { id: `words-${id}`, "aria-label": "Reason for the requester", placeholder: "reason (optional)", maxlength: "500" });
   const buttons = el("div", { class: "does" });
   const lasts = reach(request, id);
   const given = lasts ? lasts.value : () => ({});
   if (signed) {
     // A browser shows its user this site and never the command: what is read here is what is signed only where the page is honest.
-    buttons.append(el("button", { type: "button", class: "yes", "data-do": "sign", onclick: () => does.sign(id, words.value, given(), code.value) }, "Approve with passkey"));
+    buttons.append(el("button", { type: "button", class: "yes", "data-do": "sign", onclick: () => does.sign(id, words.value, given(), typed()) }, "Approve with passkey"));
   } else if (!bar) {
     const pick = el("input", { type: "checkbox", onchange: (event) => does.select(id, event.target.checked) });
     pick.checked = selected;
     if (request.tier <= 2) buttons.append(el("label", { class: "pick" }, pick, "select"));
     buttons.append(el("button", { type: "button", class: "yes", "data-do": "approve", onclick: () => {
       const scope = given();
-      if (grantSigned && scope.scope) does.sign(id, words.value, scope, code.value);
+      if (grantSigned && scope.scope) does.sign(id, words.value, scope, typed());
       else does.approve(id, words.value, scope);
     } }, "Approve"));
   }

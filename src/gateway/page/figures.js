@@ -40,7 +40,7 @@ export function figures(stats) {
   const of = (name, all) => ({ name, all, part: all, text: String(all) });
   const ends = [["allowed", stats.allowed], ["denied", stats.denied], ["unanswered", stats.unanswered]];
   return [
-    el("p", {}, `${stats.commands} commands: ${stats.unasked} ran without asking, ${stats.asked} were asked about, ${stats.refused} were refused without asking.`),
+    el("p", {}, `Commands: ${stats.commands}. Ran without asking: ${stats.unasked}; asked about: ${stats.asked}; refused without asking: ${stats.refused}.`),
     stats.median_ms === null || stats.median_ms === undefined ? null
       : el("p", {}, `Time to answer: median ${length(stats.median_ms)}, 90th percentile ${length(stats.ninetieth_ms)}.`),
     stats.asked ? bars("How it was answered", ends.map(([name, count]) => of(name, count))) : null,

@@ -143,7 +143,7 @@ pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> 
                 config["temperature"] = json!(temperature);
             }
             let body = json!({
-                "systemInstruction": { "parts": [{ "text": system }] },
+                "systemInstruction": { "role": "user", "parts": [{ "text": system }] },
                 "contents": [{ "role": "user", "parts": [{ "text": user }] }],
                 "generationConfig": config,
             });
@@ -241,7 +241,11 @@ pub fn said(provider: Provider, body: &Value) -> Result<String, SaidNothing> {
                 Some("MAX_TOKENS") => return cut(),
                 _ => return refused(),
             }
-            text("/candidates/0/content/parts/0/text")
+            // As the vendor's own client reads it: all parts of the answer, and none of what it thought.
+            let parts = body.pointer("/candidates/0/content/parts").and_then(Value::as_array);
+            let spoken = parts.into_iter().flatten().filter(|part| part["thought"] != true);
+            let texts: Vec<&str> = spoken.filter_map(|part| part["text"].as_str()).collect();
+            (!texts.is_empty()).then(|| texts.concat())
         }
         Provider::Ollama => {
             match text("/done_reason").as_deref() {
@@ -253,4 +257,61 @@ pub fn said(provider: Provider, body: &Value) -> Result<String, SaidNothing> {
         }
     };
     text.ok_or(SaidNothing::NoText)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt() -> Prompt {
+        let text = str::to_owned;
+        Prompt { system: text("policy"), user: text("hello"), canary: text("c"), digest: text("d"), version: text("v") }
+    }
+
+    /// As google-genai 3.6.1 sends it for `generate_content("gemini-2.5-flash", "hello")` with a system instruction, at most
+    /// 1024 tokens, temperature 0 and `response_json_schema`; recorded from that client.
+    #[test]
+    fn a_request_to_gemini_is_the_one_of_its_vendors_client() {
+        let voice = Voice {
+            provider: Provider::Gemini,
+            model: "gemini-2.5-flash".to_owned(),
+            url: "http://127.0.0.1:18431/v1beta".to_owned(),
+            key: None,
+            program: Vec::new(),
+            max_tokens: 1024,
+            max_tokens_field: String::new(),
+            temperature: Some(0.0),
+            prices: (0.0, 0.0),
+        };
+        let mut request = call(&voice, Some("sk-secret-1"), &prompt(), Bound::Schema);
+        assert_eq!(request.url, "http://127.0.0.1:18431/v1beta/models/gemini-2.5-flash:generateContent");
+        assert_eq!(request.headers, [("x-goog-api-key", "sk-secret-1".to_owned())]);
+        let schema = request.body["generationConfig"]["responseJsonSchema"].take();
+        assert_eq!(schema, Prompt::schema());
+        let recorded = json!({
+            "contents": [{ "parts": [{ "text": "hello" }], "role": "user" }],
+            "systemInstruction": { "parts": [{ "text": "policy" }], "role": "user" },
+            "generationConfig": {
+                "temperature": 0.0, "maxOutputTokens": 1024, "responseMimeType": "application/json",
+                "responseJsonSchema": null,
+            },
+        });
+        assert_eq!(request.body, recorded);
+    }
+
+    #[test]
+    fn of_gemini_what_it_thought_is_no_part_of_its_answer() {
+        let of = |parts: Value| {
+            said(
+                Provider::Gemini,
+                &json!({ "candidates": [{ "finishReason": "STOP", "content": { "parts": parts } }] }),
+            )
+        };
+        assert_eq!(
+            of(json!([{ "text": "hm", "thought": true }, { "text": "{\"a\":" }, { "text": "1}" }])).unwrap(),
+            "{\"a\":1}"
+        );
+        assert_eq!(of(json!([{ "text": "hm", "thought": true }])), Err(SaidNothing::NoText));
+        assert_eq!(of(json!([])), Err(SaidNothing::NoText));
+    }
 }

@@ -1,5 +1,6 @@
 //! Messengers that speak their real protocols on this machine, with their faults.
 
+mod adding;
 mod cards;
 pub mod discord;
 mod email;

@@ -355,6 +355,8 @@ fn a_broken_configuration_is_refused_and_the_old_one_goes_on() {
     let status = gateway.command(&["serve", "--status"]).output().unwrap();
     let said = String::from_utf8(status.stdout).unwrap();
     assert!(status.status.code() == Some(1) && said.contains("line 1") && said.contains("0 waiting"), "{said}");
+    assert!(said.contains("still uses the previous one"), "{said}");
+    assert!(said.contains(&format!("page: http://localhost:{}", gateway.port)), "{said}");
     assert_eq!(as_host(&gateway), 200);
     gateway.write_config("hosts = [\"other.test\"]\n");
     hup(&gateway);

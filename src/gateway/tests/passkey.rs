@@ -1,69 +1,17 @@
 //! A passkey from its code on a terminal to the command that it lets run, in a real browser with an authenticator of its
 //! own; and each part of what it signs, forged.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::process::Child;
 
 use serde_json::{Value, json};
 
 use crate::browser::chromium::Browser;
+use crate::terminal::Terminal;
 use crate::test_gateway::{HttpResponse, TestGateway, guard, until};
 
 const FLAGGED: &str = "git push --force origin main";
-
-/// guard on a terminal that `script` makes.
-struct Terminal {
-    child: Child,
-    stdin: ChildStdin,
-    screen: Arc<Mutex<String>>,
-}
-
-impl Terminal {
-    fn new(gateway: &TestGateway, line: &str) -> Self {
-        let mut script = gateway.program(Path::new("script"));
-        script.args(["-qec", &format!("{} {line}", guard().display()), "/dev/null"]);
-        script.env("TERM", "xterm").env("SHELL", "/bin/sh").env("LANG", "C.UTF-8");
-        let mut child = script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let screen = Arc::new(Mutex::new(String::new()));
-        let shared = screen.clone();
-        std::thread::spawn(move || {
-            let mut part = [0; 4096];
-            while let Ok(read @ 1..) = stdout.read(&mut part) {
-                shared.lock().unwrap().push_str(&String::from_utf8_lossy(&part[..read]));
-            }
-        });
-        Self { child, stdin, screen }
-    }
-
-    fn screen(&self) -> String {
-        self.screen.lock().unwrap().clone()
-    }
-
-    #[track_caller]
-    fn wait_for(&self, text: &str) {
-        let begun = std::time::Instant::now();
-        while !self.screen().contains(text) {
-            assert!(begun.elapsed() < Duration::from_secs(30), "{text} never came: {}", self.screen());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn type_yes(&mut self) {
-        // What is typed before a question stands there is thrown away.
-        std::thread::sleep(Duration::from_millis(700));
-        self.stdin.write_all(b"y\r").unwrap();
-    }
-
-    fn end(mut self) -> (Option<i32>, String) {
-        let code = self.child.wait().unwrap().code();
-        std::thread::sleep(Duration::from_millis(50));
-        (code, self.screen())
-    }
-}
 
 fn authenticator(browser: &mut Browser) -> Value {
     browser.call("WebAuthn.enable", json!({ "enableUI": false }));
@@ -76,12 +24,13 @@ fn authenticator(browser: &mut Browser) -> Value {
 
 /// Enrols ada with a passkey; the browser that holds it.
 fn enrolled(gateway: &TestGateway) -> (Browser, Value) {
-    let mut terminal = Terminal::new(gateway, "approver add ada --passkey");
+    let mut terminal = Terminal::new(gateway.program(Path::new("script")), "approver add ada --passkey");
     terminal.wait_for("within two minutes");
     terminal.wait_for("/enrol#");
     until(|| terminal.screen().split("/enrol#").nth(1).is_some_and(|rest| rest.contains('\n')));
     let screen = terminal.screen();
     let url = screen.split_whitespace().find(|word| word.contains("/enrol#")).unwrap().to_owned();
+    assert!(screen.contains("for another device, set page"), "{screen}");
     assert!(screen.contains('█') || screen.contains('▀'), "a code to be read by a camera: {screen}");
     let mut page = Browser::open("about:blank");
     let key = authenticator(&mut page);
@@ -93,9 +42,9 @@ fn enrolled(gateway: &TestGateway) -> (Browser, Value) {
     let digits = page.run("document.querySelector('#digits').textContent").as_str().unwrap().to_owned();
     page.picture("enrol");
     terminal.wait_for(&format!("the digits {digits}?"));
-    terminal.type_yes();
+    terminal.answer("y");
     terminal.wait_for("Continue?");
-    terminal.type_yes();
+    terminal.answer("y");
     let (code, screen) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("Enrolled ada (passkey)"), "{screen}");
@@ -167,11 +116,33 @@ fn another(gateway: &TestGateway, id: &str) -> String {
 /// An agent's command that waits, and the code that its guard shows.
 fn with_code(gateway: &TestGateway, command: &str) -> (Child, String) {
     let mut agent = gateway.agent(command);
-    let mut line = String::new();
-    BufReader::new(agent.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let code = line.split("; code ").nth(1).unwrap_or_else(|| panic!("no code: {line}")).trim().to_owned();
-    assert!(code.len() == 4 && code.chars().all(|c| c.is_ascii_digit()), "{line}");
+    let (code, _) = next_code(&mut agent);
     (agent, code)
+}
+
+/// The code that the guard of an agent's command shows next, and what it said until then.
+fn next_code(agent: &mut Child) -> (String, String) {
+    // No byte more than the lines themselves: what follows is read later.
+    let mut stderr = BufReader::with_capacity(1, agent.stderr.as_mut().unwrap());
+    let mut said = String::new();
+    loop {
+        let mut line = String::new();
+        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "no code: {said}");
+        said.push_str(&line);
+        if let Some((_, code)) = line.trim().split_once("; code ") {
+            assert!(code.len() == 4 && code.chars().all(|c| c.is_ascii_digit()), "{line}");
+            return (code.to_owned(), said);
+        }
+    }
+}
+
+/// Signs a request in this browser, and sends this with it as its code.
+fn sign_with(gateway: &TestGateway, page: &mut Browser, id: &str, code: Option<&str>) -> HttpResponse {
+    let mut assertion = assertion(page, id);
+    if let Some(code) = code {
+        assertion["code"] = json!(code);
+    }
+    approve(gateway, id, &assertion)
 }
 
 #[test]
@@ -182,23 +153,25 @@ fn a_gateway_that_has_another_request_signed_does_not_know_its_code() {
     log_in(&mut page, &gateway);
     let (mut shown, code) = with_code(&gateway, FLAGGED);
     let shown_id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
-    let (mut swapped, other_code) = with_code(&gateway, "git push --force origin other");
-    let swapped_id = another(&gateway, &shown_id);
-    // The person sees the one, types its code, and is made to sign the other. By chance both may have the same code.
-    let told = |id: &str, page: &mut Browser, code: Option<&str>| {
-        let mut assertion = assertion(page, id);
-        if let Some(code) = code {
-            assertion["code"] = json!(code);
-        }
-        let told = approve(&gateway, id, &assertion);
+    let (mut swapped, mut other_code) = with_code(&gateway, "git push --force origin other");
+    // The person sees the one, types its code, and is made to sign the other: as often as a code may be tried. By chance
+    // both may have the same code.
+    for left in (0..3).rev() {
+        let swapped_id = another(&gateway, &shown_id);
+        let wrong = if code == other_code { "00000".to_owned() } else { code.clone() };
+        let told = sign_with(&gateway, &mut page, &swapped_id, Some(&wrong));
         assert_eq!(told.status, 200, "{}", told.text);
-    };
-    let wrong = if code == other_code { "00000".to_owned() } else { code.clone() };
-    told(&swapped_id, &mut page, Some(&wrong));
+        if left > 0 {
+            let said;
+            (other_code, said) = next_code(&mut swapped);
+            assert!(said.contains("is not the one that guard showed") && said.contains("requested again"), "{said}");
+            until(|| another(&gateway, &shown_id) != swapped_id);
+        }
+    }
     assert_eq!(swapped.wait().unwrap().code(), Some(126));
     let mut said = String::new();
     swapped.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("is not the one that guard showed"), "{said}");
+    assert!(said.contains("is not the one that guard showed") && said.contains("run the command again"), "{said}");
     // Nothing of what the gateway sees has a code in it.
     let all = gateway.get("/v1/requests", &gateway.person).text;
     assert!(!all.contains("\"code\""), "{all}");
@@ -208,12 +181,46 @@ fn a_gateway_that_has_another_request_signed_does_not_know_its_code() {
     page.run("document.querySelector('[data-do=sign]').click()");
     assert!(shown.wait().unwrap().success());
     assert_eq!(gateway.ran(), 1);
-    // Without a code a passkey approves nothing any more.
+}
+
+#[test]
+fn a_code_that_was_mistyped_may_be_typed_again_and_one_that_is_missing_ends_nothing() {
+    let gateway = TestGateway::new("");
+    std::fs::write(gateway.path("home/.config/guard/config.toml"), "[queue]\nconfirm_code = true\n").unwrap();
+    let (mut page, _) = enrolled(&gateway);
+    log_in(&mut page, &gateway);
     let (mut agent, _) = with_code(&gateway, FLAGGED);
+    let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
+    // Without one the page signs nothing, and the API takes nothing.
+    page.until("document.querySelectorAll('[data-code]').length === 1");
+    page.run("document.querySelector('[data-do=sign]').click()");
+    page.until("document.querySelector('#said').textContent.startsWith('Type the code')");
+    for code in [None, Some(" ")] {
+        let told = sign_with(&gateway, &mut page, &id, code);
+        assert!(told.status == 422 && told.text.contains("type the code"), "{}", told.text);
+    }
+    assert_eq!(gateway.waiting()["action_id"], json!(id), "it waits still");
+    // Mistyped on the page: it is requested again, with a card and a code of its own.
+    page.run("document.querySelector('[data-code]').value = 'x'; document.querySelector('[data-do=sign]').click()");
+    let (again, said) = next_code(&mut agent);
+    assert!(said.contains("requested again with another code"), "{said}");
+    until(|| another(&gateway, "") != id);
     let id = another(&gateway, "");
-    told(&id, &mut page, None);
-    assert_eq!(agent.wait().unwrap().code(), Some(126));
+    page.until(&format!("document.querySelector('#code-{id}')"));
+    page.picture("code");
+    page.run(&format!("document.querySelector('#code-{id}').value = {}", json!(again)));
+    page.run("document.querySelector('[data-do=sign]').click()");
+    assert!(agent.wait().unwrap().success());
     assert_eq!(gateway.ran(), 1);
+    // Where no code is wanted, no card has a field for one.
+    page.until("document.querySelectorAll('article').length === 0");
+    std::fs::write(gateway.path("home/.config/guard/config.toml"), "").unwrap();
+    let mut agent = gateway.agent(FLAGGED);
+    page.until("document.querySelectorAll('[data-do=sign]').length === 1");
+    assert_eq!(page.run("document.querySelectorAll('[data-code]').length"), 0);
+    page.run("document.querySelector('[data-do=sign]').click()");
+    assert!(agent.wait().unwrap().success());
+    assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
 fn approve(gateway: &TestGateway, id: &str, assertion: &Value) -> HttpResponse {

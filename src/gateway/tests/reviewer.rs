@@ -1,11 +1,13 @@
 //! A reviewer over the real protocols: a small server plays honest, gullible, slow, broken and hostile models, and the real
 //! guard asks it through the gateway's one-shot helper.
 
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::channels::server::{Asked, Server};
+use crate::terminal::Terminal;
 use crate::test_gateway::guard;
 
 /// A package that nobody knows: of tier 2, and it can be undone.
@@ -41,12 +43,22 @@ impl Home {
         std::fs::write(self.directory.path().join("home/.config/guard/config.toml"), text).unwrap();
     }
 
-    fn guard(&self, words: &[&str]) -> Output {
+    fn program(&self, program: &Path) -> Command {
         let home = self.directory.path();
         let path = format!("{}:/usr/bin:/bin", home.join("bin").display());
-        let mut command = Command::new(guard());
+        let mut command = Command::new(program);
         command.env_clear().env("HOME", home.join("home")).env("PATH", path).env("KEY", "sk-secret-1");
-        command.env("GUARD_WAIT", "0").current_dir(home.join("work")).stdin(Stdio::null()).args(words).output().unwrap()
+        command.env("GUARD_WAIT", "0").current_dir(home.join("work")).stdin(Stdio::null());
+        command
+    }
+
+    fn guard(&self, words: &[&str]) -> Output {
+        self.program(guard()).args(words).output().unwrap()
+    }
+
+    /// guard with a person in front of it.
+    fn person(&self, line: &str) -> Terminal {
+        Terminal::new(self.program(Path::new("script")), line)
     }
 
     /// Runs a line as an agent would; its exit code.
@@ -367,4 +379,46 @@ fn the_trial_tells_a_gullible_model_from_an_honest_one() {
         (&report["recall"], &report["false_alarms"], &report["tokens"]),
         (&json!(100.0), &json!(4), &json!(24 * 940))
     );
+}
+
+#[test]
+fn an_example_that_a_person_accepts_is_told_from_then_on_and_each_opinion_names_the_version() {
+    let server = says("DENY");
+    let home = Home::new(&openai(&server, "cache = 0\n[thresholds]\ncli = 2.0\n"));
+    let told = |at: usize| server.asked("completions")[at].body["messages"][0]["content"].as_str().unwrap().to_owned();
+    // A person decides otherwise, with words.
+    let mut terminal = home.person(&format!("-c '{MIDDLE}'"));
+    terminal.wait_for("The reviewer denied it");
+    terminal.answer("it is ours");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, home.ran()), (Some(0), 1), "{screen}");
+    let row = home.row();
+    let before = row["review"]["policy"].as_str().unwrap().to_owned();
+    assert_eq!(before.len(), 12, "{row}");
+    // Until it is accepted nothing changes.
+    assert_eq!(home.runs("npm install other-unknown-pkg"), 126);
+    assert_eq!(home.row()["review"]["policy"], json!(before));
+    assert!(!told(1).contains("it belongs to this account"));
+    // What is to be learned is said in words, and an example once.
+    let accept = format!("reviewer examples accept {}", row["id"]);
+    let mut terminal = home.person(&accept);
+    terminal.wait_for("What should the reviewer learn");
+    terminal.answer("it belongs to this account");
+    let (code, screen) = terminal.end();
+    assert!(code == Some(0) && screen.contains("is now an example"), "{screen}");
+    let (code, screen) = home.person(&accept).end();
+    assert!(code != Some(0) && screen.contains("already an example"), "{screen}");
+    assert_eq!(home.runs("npm install third-unknown-pkg"), 126);
+    let after = home.row()["review"]["policy"].as_str().unwrap().to_owned();
+    assert_ne!(after, before, "another version");
+    let policy = told(2);
+    assert!(policy.contains("it belongs to this account") && policy.contains(MIDDLE), "{policy}");
+    let shown = home.guard(&["log", "show", &home.row()["id"].to_string()]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains(&after), "{shown}");
+    // Taken out again, the version is the one of before.
+    let (code, screen) = home.person(&accept.replace("accept", "remove")).end();
+    assert!(code == Some(0) && screen.contains("no longer an example"), "{screen}");
+    assert_eq!(home.runs("npm install fourth-unknown-pkg"), 126);
+    assert_eq!(home.row()["review"]["policy"], json!(before));
 }

@@ -40,6 +40,7 @@ pub fn file(queue: &Queue, number: usize, session: usize) -> Filed {
         plea: &Plea::default(),
         opinion: None,
         may_grant: false,
+        codes_left: 0,
         evidence: &[],
     };
     queue.file(&new, &|_| true, now).unwrap()

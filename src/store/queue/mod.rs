@@ -49,6 +49,9 @@ const MOST_SAID: usize = 500;
 /// How long other processes may keep the queue locked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// After which time a locked queue is tried again by whoever looks again soon.
+const SOON: Duration = Duration::from_millis(1);
+
 /// The queue.
 #[derive(Debug)]
 pub struct Queue {
@@ -84,6 +87,18 @@ impl Queue {
             return Err(StoreError::Newer { path: paths.database(), found, known: KNOWN });
         }
         Ok(Self { paths, connection })
+    }
+
+    /// From now on it is looked at again soon where somebody else writes, and not ever more seldom, as SQLite does by
+    /// itself: for whoever shows people what waits while many file requests in turn.
+    ///
+    /// # Errors
+    /// SQLite takes no such rule.
+    pub fn look_again_soon(mut self) -> Result<Self, StoreError> {
+        match self.connection.busy_handler(Some(soon)) {
+            Ok(()) => Ok(self),
+            Err(error) => Err(StoreError::from_sqlite(&self.paths, error, PATIENCE)),
+        }
     }
 
     /// Opens the queue where there is one, and makes none.
@@ -169,9 +184,9 @@ impl Queue {
                 .prepare(
                     "INSERT OR REPLACE INTO request(id, state, filed, expires, waiter, digest, user, session, root, origin,
                      agent, tier, score, command, redacted, cwd, why, exact, approvals, decision, crisis, said, review,
-                     may_grant, grounds, tool)
+                     may_grant, grounds, tool, codes_left)
                      VALUES(?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-                            ?20, ?21, ?22, ?23, ?24, ?25)",
+                            ?20, ?21, ?22, ?23, ?24, ?25, ?26)",
                 )?
                 .execute(params![
                     id,
@@ -199,6 +214,7 @@ impl Queue {
                     new.may_grant,
                     reasons,
                     tool,
+                    new.codes_left,
                 ])?;
             Ok(Filed::Waits { id, twins })
         })
@@ -318,6 +334,12 @@ impl Queue {
             Ok(done)
         })
     }
+}
+
+/// Waits a moment until the queue is tried again; false where it was locked for as long as it may be.
+fn soon(tries: i32) -> bool {
+    std::thread::sleep(SOON);
+    SOON.saturating_mul(tries.unsigned_abs()) < PATIENCE
 }
 
 /// Lets whoever asks anew have what waits under a name already, with the yeses so far. They are bound to what was

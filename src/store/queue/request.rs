@@ -110,6 +110,10 @@ pub struct Pending {
     /// Its card offers a grant.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_grant: bool,
+    /// How many codes may still be tried where a passkey's yes must carry the one that the waiting guard shows; 0: none is
+    /// wanted.
+    #[serde(default, skip_serializing_if = "is_none_left")]
+    pub codes_left: u8,
     /// Why it is asked about, as its card shows it.
     #[serde(default, rename = "grounds", skip_serializing_if = "Option::is_none")]
     pub reasons: Option<Reasons>,
@@ -126,6 +130,12 @@ pub struct Pending {
     /// The rows of the record with the yeses so far, where it wants several.
     #[serde(skip)]
     pub(super) given: Vec<i64>,
+}
+
+/// Whether nothing is said of codes.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_none_left(codes: &u8) -> bool {
+    *codes == 0
 }
 
 impl Pending {
@@ -215,6 +225,8 @@ pub struct NewRequest<'a> {
     pub opinion: Option<&'a Opinion>,
     /// Its card offers a grant.
     pub may_grant: bool,
+    /// How many codes may be tried, where a passkey's yes must carry one; 0: none is wanted.
+    pub codes_left: u8,
     /// What is known of what it would touch, a sentence each, for whoever answers elsewhere.
     pub evidence: &'a [String],
 }
@@ -367,6 +379,7 @@ pub fn blank() -> Pending {
         approved_by: Vec::new(),
         review: None,
         may_grant: false,
+        codes_left: 0,
         reasons: None,
         decided: None,
         decided_by: None,

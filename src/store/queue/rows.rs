@@ -18,7 +18,7 @@ const UNUSED_MS: i64 = 3_600_000;
 const SHOWN_MS: i64 = 604_800_000;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 7] = [
+const STEPS: [&str; 8] = [
     "CREATE TABLE IF NOT EXISTS request(
     id TEXT PRIMARY KEY,
     state TEXT NOT NULL,
@@ -59,6 +59,8 @@ const STEPS: [&str; 7] = [
     "ALTER TABLE request ADD COLUMN grounds TEXT",
     // The tool that is called, where it is no command.
     "ALTER TABLE request ADD COLUMN tool TEXT",
+    // How many codes may be tried, where a passkey's yes must carry the one that the waiting guard shows.
+    "ALTER TABLE request ADD COLUMN codes_left INTEGER NOT NULL DEFAULT 0",
 ];
 
 /// How many steps this version knows.
@@ -82,7 +84,7 @@ pub(super) fn take(connection: &Connection) -> rusqlite::Result<()> {
 pub(super) const COLUMNS: &str =
     "id, state, filed, expires, waiter, user, session, root, origin, agent, tier, score, command,
     redacted, cwd, why, decided, decided_by, words, digest, answer, approvals, given, decision, crisis, said, review,
-    may_grant, grounds, tool";
+    may_grant, grounds, tool, codes_left";
 
 pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<Pending>> {
     connection.prepare(&format!("SELECT {COLUMNS} FROM request WHERE id = ?1"))?.query_row([id], pending).optional()
@@ -133,6 +135,7 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
         may_grant: row.get(27)?,
         reasons: row.get::<_, Option<String>>(28)?.and_then(|text| serde_json::from_str(&text).ok()),
         tool: row.get(29)?,
+        codes_left: u8::try_from(row.get::<_, i64>(30)?).unwrap_or_default(),
     })
 }
 

@@ -60,6 +60,7 @@ impl Waiting {
             plea: &Plea::default(),
             opinion: None,
             may_grant: false,
+            codes_left: 0,
             evidence: &[],
         };
         self.queue.file(&new, alive, at(seconds)).unwrap()
@@ -272,4 +273,19 @@ fn a_queue_is_looked_for_without_being_made() {
     assert!(!paths.queue().database().exists());
     Queue::open(&paths).unwrap();
     assert!(Queue::existing(&paths).unwrap().is_some());
+}
+
+#[test]
+fn whoever_looks_again_soon_sees_what_others_write_and_gives_up_in_the_end() {
+    assert!(super::soon(0) && super::soon(4_999) && !super::soon(5_000), "for five seconds");
+    let directory = tempfile::tempdir().unwrap();
+    let paths = Paths::new(directory.path().join("guard"));
+    let (writer, reader) = (Queue::open(&paths).unwrap(), Queue::open(&paths).unwrap());
+    let reader = reader.look_again_soon().unwrap();
+    writer.connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let looking = std::thread::spawn(move || reader.list(Timestamp::now()).unwrap().len());
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert!(!looking.is_finished(), "it waits for the lock");
+    writer.connection.execute_batch("COMMIT").unwrap();
+    assert_eq!(looking.join().unwrap(), 0);
 }

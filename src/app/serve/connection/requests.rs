@@ -65,6 +65,7 @@ impl Connection<'_> {
             plea: &new.plea,
             opinion: new.opinion.as_ref(),
             may_grant: new.may_grant,
+            codes_left: new.codes_left,
             evidence: &new.evidence,
         };
         let filed = told(queue.file(&request, &Caller::lives, now))?;

@@ -11,7 +11,8 @@ use clap::ValueEnum;
 use nix::unistd::Uid;
 use serde_json::json;
 
-use super::{SetupError, TAP};
+use super::SetupError;
+use crate::channel::probe::TAP;
 use crate::channel::program::Program;
 use crate::channel::telegram::Telegram;
 use crate::config::Secret;

@@ -104,6 +104,15 @@ impl Bot {
         id
     }
 
+    /// Somebody writes to the bot.
+    pub fn write(&self, from: i64, chat: i64, text: &str) {
+        let mut updates = self.updates.lock().unwrap();
+        let id = 1000 + i64::try_from(updates.len()).unwrap();
+        updates.push(json!({ "update_id": id, "message": {
+            "message_id": id, "from": { "id": from, "is_bot": false }, "chat": { "id": chat }, "text": text,
+        }}));
+    }
+
     /// Somebody presses; what they are told.
     pub fn press(&self, from: i64, chat: i64, data: &str) -> String {
         let before = self.server.asked("/answerCallbackQuery").len();

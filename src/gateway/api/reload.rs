@@ -1,0 +1,39 @@
+//! Reading the configuration again, for whoever has just changed it: `guard channel add`.
+//!
+//! What may not enter: the reading itself ([`crate::serve`]).
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{ConnectInfo, State};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::App;
+use super::access::{Caller, Peer};
+use super::problem::Problem;
+
+/// Where whoever asked is told what was read, or why nothing changed.
+pub type Wanted = oneshot::Sender<Result<String, String>>;
+
+/// Reads the configuration again, as a SIGHUP does. Only over the Unix socket, for this account and for root.
+#[utoipa::path(post, path = "/v1/reload", responses(
+    (status = 200, description = "`told`: what was read, and what of it takes effect after a restart"),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)))]
+pub async fn reload(
+    State(app): State<Arc<App>>,
+    _: Caller,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+) -> Result<Json<Value>, Problem> {
+    // They can send it the signal as well.
+    if !matches!(peer, Peer::Account(uid) if uid == app.account.uid || uid == 0) {
+        return Err(Problem::new("forbidden", "only the gateway's account and root may do this, over the socket"));
+    }
+    let (say, told) = oneshot::channel();
+    let closed = || Problem::failed("the gateway is ending");
+    app.reloads.send(say).await.map_err(|_| closed())?;
+    match told.await.map_err(|_| closed())? {
+        Ok(told) => Ok(Json(json!({ "told": told }))),
+        Err(why) => Err(Problem::new("bad-request", why)),
+    }
+}
