@@ -53,7 +53,8 @@ pub fn circumstances(
     if outside.is_some() {
         add(CircumstanceFact::OutsideProject, outside);
     }
-    if facts.acts.iter().any(|act| act.disguise.is_some()) {
+    // In code that may never run only what is grave counts.
+    if facts.acts.iter().any(|act| act.disguise.is_some() && !act.staged) {
         add(CircumstanceFact::Disguise, None);
     }
     if raised {
@@ -154,7 +155,9 @@ fn outside(invocation: &Invocation, facts: &Facts, catalog: &Catalog, inquiry: &
     facts
         .acts
         .iter()
-        .filter(|act| act.remote.is_none() && matches!(act.verb, Verb::Effect(effect) if effect.changes()))
+        .filter(|act| {
+            act.remote.is_none() && !act.staged && matches!(act.verb, Verb::Effect(effect) if effect.changes())
+        })
         .flat_map(|act| act.operands.iter().map(move |operand| (act, operand)))
         .find(|(act, operand)| {
             let classes = placer.classes(&operand.value, act.cwd.as_ref(), catalog, inquiry);

@@ -359,6 +359,10 @@ impl Walker<'_> {
         span: Span,
         disguise: Option<Disguise>,
     ) {
+        // Nothing is known of what a generated script sets.
+        if context.plainly {
+            return;
+        }
         // A word that is a variable alone goes altogether.
         let stays = |arg: &&Arg| !super::parameter::is_unset_temporary(&arg.value);
         let left = words.iter().filter(stays);

@@ -186,9 +186,10 @@ mod tests {
         };
         let judgment =
             crate::judge::judge(&line(command), &Catalog::builtin(), &Policy::default(), &Answers::of(&source));
-        let mut rules: Vec<String> = judgment.risk.findings.into_iter().map(|finding| finding.rule).collect();
+        let mut rules: Vec<String> = judgment.risk.findings.iter().map(|finding| finding.rule.clone()).collect();
         rules.sort();
         rules.dedup();
+        assert!(!rules.is_empty() || judgment.risk.score.as_f64() <= 1.0, "{command}: nothing found raises the score");
         rules
     }
 
@@ -205,6 +206,7 @@ mod tests {
             "rm -f -r conftest* $ac_clean_files confdefs.h",
             "for f in a b; do case $f in a) rm -rf conftest.dir;; esac; done",
             "f() { . ./$1; }\nf x",
+            "rm -f $tmp/out && e\\val x > $tmp/out",
             "alias -g '${1+\"$@\"}'='\"$@\"'",
             "cat >confdefs.h <<E\nx\nE\nrm -f confdefs.h",
         ] {
