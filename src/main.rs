@@ -128,7 +128,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Setup(args) => setup::run(args).map_err(|error| error.to_string()),
         Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),
         Verb::Hook(args) => Ok(hook::run(args)),
-        Verb::Mcp(args) => mcp::run(args),
+        Verb::Mcp(args) => mcp::run(args).map_err(|error| error.to_string()),
         Verb::McpServe => mcp_serve::run().map_err(|error| error.to_string()),
         Verb::Submit(args) => submit::run(args).map_err(|error| error.to_string()),
         Verb::Person(args) => person::run(args).map_err(|error| error.to_string()),
