@@ -8,7 +8,7 @@ use crate::judge::Judgment;
 use crate::judge::analysis::question::{PathFacts, PathKind, Question, WorldAnswer};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{Before, Brought, CommandChanges, Done, FileKind, FileSnapshot, PathChange, Stat};
-use crate::judge::rules::matcher::{PlannedChange, PlannedChanges, planned_changes};
+use crate::judge::matcher::{PlannedChange, PlannedChanges, planned_changes};
 use crate::world::World;
 
 use super::engine::Engine;
