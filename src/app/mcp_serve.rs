@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::versions::Manner;
+use self::versions::Exchange;
 use super::asked::Asked;
 use super::engine::{self, Engine, EngineError, Judged};
 use super::failure::Failure;
@@ -118,14 +118,14 @@ fn answer(message: &Value) -> Option<Value> {
     let method = message.get("method").and_then(Value::as_str)?;
     let id = message.get("id")?;
     let params = message.get("params").cloned().unwrap_or_default();
-    let manner = match Manner::of(&params) {
+    let exchange = match Exchange::of(&params) {
         // What asks which versions there are names none that it could know.
-        _ if method == "server/discover" => Manner::Alone,
-        Ok(manner) => manner,
+        _ if method == "server/discover" => Exchange::Stateless,
+        Ok(exchange) => exchange,
         Err(error) => return Some(json!({ "jsonrpc": "2.0", "id": id, "error": error })),
     };
     let with = |result: Value, lasts: bool| {
-        Some(json!({ "jsonrpc": "2.0", "id": id, "result": manner.result(result, lasts) }))
+        Some(json!({ "jsonrpc": "2.0", "id": id, "result": exchange.result(result, lasts) }))
     };
     let done = |result: Value| with(result, false);
     match method {
