@@ -57,7 +57,7 @@ fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) 
             Verb::Demo(args) => match demo::enter(&args) {
                 Ok(Some(words)) => called(name, &words, inherited),
                 Ok(None) => do_verb(&Verb::Demo(args)),
-                Err(why) => run::failed(&why),
+                Err(why) => run::failed(&why.to_string()),
             },
             Verb::Line(args) => line::run(args, inherited).unwrap_or_else(|error| run::failed(&error.to_string())),
             Verb::Serve(args) => match args.verb() {
