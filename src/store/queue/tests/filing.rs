@@ -183,3 +183,13 @@ fn decisions_come_first_and_those_of_a_crisis_before_them() {
     let rank = |decision, crisis| Pending { decision, crisis, ..plain.clone() }.rank();
     assert_eq!([rank(true, true), rank(true, false), rank(false, false), rank(false, true)], [0, 1, 2, 2]);
 }
+
+#[test]
+fn a_request_is_told_to_another_process_with_what_no_list_shows() {
+    let one = waiting(Tier::High);
+    let shown = one.shown(&one.filed());
+    let sent = serde_json::to_string(&Told::from(shown.clone())).unwrap();
+    let heard = Pending::from(serde_json::from_str::<Told>(&sent).unwrap());
+    assert_eq!((heard.waiter.as_deref(), heard.root.as_str()), (Some("a"), "root"));
+    assert_eq!((heard.digest, heard.command), (shown.digest, shown.command));
+}
