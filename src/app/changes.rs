@@ -1,4 +1,4 @@
-//! What a command that is let go will have done to files, with what is there before it does: for the ledger.
+//! The files that an approved command will change, and their state before it runs: for the ledger.
 //!
 //! What may not enter: judging, and reading the ledger.
 

@@ -1,8 +1,8 @@
-//! `guard setup`: everything that guard is asked by, set up in one go: what is there is found, a person says what they
-//! want, every change is shown, made, and tried.
+//! `guard setup`: configures agents, shells, completions and the policy in one command. It looks for what is installed,
+//! asks the person what to configure, shows every change, makes it, and tests the result.
 //!
-//! What may not enter: how an agent is wired ([`super::install`]), what a file of guard's own looks like ([`edits`]),
-//! and how a person is asked ([`choices`]). Whatever is written here `--remove` takes back.
+//! What may not enter: how an agent is configured ([`super::install`]), the contents of guard's own files ([`edits`]),
+//! and the questions ([`choices`]). `--remove` undoes everything that is written here.
 
 mod choices;
 mod closing;

@@ -86,3 +86,24 @@ fn a_refusal_tells_the_risk_and_the_reviewers_trouble_to_those_who_have_not_seen
     assert!(kept_from_deciding(&silent, &nobody));
     assert!(!kept_from_deciding(&silent, &person) && !kept_from_deciding(&opinion(), &nobody));
 }
+
+#[test]
+fn the_row_names_the_guard_that_waits_for_the_command_and_no_other() {
+    let process = Caller::unique_name().unwrap();
+    let waits = |home: &Home| home.engine().store().unwrap().own().unwrap().waited_for(&process).unwrap();
+    for watched in [true, false] {
+        let home = Home::of(Origin::Agent);
+        let engine = home.engine();
+        authorized(&engine, argv(&engine, &["ls"]), RunOptions { watched, ..PLAIN }).unwrap();
+        assert_eq!(waits(&home), watched.then(|| home.row().id));
+    }
+    let let_run = |invocation: &Invocation, judgment: &Judgment| {
+        Asked::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, Advance::Host)))
+    };
+    let home = Home::of(Origin::Agent);
+    home.settle(&home.engine(), &FLAGGED, yes, || ()).unwrap();
+    assert_eq!(waits(&home), Some(home.row().id));
+    let home = Home::of(Origin::Agent);
+    home.settle(&home.engine(), &FLAGGED, let_run, || ()).unwrap();
+    assert_eq!(waits(&home), Some(home.row().id));
+}
