@@ -107,3 +107,22 @@ fn the_row_names_the_guard_that_waits_for_the_command_and_no_other() {
     home.settle(&home.engine(), &FLAGGED, let_run, || ()).unwrap();
     assert_eq!(waits(&home), Some(home.row().id));
 }
+
+#[test]
+fn the_row_holds_what_the_command_changes() {
+    let changed =
+        |home: &Home| !home.engine().store().unwrap().own().unwrap().ledger("s", "ada").unwrap().entries.is_empty();
+    for (words, changes) in [(&["touch", "a"], true), (&["ls", "a"], false)] {
+        let home = Home::of(Origin::Agent);
+        let engine = home.engine();
+        authorized(&engine, argv(&engine, words), PLAIN).unwrap();
+        assert_eq!(changed(&home), changes, "{words:?}");
+    }
+    let home = handed("touch a");
+    let engine = home.engine();
+    assert!(!changed(&home));
+    let invocation = line(&engine, "touch a");
+    let judgment = engine.judge(&invocation).judgment;
+    assert!(by_host(&engine, &invocation, &judgment).is_some());
+    assert!(changed(&home));
+}
