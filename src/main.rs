@@ -57,7 +57,7 @@ fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) 
             Verb::Demo(args) => match demo::enter(&args) {
                 Ok(Some(words)) => called(name, &words, inherited),
                 Ok(None) => do_verb(&Verb::Demo(args)),
-                Err(why) => run::failed(&why),
+                Err(why) => run::failed(&why.to_string()),
             },
             Verb::Line(args) => line::run(args, inherited).unwrap_or_else(|error| run::failed(&error.to_string())),
             Verb::Serve(args) => match args.verb() {
@@ -128,7 +128,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Setup(args) => setup::run(args).map_err(|error| error.to_string()),
         Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),
         Verb::Hook(args) => Ok(hook::run(args)),
-        Verb::Mcp(args) => mcp::run(args),
+        Verb::Mcp(args) => mcp::run(args).map_err(|error| error.to_string()),
         Verb::McpServe => mcp_serve::run().map_err(|error| error.to_string()),
         Verb::Submit(args) => submit::run(args).map_err(|error| error.to_string()),
         Verb::Person(args) => person::run(args).map_err(|error| error.to_string()),

@@ -48,20 +48,18 @@ mod init;
 mod install;
 #[path = "promises/killing.rs"]
 mod killing;
+#[path = "promises/large_record.rs"]
+mod large_record;
 #[path = "promises/ledger.rs"]
 mod ledger;
-#[path = "promises/looking.rs"]
-mod looking;
-#[path = "promises/many.rs"]
-mod many;
 #[path = "promises/matching.rs"]
 mod matching;
 #[path = "promises/mcp.rs"]
 mod mcp;
 #[path = "promises/nesting.rs"]
 mod nesting;
-#[path = "promises/partly.rs"]
-mod partly;
+#[path = "promises/partial_values.rs"]
+mod partial_values;
 #[path = "promises/patterns.rs"]
 mod patterns;
 #[path = "promises/pruning.rs"]
@@ -72,6 +70,10 @@ mod queue;
 mod racing;
 #[path = "promises/record.rs"]
 mod record;
+#[path = "promises/record_access.rs"]
+mod record_access;
+#[path = "promises/record_reports.rs"]
+mod record_reports;
 #[path = "promises/replay.rs"]
 mod replay;
 #[path = "promises/repositories.rs"]
@@ -102,8 +104,6 @@ mod source;
 mod status;
 #[path = "promises/syntax/mod.rs"]
 mod syntax;
-#[path = "promises/telling.rs"]
-mod telling;
 #[path = "promises/trusting.rs"]
 mod trusting;
 #[path = "promises/world.rs"]

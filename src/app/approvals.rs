@@ -1,8 +1,8 @@
-//! Approvals: where a person answers what waits in the queue.
+//! The approval service: shows waiting requests to a person and takes the answers.
 //!
-//! What is approved is shown in full, judged anew where it would run and as it would run there, and the answer is bound
-//! to exactly that. Who may answer is decided before anything is shown ([`super::place`]): a person at a terminal of their own,
-//! who did not ask. What may not enter: running anything.
+//! A request is shown in full and judged again in its own directory and environment; the answer is valid for exactly
+//! that. Whether the person may answer is decided before anything is shown ([`super::place`]): they need a terminal of
+//! their own, and must not be the requester. What may not enter: running anything.
 
 mod report;
 mod shown;

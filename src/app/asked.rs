@@ -1,4 +1,4 @@
-//! How asking went, and the grant that a yes may carry.
+//! The outcome of asking, and the grant that an approval may include.
 //!
 //! What may not enter: asking.
 

@@ -1,7 +1,7 @@
-//! From a judged command to one that may run now: decided, asked about where a person must be, judged again then, and
-//! written down.
+//! From a judged command to one that may run now: decides, asks a person where the policy requires one, judges the
+//! command again after the answer, and records the result.
 //!
-//! What may not enter: running it. What is refused has been said and written down when [`authorize`] returns.
+//! What may not enter: running the command. A refusal is printed and recorded when [`authorize`] returns.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -279,16 +279,12 @@ fn refuse_with(
     (answer, opinion): (Option<Duration>, Option<&Opinion>),
 ) -> u8 {
     let digest = invocation.digest(&judgment.facts.expanded);
-    // Who has just said no on the card knows the rest.
-    let own_no = invocation.origin == Origin::Cli && matches!(refusal, Refusal::Person { .. });
     let nothing = Risk::default();
-    let code = say(refusal, if own_no { &nothing } else { &judgment.risk });
+    let code = say(refusal, if knows_the_risk(invocation.origin, refusal) { &nothing } else { &judgment.risk });
     for problem in engine.problems() {
         let _ = writeln!(std::io::stderr(), "guard: {problem}");
     }
-    // On the card it was seen; where nobody is asked, this is what kept the reviewer from deciding.
-    let unseen = opinion.filter(|opinion| opinion.says == Says::Nothing && matches!(refusal, Refusal::NoOne { .. }));
-    if let Some(opinion) = unseen {
+    if let Some(opinion) = opinion.filter(|opinion| kept_from_deciding(opinion, refusal)) {
         let _ = writeln!(std::io::stderr(), "guard: {}", visible::text(&Said::of(opinion).line));
     }
     let told = Told { answer, opinion, ..Told::default() };
@@ -298,6 +294,16 @@ fn refuse_with(
     }
     keep_to_retention(engine);
     code
+}
+
+/// Whether whoever reads of this refusal has just said no on the card, which shows the risk.
+fn knows_the_risk(origin: Origin, refusal: &Refusal) -> bool {
+    origin == Origin::Cli && matches!(refusal, Refusal::Person { .. })
+}
+
+/// Whether this opinion tells what kept the reviewer from deciding, where nobody is asked. On the card it was seen.
+fn kept_from_deciding(opinion: &Opinion, refusal: &Refusal) -> bool {
+    opinion.says == Says::Nothing && matches!(refusal, Refusal::NoOne { .. })
 }
 
 /// One line on stderr: which kind of refusal, the worst finding, and what to do instead.

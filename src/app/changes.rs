@@ -1,4 +1,4 @@
-//! What a command that is let go will have done to files, with what is there before it does: for the ledger.
+//! The files that an approved command will change, and their state before it runs: for the ledger.
 //!
 //! What may not enter: judging, and reading the ledger.
 
@@ -8,7 +8,7 @@ use crate::judge::Judgment;
 use crate::judge::analysis::question::{PathFacts, PathKind, Question, WorldAnswer};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{Before, Brought, CommandChanges, Done, FileKind, FileSnapshot, PathChange, Stat};
-use crate::judge::rules::matcher::{PlannedChange, PlannedChanges, planned_changes};
+use crate::judge::matcher::{PlannedChange, PlannedChanges, planned_changes};
 use crate::world::World;
 
 use super::engine::Engine;

@@ -1,8 +1,8 @@
-//! `guard complete`: what may stand where the cursor is, for the completions of a shell. They hand over the words of the
-//! line and show what this prints: a line each, with a tab between what would be typed and what it is.
+//! `guard complete`: the candidates at the cursor, for the completion scripts of the shells. They pass the words of the
+//! line and show the output: one candidate per line, with a tab before its description.
 //!
-//! Everything is read off the command line's own description ([`Cli`]), so that a verb or an option is completed as soon as
-//! it is there. What may not enter: what only one shell needs, and a word on standard error.
+//! The candidates are read from the definition of the command line ([`Cli`]), so that new subcommands and options are
+//! completed at once. What may not enter: what only one shell needs, and output on standard error.
 
 use std::io::{self, Write as _};
 use std::process::Stdio;

@@ -60,12 +60,23 @@ const FOREIGN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"
 /// What the name of a scratch project's directory begins with.
 const PURPOSE: &str = "demo";
 
+/// Why a step of the demonstration is not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    #[error("the demo has no such step")]
+    NoSuchStep,
+    #[error("--step is for internal use by guard demo")]
+    NoProject,
+    #[error(transparent)]
+    Directory(#[from] io::Error),
+}
+
 /// Goes into the scratch project in which this process stands, for one step: nothing of the account is read or written
 /// from then on. The words that guard is called with; `None` where all of the demonstration is wanted.
 ///
 /// # Errors
 /// It stands in no such project, or there is no such step.
-pub fn enter(args: &DemoArgs) -> Result<Option<Vec<OsString>>, String> {
+pub fn enter(args: &DemoArgs) -> Result<Option<Vec<OsString>>, StepError> {
     if args.step.is_none() && !args.inside {
         return Ok(None);
     }
@@ -74,12 +85,11 @@ pub fn enter(args: &DemoArgs) -> Result<Option<Vec<OsString>>, String> {
         Some(step) => {
             let whole = STEPS.get(step).map(|step| step.arguments);
             let halves = step.checked_sub(halves::FROM).and_then(|step| halves::COMMANDS.get(step).copied());
-            whole.or(halves).ok_or("the demo has no such step")?
+            whole.or(halves).ok_or(StepError::NoSuchStep)?
         }
     };
-    let project = std::env::current_dir().map_err(|error| error.to_string())?;
-    let root =
-        project.parent().filter(|root| is_scratch(root)).ok_or("--step is for internal use by guard demo")?.to_owned();
+    let project = std::env::current_dir()?;
+    let root = project.parent().filter(|root| is_scratch(root)).ok_or(StepError::NoProject)?.to_owned();
     Account::live_in(root.join(HOME));
     // A record of its own, where a service keeps that of the machine too.
     let _ = DIRECTORY.set(root.join("data"));

@@ -1,8 +1,8 @@
-//! `guard doctor`: whether guard is asked, by everyone who should ask, and whether it can do its work.
+//! `guard doctor`: tests whether agents and shells ask guard before they run a command, and whether guard itself works.
 //!
-//! Nothing here looks at how something is set up and calls it well: each entry point is tried with a word that must be refused
-//! (`guard-canary deny`, which no program bears) and one that must pass. What may not enter: changing anything. What a
-//! check finds is a finding with its remedy. With `--live` the agents themselves are run (`live`).
+//! A check does not judge by the configuration: it sends each entry point a command that must be refused
+//! (`guard-canary deny`; no program has that name) and one that must pass. Each finding states its remedy. With `--live`
+//! the agents themselves are started (`live`). What may not enter: changes.
 
 mod answers;
 mod approval;

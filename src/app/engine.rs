@@ -1,8 +1,7 @@
-//! The engine, up to the decision: who is asking, under which policy and rules, what the command would
-//! do, and what is to happen with it.
+//! The engine: identifies the caller, loads the policy and the rules, judges the command and decides.
 //!
-//! `guard -- …`, `guard -c …`, `guard check` and `guard explain` all walk it; only the first two go on to
-//! asking and running. What may not enter: printing, and anything that runs a command.
+//! `guard -- …`, `guard -c …`, `guard check` and `guard explain` all use it; only the first two continue with asking and
+//! running. What may not enter: printing, and anything that runs a command.
 
 mod record;
 

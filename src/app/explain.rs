@@ -1,4 +1,4 @@
-//! `guard explain`: how a command is judged, drawn.
+//! `guard explain`: draws how a command is judged.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};

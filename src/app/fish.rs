@@ -1,6 +1,7 @@
-//! fish lines in bash's grammar, so far as the two say the same in other words.
+//! Translates fish lines to bash's grammar, as far as both can express the same.
 //!
-//! What belongs here: words, quotes and brackets. What is left over does not parse as bash, and is asked about.
+//! What belongs here: words, quotes and brackets. What cannot be translated does not parse as bash, and guard asks about
+//! it.
 
 /// A block that is open.
 #[derive(Clone, Copy, PartialEq, Eq)]

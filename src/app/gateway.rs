@@ -1,6 +1,6 @@
-//! `guard serve`, `guard token`, `guard channel`: what the gateway does, which is a program of its own beside this one.
+//! `guard serve`, `guard token`, `guard channel`: start the gateway, a separate program.
 //!
-//! What may not enter: anything that speaks to a network.
+//! What may not enter: anything that uses a network.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
-//! `guard hook --agent NAME`: an agent tells what it is about to do, and guard answers in the agent's own dialect.
+//! `guard hook --agent NAME`: an agent reports the call that it is about to make, and guard answers in its protocol.
 //!
-//! The steps on one page: [`run`] begins the deadline, reads the input, judges it, writes the answer
-//! down (`advice`) and gives it. Safe is no opinion, never consent. Whatever goes wrong is a denial with its reason.
-//! What may not enter: what any one agent says (their descriptions are data, read by `dialect`), and running anything.
+//! [`run`] sets the deadline, reads the input, judges it, records the answer (`advice`) and writes it. A safe command
+//! gets no opinion, never an approval. Every failure is a denial with its reason. What may not enter: the protocol of any
+//! one agent (data, read by `dialect`), and running anything.
 
 use std::io::{self, Read};
 

@@ -1,7 +1,7 @@
-//! `guard learn`: what a person has allowed again and again, as grants that they may give.
+//! `guard learn`: offers grants for commands that a person has allowed repeatedly.
 //!
-//! An offer is made after a number of approvals of one shape and no denial, never for what cannot be undone, and it is
-//! given by the person alone.
+//! An offer needs a number of approvals of one shape and no denial. What cannot be undone is never offered, and only a
+//! person gives the grant.
 
 use std::io::{self, Write as _};
 

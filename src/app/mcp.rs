@@ -20,6 +20,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use self::error::McpError;
 use self::message::{Message, ToolRequest};
 use self::pins::Pins;
 use self::server::{end, line, names, place, skip_line};
@@ -32,6 +33,7 @@ use crate::ui::visible;
 
 mod accept;
 mod decide;
+mod error;
 mod message;
 mod pins;
 mod server;
@@ -97,9 +99,9 @@ enum What {
 ///
 /// # Errors
 /// The server cannot be started, or a side cannot be read or written.
-pub fn run(args: &McpArgs) -> Result<u8, String> {
+pub fn run(args: &McpArgs) -> Result<u8, McpError> {
     if let Some(What::Pins(args)) = &args.what {
-        return accept::run(args).map_err(|error| error.to_string());
+        return Ok(accept::run(args)?);
     }
     if let Some(address) = args.listen {
         return server::listen(args, address);
@@ -107,11 +109,11 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
     let (program, rest) = server::command(args)?;
     let mut child = Tool::named(&program)
         .and_then(|tool| tool.args(rest).stdin(Stdio::piped()).stdout(Stdio::piped()).start())
-        .map_err(|error| format!("{}: {error}", program.to_string_lossy()))?;
+        .map_err(|error| McpError::Start { program: program.to_string_lossy().into_owned(), error })?;
     let (Some(to_server), Some(from_server)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("cannot open the server's standard input and output".to_owned());
+        return Err(McpError::NoPipes);
     };
-    let pins = Pins::of(engine::paths().map_err(|error| error.to_string())?.directory());
+    let pins = Pins::of(engine::paths()?.directory());
     let pinned = args.name.clone().or_else(|| args.http.as_deref().map(place)).unwrap_or_else(|| line(&args.server));
     let between = Arc::new(Between {
         marks: Mutex::new(pins.known(&pinned, &Catalog::builtin())),
@@ -141,9 +143,9 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
             lock(&between.server).take();
         });
     }
-    let ended = back.join().map_err(|_| "cannot read from the server".to_owned())?;
-    let code = end(&mut child).map_err(|error| error.to_string())?;
-    ended.map_err(|error| format!("connection between client and server: {error}"))?;
+    let ended = back.join().map_err(|_| McpError::Server)?;
+    let code = end(&mut child).map_err(McpError::End)?;
+    ended.map_err(McpError::Connection)?;
     Ok(code)
 }
 
@@ -293,7 +295,7 @@ impl Between {
             }
             let decided = decide::decide(&tool, self.wait, held.named, &mut Progress::new(self, call));
             if let Err(why) = decided {
-                refused = Some((call.name.clone(), why));
+                refused = Some((call.name.clone(), why.to_string()));
                 break;
             }
         }

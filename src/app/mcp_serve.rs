@@ -14,15 +14,16 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::versions::Manner;
+use self::versions::Exchange;
 use super::asked::Asked;
-use super::engine::{self, Engine, Judged};
+use super::engine::{self, Engine, EngineError, Judged};
 use super::failure::Failure;
 use super::queue::{self, Tells, Wait};
 use super::tool::{Servers, Told};
 use super::{exit, pending};
 use crate::judge::invocation::{Invocation, Origin};
 use crate::judge::policy::Decision;
+use crate::store::StoreError;
 use crate::store::queue::{Plea, RequestState};
 use crate::ui::json::Verdict;
 use crate::ui::verdict;
@@ -63,6 +64,25 @@ struct Items {
     items: Vec<Item>,
 }
 
+/// Why a tool has no result.
+#[derive(Debug, thiserror::Error)]
+enum Undone {
+    #[error(transparent)]
+    Arguments(serde_json::Error),
+    #[error("expected either \"command\" or \"tool\"")]
+    Item,
+    #[error("cwd must be an absolute path")]
+    Directory,
+    #[error("expected 1 to {BATCH} items")]
+    Batch,
+    #[error("unknown outcome")]
+    Outcome,
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Answers until standard input ends.
 ///
 /// # Errors
@@ -98,14 +118,14 @@ fn answer(message: &Value) -> Option<Value> {
     let method = message.get("method").and_then(Value::as_str)?;
     let id = message.get("id")?;
     let params = message.get("params").cloned().unwrap_or_default();
-    let manner = match Manner::of(&params) {
+    let exchange = match Exchange::of(&params) {
         // What asks which versions there are names none that it could know.
-        _ if method == "server/discover" => Manner::Alone,
-        Ok(manner) => manner,
+        _ if method == "server/discover" => Exchange::Stateless,
+        Ok(exchange) => exchange,
         Err(error) => return Some(json!({ "jsonrpc": "2.0", "id": id, "error": error })),
     };
     let with = |result: Value, lasts: bool| {
-        Some(json!({ "jsonrpc": "2.0", "id": id, "result": manner.result(result, lasts) }))
+        Some(json!({ "jsonrpc": "2.0", "id": id, "result": exchange.result(result, lasts) }))
     };
     let done = |result: Value| with(result, false);
     match method {
@@ -126,16 +146,19 @@ fn answer(message: &Value) -> Option<Value> {
             let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
             let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
             let told = match name {
-                "check_command" => serde_json::from_value::<Item>(arguments)
-                    .map_err(|error| error.to_string())
-                    .and_then(|item| check(&item)),
+                "check_command" => {
+                    serde_json::from_value::<Item>(arguments).map_err(Undone::Arguments).and_then(|item| check(&item))
+                }
                 "list_waiting" => waiting(),
                 "submit_batch" => serde_json::from_value::<Items>(arguments)
-                    .map_err(|error| error.to_string())
+                    .map_err(Undone::Arguments)
                     .and_then(|items| submit(&items)),
                 _ => return Some(failed(id, WRONG, &format!("no tool {name}; tools/list lists the tools"))),
             };
-            let (value, is_error) = told.map_or_else(|why| (json!({ "error": why }), true), |value| (value, false));
+            let (value, is_error) = match told {
+                Ok(value) => (value, false),
+                Err(why) => (json!({ "error": why.to_string() }), true),
+            };
             let text = json!([{ "type": "text", "text": value.to_string() }]);
             done(json!({ "content": text, "structuredContent": value, "isError": is_error }))
         }
@@ -174,20 +197,20 @@ fn tools() -> Value {
 }
 
 /// What an agent names, as an invocation of its own session.
-fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, String> {
+fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, Undone> {
     let request = match (&item.command, &item.tool) {
-        (Some(command), None) => engine.plain_line(command.into()).map_err(|error| error.to_string())?,
+        (Some(command), None) => engine.plain_line(command.into())?,
         (None, Some(tool)) => {
             let told = Told { input: item.input.clone(), server: item.server.clone(), ..Told::default() };
             told.request(engine, tool.clone())
         }
-        _ => return Err("expected either \"command\" or \"tool\"".to_owned()),
+        _ => return Err(Undone::Item),
     };
     let mut invocation = engine.caller.invocation(request);
     invocation.origin = Origin::Agent;
     if let Some(cwd) = &item.cwd {
         if !cwd.is_absolute() {
-            return Err("cwd must be an absolute path".to_owned());
+            return Err(Undone::Directory);
         }
         invocation.cwd.clone_from(cwd);
         invocation.env.variables.insert("PWD".into(), cwd.into());
@@ -201,17 +224,17 @@ fn told(engine: &Engine, invocation: &Invocation, judged: &Judged) -> Value {
     serde_json::to_value(verdict).unwrap_or_default()
 }
 
-fn check(item: &Item) -> Result<Value, String> {
-    let engine = Engine::open().map_err(|error| error.to_string())?;
+fn check(item: &Item) -> Result<Value, Undone> {
+    let engine = Engine::open()?;
     let invocation = invocation(&engine, item)?;
     let judged = engine.judge(&invocation);
     Ok(told(&engine, &invocation, &judged))
 }
 
 /// What waits, as `guard pending --json` has it.
-fn waiting() -> Result<Value, String> {
-    let all = match engine::requests().map_err(|error| error.to_string())? {
-        Some(queue) => queue.list(Timestamp::now()).map_err(|error| error.to_string())?,
+fn waiting() -> Result<Value, Undone> {
+    let all = match engine::requests()? {
+        Some(queue) => queue.list(Timestamp::now())?,
         None => Vec::new(),
     };
     let open = all
@@ -225,17 +248,18 @@ fn waiting() -> Result<Value, String> {
     Ok(json!({ "requests": rows.collect::<Vec<_>>() }))
 }
 
-fn submit(items: &Items) -> Result<Value, String> {
+fn submit(items: &Items) -> Result<Value, Undone> {
     if items.items.is_empty() || items.items.len() > BATCH {
-        return Err(format!("expected 1 to {BATCH} items"));
+        return Err(Undone::Batch);
     }
-    let engine = Engine::open().map_err(|error| error.to_string())?;
-    let one = |item: &Item| file(&engine, item).unwrap_or_else(|why| json!({ "status": "error", "error": why }));
+    let engine = Engine::open()?;
+    let one =
+        |item: &Item| file(&engine, item).unwrap_or_else(|why| json!({ "status": "error", "error": why.to_string() }));
     Ok(json!({ "results": items.items.iter().map(one).collect::<Vec<_>>() }))
 }
 
 /// Files one, where a person is to be asked.
-fn file(engine: &Engine, item: &Item) -> Result<Value, String> {
+fn file(engine: &Engine, item: &Item) -> Result<Value, Undone> {
     let invocation = invocation(engine, item)?;
     let judged = engine.judge(&invocation);
     let verdict = told(engine, &invocation, &judged);
@@ -263,7 +287,7 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, String> {
                     json!({ "status": status, "request": request, "verdict": verdict })
                 }
                 // Nobody waited here, so that nobody's yes was taken.
-                Asked::Yes { .. } | Asked::Reviewed(_) => return Err("unknown outcome".to_owned()),
+                Asked::Yes { .. } | Asked::Reviewed(_) => return Err(Undone::Outcome),
                 Asked::No(refusal) | Asked::Killed { refusal, .. } => {
                     json!({ "status": "deny", "why": verdict::refused(&refusal, risk), "verdict": verdict })
                 }

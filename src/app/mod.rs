@@ -1,4 +1,4 @@
-//! One file per verb: the only floor that knows the order of things.
+//! The subcommands, one file each. Only this level knows the order of the steps from a command to its exit code.
 
 pub mod allow;
 pub mod answer;

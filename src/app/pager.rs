@@ -1,6 +1,6 @@
-//! What a verb prints at length, through a pager where a person reads it on a terminal, as git does it.
+//! Shows long output of a subcommand in a pager when standard output is a terminal, as git does.
 //!
-//! What fits on the screen is printed as it is. What may not enter: what is printed.
+//! Output that fits on the screen is printed directly. What may not enter: the output itself.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::process::{Child, Stdio};

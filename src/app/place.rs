@@ -1,4 +1,4 @@
-//! From where nobody may answer, and that somebody tried.
+//! Terminals and processes from which no answer is accepted, and the record of attempts to answer from them.
 //!
 //! What may not enter: requests.
 

@@ -1,4 +1,4 @@
-//! `guard session`: how sessions stand, and the breaker closed again.
+//! `guard session`: lists sessions, and resumes those that were stopped after repeated denials.
 //!
 //! What may not enter: deciding what a session may do.
 

@@ -1,12 +1,13 @@
-//! `guard setup`: everything that guard is asked by, set up in one go: what is there is found, a person says what they
-//! want, every change is shown, made, and tried.
+//! `guard setup`: configures agents, shells, completions and the policy in one command. It looks for what is installed,
+//! asks the person what to configure, shows every change, makes it, and tests the result.
 //!
-//! What may not enter: how an agent is wired ([`super::install`]), what a file of guard's own looks like ([`edits`]),
-//! and how a person is asked (`wishes`). Whatever is written here `--remove` takes back.
+//! What may not enter: how an agent is configured ([`super::install`]), the contents of guard's own files ([`edits`]),
+//! and the questions ([`choices`]). `--remove` undoes everything that is written here.
 
 mod choices;
 mod closing;
 pub mod edits;
+pub mod error;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 use self::choices::Wishes;
 use self::edits::Edit;
+use self::error::SetupError;
 use super::engine::{self, Engine};
 use super::exit;
 use super::failure::{Failure, unless_unread};
@@ -126,8 +128,9 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     let found = Installed::look(&engine, &into.places);
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
 
+    let failed = |error: SetupError| Failure::Said(error.to_string());
     let mut wishes = Wishes::named(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), &found)
-        .map_err(Failure::Said)?;
+        .map_err(failed)?;
     if ask {
         if found.is_set_up() {
             status::run(&status::StatusArgs::default())?;
@@ -140,7 +143,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         // What was made last goes first, so that directories are empty when their turn comes.
         plan.edits.reverse();
     } else {
-        plan.edits = planner.wanted(&wishes).map_err(Failure::Said)?;
+        plan.edits = planner.wanted(&wishes).map_err(failed)?;
     }
     for host in HOSTS.iter() {
         let wanted = !args.remove && wishes.agents.iter().any(|agent| agent.name == host.name);

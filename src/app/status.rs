@@ -1,6 +1,6 @@
-//! `guard status`: the current state, on one screen: the policy, who asks guard, what waits, what is granted, what was refused.
+//! `guard status`: the current state on one screen: the policy, who asks guard, waiting requests, grants, refusals.
 //!
-//! Nothing is tried here: whether a entry point holds is `guard doctor`'s to find out. What may not enter: changing anything.
+//! Nothing is tested here: `guard doctor` tests whether agents and shells really ask. What may not enter: changes.
 
 use std::io::{self, IsTerminal as _, Write as _};
 

@@ -1,5 +1,5 @@
-//! As much of HTTP/1.1 as handing a text to a collector takes: one request on one connection, and the status of the answer.
-//! No TLS: a collector on this machine is spoken to, and that one goes on.
+//! The part of HTTP/1.1 that sending a text to a collector needs: one request on one connection, and the status of the
+//! answer. No TLS: the collector runs on this machine, and forwards what it gets.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;

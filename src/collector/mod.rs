@@ -1,7 +1,7 @@
-//! Carrying messages to collectors of logs: journald, syslog, OpenTelemetry; and remembering what was carried.
+//! Sends messages to collectors of logs (journald, syslog, OpenTelemetry), and remembers what was sent.
 //!
-//! What may not enter: the record, and what a message says. Where a caller may not wait, datagrams are sent that are
-//! taken at once or not at all.
+//! What may not enter: the record, and the content of messages. A caller that may not wait sends datagrams, which are
+//! accepted at once or not at all.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

@@ -1,6 +1,6 @@
-//! What a program leaves running: it comes to this process when its parent ends, and is ended.
+//! Processes that a program leaves behind: they become children of this process when their parent ends, and are ended.
 //!
-//! For trials of programs that start servers of their own. What may not enter: processes of anybody else.
+//! For tests of programs that start servers. What may not enter: processes of anybody else.
 
 use std::thread;
 use std::time::Duration;

@@ -18,13 +18,13 @@ mod judge {
         pub mod model;
     }
     pub mod document;
+    pub mod effect;
+    pub mod lexicon;
+    pub mod name_words;
     pub mod nearest;
+    pub mod path_class;
     pub mod sort;
     pub mod tier;
-    pub mod analysis {
-        pub mod class;
-        pub mod effect;
-    }
     pub mod rules {
         pub mod blob;
         pub mod expression;
@@ -36,10 +36,6 @@ mod judge {
         pub mod source;
         pub mod subs;
     }
-    pub mod tools {
-        pub mod lexicon;
-        pub mod words;
-    }
 }
 
 use std::borrow::Cow;
@@ -48,11 +44,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use judge::agents::model::{Agent, Form, Template};
+use judge::lexicon::Lexicon;
 use judge::rules::blob::{Blob, Contents, pack};
 use judge::rules::model::PackageList;
 use judge::rules::secrets::SecretArguments;
 use judge::rules::source::{Nothing, read_all};
-use judge::tools::lexicon::Lexicon;
 
 /// Where they are: in the repository a link leads there, in a package it is the files themselves.
 const DIRECTORY: &str = "patterns";

@@ -31,11 +31,16 @@ pub mod bindings;
 pub mod consoles;
 pub mod context;
 pub mod document;
+pub mod effect;
 pub mod envelope;
 pub mod grant;
 pub mod invocation;
 pub mod ledger;
+pub mod lexicon;
+pub mod matcher;
+pub mod name_words;
 pub mod nearest;
+pub mod path_class;
 pub mod policy;
 pub mod reach;
 pub mod reserved;
@@ -107,7 +112,7 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
 
 fn judge_once(invocation: &Invocation, catalog: &Catalog, policy: &Policy, inquiry: &Inquiry<'_>) -> Judgment {
     let mut facts = analysis::work_out(invocation, catalog, inquiry);
-    let mut findings = rules::matcher::find(invocation, &facts, catalog, policy, inquiry);
+    let mut findings = matcher::find(invocation, &facts, catalog, policy, inquiry);
     if let Request::Tool(call) = &invocation.request {
         findings.extend(tools::verdict(call, catalog).findings);
         tools::scrub(&mut findings, call);
@@ -117,7 +122,7 @@ fn judge_once(invocation: &Invocation, catalog: &Catalog, policy: &Policy, inqui
     }
     if let Some((led, lead)) = invocation.led() {
         let behind = analysis::work_out(&led, catalog, inquiry);
-        let more = rules::matcher::find(&led, &behind, catalog, policy, inquiry);
+        let more = matcher::find(&led, &behind, catalog, policy, inquiry);
         join_behind(&mut findings, more, lead, invocation);
         facts.expanded.extend(behind.expanded);
     }

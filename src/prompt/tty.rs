@@ -1,4 +1,8 @@
 //! The controlling terminal: opened by itself, never through standard input, and given back as it was found.
+//!
+//! Keys and modes are handled here and by no library: crossterm has one reader for the process, which takes standard
+//! input where that is a terminal and opens `/dev/tty` itself where it is not, so that it cannot be held to the terminal
+//! that guard opened, locked and flushed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

@@ -1,8 +1,8 @@
-//! The world as judgment needs to know it: answers to questions, and who is asking.
+//! Facts about the system for the judge: answers to its questions, and who is asking.
 //!
-//! What belongs here: reading. What may not enter: running anything, anything that a repository
-//! configures, and opinion. Whatever cannot be read in a bounded number of steps is answered with
-//! [`WorldAnswer::Unavailable`], which judgment reads strictly.
+//! What belongs here: reading. What may not enter: running anything, including programs that a repository configures, and
+//! opinions. What cannot be read in a bounded number of steps is answered with [`WorldAnswer::Unavailable`], for which
+//! the judge assumes the strictest answer.
 
 pub mod account;
 pub mod agents;

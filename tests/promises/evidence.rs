@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use guard::judge::analysis::act::{Act, Flag, Operand, Piece, Taint, Unknown, UnknownReason, Value, Verb};
-use guard::judge::analysis::effect::Effect;
 use guard::judge::analysis::place::Place;
+use guard::judge::effect::Effect;
 use guard::judge::risk::{Finding, Reversibility, Tier, Weight};
 use guard::judge::syntax::tree::Span;
 use guard::world::evidence::{self, Evidence};

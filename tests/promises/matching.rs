@@ -9,10 +9,10 @@ use guard::judge::analysis::inquiry::{Answers, Inquiry};
 use guard::judge::analysis::question::Question;
 use guard::judge::analysis::work_out;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
+use guard::judge::matcher;
 use guard::judge::policy::Policy;
 use guard::judge::risk::{Finding, Tier};
 use guard::judge::rules::catalog::Catalog;
-use guard::judge::rules::matcher;
 use guard::world::World;
 
 use crate::fixture::Fixture;

@@ -1,5 +1,7 @@
 //! What the source must not say: which part may use which other, and that what is known of programs stands in the patterns.
 
+#[path = "source/names.rs"]
+mod names;
 #[path = "source/packages.rs"]
 mod packages;
 #[path = "source/systems.rs"]
@@ -8,9 +10,7 @@ mod systems;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use guard::judge::rules::catalog::Catalog;
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
 use syn::{Attribute, Item, ItemMod, Lit, UseTree};
@@ -276,88 +276,6 @@ fn each_way_to_start_a_process_is_seen() {
     }
 }
 
-/// Directories that read languages, whose words are also names of programs.
-const READERS: [&str; 3] = ["judge/rules/model/language.rs", "judge/analysis/code", "judge/syntax"];
-
-/// Words that are also names of programs, by what they are where they stand.
-const WORDS: [(&str, &str); 5] = [
-    (
-        "languages, by the names that descriptions give them",
-        "ash awk bash cmd dash duckdb ex fish gdb ipython ksh lua mongo perl php powershell python ruby rzsh sed sh \
-         sqlite3 zsh",
-    ),
-    (
-        "endings of file names",
-        "R cc cs dart go gradle groovy jar java nim py rpm sc scala swift tar tsx v vue xz zig zip",
-    ),
-    (
-        "keys, columns and forms of guard's own data",
-        "agent as at code env file from granted host id init kind last llm named near one q script strip timeout tree \
-         which write yes",
-    ),
-    ("what names are made of", "console cred fd keyring net pass passwd sort sshpass ss trunk tty"),
-    ("guard's own programs, and words that zsh has beside bash", "guard guard-canary guard-sh nocorrect noglob"),
-];
-
-/// Programs that the code knows: whose files it reads, or as which it judges something else.
-const KNOWN: [(&str, &str); 17] = [
-    ("judge/analysis/embedded_calls.rs", "js:run-file"),
-    ("judge/analysis/indirection/floor.rs", "known:read unknown:read unknown:root unknown:root-own unknown:touch"),
-    ("judge/analysis/indirection/git.rs", "git"),
-    ("judge/analysis/indirection/given.rs", "make"),
-    (
-        "judge/analysis/indirection/packages.rs",
-        "build bun find format info install make migrate npm pkg render reset serve task up watch",
-    ),
-    ("judge/analysis/program.rs", "ssh"),
-    ("judge/analysis/recipes.rs", "make"),
-    ("judge/analysis/redirect.rs", "truncate"),
-    ("judge/analysis/tool.rs", "make"),
-    ("judge/analysis/written.rs", "truncate"),
-    ("judge/approver.rs", "ssh"),
-    ("judge/context.rs", "git reset"),
-    ("judge/rules/matcher/lowering/before.rs", "cp mv rename"),
-    ("judge/rules/model/tool.rs", "fetch"),
-    ("judge/tools/guess.rs", "GET"),
-    ("store/redact/programs.rs", "import"),
-    ("store/sample.rs", "claude"),
-];
-
-#[test]
-fn no_described_program_is_named_in_what_judges_and_records() {
-    let catalog = Catalog::builtin();
-    let described: BTreeSet<String> =
-        catalog.all_programs().flat_map(|program| program.names.iter().cloned()).collect();
-    let listed = Command::new("bash").args(["-c", "compgen -bk"]).output().unwrap().stdout;
-    let builtins: BTreeSet<String> = String::from_utf8(listed).unwrap().lines().map(str::to_owned).collect();
-    assert!(builtins.len() > 60, "{builtins:?}");
-    let mut left: BTreeSet<(&str, &str)> = BTreeSet::new();
-    for (place, words) in WORDS.into_iter().chain(KNOWN) {
-        left.extend(words.split_whitespace().map(|word| (place, word)));
-    }
-    let excused = left.clone();
-    let mut named = Vec::new();
-    for floor in ["judge", "store"] {
-        for file in sources(&root().join("src").join(floor)) {
-            let inside = file.strip_prefix(root().join("src")).unwrap().to_str().unwrap();
-            if READERS.iter().any(|reader| inside.starts_with(reader)) {
-                continue;
-            }
-            for text in Said::of(&file).texts.intersection(&described).filter(|text| !builtins.contains(*text)) {
-                let of_words = WORDS.iter().map(|(what, _)| *what).find(|what| excused.contains(&(*what, text)));
-                let place = of_words.unwrap_or(inside);
-                if excused.contains(&(place, text.as_str())) {
-                    left.retain(|excuse| *excuse != (place, text.as_str()));
-                } else {
-                    named.push(format!("{inside}: {text}"));
-                }
-            }
-        }
-    }
-    assert!(named.is_empty(), "what these are belongs into their descriptions:\n{}", named.join("\n"));
-    assert!(left.is_empty(), "nothing says these any more: {left:?}");
-}
-
 /// The module below the top of its package that a path lies in: `app/ask` for all of `app/ask.rs` and `app/ask/`. Of a
 /// package that is one directory, its own modules count.
 fn unit(path: &[String]) -> Option<(String, String)> {
@@ -367,18 +285,8 @@ fn unit(path: &[String]) -> Option<(String, String)> {
     exists.then(|| (top, second.clone()))
 }
 
-/// Pairs of modules that use each other. A pair leaves this list when the circle is gone; none is added.
-const CIRCLES: [&str; 6] = [
-    "judge/analysis judge/rules",
-    "judge/analysis judge/tools",
-    "judge/context judge/rules",
-    "judge/policy judge/rules",
-    "judge/risk judge/rules",
-    "judge/rules judge/tools",
-];
-
 #[test]
-fn no_two_modules_use_each_other_but_those_that_are_listed() {
+fn no_two_modules_use_each_other() {
     const PACKAGES: [&str; 6] = ["judge", "ui", "config", "store", "service", "system"];
     let mut uses: BTreeSet<(String, String)> = BTreeSet::new();
     for file in sources(&root().join("src")) {
@@ -400,10 +308,6 @@ fn no_two_modules_use_each_other_but_those_that_are_listed() {
     }
     assert!(uses.len() > 200, "the search finds only {} uses", uses.len());
     let mutual = uses.iter().filter(|(one, other)| one < other && uses.contains(&(other.clone(), one.clone())));
-    let found: BTreeSet<String> = mutual.map(|(one, other)| format!("{one} {other}")).collect();
-    let listed: BTreeSet<String> = CIRCLES.iter().map(|&pair| pair.to_owned()).collect();
-    let new: Vec<&String> = found.difference(&listed).collect();
-    assert!(new.is_empty(), "these use each other; move what both need to the lower one: {new:#?}");
-    let gone: Vec<&String> = listed.difference(&found).collect();
-    assert!(gone.is_empty(), "these no longer use each other, so they leave the list: {gone:#?}");
+    let found: Vec<String> = mutual.map(|(one, other)| format!("{one} {other}")).collect();
+    assert!(found.is_empty(), "these use each other; move what both need to the lower one: {found:#?}");
 }

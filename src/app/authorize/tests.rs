@@ -15,6 +15,8 @@ use crate::store::{Entry, Filter, RowKind};
 use crate::world::identity::{Account, Process};
 use crate::world::terminal::Situation;
 
+mod written;
+
 /// A push that throws away what others pushed: tier 3.
 const FLAGGED: [&str; 5] = ["git", "push", "--force", "origin", "main"];
 
@@ -403,52 +405,6 @@ fn no_grant_is_offered_or_learned_for_what_none_may_cover() {
     assert_eq!(home.rows().len(), 2);
 }
 
-#[test]
-fn the_time_of_an_answer_is_kept_only_where_somebody_had_it() {
-    let why = || "nobody".to_owned();
-    for (refusal, answer) in [
-        (Refusal::Person { words: Some("no".to_owned()) }, Some(1500)),
-        (Refusal::Timeout { seconds: 1 }, Some(1500)),
-        (Refusal::Unsigned { why: why() }, Some(1500)),
-        (Refusal::NoOne { why: why() }, None),
-        (Refusal::Unrecorded { why: why() }, None),
-    ] {
-        let home = Home::of(Origin::Agent);
-        let engine = home.engine();
-        let code = home.settle(&engine, &FLAGGED, no(refusal.clone()), || ()).unwrap_err();
-        let row = home.row();
-        assert_eq!((code, row.answer_ms), (exit::REFUSED, answer), "{refusal:?}");
-        assert_eq!(row.decision.as_deref(), Some("deny"));
-        assert!(row.review.is_some());
-    }
-}
-
-#[test]
-fn what_waits_in_the_queue_is_not_written_down_as_a_run() {
-    let home = Home::of(Origin::Agent);
-    let engine = home.engine();
-    let queued = |_: &Invocation, _: &Judgment| Asked::Queued { request: "k3".to_owned() };
-    assert_eq!(home.settle(&engine, &FLAGGED, queued, || ()).unwrap_err(), exit::QUEUED);
-    assert!(home.rows().is_empty());
-}
-
-#[test]
-fn what_a_reviewer_let_run_is_written_down_with_its_opinion_and_waited_for() {
-    let home = Home::of(Origin::Agent);
-    let engine = home.engine();
-    let let_run = |invocation: &Invocation, judgment: &Judgment| {
-        Asked::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, Advance::Host)))
-    };
-    let ready = home.settle(&engine, &FLAGGED, let_run, || ()).unwrap();
-    assert!(ready.asked);
-    let row = home.row();
-    assert_eq!(row.decision.as_deref(), Some("allow"));
-    assert!(row.review.is_some());
-    assert_eq!(row.answer_ms, None);
-    let home = Home::of(Origin::Agent).without_record();
-    assert_eq!(home.settle(&home.engine(), &FLAGGED, let_run, || ()).unwrap_err(), exit::REFUSED);
-}
-
 /// A home whose agent was told that this line may run.
 fn handed(text: &str) -> Home {
     let mut home = Home::of(Origin::Agent);
@@ -499,17 +455,4 @@ fn what_a_hook_handed_to_its_agent_runs_once_as_that_very_line() {
     let signed = handed(text);
     signed.enrol();
     assert!(by_host(&signed, &|_, _| ()).is_none(), "an agent's prompt signs nothing");
-}
-
-#[test]
-fn a_record_of_what_is_flagged_leaves_out_what_is_not() {
-    let home =
-        Home::under(Policy { record: crate::judge::policy::Record::Flagged, ..Policy::default() }, Origin::Agent);
-    let engine = home.engine();
-    assert_eq!(authorized(&engine, argv(&engine, &["ls"]), PLAIN).unwrap().receipt, Receipt::Unrecorded);
-    assert!(home.rows().is_empty());
-    assert!(home.settle(&engine, &FLAGGED, yes, || ()).is_ok());
-    assert!(home.settle(&engine, &["ls"], no(Refusal::Person { words: None }), || ()).is_err());
-    assert_eq!(home.rows().len(), 2);
-    assert_eq!(intent::milliseconds(Duration::from_secs(2)), 2000);
 }

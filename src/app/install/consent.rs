@@ -28,7 +28,7 @@ fn obstacle(says: impl Into<String>, remedy: impl Into<String>) -> Option<Obstac
 #[must_use]
 pub fn of_agent(places: &Places<'_>, host: &'static Host) -> Option<Obstacle> {
     let guard = places.guard().unwrap_or_default();
-    let wiring = Wiring { host, guard: &guard, major: None };
+    let wiring = Wiring::of(host, &guard, None);
     let mut is_wired = false;
     for (path, wire) in [false, true].into_iter().flat_map(|project| places.files(host, project)) {
         let Some(text) = file::read(&path).ok().flatten() else { continue };

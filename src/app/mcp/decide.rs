@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::error::NotCalled;
 use crate::app::asked::{self, Asked, Offer};
 use crate::app::engine::{self, Engine, Judged};
 use crate::app::intent;
@@ -23,7 +24,7 @@ use crate::judge::risk::Risk;
 use crate::judge::tools::ToolCall;
 use crate::store::queue::Plea;
 use crate::store::{IntentRow, Settled};
-use crate::ui::{verdict, visible};
+use crate::ui::verdict;
 
 /// Whoever waits for the answer.
 pub(super) trait Waits {
@@ -34,19 +35,19 @@ pub(super) trait Waits {
 }
 
 /// Judges a call; an error is what its caller is told.
-pub(super) fn decide(call: &ToolCall, most: Duration, named: Named, waits: &mut dyn Waits) -> Result<(), String> {
+pub(super) fn decide(call: &ToolCall, most: Duration, named: Named, waits: &mut dyn Waits) -> Result<(), NotCalled> {
     let (done, answer) = mpsc::channel();
     let call = call.clone();
     // A judgment is of one thread; this one tells the caller meanwhile.
     let judged = thread::Builder::new().spawn(move || {
-        let _ = done.send(on_the_road(&call, most, named));
+        let _ = done.send(judge(&call, most, named));
     });
-    judged.map_err(|error| format!("guard: refused: cannot start a thread to judge the call: {error}"))?;
+    judged.map_err(NotCalled::Thread)?;
     loop {
         match answer.recv_timeout(waits.every()) {
             Ok(decided) => return decided,
             Err(RecvTimeoutError::Timeout) => waits.still(),
-            Err(RecvTimeoutError::Disconnected) => return Err("guard: refused: guard failed".to_owned()),
+            Err(RecvTimeoutError::Disconnected) => return Err(NotCalled::Failed),
         }
     }
 }
@@ -67,8 +68,8 @@ pub(super) fn forget(request: &str) {
     }
 }
 
-fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), String> {
-    let engine = Engine::open().map_err(|error| format!("guard: refused: {}", visible::text(&error.to_string())))?;
+fn judge(call: &ToolCall, most: Duration, named: Named) -> Result<(), NotCalled> {
+    let engine = Engine::open().map_err(NotCalled::Engine)?;
     let mut invocation = engine.caller.invocation(engine.tool(call.clone()));
     invocation.origin = Origin::Agent;
     let Judged { judgment, decision } = engine.judge(&invocation);
@@ -90,7 +91,7 @@ fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), Stri
     let deny = |refusal: &Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
         let _ = write(Settled::Refused(refusal), answered, None);
-        told(refusal, risk)
+        NotCalled::Refused(told(refusal, risk))
     };
     match decision {
         Decision::Run(cleared) => {

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::McpArgs;
+use super::error::McpError;
 use crate::app::gateway;
 use crate::exec::tool::Tool;
 
@@ -15,31 +16,31 @@ use crate::exec::tool::Tool;
 const TO_END: Duration = Duration::from_secs(5);
 
 /// What is started: the server's own program, or the one that carries messages to a server behind HTTP.
-pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), String> {
+pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), McpError> {
     let Some(url) = &args.http else {
-        let (program, rest) = args.server.split_first().ok_or("no server given, as in: guard mcp -- COMMAND")?;
+        let (program, rest) = args.server.split_first().ok_or(McpError::NoServer)?;
         return Ok((program.clone(), rest.to_vec()));
     };
     let held = |header: &String| match header.split_once('=') {
         Some((name, variable)) => Ok(format!("{name}: ${{{variable}}}")),
-        None => Err(format!("--header-env {header}: expected NAME=VARIABLE")),
+        None => Err(McpError::HeaderEnv(header.clone())),
     };
-    let held = args.header_env.iter().map(held).collect::<Result<Vec<String>, String>>()?;
+    let held = args.header_env.iter().map(held).collect::<Result<Vec<String>, McpError>>()?;
     let all = args.header.iter().cloned().chain(held);
     let headers = all.flat_map(|header| [OsString::from("--header"), header.into()]);
     let words = [OsString::from("mcp")].into_iter().chain(headers).chain(["--".into(), url.into()]);
-    Ok((gateway::find().map_err(|error| error.to_string())?.into(), words.collect()))
+    Ok((gateway::find()?.into(), words.collect()))
 }
 
 /// Becomes the gateway, which starts this without `--listen` for each session of a client.
-pub(super) fn listen(args: &McpArgs, address: SocketAddr) -> Result<u8, String> {
-    let program = gateway::find().map_err(|error| error.to_string())?;
+pub(super) fn listen(args: &McpArgs, address: SocketAddr) -> Result<u8, McpError> {
+    let program = gateway::find()?;
     let become_it = |tool: Tool| {
         let tool = tool.arg("mcp-listen").arg(address.to_string()).arg(format!("--idle={}", args.idle));
         tool.arg("--").args(words(args)).replace()
     };
     let error = Tool::at(&program).map_or_else(|error| error, become_it);
-    Err(format!("cannot start {}: {error}", program.display()))
+    Err(McpError::Listen { program, error })
 }
 
 /// What this was called with, without `--listen`.

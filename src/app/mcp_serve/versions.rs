@@ -17,24 +17,24 @@ const NAMED: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 /// The error of a version that is not spoken.
 const UNKNOWN: i32 = -32022;
 
-/// How a request is answered.
+/// The kind of exchange that a request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum Exchange {
     /// In a session, or before one.
     Session,
     /// By the version that needs none.
-    Alone,
+    Stateless,
 }
 
-impl Manner {
-    /// The manner of a request with these parameters.
+impl Exchange {
+    /// The exchange that a request with these parameters belongs to.
     ///
     /// # Errors
     /// It names a version that is not spoken: the error that answers it.
     pub fn of(params: &Value) -> Result<Self, Value> {
         match params.pointer(NAMED).and_then(Value::as_str) {
             None => Ok(Self::Session),
-            Some(NEWEST) => Ok(Self::Alone),
+            Some(NEWEST) => Ok(Self::Stateless),
             Some(known) if OF_SESSIONS.contains(&known) => Ok(Self::Session),
             Some(other) => Err(json!({
                 "code": UNKNOWN, "message": "unsupported protocol version",
@@ -43,9 +43,9 @@ impl Manner {
         }
     }
 
-    /// A result as this manner wants it. `lasts` says that it is the same for as long as guard runs.
+    /// A result in the form of this exchange. `lasts` says that it is the same for as long as guard runs.
     pub fn result(self, mut result: Value, lasts: bool) -> Value {
-        if self == Self::Alone {
+        if self == Self::Stateless {
             result["resultType"] = json!("complete");
             result["_meta"] = json!({ "io.modelcontextprotocol/serverInfo": server() });
             if lasts {

@@ -14,12 +14,12 @@ use crate::ui::wrap;
 
 /// What a verdict names as the rule that it goes by.
 #[derive(Clone, Copy)]
-enum Entry<'a> {
+enum ListedRule<'a> {
     Rule(&'a Rule),
     Tool(&'a Tool),
 }
 
-impl<'a> Entry<'a> {
+impl<'a> ListedRule<'a> {
     const fn head(self) -> (&'a str, Tier, &'a str) {
         match self {
             Self::Rule(rule) => (rule.id.as_str(), rule.tier, rule.reason.as_str()),
@@ -30,21 +30,21 @@ impl<'a> Entry<'a> {
 
 pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8, PatternsError> {
     let filter = args.filter.as_deref().unwrap_or_default();
-    let fits = |entry: &Entry<'_>| {
+    let fits = |entry: &ListedRule<'_>| {
         let (id, tier, reason) = entry.head();
         let built_in = || catalog.origin(id).is_none_or(|(_, file)| file.is_none());
         (id.contains(filter) || reason.contains(filter))
             && args.tier.is_none_or(|least| tier.number() >= least)
             && (!args.own || !built_in())
     };
-    let all = catalog.all_rules().map(Entry::Rule).chain(catalog.tools().map(|(_, tool)| Entry::Tool(tool)));
-    let mut entries: Vec<Entry<'_>> = all.filter(fits).collect();
+    let all = catalog.all_rules().map(ListedRule::Rule).chain(catalog.tools().map(|(_, tool)| ListedRule::Tool(tool)));
+    let mut entries: Vec<ListedRule<'_>> = all.filter(fits).collect();
     sort::sort_by_key(&mut entries, |entry| entry.head().0);
     if args.json {
         for entry in entries {
             out.json(&match entry {
-                Entry::Rule(rule) => as_json(rule, catalog, None),
-                Entry::Tool(tool) => tools::as_json(tool, catalog, None),
+                ListedRule::Rule(rule) => as_json(rule, catalog, None),
+                ListedRule::Tool(tool) => tools::as_json(tool, catalog, None),
             })?;
         }
         return Ok(exit::ALLOW);
@@ -71,7 +71,7 @@ pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8,
         })
         .collect();
     out.lines(&lines)?;
-    let of_tools = entries.iter().filter(|entry| matches!(entry, Entry::Tool(_))).count();
+    let of_tools = entries.iter().filter(|entry| matches!(entry, ListedRule::Tool(_))).count();
     let count = match of_tools {
         0 => format!("{} rules", entries.len()),
         _ => format!("{} rules, {of_tools} of them for tools", entries.len()),

@@ -4,16 +4,18 @@
 //! the command ([`crate::judge::review`]).
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::examples;
+use super::examples::{self, ExamplesError};
 use super::request::Request;
 use crate::app::engine::Engine;
-use crate::app::{gateway, queue};
+use crate::app::gateway::{self, GatewayError};
+use crate::app::queue;
 use crate::config::Reviewer;
 use crate::config::reviewer::{KeyFrom, Provider, Voice};
 use crate::exec::inquiry::{Inquiry, Replied};
@@ -21,7 +23,7 @@ use crate::exec::notice::PLACES;
 use crate::judge::Judgment;
 use crate::judge::invocation::Invocation;
 use crate::judge::review::{self, Opinion, QUOTED, Role, Says, jury};
-use crate::store::Paths;
+use crate::store::{Paths, StoreError};
 
 /// What the helper of the gateway may need beyond the time that a model has.
 const MARGIN: Duration = Duration::from_millis(500);
@@ -47,6 +49,27 @@ struct Question<'a> {
 #[derive(Debug, Deserialize)]
 struct Answered {
     opinion: Opinion,
+}
+
+/// Why a reviewer is not asked; the text is the reason of an opinion that says nothing.
+#[derive(Debug, thiserror::Error)]
+enum NotAsked {
+    #[error("no program configured")]
+    NoProgram,
+    #[error("{program} cannot be started: {error}")]
+    Start { program: String, error: io::Error },
+    #[error("cannot read its policy {} ({error}); create the file, or remove policy from [reviewer]", path.display())]
+    Policy { path: PathBuf, error: io::Error },
+    #[error("its policy {} is longer than {} KiB; shorten it", .0.display(), MAX_POLICY >> 10)]
+    LongPolicy(PathBuf),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
+    #[error(transparent)]
+    Examples(#[from] ExamplesError),
 }
 
 /// A reviewer that is being asked.
@@ -103,10 +126,10 @@ impl Consult {
         consult
     }
 
-    fn take(&mut self, by: String, is_program: bool, begun: Result<Inquiry, String>) {
+    fn take(&mut self, by: String, is_program: bool, begun: Result<Inquiry, NotAsked>) {
         match begun {
             Ok(inquiry) => self.running.push(Asked { by, is_program, inquiry }),
-            Err(why) => self.done.push(Opinion::nothing(by, why)),
+            Err(why) => self.done.push(Opinion::nothing(by, why.to_string())),
         }
     }
 
@@ -169,14 +192,14 @@ fn environment(engine: &Engine, voices: &[Voice]) -> Vec<(OsString, OsString)> {
 }
 
 /// A program of the account's own, which reads the request and prints a verdict.
-fn program(engine: &Engine, voice: &Voice, request: &Request, limit: Duration) -> Result<Inquiry, String> {
+fn program(engine: &Engine, voice: &Voice, request: &Request, limit: Duration) -> Result<Inquiry, NotAsked> {
     let Some((program, arguments)) = voice.program.split_first() else {
-        return Err("no program configured".to_owned());
+        return Err(NotAsked::NoProgram);
     };
-    let input = serde_json::to_string(request).map_err(|error| error.to_string())? + "\n";
+    let input = serde_json::to_string(request)? + "\n";
     let env = environment(engine, std::slice::from_ref(voice));
     Inquiry::begin(program.as_ref(), arguments, &env, input.into_bytes(), limit)
-        .map_err(|error| format!("{program} cannot be started: {error}"))
+        .map_err(|error| NotAsked::Start { program: program.clone(), error })
 }
 
 /// The one-shot helper of the gateway, which alone speaks to models.
@@ -186,9 +209,9 @@ fn helper(
     digest: &str,
     request: &Request,
     limit: Duration,
-) -> Result<Inquiry, String> {
+) -> Result<Inquiry, NotAsked> {
     let home = engine.caller.account.home.as_deref();
-    let directory = Paths::standard(home).map_err(|error| error.to_string())?;
+    let directory = Paths::standard(home)?;
     let policy = match &reviewer.policy {
         None => String::new(),
         Some(path) => own_text(path)?,
@@ -202,23 +225,18 @@ fn helper(
         digest,
         request,
     };
-    let input = serde_json::to_vec(&question).map_err(|error| error.to_string())?;
-    let program = gateway::find().map_err(|error| error.to_string())?;
+    let input = serde_json::to_vec(&question)?;
+    let program = gateway::find()?;
     let env = environment(engine, &reviewer.voices);
     Inquiry::begin(&program, &["review".to_owned()], &env, input, limit + MARGIN)
-        .map_err(|error| format!("{} cannot be started: {error}", program.display()))
+        .map_err(|error| NotAsked::Start { program: program.display().to_string(), error })
 }
 
 /// The account's own text. One that cannot be read leaves no reviewer: what it would have forbidden is not known.
-fn own_text(path: &std::path::Path) -> Result<String, String> {
-    let told = |error: std::io::Error| {
-        format!(
-            "cannot read its policy {} ({error}); create the file, or remove policy from [reviewer]",
-            path.display()
-        )
-    };
+fn own_text(path: &Path) -> Result<String, NotAsked> {
+    let told = |error| NotAsked::Policy { path: path.to_owned(), error };
     if std::fs::metadata(path).map_err(told)?.len() > MAX_POLICY {
-        return Err(format!("its policy {} is longer than {} KiB; shorten it", path.display(), MAX_POLICY >> 10));
+        return Err(NotAsked::LongPolicy(path.to_owned()));
     }
     std::fs::read_to_string(path).map_err(told)
 }
@@ -289,12 +307,12 @@ mod tests {
     fn a_policy_that_cannot_be_read_is_named_with_what_to_do() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("policy.txt");
-        let why = own_text(&path).unwrap_err();
+        let why = own_text(&path).unwrap_err().to_string();
         assert!(why.contains("policy.txt (") && why.contains("remove policy from [reviewer]"), "{why}");
         std::fs::write(&path, "be kind").unwrap();
-        assert_eq!(own_text(&path), Ok("be kind".to_owned()));
+        assert_eq!(own_text(&path).unwrap(), "be kind");
         std::fs::write(&path, "x".repeat(65 << 10)).unwrap();
-        assert!(own_text(&path).unwrap_err().ends_with("longer than 64 KiB; shorten it"));
+        assert!(own_text(&path).unwrap_err().to_string().ends_with("longer than 64 KiB; shorten it"));
     }
 
     #[test]

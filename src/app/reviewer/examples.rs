@@ -86,21 +86,30 @@ struct Disagreement {
     accepted: bool,
 }
 
+/// Why the accepted examples are not known.
+#[derive(Debug, thiserror::Error)]
+pub enum ExamplesError {
+    #[error("{}: {error}", path.display())]
+    Unreadable { path: PathBuf, error: io::Error },
+    #[error("{}: {message}", path.display())]
+    Format { path: PathBuf, message: String },
+}
+
 /// The examples that were accepted.
 ///
 /// # Errors
 /// They cannot be read: what a person wanted to be known is not known then, and nobody is asked.
-pub fn accepted(engine: &Engine) -> Result<Vec<Example>, String> {
+pub fn accepted(engine: &Engine) -> Result<Vec<Example>, ExamplesError> {
     let Some(path) = path(engine) else { return Ok(Vec::new()) };
     match std::fs::read_to_string(&path) {
         Ok(text) => {
-            let file: File =
-                toml::from_str(&text).map_err(|error| format!("{}: {}", path.display(), error.message()))?;
+            let file: File = toml::from_str(&text)
+                .map_err(|error| ExamplesError::Format { path, message: error.message().to_owned() })?;
             let first = file.example.len().saturating_sub(MOST);
             Ok(file.example.into_iter().skip(first).collect())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(format!("{}: {error}", path.display())),
+        Err(error) => Err(ExamplesError::Unreadable { path, error }),
     }
 }
 
@@ -151,8 +160,13 @@ pub(super) fn reviewed(store: &Store, since: Option<Timestamp>) -> Result<Vec<En
     }
 }
 
+/// The accepted examples, for a verb.
+fn known(engine: &Engine) -> Result<Vec<Example>, Failure> {
+    accepted(engine).map_err(|error| Failure::Said(error.to_string()))
+}
+
 fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
-    let known = accepted(engine).map_err(Failure::Said)?;
+    let known = known(engine)?;
     let entries = engine.existing()?.map(|store| reviewed(&store, None)).transpose()?.unwrap_or_default();
     let found: Vec<Disagreement> = entries
         .into_iter()
@@ -214,7 +228,7 @@ fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
     let (Some(opinion), Some(command), Some(decided)) = (entry.review, entry.command, entry.decision) else {
         return Err(none());
     };
-    let mut file = File { example: accepted(engine).map_err(Failure::Said)? };
+    let mut file = File { example: known(engine)? };
     if file.example.iter().any(|example| example.row == row) {
         return Err(Failure::Said(format!("row {row} is already an example")));
     }
@@ -240,7 +254,7 @@ fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
 
 fn remove(engine: &Engine, row: i64) -> Result<u8, Failure> {
     person(engine)?;
-    let mut file = File { example: accepted(engine).map_err(Failure::Said)? };
+    let mut file = File { example: known(engine)? };
     let before = file.example.len();
     file.example.retain(|example| example.row != row);
     if file.example.len() == before {

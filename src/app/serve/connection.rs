@@ -3,6 +3,7 @@
 //! The account, the session and the processes of whoever speaks are what the kernel says. What they say is taken for
 //! their own command alone: nobody names another account, another's request, or a person who was not there.
 
+mod error;
 mod gateway;
 mod record;
 mod requests;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use self::error::AskError;
 use super::server::Server;
 use super::show;
 use crate::app::record_backend;
@@ -39,8 +41,8 @@ const MAX_LATE: usize = 50;
 /// The longest time that a command may wait, in seconds.
 const MAX_WAIT: i64 = 24 * 60 * 60;
 
-/// What an answer is, or why there is none: the text of [`Reply::Error`], which goes over the socket.
-type Or<T> = Result<T, String>;
+/// What is answered, or why there is no answer.
+type Or<T> = Result<T, AskError>;
 
 /// A connection.
 pub(super) struct Connection<'a> {
@@ -58,14 +60,10 @@ pub(super) struct Connection<'a> {
     offered: Vec<((What, Place), Until, String)>,
 }
 
-fn told<T>(result: Result<T, crate::store::StoreError>) -> Or<T> {
-    result.map_err(|error| error.to_string())
-}
-
 fn reply<T: Serialize>(result: Or<T>) -> Vec<u8> {
     line(&match result {
         Ok(value) => Reply::Ok(value),
-        Err(why) => Reply::Error(why),
+        Err(why) => Reply::Error(why.to_string()),
     })
 }
 
@@ -97,7 +95,7 @@ impl<'a> Connection<'a> {
                 }
                 Err(error) => {
                     if error.kind() == std::io::ErrorKind::InvalidData {
-                        let _ = lines.send(reply::<()>(Err(error.to_string())));
+                        let _ = lines.send(reply::<()>(Err(error.into())));
                     }
                     return;
                 }
@@ -153,7 +151,7 @@ impl<'a> Connection<'a> {
                 | Ask::Gateway(FromGateway::List { .. } | FromGateway::Approval { .. })
         );
         if writes && let Err(why) = self.server.spend(self.uid(), length) {
-            return reply::<()>(Err(why.to_string()));
+            return reply::<()>(Err(why.into()));
         }
         match ask {
             Ask::Ledger { session } => reply(self.ledger(&session)),
@@ -165,7 +163,7 @@ impl<'a> Connection<'a> {
             Ask::File(new) => reply(self.file(*new)),
             Ask::Take { id, digest, bindings } => reply(self.take(&id, &digest, &bindings)),
             Ask::IsAnswered { digest } => {
-                reply(self.queue().and_then(|queue| told(queue.is_answered(&digest, self.user()))))
+                reply(self.queue().and_then(|queue| Ok(queue.is_answered(&digest, self.user())?)))
             }
             Ask::GiveUp { id } => reply(self.give_up(&id)),
             Ask::Void { id, what } => reply(self.void(&id, &what)),
@@ -187,7 +185,7 @@ impl<'a> Connection<'a> {
             }
             Ask::Sessions => {
                 let known = self.approver("list the sessions").and_then(|()| self.store());
-                reply(known.and_then(|store| told(record_backend::sessions(store, usize::MAX, Timestamp::now()))))
+                reply(known.and_then(|store| Ok(record_backend::sessions(store, usize::MAX, Timestamp::now())?)))
             }
             Ask::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
             Ask::Gateway(FromGateway::List { after }) => reply(self.part(after.as_ref())),
@@ -195,7 +193,7 @@ impl<'a> Connection<'a> {
             Ask::Gateway(FromGateway::Answer(given)) => reply(self.give_for_gateway(*given)),
             Ask::Gateway(FromGateway::Attempt { why }) => reply(self.record_attempt(&why)),
             Ask::Listen { .. } | Ask::Show { .. } | Ask::Gateway(FromGateway::Watch) => {
-                reply::<()>(Err("unexpected request".to_owned()))
+                reply::<()>(Err(AskError::Unexpected))
             }
         }
     }
@@ -210,16 +208,16 @@ impl<'a> Connection<'a> {
 
     fn store(&self) -> Or<&Store> {
         if self.store.get().is_none() {
-            let _ = self.store.set(told(Store::open(&self.server.paths))?);
+            let _ = self.store.set(Store::open(&self.server.paths)?);
         }
-        self.store.get().ok_or_else(String::new)
+        self.store.get().ok_or(AskError::NotOpen)
     }
 
     fn queue(&self) -> Or<&Queue> {
         if self.queue.get().is_none() {
-            let _ = self.queue.set(told(Queue::open(&self.server.paths))?);
+            let _ = self.queue.set(Queue::open(&self.server.paths)?);
         }
-        self.queue.get().ok_or_else(String::new)
+        self.queue.get().ok_or(AskError::NotOpen)
     }
 
     /// A process above the speaker, by the name that the speaker gives it; none where it stands elsewhere.
@@ -243,22 +241,18 @@ fn read(heard: &[u8]) -> Or<Ask> {
     match serde_json::from_slice::<Said>(heard) {
         Ok(Said { v: VERSION, ask }) => Ok(ask),
         parsed => match (serde_json::from_slice::<Version>(heard), parsed) {
-            (Ok(Version { v }), _) if v != VERSION => {
-                Err(format!("guard and its service have different versions ({v} and {VERSION}); restart the service"))
-            }
-            (_, Err(error)) => Err(format!("invalid request: {error}")),
-            (_, Ok(_)) => Err("invalid request".to_owned()),
+            (Ok(Version { v }), _) if v != VERSION => Err(AskError::Version { theirs: v }),
+            (_, Err(error)) => Err(AskError::Unreadable(error)),
+            (_, Ok(_)) => Err(AskError::Invalid),
         },
     }
 }
 
 fn path(text: &Text) -> Or<PathBuf> {
-    text.bytes()
-        .map(|bytes| OsString::from_vec(bytes).into())
-        .ok_or_else(|| "invalid directory in the request".to_owned())
+    text.bytes().map(|bytes| OsString::from_vec(bytes).into()).ok_or(AskError::Directory)
 }
 
 fn both_of(both: &(Text, Text)) -> Or<(Vec<u8>, PathBuf)> {
-    let text = both.0.bytes().ok_or("invalid command in the request")?;
+    let text = both.0.bytes().ok_or(AskError::Command)?;
     Ok((text, path(&both.1)?))
 }

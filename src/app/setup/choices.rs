@@ -5,6 +5,7 @@
 use std::io;
 
 use super::Installed;
+use super::error::SetupError;
 use crate::app::init::Interactive;
 use crate::app::install::hosts::{self, HOSTS, Host};
 use crate::app::screen;
@@ -54,7 +55,7 @@ impl Wishes {
         agents: Option<&[String]>,
         shells: Option<&[String]>,
         found: &Installed,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SetupError> {
         let agents = match agents {
             None => HOSTS
                 .iter()
@@ -63,10 +64,7 @@ impl Wishes {
                 })
                 .collect(),
             Some(words) => of(words, &found.agents, |name| {
-                hosts::by_name(name).ok_or_else(|| {
-                    let names: Vec<&str> = HOSTS.iter().map(|host| host.name).collect();
-                    format!("unknown agent {name}; known agents: {}", names.join(", "))
-                })
+                hosts::by_name(name).ok_or_else(|| SetupError::UnknownAgent { name: name.to_owned() })
             })?,
         };
         let shells = match shells {
@@ -76,7 +74,7 @@ impl Wishes {
             }
             Some(words) => of(words, &found.shells, |name| {
                 let shell = Interactive::ALL.into_iter().find(|shell| shell.name() == name);
-                shell.ok_or_else(|| format!("unsupported shell {name}; supported shells: bash, zsh, fish"))
+                shell.ok_or_else(|| SetupError::UnsupportedShell(name.to_owned()))
             })?,
         };
         let preset =
@@ -132,7 +130,11 @@ impl Wishes {
 }
 
 /// What a list of names means, where `all` stands for what was found and `none` for nothing.
-fn of<T: Clone>(words: &[String], all: &[T], one: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+fn of<T: Clone>(
+    words: &[String],
+    all: &[T],
+    one: impl Fn(&str) -> Result<T, SetupError>,
+) -> Result<Vec<T>, SetupError> {
     match words.iter().map(|word| word.trim()).filter(|word| !word.is_empty()).collect::<Vec<_>>().as_slice() {
         [] | ["none"] => Ok(Vec::new()),
         ["all"] => Ok(all.to_vec()),

@@ -3,12 +3,12 @@
 //!
 //! What may not enter: asking, and agents' files.
 
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::choices::{Reach, Wishes};
+use super::error::SetupError;
 use crate::app::completions::Shell;
-use crate::app::config::edit;
+use crate::app::config::edit::{self, EditError};
 use crate::app::engine::Engine;
 use crate::app::init::{Interactive, loads, start_up};
 use crate::app::install::file::{self, Backups, FileError};
@@ -110,7 +110,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// A file cannot be read, or is not understood.
-    pub fn wanted(&self, wishes: &Wishes) -> Result<Vec<Edit>, String> {
+    pub fn wanted(&self, wishes: &Wishes) -> Result<Vec<Edit>, SetupError> {
         let mut all = Vec::new();
         all.extend(self.config(wishes)?);
         for shell in Interactive::ALL {
@@ -164,11 +164,10 @@ impl Planner<'_> {
         &self,
         about: &'static str,
         path: PathBuf,
-        change: impl FnOnce(Option<&str>) -> Result<String, String>,
-    ) -> Result<Option<Edit>, String> {
-        let named = |why: &dyn Display| format!("{}: {why}", path.display());
-        let old = file::read(&path).map_err(|why| named(&why))?;
-        let new = change(old.as_deref()).map_err(|why| named(&why))?;
+        change: impl FnOnce(Option<&str>) -> Result<String, EditError>,
+    ) -> Result<Option<Edit>, SetupError> {
+        let old = file::read(&path).map_err(|error| SetupError::File { path: path.clone(), error })?;
+        let new = change(old.as_deref()).map_err(|error| SetupError::Config { path: path.clone(), error })?;
         if old.as_deref() == Some(new.as_str()) || (old.is_none() && new.is_empty()) {
             return Ok(None);
         }
@@ -181,7 +180,7 @@ impl Planner<'_> {
         Ok(Some(Edit { about, path, old, new: Some(new), before }))
     }
 
-    fn config(&self, wishes: &Wishes) -> Result<Option<Edit>, String> {
+    fn config(&self, wishes: &Wishes) -> Result<Option<Edit>, SetupError> {
         let Some(path) = config_file(self.engine) else { return Ok(None) };
         let notify = wishes.reach == Some(Reach::Desktop);
         if wishes.preset.is_none() && !notify {
@@ -192,19 +191,19 @@ impl Planner<'_> {
             if let Some(preset) = wishes.preset {
                 const WORDS: [&str; 4] = ["relaxed", "balanced", "strict", "paranoid"];
                 let word = usize::try_from(place(preset)).ok().and_then(|at| WORDS.get(at)).unwrap_or(&"balanced");
-                text = edit::set_in(&text, "preset", word).map_err(|error| error.to_string())?;
+                text = edit::set_in(&text, "preset", word)?;
             }
             if notify {
-                text = edit::set_in(&text, "queue.notify", NOTIFY).map_err(|error| error.to_string())?;
+                text = edit::set_in(&text, "queue.notify", NOTIFY)?;
             }
             Ok(text)
         })
     }
 
     /// guard's lines at the end of a shell's start-up file, or no longer there.
-    fn shell(&self, shell: Interactive, wanted: bool) -> Result<Option<Edit>, String> {
+    fn shell(&self, shell: Interactive, wanted: bool) -> Result<Option<Edit>, SetupError> {
         let path = start_up(shell, self.places.home(), &self.engine.caller.env);
-        let guard = self.places.guard().map_err(|error| error.to_string())?;
+        let guard = self.places.guard()?;
         let completions = self.completions(shell);
         self.edit(shell.name(), path, |old| {
             let old = old.unwrap_or_default();

@@ -5,10 +5,10 @@
 
 use std::rc::Rc;
 
-pub use super::effect::Effect;
 use super::env::EnvView;
 use super::place::Place;
 pub use super::value::Value;
+pub use crate::judge::effect::Effect;
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
 

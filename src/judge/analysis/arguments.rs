@@ -10,11 +10,12 @@ mod scan;
 use super::act::{Effect, Flag, Operand, Remote, Value};
 use super::streams::descriptor;
 use super::value::Build as _;
+use super::value_test::given;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{
     Added, ArgumentPlace, EffectSpec, Files, FlagTest, OutputTaint, Program, Runs, Style, Sub, Target,
 };
-use crate::judge::rules::text::{given, same_flag};
+use crate::judge::rules::text::same_flag;
 use crate::judge::syntax::tree::Span;
 use scan::Scan;
 

@@ -2,7 +2,6 @@
 
 use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Unknown, UnknownReason, Value, Verb};
 use super::disguise;
-use super::effect::Effect;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::cost;
@@ -10,6 +9,7 @@ use super::pattern::Pattern;
 use super::recursion::Callee;
 use super::state::State;
 use super::walk::{Walker, depth};
+use crate::judge::effect::Effect;
 use crate::judge::syntax::tree::{Part, Simple, Span, Word};
 
 /// The most programs that a glob in command position is tried as.

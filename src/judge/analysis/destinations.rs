@@ -2,12 +2,12 @@
 
 use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
 use super::arguments::{Derived, Reading};
-use super::class::PathClass;
 use super::enclosing::Context;
 use super::paths::Placer;
 use super::question::PathKind;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
+use crate::judge::path_class::PathClass;
 use crate::judge::rules::text::same_flag;
 use crate::judge::syntax::tree::Span;
 

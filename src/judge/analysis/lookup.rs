@@ -6,13 +6,13 @@
 use std::rc::Rc;
 
 use super::act::{Piece, Value};
-use super::class::PathClass;
 use super::enclosing::Context;
 use super::fuel::{cost, of_bytes};
 use super::place::Place;
 use super::question::{FileFacts, ProgramFacts};
 use super::state::{Bound, Build as _, State};
 use super::walk::Walker;
+use crate::judge::path_class::PathClass;
 
 /// The most directories of a `PATH` that are looked in.
 const MAX_DIRECTORIES: usize = 64;

@@ -3,7 +3,7 @@
 //! What may not enter: I/O. A path is classed by its text, the working directory and what the world
 //! answered; an unknown path has the class [`PathClass::Dynamic`].
 
-pub use super::class::{PathClass, PathClasses};
+pub use crate::judge::path_class::{PathClass, PathClasses};
 
 mod glob_targets;
 mod normal;

@@ -6,11 +6,11 @@
 //! which their descriptions say; a script that the session wrote, which is followed like any other.
 
 use super::act::{OpaqueReason, Value};
-use super::effect::Effect;
 use super::enclosing::Context;
 use super::place::Place;
 use super::state::State;
 use super::walk::{Walker, depth};
+use crate::judge::effect::Effect;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Command, Compound, CompoundKind, Pipeline, Script};
 

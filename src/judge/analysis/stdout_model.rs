@@ -10,9 +10,9 @@ use super::question::PathKind;
 use super::search_results;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
+use super::value_test::written;
 use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed, Prints};
-use crate::judge::rules::text::written;
 
 impl Walker<'_> {
     /// What standard input holds: its text, as far as it is known, its taint, and whether it was decoded.

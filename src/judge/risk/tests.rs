@@ -1,4 +1,5 @@
 use super::*;
+use crate::judge::rules::model::Note;
 use crate::judge::testing::finding;
 
 fn circumstance(fact: CircumstanceFact, weight: i32) -> Circumstance {
@@ -84,4 +85,14 @@ fn a_probe_is_what_finds_nothing_but_the_doctors_own_words() {
     assert!(!of(&[]));
     assert!(!of(&["guard.config"]));
     assert!(!of(&["guard.canary", "effects.delete-file"]));
+}
+
+#[test]
+fn one_finding_that_a_person_decides_makes_the_whole_a_decision() {
+    let plain = || finding("a.rule", Tier::Medium);
+    let decided = || Finding { notes: vec![Note::Decision], ..plain() };
+    assert!(decided().is_decision() && !plain().is_decision());
+    let of = |findings| Risk::join(Tier::Low, findings, Vec::new());
+    assert!(!of(vec![plain()]).is_decision());
+    assert!(of(vec![plain(), decided()]).is_decision());
 }

@@ -17,7 +17,7 @@ pub use self::pack::pack;
 use self::table::{decode, entries, entries_from, find, number, place, stored};
 use super::glob;
 use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule, Support, Tool};
-use crate::judge::analysis::class::PathClass;
+use crate::judge::path_class::PathClass;
 
 /// What one or more pattern files hold, checked.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -30,7 +30,7 @@ use super::model::{Examples, Program, Rule, Support, Tool};
 use super::problem::Problem;
 use super::secrets::SecretArguments;
 use super::source;
-use crate::judge::tools::lexicon::{Known as Words, Lexicon};
+use crate::judge::lexicon::{Known as Words, Lexicon};
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
 static LEXICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.bin"));

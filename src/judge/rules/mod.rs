@@ -1,6 +1,6 @@
-//! Rules as data: the pattern file format, the catalog of programs and rules, and matching.
+//! Rules as data: the pattern file format, and the catalog of programs and rules.
 //!
-//! What may not enter: rules written as code.
+//! What may not enter: rules written as code, and matching (`matcher`).
 
 pub mod blob;
 pub mod catalog;
@@ -8,7 +8,6 @@ pub mod expression;
 pub mod glob;
 mod index;
 mod lazy;
-pub mod matcher;
 pub mod model;
 mod packages;
 pub mod problem;

@@ -20,7 +20,7 @@ pub use self::program::{Files, Follow, OperandList, OptionSpec, Program, Style, 
 pub use self::sources::{Build, Console, Fetch, FetchInto, Load, Module, Packed, SettingLine, Tasks, Unpack};
 pub use self::tool::{Held, Holding, NO_SERVER, Tool, ToolEffect, ValueTest};
 pub use super::subs::Subs;
-use crate::judge::analysis::class::PathClass;
+use crate::judge::path_class::PathClass;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
 /// The most approvers that a rule or a tier may want.

@@ -25,8 +25,8 @@ use super::blob::Contents;
 use super::expression::compile;
 use super::model::{HostClass, HostList, PackageList, PathList, Program, Support};
 use super::problem::Problem;
-use crate::judge::analysis::class::PathClass;
 use crate::judge::document::{self, At, Fault};
+use crate::judge::path_class::PathClass;
 
 /// What a file stands on: the layers below it.
 pub trait Known {

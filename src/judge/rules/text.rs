@@ -1,4 +1,4 @@
-//! Tests of one text, without the world: exact, glob, regular expression, known or not.
+//! Regular expressions held against a text, and names of options compared.
 //!
 //! Regular expressions are compiled when they are first needed and kept for the thread.
 
@@ -8,31 +8,13 @@ use std::collections::HashMap;
 use regex::bytes::Regex;
 
 use super::expression::{compile, may_match};
-use super::glob;
-use super::model::{FlagTest, TextTest};
-use crate::judge::analysis::act::{Flag, Piece, UnknownReason, Value};
+use super::model::TextTest;
 
 /// Beyond this many, the compiled expressions of a thread are thrown away and made again when needed.
 const MAX_KEPT: usize = 4096;
 
 thread_local! {
     static COMPILED: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::new());
-}
-
-/// Whether a value is one number that the shell works out (`$$`, `$!`, `$((…))`).
-fn is_number(value: &Value) -> bool {
-    matches!(value.pieces(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
-}
-
-/// Whether a value is one name that ends or goes on in a number of the line (`test_$$`): one thing, and one that the line
-/// knows.
-fn is_numbered(value: &Value) -> bool {
-    let one = |piece: &Piece| match piece {
-        Piece::Text(text) => text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)),
-        Piece::Unknown(unknown) => matches!(unknown.why, UnknownReason::Number(number) if number.plain),
-        Piece::Glob(_) => false,
-    };
-    value.leading().starts_with(|c: char| c.is_ascii_alphabetic()) && value.pieces().iter().all(one)
 }
 
 /// Whether the expression is found in the text. One that does not compile (loading checks that) counts as found:
@@ -46,43 +28,6 @@ pub fn found(expression: &str, text: &str) -> bool {
 #[must_use]
 pub fn matches(test: &TextTest, text: &str) -> bool {
     test.regex.as_deref().is_some_and(|regex| may_match(&test.literals, text) && found(regex, text))
-}
-
-/// Whether a program's arguments are written like this: word by word a glob, an expression behind `~`, or `...` for any
-/// number of them.
-#[must_use]
-pub fn written(words: &[String], args: &[&Value]) -> bool {
-    let fits = |word: &String, arg: &&Value| {
-        arg.known().is_some_and(|text| match word.strip_prefix('~') {
-            Some(expression) => found(expression, &text),
-            None => glob::text(word, &text),
-        })
-    };
-    let (mut word, mut arg) = (0, 0);
-    // Where the last `...` stands, and how many arguments it and those before it stand for.
-    let mut open: Option<(usize, usize)> = None;
-    loop {
-        match (words.get(word), args.get(arg)) {
-            (None, None) => return true,
-            (Some(any), _) if any == "..." => {
-                open = Some((word, arg));
-                word += 1;
-                continue;
-            }
-            (Some(expected), Some(given)) if fits(expected, given) => {
-                (word, arg) = (word + 1, arg + 1);
-                continue;
-            }
-            _ => {}
-        }
-        match open {
-            Some((any, taken)) if taken < args.len() => {
-                open = Some((any, taken + 1));
-                (word, arg) = (any + 1, taken + 1);
-            }
-            _ => return false,
-        }
-    }
 }
 
 /// Where the expression is first found, as byte offsets; all of the text when it does not compile.
@@ -118,83 +63,15 @@ fn with<T>(expression: &str, then: impl FnOnce(Option<&Regex>) -> T) -> T {
     })
 }
 
-/// Whether the textual part of a test holds: one of the positive patterns (when there are any), none of the negative
-/// ones, and what it says about being known. Classes are for the caller.
-#[must_use]
-pub fn passes(test: &TextTest, value: &Value) -> bool {
-    if test.dynamic.is_some_and(|dynamic| dynamic != (value.is_dynamic() && !is_number(value) && !is_numbered(value))) {
-        return false;
-    }
-    let wants = !(test.exact.is_empty() && test.glob.is_empty() && test.regex.is_none());
-    if !wants && test.not_glob.is_empty() && test.not_regex.is_none() {
-        return true;
-    }
-    let text = value.rough();
-    let hit = !wants
-        || (!value.is_dynamic() && test.exact.iter().any(|exact| *exact == text))
-        || test.glob.iter().any(|pattern| glob::text(pattern, &text))
-        || matches(test, &text);
-    hit && !test.not_glob.iter().any(|pattern| glob::text(pattern, &text))
-        && !test.not_regex.as_deref().is_some_and(|regex| found(regex, &text))
-}
-
 /// Whether two flag names are the same; the `=` of a key is no part of it.
 #[must_use]
 pub fn same_flag(one: &str, other: &str) -> bool {
     one.strip_suffix('=').unwrap_or(one) == other.strip_suffix('=').unwrap_or(other)
 }
 
-/// The first given flag that a test speaks of, value included. A value that is not known passes a test of its value
-/// when nothing known of it says otherwise.
-#[must_use]
-pub fn given<'f>(flags: &'f [Flag], test: &FlagTest) -> Option<&'f Flag> {
-    flags.iter().find(|flag| {
-        test.names.iter().any(|name| same_flag(name, &flag.name))
-            && test.value.as_ref().is_none_or(|value| flag.value.as_ref().is_some_and(|given| passes(value, given)))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn arguments_are_held_word_by_word_against_what_is_written() {
-        let holds = |written: &str, line: &[&str]| {
-            let words: Vec<String> = written.split_whitespace().map(str::to_owned).collect();
-            let values: Vec<Value> = line.iter().map(|text| Value::text(*text)).collect();
-            super::written(&words, &values.iter().collect::<Vec<_>>())
-        };
-        assert!(holds("", &[]));
-        assert!(!holds("", &["a"]));
-        assert!(holds("-n *", &["-n", "1"]));
-        assert!(!holds("-n *", &["-n"]));
-        assert!(holds("~^-[dD]$ x", &["-D", "x"]));
-        assert!(!holds("~^-[dD]$ x", &["-dx", "x"]));
-        for line in [&["-d"][..], &["a", "-d"], &["-d", "a"], &["-", "-d", "b", "c"], &["-d", "-d"]] {
-            assert!(holds("... -d ...", line), "{line:?}");
-        }
-        for line in [&[][..], &["a"], &["a", "-D"]] {
-            assert!(!holds("... -d ...", line), "{line:?}");
-        }
-        assert!(holds("... a ... b", &["a", "a", "b", "b"]));
-        assert!(!holds("... a ... b", &["b", "a"]));
-        assert!(holds("x ...", &["x"]));
-        assert!(!holds("x ...", &["a", "x"]));
-        assert!(holds("...", &[]));
-    }
-
-    #[test]
-    fn a_negative_pattern_outweighs_a_positive_one() {
-        let test = TextTest { glob: vec!["*.key".into()], not_glob: vec!["test*".into()], ..TextTest::default() };
-        assert!(passes(&test, &Value::text("a.key")));
-        assert!(!passes(&test, &Value::text("test.key")));
-    }
-
-    #[test]
-    fn an_empty_test_passes_everything() {
-        assert!(passes(&TextTest::default(), &Value::text("")));
-    }
 
     #[test]
     fn an_expression_is_over_bytes_and_what_it_finds_is_whole_letters() {

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{pointer, words};
+use super::pointer;
+use crate::judge::name_words;
 
 /// A call of a tool that is no command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -190,7 +191,7 @@ impl Reading<'_> {
     /// The tool's name in plain spelling.
     #[must_use]
     pub fn plain(&self) -> String {
-        words::plain(self.tool)
+        name_words::plain(self.tool)
     }
 }
 

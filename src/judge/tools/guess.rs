@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::call::ToolCall;
 use super::held;
-use super::lexicon::Known;
-use super::words;
+use crate::judge::lexicon::Known;
+use crate::judge::name_words;
 use crate::judge::tier::Tier;
 
 /// What is made of a tool.
@@ -62,7 +62,7 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
     let readings = call.readings();
     let reading = readings.first();
     let (tool, server) = reading.map_or((call.name.as_str(), None), |one| (one.tool, one.server.as_deref()));
-    let (words, is_behind) = words::of_tool(tool, server, &|word| known.verb(word).is_some());
+    let (words, is_behind) = name_words::of_tool(tool, server, &|word| known.verb(word).is_some());
     let head = head(&words, is_behind, known);
     let name: Vec<String> = words.into_iter().map(|word| word.text).collect();
     let verb = head.and_then(|at| Some((name.get(at)?, known.verb(name.get(at)?)?)));
@@ -123,8 +123,8 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
 
 /// The place of the verb among the words of a name: the first that is one wherever it stands, else the first word of the
 /// name, unless the server's own stood in front of it.
-fn head(words: &[words::NameWord], is_behind: bool, known: &Known) -> Option<usize> {
-    let is_verb = |word: &words::NameWord| !word.plural && known.verb(&word.text).is_some();
+fn head(words: &[name_words::NameWord], is_behind: bool, known: &Known) -> Option<usize> {
+    let is_verb = |word: &name_words::NameWord| !word.plural && known.verb(&word.text).is_some();
     let anywhere = words.iter().position(|word| is_verb(word) && !known.lexicon.only_first.contains(&word.text));
     anywhere.or_else(|| (!is_behind && words.first().is_some_and(is_verb)).then_some(0))
 }
@@ -220,7 +220,7 @@ fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) -> Chosen {
         return chosen;
     };
     for (name, property) in properties {
-        let words = words::of_name(name);
+        let words = name_words::of_name(name);
         for noun in words.iter().flat_map(|word| known.nouns(word)) {
             signals.add(format!("input {noun}"));
         }
@@ -249,7 +249,7 @@ fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) -> Chosen {
             }
         }
         let each = property.pointer("/items/properties").and_then(Value::as_object).filter(|_| described.is_some());
-        for (_, part) in each.into_iter().flatten().filter(|(name, _)| known.is_action(&words::of_name(name))) {
+        for (_, part) in each.into_iter().flatten().filter(|(name, _)| known.is_action(&name_words::of_name(name))) {
             chosen.each.extend(offered(part).map(|value| kind_of_value(value, known).to_owned()));
         }
     }
@@ -263,7 +263,7 @@ fn is_of_word(letter: char) -> bool {
 
 /// The kind of the verb of a value that chooses what is done.
 fn kind_of_value<'k>(value: &str, known: &'k Known) -> &'k str {
-    let words = words::of_name(value);
+    let words = name_words::of_name(value);
     let verb = known.head(&words).and_then(|at| known.verb(words.get(at)?));
     verb.map_or(NONE, |verb| verb.kind.as_str())
 }
@@ -291,20 +291,20 @@ fn is_elsewhere(kind: &str, name: &[String], server: Option<&str>, known: &Known
 
 /// Whether a word of a name or of its server's is one of these.
 fn is_named(list: &[String], name: &[String], server: Option<&str>) -> bool {
-    let served = server.map(words::of_name).unwrap_or_default();
+    let served = server.map(name_words::of_name).unwrap_or_default();
     name.iter().chain(&served).any(|word| list.contains(word))
 }
 
 /// Whether the input asks for secrets to be shown.
 fn reveals(call: &ToolCall, known: &Known) -> bool {
     let is_on = |value: &Value| value.as_bool() == Some(true) || value.as_str() == Some("true");
-    let names = |name: &String| known.lexicon.reveal.contains(&words::plain(name).replace('_', ""));
+    let names = |name: &String| known.lexicon.reveal.contains(&name_words::plain(name).replace('_', ""));
     call.input.as_object().into_iter().flatten().any(|(name, value)| is_on(value) && names(name))
 }
 
 /// Whether a description says that the tool destroys, and not that it does not.
 fn says_that_it_destroys(text: &str, known: &Known) -> bool {
-    let words = words::of_text(text, MOST_WORDS);
+    let words = name_words::of_text(text, MOST_WORDS);
     let text = format!(" {} ", words.join(" "));
     known.lexicon.destroys.iter().any(|said| {
         text.match_indices(&format!(" {said} ")).any(|(at, _)| {
@@ -317,7 +317,7 @@ fn says_that_it_destroys(text: &str, known: &Known) -> bool {
 /// By the words of its description. The kind of the verb that it begins with.
 fn of_description<'k>(signals: &mut Signals, text: &str, kind: &str, known: &'k Known) -> &'k str {
     signals.add("described");
-    let first = words::of_text(words::first_sentence(text), MOST_OF_SENTENCE);
+    let first = name_words::of_text(name_words::first_sentence(text), MOST_OF_SENTENCE);
     let opening = first.get(..first.len().min(VERB_WITHIN)).unwrap_or_default();
     let kind_of = |word: &String| known.verb(word).map(|verb| verb.kind.as_str());
     let says = known.head(opening).and_then(|at| kind_of(opening.get(at)?)).unwrap_or(NONE);
@@ -334,7 +334,7 @@ fn of_description<'k>(signals: &mut Signals, text: &str, kind: &str, known: &'k 
             signals.add(format!("sentence noun {noun}"));
         }
     }
-    for kind in words::of_text(text, MOST_WORDS).iter().filter_map(kind_of) {
+    for kind in name_words::of_text(text, MOST_WORDS).iter().filter_map(kind_of) {
         signals.add(format!("text {kind}"));
     }
     for (method, signal) in [

@@ -5,10 +5,11 @@
 
 use serde_json::{Map, Value};
 
+use super::address;
 use super::call::ToolCall;
-use super::lexicon::{HeldWords, Known, Lexicon};
-use super::{address, words};
-use crate::judge::analysis::effect::Effect;
+use crate::judge::effect::Effect;
+use crate::judge::lexicon::{HeldWords, Known, Lexicon};
+use crate::judge::name_words;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{Held, Language};
 
@@ -38,7 +39,7 @@ impl Part {
 /// Whether what a property of this name holds is a command.
 #[must_use]
 pub fn is_command(name: &str, known: &Known) -> bool {
-    let name = words::plain(name);
+    let name = name_words::plain(name);
     let is_one = |list: &&HeldWords| list.words.iter().any(|word| stands_for(word, &name));
     known.lexicon.held.iter().find(is_one).is_some_and(|list| Held::named(&list.what) == Some(Held::Command))
 }
@@ -56,8 +57,8 @@ pub struct Content {
 /// Looks through the input of a call. `runs` says whether its tool runs what it is given, as far as its name tells.
 #[must_use]
 pub fn of(call: &ToolCall, runs: bool, catalog: &Catalog) -> Content {
-    let mut names = words::of_name(&call.name);
-    names.extend(call.servers.iter().flat_map(|server| words::of_name(server)));
+    let mut names = name_words::of_name(&call.name);
+    names.extend(call.servers.iter().flat_map(|server| name_words::of_name(server)));
     let lexicon = &catalog.lexicon().lexicon;
     let language = names.iter().find_map(|word| language(lexicon, word));
     let mut search = Search { lexicon, catalog, runs, left: MOST_MEMBERS, found: Content::default() };
@@ -110,7 +111,8 @@ impl Search<'_> {
     }
 
     fn object(&mut self, members: &Map<String, Value>, language: Option<&Held>, depth: usize) {
-        let plain: Vec<(String, &Value)> = members.iter().map(|(name, value)| (words::plain(name), value)).collect();
+        let plain: Vec<(String, &Value)> =
+            members.iter().map(|(name, value)| (name_words::plain(name), value)).collect();
         let said = plain.iter().filter(|(name, _)| self.lexicon.language.contains(name));
         let said = said.filter_map(|(_, value)| value.as_str()).find_map(|word| self::language(self.lexicon, word));
         let language = said.as_ref().or(language);
@@ -244,7 +246,7 @@ impl Search<'_> {
 /// The language of this name: `Python 3.12`, `bash`.
 #[must_use]
 pub fn language(lexicon: &Lexicon, word: &str) -> Option<Held> {
-    let plain = words::plain(word);
+    let plain = name_words::plain(word);
     let name = plain.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '_');
     let is_named = |list: &&HeldWords| list.words.iter().any(|known| known == name || *known == plain);
     lexicon.languages.iter().find(is_named).and_then(|list| Held::named(&list.what))

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::lexicon::Known;
+use crate::judge::lexicon::Known;
 
 /// How deep into a schema is looked for descriptions, and the most of a text that is read.
 const MOST_DEPTH: usize = 16;

@@ -2,7 +2,7 @@
 //!
 //! A call is judged by the registry's entries for its name and input (`[[tool]]` in the pattern files); one that nothing
 //! describes is guessed at by its words. What the input holds (a command, code, a path, a URL) is judged by the judge's own
-//! facts, in `facts`. What may not enter: I/O, and knowledge of any one tool: that is data.
+//! analysis, in `analysis::tool`. What may not enter: I/O, and knowledge of any one tool: that is data.
 
 pub mod address;
 pub mod call;
@@ -10,9 +10,7 @@ pub mod entries;
 pub mod guess;
 pub mod held;
 pub mod instructions;
-pub mod lexicon;
 pub mod pointer;
-pub mod words;
 
 use serde_json::Value;
 
@@ -20,6 +18,7 @@ pub use self::call::{Mark, ToolCall};
 use self::entries::Match;
 use self::guess::{By, Guess};
 use self::held::{Content, Part};
+use super::name_words;
 use super::risk::Finding;
 use super::rules::catalog::{Catalog, Layer};
 use super::rules::model::{Note, Tool};
@@ -72,7 +71,7 @@ fn secrets(value: &Value, at: String, names: &[String], depth: usize, found: &mu
         Value::Object(members) => {
             for (name, member) in members {
                 let at = pointer::member(&at, name);
-                let is_named = names.iter().any(|known| *known == words::plain(name).replace('_', ""));
+                let is_named = names.iter().any(|known| *known == name_words::plain(name).replace('_', ""));
                 // A switch of that name is no secret.
                 if is_named && !matches!(member, Value::Null | Value::Bool(_)) {
                     found.push(at);

@@ -18,7 +18,7 @@ use super::git::open::Repository;
 use super::git::status::{FileState, Status};
 use super::{Known, World, paths};
 use crate::judge::analysis::act::{Act, ActId, Flag, Verb};
-use crate::judge::analysis::effect::Effect;
+use crate::judge::effect::Effect;
 use crate::judge::risk::Finding;
 
 /// How many files and index entries are looked at.

@@ -15,7 +15,7 @@ const NEEDS: &[(&str, &[&str])] = &[
             "git::",
             "identity::an_agent_may_write_over",
             "matching::",
-            "partly::",
+            "partial_values::",
             "queue::asking::the_demonstration",
             "repositories::",
         ],

@@ -6,11 +6,11 @@
 use jiff::Timestamp;
 
 use super::super::server::ALL;
+use super::error::AskError;
 use super::requests::is_waited_for;
-use super::{Connection, Or, told};
+use super::{Connection, Or};
 use crate::app::approver::sign;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
 use crate::service::gateway::{GatewayAnswer, Part};
 use crate::service::line::Lines;
@@ -24,8 +24,8 @@ const PART: usize = 1 << 20;
 const LONGEST: usize = 64 << 10;
 
 /// The longest words and the longest name that come with an answer, in characters.
-const MAX_WORDS: usize = 2000;
-const MAX_NAME: usize = 100;
+pub(super) const MAX_WORDS: usize = 2000;
+pub(super) const MAX_NAME: usize = 100;
 
 impl Connection<'_> {
     /// That the speaker is one who may ask this: the gateway's account its own questions, everybody else all others.
@@ -33,17 +33,14 @@ impl Connection<'_> {
         let is_gateway = self.server.gateway == Some(self.uid());
         let why = match ask {
             Ask::Gateway(_) if is_gateway => return Ok(()),
-            Ask::Gateway(_) => {
-                format!("{} is not the gateway's account in /etc/guard/config.toml", self.user())
-            }
-            _ if is_gateway => {
-                format!("{} is the gateway's account, which can only list requests and pass on answers", self.user())
-            }
+            Ask::Gateway(_) => AskError::NotGateway(self.user().to_owned()),
+            _ if is_gateway => AskError::GatewayOnly(self.user().to_owned()),
             _ => return Ok(()),
         };
         if matches!(ask, Ask::Gateway(_) | Ask::Answer(_) | Ask::Grant { .. } | Ask::Resume { .. }) {
-            self.server.spend(self.uid(), why.len()).map_err(|limit| limit.to_string())?;
-            self.attempt(&why);
+            let text = why.to_string();
+            self.server.spend(self.uid(), text.len())?;
+            self.attempt(&text);
         }
         Err(why)
     }
@@ -55,7 +52,7 @@ impl Connection<'_> {
 
     /// The requests behind this one, as many as go into one line; at least one.
     pub(super) fn part(&self, after: Option<&(Timestamp, String)>) -> Or<Part> {
-        let mut all = told(self.queue()?.list(Timestamp::now()))?;
+        let mut all = self.queue()?.list(Timestamp::now())?;
         all.sort_by(|one, other| (one.filed, &one.id).cmp(&(other.filed, &other.id)));
         let (mut requests, mut size) = (Vec::new(), 0);
         let is_behind = |one: &Pending| after.is_none_or(|(filed, id)| (one.filed, &one.id) > (*filed, id));
@@ -73,7 +70,7 @@ impl Connection<'_> {
 
     /// What an approver signs for a yes to a request as it was shown; nothing where it is not that any more.
     pub(super) fn approval(&self, shown: &Pending, scope: AnswerScope) -> Or<Option<Text>> {
-        let whole = told(self.queue()?.whole(&shown.id))?;
+        let whole = self.queue()?.whole(&shown.id)?;
         let same = |whole: &Whole| {
             whole.pending.filed == shown.filed && whole.pending.is_same(shown) && whole.pending.state.is_open()
         };
@@ -85,16 +82,14 @@ impl Connection<'_> {
         let GatewayAnswer { shown, yes, by, words, signed, scope } = given;
         let is_name = !by.trim().is_empty() && by.chars().count() <= MAX_NAME && !by.chars().any(char::is_control);
         if !is_name || words.as_ref().is_some_and(|words| words.chars().count() > MAX_WORDS) {
-            return Err(format!(
-                "the name in an answer has at most {MAX_NAME} characters, and the reason at most {MAX_WORDS}"
-            ));
+            return Err(AskError::TooLong);
         }
         let shown = Pending::from(shown);
         let queue = self.queue()?;
         // What may be answered is what the queue says of it, whatever was shown.
-        let Some(pending) = told(queue.find(&shown.id))? else { return Ok(Outcome::Unknown) };
+        let Some(pending) = queue.find(&shown.id)? else { return Ok(Outcome::Unknown) };
         let mut signer = Vec::new();
-        let whole = if yes { told(queue.whole(&pending.id))? } else { None };
+        let whole = if yes { queue.whole(&pending.id)? } else { None };
         if yes {
             if let Some(why) = at_terminal_alone(&pending) {
                 return Ok(Outcome::NotOffered { why });
@@ -110,8 +105,7 @@ impl Connection<'_> {
                     let names =
                         sign::are_enough(&enrolled, (tier.max(Tier::High), 1), &message, std::slice::from_ref(signed));
                     let names = names.inspect_err(|why| self.attempt(&format!("request {}: {why}", pending.id)));
-                    let names = names.map_err(|why| Refusal::Unsigned { why: why.to_string() }.to_string())?;
-                    signer = names.first().map_or_else(Vec::new, |name| sign::names(&enrolled, name));
+                    signer = names?.first().map_or_else(Vec::new, |name| sign::names(&enrolled, name));
                 }
                 None if sign::is_wanted(&enrolled, tier, pending.approvals) => return Ok(Outcome::Unsigned),
                 None => {}
@@ -146,7 +140,7 @@ impl Connection<'_> {
             signer: &signer,
             scope,
         };
-        let outcome = told(queue.answer(self.store()?, &shown, &answer, Timestamp::now()))?;
+        let outcome = queue.answer(self.store()?, &shown, &answer, Timestamp::now())?;
         self.server.ring(&pending.id);
         Ok(outcome)
     }

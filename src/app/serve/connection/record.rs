@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::{Connection, Or, both_of, path, told};
+use super::error::AskError;
+use super::{Connection, Or, both_of, path};
 use crate::app::export::deliver;
 use crate::judge::approved::{GrantId, Place, Receipt, Until, What};
 use crate::judge::invocation::{Line, Request, Session};
@@ -17,17 +18,17 @@ use crate::store::{End, Handed, IntentRow, NewGrant, Retention, Settled, Store};
 impl Connection<'_> {
     pub(super) fn standing(&self, root: &str, parent: Option<&str>) -> Or<crate::judge::policy::SessionState> {
         let store = self.store()?;
-        let mut standing = told(store.standing(&self.peer.root(root), Timestamp::now()))?;
+        let mut standing = store.standing(&self.peer.root(root), Timestamp::now())?;
         standing.above = self.above(parent).and_then(|parent| store.approved_above(parent).ok().flatten());
         Ok(standing)
     }
 
     pub(super) fn ledger(&self, session: &str) -> Or<crate::judge::ledger::Ledger> {
-        told(self.store()?.ledger(session, self.user()))
+        Ok(self.store()?.ledger(session, self.user())?)
     }
 
     pub(super) fn grants(&mut self, session: &str, command: &str) -> Or<Vec<crate::judge::approved::Grant>> {
-        let found = told(self.store()?.grants_of(Some(self.user()), session, command, Timestamp::now()))?;
+        let found = self.store()?.grants_of(Some(self.user()), session, command, Timestamp::now())?;
         self.granted.extend(found.iter().filter_map(|grant| match grant.id {
             GrantId::Stored(number) => Some(number),
             GrantId::Configured(_) => None,
@@ -70,7 +71,7 @@ impl Connection<'_> {
         };
         if !holds {
             let how = basis.map_or("asked", ApprovalReason::name);
-            return Err(format!("the record does not contain that answer ({how})"));
+            return Err(AskError::NoSuchAnswer { how });
         }
         let root = self.peer.root(&row.root);
         let line = Line {
@@ -110,10 +111,10 @@ impl Connection<'_> {
         let handed = row.handed.as_ref().map(both_of).transpose()?;
         let handed = handed.as_ref().map(|(text, cwd)| Handed { text, cwd, root: &root });
         let receipt = match (&handed, row.advised) {
-            (None, false) => told(store.intent(&written)).map(Some),
-            (None, true) => told(store.advised(&written)).map(Some),
-            (Some(handed), true) => told(store.advised_and_handed(&written, handed)).map(Some),
-            (Some(handed), false) => told(store.intent_of_handed(&written, handed)),
+            (None, false) => store.intent(&written).map(Some),
+            (None, true) => store.advised(&written).map(Some),
+            (Some(handed), true) => store.advised_and_handed(&written, handed).map(Some),
+            (Some(handed), false) => store.intent_of_handed(&written, handed),
         }?;
         let number = receipt.and_then(Receipt::row);
         if matches!(row.settled, SettledBy::Allowed(ApprovalReason::Person)) {
@@ -140,17 +141,17 @@ impl Connection<'_> {
     pub(super) fn is_handed(&self, handed: &(Text, Text), root: &str, tier: Tier) -> Or<bool> {
         let (text, cwd) = both_of(handed)?;
         let root = self.peer.root(root);
-        told(self.store()?.is_handed(&Handed { text: &text, cwd: &cwd, root: &root }, tier, Timestamp::now()))
+        Ok(self.store()?.is_handed(&Handed { text: &text, cwd: &cwd, root: &root }, tier, Timestamp::now())?)
     }
 
     pub(super) fn result(&self, row: i64, exit: Option<i32>, signal: Option<i32>, duration_ms: u64) -> Or<()> {
         let store = self.store()?;
-        let waits = self.peer.name().map_or(Ok(None), |process| told(store.waited_for(&process)))?;
+        let waits = self.peer.name().map_or(Ok(None), |process| store.waited_for(&process))?;
         if waits != Some(row) {
-            return Err(format!("row {row} does not belong to this process"));
+            return Err(AskError::OtherRow(row));
         }
         let end = signal.map_or(End::Exit(exit.unwrap_or(0)), End::Signal);
-        told(store.result(&Receipt::Recorded(row), &crate::store::Outcome { end, duration_ms }, Timestamp::now()))?;
+        store.result(&Receipt::Recorded(row), &crate::store::Outcome { end, duration_ms }, Timestamp::now())?;
         self.deliver(store, Some(row));
         self.keep_to_policy(store);
         Ok(())
@@ -168,21 +169,21 @@ impl Connection<'_> {
             None => {
                 self.person("give grants")?;
                 if own && !self.server.service.own_requests {
-                    return Err("an account cannot add grants for itself".to_owned());
+                    return Err(AskError::OwnGrant);
                 }
                 self.user().to_owned()
             }
         };
         let words = format!("{} (given by {by})", grant.words);
-        told(self.store()?.grant(&NewGrant { words: &words, ..*grant }, Timestamp::now()))
+        Ok(self.store()?.grant(&NewGrant { words: &words, ..*grant }, Timestamp::now())?)
     }
 
     pub(super) fn resume(&self, root: &str, session: &str, why: &str) -> Or<i64> {
         self.person("resume a session")?;
         let own = root.split_once('@').is_some_and(|(uid, _)| uid == self.uid().to_string());
         if root == self.peer.caller.session.root || (own && !self.server.service.own_requests) {
-            return Err("an account cannot resume its own sessions".to_owned());
+            return Err(AskError::OwnResume);
         }
-        told(self.store()?.resume(root, session, self.user(), why, Timestamp::now()))
+        Ok(self.store()?.resume(root, session, self.user(), why, Timestamp::now())?)
     }
 }

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::server::ALL;
-use super::{Connection, MAX_LATE, MAX_WAIT, Or, reply, told};
+use super::error::AskError;
+use super::{Connection, MAX_LATE, MAX_WAIT, Or, reply};
 use crate::app::approver::sign;
 use crate::app::place::attempted;
 use crate::judge::approved::exactly;
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation, Request};
-use crate::judge::policy::Refusal;
 use crate::judge::risk::{Risk, Tier};
 use crate::service::line::Lines;
 use crate::service::message::{Given, New, Text};
@@ -24,11 +24,11 @@ use crate::world::identity::Caller;
 impl Connection<'_> {
     pub(super) fn file(&mut self, new: New) -> Or<Filed> {
         let queue = self.queue()?;
-        let bytes = new.exact.bytes().ok_or("invalid command in the request")?;
+        let bytes = new.exact.bytes().ok_or(AskError::Command)?;
         let blank = queue::blank();
-        let whole = Whole::unpack(blank, &bytes).ok_or("the command is not in the format of this version")?;
+        let whole = Whole::unpack(blank, &bytes).ok_or(AskError::Format)?;
         let now = Timestamp::now();
-        let mine: Vec<Pending> = told(queue.list(now))?.into_iter().filter(|one| one.user == self.user()).collect();
+        let mine: Vec<Pending> = queue.list(now)?.into_iter().filter(|one| one.user == self.user()).collect();
         let alive = |one: &&Pending| one.waiter.as_deref().is_none_or(Caller::lives);
         let waiting = mine.iter().filter(|one| one.state == RequestState::Waiting).filter(alive).count();
         let most = self.server.policy.queue_pending;
@@ -38,7 +38,7 @@ impl Connection<'_> {
         // The oldest first.
         let late: Vec<_> = mine.iter().filter(|one| one.state == RequestState::Late).collect();
         for one in late.iter().take(late.len().saturating_sub(MAX_LATE)) {
-            told(queue.void(&one.id, "this account has too many unfinished requests"))?;
+            queue.void(&one.id, "this account has too many unfinished requests")?;
         }
         let peer = &self.peer.caller;
         let mut invocation = Invocation { uid: self.uid(), user: self.user().to_owned(), ..whole.invocation };
@@ -47,7 +47,7 @@ impl Connection<'_> {
         if let Some(agent) = &peer.session.agent {
             invocation.session.agent = Some(agent.clone());
         }
-        let name = self.peer.name().ok_or("cannot identify the process")?;
+        let name = self.peer.name().ok_or(AskError::NoProcess)?;
         let last = now.saturating_add(SignedDuration::from_secs(MAX_WAIT)).unwrap_or(now);
         let risk = Risk::from(new.risk);
         let request = NewRequest {
@@ -68,7 +68,7 @@ impl Connection<'_> {
             codes_left: new.codes_left,
             evidence: &new.evidence,
         };
-        let filed = told(queue.file(&request, &Caller::lives, now))?;
+        let filed = queue.file(&request, &Caller::lives, now)?;
         if let (Filed::Waits { id, .. }, true) = (&filed, new.waits) {
             self.filed.push(id.clone());
         }
@@ -78,15 +78,15 @@ impl Connection<'_> {
 
     /// A request of the speaker's own.
     pub(super) fn own(&self, id: &str) -> Or<Pending> {
-        let found = told(self.queue()?.find(id))?.filter(|one| one.user == self.user());
-        found.ok_or_else(|| format!("this account has no request {id}"))
+        let found = self.queue()?.find(id)?.filter(|one| one.user == self.user());
+        found.ok_or_else(|| AskError::NotOwn(id.to_owned()))
     }
 
     pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<WaitState> {
         self.own(id)?;
         // It is erased once the yes is used.
-        let whole = told(self.queue()?.whole(id))?;
-        let found = told(self.queue()?.take(self.store()?, id, digest, bindings))?;
+        let whole = self.queue()?.whole(id)?;
+        let found = self.queue()?.take(self.store()?, id, digest, bindings)?;
         if let WaitState::Yes(answered) = &found {
             if let Some(whole) = whole
                 && let Some(until) = answered.scope.until(&whole.pending.session)
@@ -106,22 +106,22 @@ impl Connection<'_> {
     pub(super) fn give_up(&self, id: &str) -> Or<bool> {
         let own = self.own(id)?;
         if own.waiter.is_some() && own.waiter != self.peer.name() {
-            return Err(format!("another process already waits for {id}"));
+            return Err(AskError::WaitedFor(id.to_owned()));
         }
-        let given_up = told(self.queue()?.give_up(id))?;
+        let given_up = self.queue()?.give_up(id)?;
         self.server.ring(id);
         Ok(given_up)
     }
 
     pub(super) fn void(&self, id: &str, what: &str) -> Or<bool> {
         self.own(id)?;
-        let voided = told(self.queue()?.void(id, what))?;
+        let voided = self.queue()?.void(id, what)?;
         self.server.ring(id);
         Ok(voided)
     }
 
     pub(super) fn list(&self) -> Or<Vec<Told>> {
-        let all = told(self.queue()?.list(Timestamp::now()))?;
+        let all = self.queue()?.list(Timestamp::now())?;
         Ok(all.into_iter().filter(|one| self.sees(one)).map(Told::from).collect())
     }
 
@@ -131,14 +131,14 @@ impl Connection<'_> {
 
     /// A request that the speaker may see.
     pub(super) fn visible(&self, id: &str) -> Or<Option<Pending>> {
-        Ok(told(self.queue()?.find(id))?.filter(|one| self.sees(one)))
+        Ok(self.queue()?.find(id)?.filter(|one| self.sees(one)))
     }
 
     pub(super) fn whole(&self, id: &str) -> Or<Option<(Told, Text)>> {
         if self.visible(id)?.is_none() {
             return Ok(None);
         }
-        let whole = told(self.queue()?.whole(id))?;
+        let whole = self.queue()?.whole(id)?;
         Ok(whole.map(|Whole { pending, invocation, digest, bindings, fresh, above }| {
             (pending.into(), Text::of(&queue::pack(&invocation, &digest, &bindings, fresh, &above)))
         }))
@@ -146,7 +146,7 @@ impl Connection<'_> {
 
     /// Tells of what happens to a request, for as long as the other end listens. Who waited and is gone has given up.
     pub(super) fn listen(self, id: &str, mut lines: Lines) {
-        let found = self.visible(id).and_then(|found| found.ok_or_else(|| format!("no request {id}")));
+        let found = self.visible(id).and_then(|found| found.ok_or_else(|| AskError::NoRequest(id.to_owned())));
         match found {
             Ok(_) => {
                 self.tell_of(id, lines);
@@ -163,7 +163,7 @@ impl Connection<'_> {
         let key = NEXT.fetch_add(1, Ordering::Relaxed);
         match lines.stream().try_clone() {
             Ok(stream) => self.server.remember(id, key, stream),
-            Err(error) => return drop(lines.send(reply::<()>(Err(error.to_string())))),
+            Err(error) => return drop(lines.send(reply::<()>(Err(error.into())))),
         }
         if lines.send(reply(Ok(()))).is_ok() {
             // Nothing is said here any more: whatever comes ends it.
@@ -186,33 +186,33 @@ impl Connection<'_> {
     }
 
     /// That the speaker is one of those who may answer, and a person.
-    pub(super) fn approver(&self, what: &str) -> Or<()> {
+    pub(super) fn approver(&self, what: &'static str) -> Or<()> {
         if self.server.service.approves(self.user()) {
             return Ok(());
         }
-        Err(format!("{} may not {what}; only the approvers in /etc/guard/config.toml may", self.user()))
+        Err(AskError::NotApprover { user: self.user().to_owned(), what })
     }
 
     /// Why no answer to this request is taken from the speaker.
     pub(super) fn may_answer(&self, pending: &Pending) -> Or<()> {
         self.approver("answer")?;
         if let Some(why) = self.peer.why_no_person() {
-            return Err(why);
+            return Err(AskError::NoPerson(why));
         }
         if pending.user == self.user() && !self.server.service.own_requests {
-            return Err("an account cannot answer its own request; another approver must answer".to_owned());
+            return Err(AskError::OwnRequest);
         }
         if pending.root == self.peer.caller.session.root {
-            return Err("a session cannot answer its own request; answer from another terminal".to_owned());
+            return Err(AskError::OwnSession);
         }
         let queue = self.queue()?;
-        let above = told(queue.whole(&pending.id))?.map_or_else(Vec::new, |whole| whole.above);
+        let above = queue.whole(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
         if above.iter().any(|name| self.peer.is_below(name)) {
-            return Err("this process and the requesting command have the same parent process".to_owned());
+            return Err(AskError::SameParent);
         }
-        let waiters = told(queue.list(Timestamp::now()))?.into_iter().filter_map(|one| one.waiter);
+        let waiters = queue.list(Timestamp::now())?.into_iter().filter_map(|one| one.waiter);
         if waiters.into_iter().any(|name| self.peer.is_below(&name)) {
-            return Err("a parent process of this one is a guard that waits for its command".to_owned());
+            return Err(AskError::BelowWaiter);
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl Connection<'_> {
         let Some(pending) = self.visible(&shown.id)? else { return Ok(Outcome::Unknown) };
         if let Err(why) = self.may_answer(&pending) {
             self.attempt(&format!("request {}: {why}", pending.id));
-            return Err(Refusal::Attempt { why }.to_string());
+            return Err(AskError::Attempt(Box::new(why)));
         }
         let approvals = given.approvals.max(pending.approvals);
         let mut signer = Vec::new();
@@ -231,12 +231,11 @@ impl Connection<'_> {
             let enrolled = self.server.enrolled();
             let tier = given.scope.signed_as(pending.tier);
             if sign::is_wanted(&enrolled, tier, approvals) {
-                let Some(whole) = told(self.queue()?.whole(&pending.id))? else { return Ok(Outcome::Unknown) };
+                let Some(whole) = self.queue()?.whole(&pending.id)? else { return Ok(Outcome::Unknown) };
                 let message = whole.approval(&whole.fresh, digest, bindings, given.scope).message();
                 // Of several, this is one; that it is there and holds is what is wanted now.
                 let names = sign::are_enough(&enrolled, (pending.tier.max(Tier::High), 1), &message, &given.signatures);
-                let names = names.map_err(|why| Refusal::Unsigned { why: why.to_string() }.to_string())?;
-                signer = names.first().map_or_else(Vec::new, |name| sign::names(&enrolled, name));
+                signer = names?.first().map_or_else(Vec::new, |name| sign::names(&enrolled, name));
             }
         }
         let answer = Answer {
@@ -249,7 +248,7 @@ impl Connection<'_> {
             signer: &signer,
             scope: given.scope,
         };
-        let outcome = told(self.queue()?.answer(self.store()?, &shown, &answer, Timestamp::now()))?;
+        let outcome = self.queue()?.answer(self.store()?, &shown, &answer, Timestamp::now())?;
         self.server.ring(&pending.id);
         Ok(outcome)
     }
@@ -258,7 +257,7 @@ impl Connection<'_> {
         if self.visible(id)?.is_none() {
             return Ok(None);
         }
-        told(self.queue()?.given(self.store()?, id, digest, bindings))
+        Ok(self.queue()?.given(self.store()?, id, digest, bindings)?)
     }
 
     pub(super) fn attempt(&self, why: &str) {
@@ -269,9 +268,9 @@ impl Connection<'_> {
         }
     }
 
-    pub(super) fn person(&self, what: &str) -> Or<()> {
+    pub(super) fn person(&self, what: &'static str) -> Or<()> {
         self.approver(what)?;
-        self.peer.why_no_person().map_or(Ok(()), |why| Err(Refusal::Attempt { why }.to_string()))
+        self.peer.why_no_person().map_or(Ok(()), |why| Err(AskError::Attempt(Box::new(AskError::NoPerson(why)))))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The lists of paths, hosts and packages, over all layers.
 
 use super::Catalog;
-use crate::judge::analysis::class::{PathClass, PathClasses};
+use crate::judge::path_class::{PathClass, PathClasses};
 use crate::judge::rules::model::HostClass;
 use crate::judge::rules::{glob, packages};
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::FlagTest;
-use crate::judge::analysis::effect::Effect;
+use crate::judge::effect::Effect;
 
 /// One effect of a program, derived as an act of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

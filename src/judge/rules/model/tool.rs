@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Language, Note};
-use crate::judge::analysis::effect::Effect;
+use crate::judge::effect::Effect;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
 /// An entry of the registry: which calls it speaks of, how bad they are, and what to say of them.

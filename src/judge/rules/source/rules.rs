@@ -7,8 +7,8 @@ use super::check::{Check, Head, Leave, Words};
 use super::shape::{OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{SourceFile, Vocabulary, values};
-use crate::judge::analysis::effect::Effect;
 use crate::judge::document::At;
+use crate::judge::effect::Effect;
 use crate::judge::rules::model::{
     CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program, RawTest,
     Rule, TextTest, Which,

@@ -11,8 +11,8 @@ pub use self::program::{
 use self::sources::console;
 pub use self::sources::{BuildShape, FetchShape, LoadShape, ReadsShape, UnpackShape};
 pub use self::tool::{HoldingShape, ToolShape, ValueTestShape};
-use crate::judge::analysis::class::PathClass;
 use crate::judge::document::{At, Fields};
+use crate::judge::path_class::PathClass;
 use crate::judge::rules::model::{Console, HostClass, InputTest, Lowering, Note, TaintName};
 use crate::judge::tier::{Reversibility, Tier};
 

@@ -5,11 +5,11 @@ use super::check::{Check, Head, Leave, Words};
 use super::shape::{HoldingShape, ToolShape, ValueTestShape};
 use super::spelling::expand_braces;
 use crate::judge::document::At;
+use crate::judge::name_words;
 use crate::judge::rules::model::{Examples, Held, Holding, MAX_APPROVALS, Tool, ValueTest};
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::rules::source::Known;
 use crate::judge::tier::{Tier, Weight};
-use crate::judge::tools::words;
 
 /// Turns a `[[tool]]` into its checked form.
 pub fn tool(
@@ -95,7 +95,7 @@ impl Check<'_> {
             .iter()
             .flat_map(|name| name.split('|'))
             .flat_map(expand_braces)
-            .map(|name| words::plain_glob(&name))
+            .map(|name| name_words::plain_glob(&name))
             .collect();
         if plain.is_empty() || plain.iter().any(|name| name.trim_matches('*').is_empty()) {
             self.fault(&names.span(), "name", "it covers everything, or nothing", "name the tool: \"delete_event\"");

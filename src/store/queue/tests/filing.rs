@@ -2,6 +2,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
 use crate::judge::invocation::{Origin, Request};
+use crate::judge::review::{Opinion, Says};
 use crate::judge::tools::ToolCall;
 
 #[test]
@@ -137,4 +138,58 @@ fn a_late_request_ends_after_a_day_and_what_is_settled_is_shown_for_a_week() {
     assert!(one.queue.find(&id).unwrap().is_some());
     sweep(7 * DAY + 1);
     assert!(one.queue.find(&id).unwrap().is_none());
+}
+
+#[test]
+fn a_name_is_a_letter_and_a_digit_in_turn_that_are_not_mixed_up() {
+    let one = waiting(Tier::High);
+    for _ in 0..100 {
+        let name = rows::free_name(&one.queue.connection).unwrap();
+        assert_eq!(name.len(), 4);
+        for (at, letter) in name.chars().enumerate() {
+            let from = if at.is_multiple_of(2) { "bcdfghjkmnpqrstvwx" } else { "23456789" };
+            assert!(from.contains(letter), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_request_offers_a_grant_to_the_guard_that_waits_and_where_nothing_speaks_against_it() {
+    let one = waiting(Tier::High);
+    let plain = Pending { may_grant: true, ..one.shown(&one.filed()) };
+    let reviewed = |says| Some(Opinion { says, ..Opinion::nothing("model", "because") });
+    assert!(plain.offers_grant(true));
+    assert!(Pending { review: reviewed(Says::Approve), ..plain.clone() }.offers_grant(true));
+    assert!(!plain.offers_grant(false));
+    for less in [
+        Pending { may_grant: false, ..plain.clone() },
+        Pending { state: RequestState::Late, ..plain.clone() },
+        Pending { tier: Tier::Critical, ..plain.clone() },
+        Pending { approvals: 2, ..plain.clone() },
+        Pending { decision: true, ..plain.clone() },
+        Pending { review: reviewed(Says::Deny), ..plain.clone() },
+    ] {
+        assert!(!less.offers_grant(true), "{less:?}");
+    }
+    assert!(!plain.is_never_late());
+    assert!(Pending { approvals: 2, ..plain.clone() }.is_never_late());
+    assert!(Pending { tier: Tier::Critical, ..plain }.is_never_late());
+}
+
+#[test]
+fn decisions_come_first_and_those_of_a_crisis_before_them() {
+    let one = waiting(Tier::High);
+    let plain = one.shown(&one.filed());
+    let rank = |decision, crisis| Pending { decision, crisis, ..plain.clone() }.rank();
+    assert_eq!([rank(true, true), rank(true, false), rank(false, false), rank(false, true)], [0, 1, 2, 2]);
+}
+
+#[test]
+fn a_request_is_told_to_another_process_with_what_no_list_shows() {
+    let one = waiting(Tier::High);
+    let shown = one.shown(&one.filed());
+    let sent = serde_json::to_string(&Told::from(shown.clone())).unwrap();
+    let heard = Pending::from(serde_json::from_str::<Told>(&sent).unwrap());
+    assert_eq!((heard.waiter.as_deref(), heard.root.as_str()), (Some("a"), "root"));
+    assert_eq!((heard.digest, heard.command), (shown.digest, shown.command));
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::judge::approver::Signed;
+use crate::judge::approver::passkey::Assertion;
 use crate::judge::review::{Opinion, Says};
 
 fn signed() -> Vec<Signed> {
@@ -88,4 +89,54 @@ fn a_yes_that_lasts_is_had_where_the_request_offers_it_and_one_approver_is_wante
     assert_eq!(lasting(true, 1), Outcome::Done { late: false });
     assert!(matches!(lasting(false, 1), Outcome::NotOffered { .. }));
     assert!(matches!(lasting(true, 2), Outcome::NotOffered { .. }));
+}
+
+#[test]
+fn a_signature_of_a_copied_passkey_does_not_count() {
+    // 33 bytes of 0, then the count in 4 bytes.
+    let signed = |count: &str| {
+        let assertion = Assertion {
+            id: "key".to_owned(),
+            authenticator_data: "A".repeat(48) + count,
+            client_data: String::new(),
+            signature: String::new(),
+            code: None,
+        };
+        vec![Signed { approver: "ada".to_owned(), signature: assertion.written() }]
+    };
+    let say = |count| {
+        let one = waiting(Tier::High);
+        assert!(rows::counts_on(&one.queue.connection, "key", 7).unwrap());
+        say(&one, &one.filed(), &Yes { signatures: &signed(count), ..PLAIN })
+    };
+    let (seven, eight) = ("Bw", "CA");
+    assert_eq!(say(seven), Outcome::Copied { by: "ada".to_owned() });
+    assert_eq!(say(eight), Outcome::Done { late: false });
+}
+
+#[test]
+fn the_signatures_so_far_are_read_back_for_this_command_alone() {
+    let one = Waiting { approvals: 2, ..waiting(Tier::High) };
+    let id = one.filed();
+    let given = |digest: &Digest| one.queue.given(&one.sample.store, &id, digest, &bindings()).unwrap();
+    assert_eq!(given(&one.digest()), Some(Vec::new()));
+    let (ada, signed) = (vec!["ada".to_owned()], signed());
+    let yes = Yes { signer: &ada, signatures: &signed, ..PLAIN };
+    assert_eq!(say(&one, &id, &yes), Outcome::Partly { by: ada.clone() });
+    assert_eq!(given(&one.digest()), Some(signed));
+    let other = Waiting { invocation: invocation(&["tool", "y"], "root"), ..waiting(Tier::High) };
+    assert_eq!(given(&other.digest()), None);
+}
+
+#[test]
+fn a_passkey_counts_on_with_each_signature_unless_it_does_not_count() {
+    let one = waiting(Tier::High);
+    let counts = |key: &str, count| rows::counts_on(&one.queue.connection, key, count).unwrap();
+    assert!(counts("a", 1));
+    assert!(!counts("a", 1), "another that is alike has signed");
+    assert!(counts("a", 3));
+    assert!(!counts("a", 2));
+    assert!(!counts("a", 0), "it counted before");
+    assert!(counts("b", 0) && counts("b", 0), "one that is kept on several devices");
+    assert!(counts("b", 1));
 }

@@ -1,7 +1,7 @@
 //! The shape of `[[program]]`: which keys describe a program and its subcommands.
 
-use crate::judge::analysis::effect::Effect;
 use crate::judge::document::{At, Fields};
+use crate::judge::effect::Effect;
 use crate::judge::rules::model::{
     Added, Files, Follow, Inner, OperandList, OutputTaint, Printed, RemoteName, Style, Terminal,
 };

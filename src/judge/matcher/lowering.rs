@@ -21,10 +21,10 @@ use super::match_context::{MatchContext, View};
 use super::seen::Seen;
 use crate::judge::analysis::act::{Act, Effect, Flag, Remote, RemoteKind, Source, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
-use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::paths::{NormalPath, Relation, Start};
 use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind};
 use crate::judge::ledger::{FileKind, Stat};
+use crate::judge::path_class::PathClass;
 use crate::judge::rules::model::Lowering;
 use crate::judge::rules::text::same_flag;
 

@@ -3,12 +3,12 @@
 use super::{linked, matched, moved_into, place};
 use crate::judge::agents;
 use crate::judge::analysis::act::{Effect, Verb};
-use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::paths::NormalPath;
 use crate::judge::analysis::question::PathKind;
 use crate::judge::ledger::{FileKind, FileSnapshot, Own, Stat};
-use crate::judge::rules::matcher::match_context::View;
-use crate::judge::rules::matcher::seen::Seen;
+use crate::judge::matcher::match_context::View;
+use crate::judge::matcher::seen::Seen;
+use crate::judge::path_class::PathClass;
 
 /// Whether all files that a pattern stands for are this session's own work.
 fn own_matches(view: &View<'_>, path: &NormalPath) -> Option<&'static str> {
@@ -25,7 +25,7 @@ fn own_matches(view: &View<'_>, path: &NormalPath) -> Option<&'static str> {
 pub(super) const MAX_MATCHED: usize = 64;
 
 /// Why an agent's notes do not count.
-pub(in crate::judge::rules::matcher) const OWN_NOTE: &str = "it is the agent's own note";
+pub(in crate::judge::matcher) const OWN_NOTE: &str = "it is the agent's own note";
 
 /// Whether the path is one of the notes of the agent whose session this is, and no link leads elsewhere.
 pub(super) fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {

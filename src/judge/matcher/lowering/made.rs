@@ -7,22 +7,18 @@ use crate::judge::analysis::act::{Act, ActId, Flag, Operand, Value, Verb};
 use crate::judge::analysis::paths::{NormalPath, Start};
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::PathKind;
+use crate::judge::analysis::value_test::given;
 use crate::judge::context::names_production;
 use crate::judge::ledger::Named;
+use crate::judge::matcher::match_context::{MatchContext, View};
+use crate::judge::matcher::seen::Seen;
 use crate::judge::risk::Tier;
-use crate::judge::rules::matcher::match_context::{MatchContext, View};
-use crate::judge::rules::matcher::seen::Seen;
-use crate::judge::rules::text::given;
 use crate::judge::syntax::tree::Span;
 
 /// Why what is taken away does not count: an earlier act of the line made it, by the same name; or it began what is now
 /// broken off. From tier 3 on it must be sure that nothing was there before: a place where nothing is, or a maker that
 /// the act hangs on by `&&`, so that it refused if the name was taken.
-pub(in crate::judge::rules::matcher) fn made(
-    view: &View<'_>,
-    makers: &[Vec<String>],
-    tier: Tier,
-) -> Option<&'static str> {
+pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], tier: Tier) -> Option<&'static str> {
     if makers.is_empty() || !view.context.spend(8) || tier >= Tier::High && is_opaque(view) {
         return None;
     }
@@ -95,7 +91,7 @@ pub(in crate::judge::rules::matcher) fn made(
 const MOST: usize = 256;
 
 /// Whether an act makes something that a rule about the same program lets it take away again.
-pub(in crate::judge::rules::matcher) fn is_maker(context: &MatchContext<'_>, act: &Act) -> bool {
+pub(in crate::judge::matcher) fn is_maker(context: &MatchContext<'_>, act: &Act) -> bool {
     let Verb::Program { name, .. } = &act.verb else { return false };
     let fits = |words: &Vec<String>| {
         let maker = Maker::new(words);

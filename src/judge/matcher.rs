@@ -18,13 +18,13 @@ mod tests;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-use super::catalog::Catalog;
-use super::model::{Note, Rule};
+use super::rules::catalog::Catalog;
+use super::rules::model::{Note, Rule};
 use crate::judge::analysis::TOO_LARGE;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Verb};
-use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::inquiry::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
+use crate::judge::path_class::PathClass;
 use crate::judge::policy::Policy;
 use crate::judge::reserved::Unaskable;
 use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
@@ -37,7 +37,7 @@ pub use seen::shown;
 /// Whether a shell glob covers all of a text, `*` crossing slashes.
 #[must_use]
 pub fn glob_matches(pattern: &str, text: &str) -> bool {
-    super::glob::text(pattern, text)
+    super::rules::glob::text(pattern, text)
 }
 
 /// Everything that the rules find in the facts of an invocation, in the order of the acts. What could not be understood

@@ -211,7 +211,7 @@ fn input_taint(view: &View<'_>, input: &Input) -> Taint {
                 view.context.catalog,
                 view.context.inquiry,
             );
-            let secret = class.has(crate::judge::analysis::class::PathClass::Secret);
+            let secret = class.has(crate::judge::path_class::PathClass::Secret);
             operand.value.taint().and(if secret { Taint::SECRET } else { Taint::default() })
         }
         Input::Text(text) => text.taint(),

@@ -1,6 +1,6 @@
 //! A record of millions of rows: appended to as quickly as an empty one, and asked by blocks and by halving.
 //!
-//! `ROWS=10000000 cargo test --release --test promises many:: -- --ignored --nocapture` prints the times; what is asserted
+//! `ROWS=10000000 cargo test --release --test promises large_record:: -- --ignored --nocapture` prints the times; what is asserted
 //! are bytes and pages, which no load changes.
 
 use std::collections::BTreeSet;

@@ -5,9 +5,9 @@ use super::{made, place};
 use crate::judge::analysis::act::{Act, ActId, Effect, Source, Verb};
 use crate::judge::analysis::paths::{Component, NormalPath, Relation, Start};
 use crate::judge::analysis::question::PathKind;
+use crate::judge::matcher::history::{ActHistory, History, is_entered};
+use crate::judge::matcher::match_context::{MatchContext, View};
 use crate::judge::risk::Tier;
-use crate::judge::rules::matcher::history::{ActHistory, History, is_entered};
-use crate::judge::rules::matcher::match_context::{MatchContext, View};
 use crate::judge::rules::model::{Follow, Language};
 
 /// The acts that come before this one, or may: in loops and functions also those that are written after it. The wrappers
@@ -143,7 +143,7 @@ pub(super) fn follows_unknown(view: &View<'_>, path: &NormalPath) -> bool {
 }
 
 /// Whether a builtin touches no file.
-pub(in crate::judge::rules::matcher) fn is_quiet(name: &str) -> bool {
+pub(in crate::judge::matcher) fn is_quiet(name: &str) -> bool {
     QUIET.contains(&name)
 }
 
@@ -171,7 +171,7 @@ pub(super) fn may_make(context: &MatchContext<'_>, id: ActId, act: &Act, path: &
 }
 
 /// Whether a program is described to make what its operands name, and to change nothing else.
-pub(in crate::judge::rules::matcher) fn makes(context: &MatchContext<'_>, act: &Act) -> bool {
+pub(in crate::judge::matcher) fn makes(context: &MatchContext<'_>, act: &Act) -> bool {
     let Some(program) = context.program(act) else { return false };
     program.makes || program.subs.exact(&act.sub).is_some_and(|sub| sub.makes)
 }

@@ -1,7 +1,7 @@
 //! The kinds of place that rules speak of, and sets of them.
 //!
 //! Nothing but the list: the build script reads this file too, so it stands on `serde` alone. How a path
-//! is classed is the business of [`super::paths`].
+//! is classed is the business of `analysis::paths`.
 
 use serde::{Deserialize, Serialize};
 

@@ -8,10 +8,11 @@ use std::cell::OnceCell;
 use super::lowering;
 use super::match_context::View;
 use crate::judge::analysis::act::{Act, ActId, Effect, Operand, Piece, Source, UnknownReason, Value, Verb};
-use crate::judge::analysis::class::{PathClass, PathClasses};
 use crate::judge::analysis::hosts;
 use crate::judge::analysis::paths::{NormalPath, Start};
 use crate::judge::analysis::question::{FileFacts, PathKind};
+use crate::judge::analysis::value_test;
+use crate::judge::path_class::{PathClass, PathClasses};
 use crate::judge::rules::model::{HostClass, TextTest};
 use crate::judge::rules::{glob, text};
 use crate::judge::syntax::tree::Span;
@@ -237,7 +238,7 @@ impl<'a> Seen<'a> {
             && matches!(view.act.verb, Verb::Effect(effect) if !matches!(effect, Effect::Send | Effect::Fetch));
         let wants = !(test.exact.is_empty() && test.glob.is_empty() && test.regex.is_none());
         if !is_path || !wants && test.not_glob.is_empty() && test.not_regex.is_none() {
-            return text::passes(test, value);
+            return value_test::passes(test, value);
         }
         // Written otherwise, it is the same place.
         let normal = self.normal.get_or_init(|| {
@@ -246,7 +247,7 @@ impl<'a> Seen<'a> {
                 if path.everything { format!("{}/*", text.trim_end_matches('/')) } else { text }
             })
         });
-        let Some(normal) = normal else { return text::passes(test, value) };
+        let Some(normal) = normal else { return value_test::passes(test, value) };
         let written = value.rough();
         let hits = |text: &str| test.glob.iter().any(|pattern| glob::text(pattern, text)) || text::matches(test, text);
         let exact = |text: &str| !value.is_dynamic() && test.exact.iter().any(|exact| exact == text);

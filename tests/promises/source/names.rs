@@ -1,0 +1,113 @@
+//! No program that the pattern files describe is named in what judges and records, but for words that mean something else.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use guard::judge::rules::catalog::Catalog;
+
+use super::{Said, root, sources};
+
+/// Words that are also names of programs, by what they are where they stand.
+const WORDS: [(&str, &str); 5] = [
+    (
+        "languages, by the names that descriptions give them",
+        "ash awk bash cmd dash duckdb ex fish gdb ipython ksh lua mongo perl php powershell python ruby rzsh sed sh \
+         sqlite3 zsh",
+    ),
+    (
+        "names of source files and endings of file names",
+        "R cc cmake cs dart dune go gradle groovy jar java m4 nim py rpm sbt sc scala swift tar tsx v vue xz zig zip",
+    ),
+    (
+        "keys, columns and forms of guard's own data",
+        "agent as at code dir env file from granted host id init kind last llm named near one q script strip timeout tree \
+         which write yes",
+    ),
+    ("what names are made of", "console cred fd keyring net pass passwd sort sshpass ss trunk tty"),
+    ("guard's own programs, and words that zsh has beside bash", "guard guard-canary guard-sh nocorrect noglob"),
+];
+
+/// Programs that the code knows: whose files it reads, or as which it judges something else.
+const KNOWN: [(&str, &str); 17] = [
+    ("judge/analysis/embedded_calls.rs", "js:run-file"),
+    ("judge/analysis/indirection/floor.rs", "known:read unknown:read unknown:root unknown:root-own unknown:touch"),
+    ("judge/analysis/indirection/git.rs", "git"),
+    ("judge/analysis/indirection/given.rs", "make"),
+    (
+        "judge/analysis/indirection/packages.rs",
+        "build bun find format info install make migrate npm pkg render reset serve task up watch",
+    ),
+    ("judge/analysis/program.rs", "ssh"),
+    ("judge/analysis/recipes.rs", "make"),
+    ("judge/analysis/redirect.rs", "truncate"),
+    ("judge/analysis/tool.rs", "make"),
+    ("judge/analysis/written.rs", "truncate"),
+    ("judge/approver.rs", "ssh"),
+    ("judge/context.rs", "git reset"),
+    ("judge/matcher/lowering/before.rs", "cp mv rename"),
+    ("judge/rules/model/tool.rs", "fetch"),
+    ("judge/tools/guess.rs", "GET"),
+    ("store/redact/programs.rs", "import"),
+    ("store/sample.rs", "claude"),
+];
+
+/// Functions and words of the languages that a file reads, which are also names of programs.
+const READ: [(&str, &str); 20] = [
+    ("judge/analysis/code/call.rs", "chmod chown find import open rename rm rmdir truncate unlink"),
+    ("judge/analysis/code/calls.rs", "find grep import open say"),
+    ("judge/analysis/code/client.rs", "import open"),
+    ("judge/analysis/code/cmd.rs", "date del mkdir rename rmdir vol"),
+    ("judge/analysis/code/constants.rs", "base64 fetch find format join node open python3 realpath split"),
+    ("judge/analysis/code/database.rs", "query sqlite sudo"),
+    ("judge/analysis/code/editors.rs", "expr make pi python3 rename up w"),
+    ("judge/analysis/code/expression.rs", "open rmdir unlink"),
+    ("judge/analysis/code/globs.rs", "del trash"),
+    ("judge/analysis/code/loops.rs", "sum"),
+    ("judge/analysis/code/names.rs", "fetch format grep join locate say"),
+    (
+        "judge/analysis/code/powershell/names.rs",
+        "begin cat clear compress convert cp curl del diff expand find format gci gm gp iex ii import install \
+         invoke join ls man mkdir mount mv open ping ps rename reset rm rmdir sl sleep sls split sync tee \
+         watch",
+    ),
+    ("judge/analysis/code/processes.rs", "basename"),
+    ("judge/analysis/code/scan.rs", "grep split tr"),
+    ("judge/analysis/code/sql.rs", "begin concurrently import install rename reset shutdown truncate"),
+    ("judge/analysis/code/sql/blocks.rs", "loop truncate"),
+    ("judge/analysis/code/tcl.rs", "open"),
+    ("judge/analysis/code/values.rs", "rename rmdir unlink"),
+    ("judge/analysis/code/windows.rs", "cmd.exe"),
+    ("judge/syntax/zsh/qualifiers.rs", "bc"),
+];
+
+#[test]
+fn no_described_program_is_named_in_what_judges_and_records() {
+    let catalog = Catalog::builtin();
+    let described: BTreeSet<String> =
+        catalog.all_programs().flat_map(|program| program.names.iter().cloned()).collect();
+    let listed = Command::new("bash").args(["-c", "compgen -bk"]).output().unwrap().stdout;
+    let builtins: BTreeSet<String> = String::from_utf8(listed).unwrap().lines().map(str::to_owned).collect();
+    assert!(builtins.len() > 60, "{builtins:?}");
+    let mut left: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for (place, words) in WORDS.into_iter().chain(KNOWN).chain(READ) {
+        left.extend(words.split_whitespace().map(|word| (place, word)));
+    }
+    let excused = left.clone();
+    let mut named = Vec::new();
+    for floor in ["judge", "store"] {
+        for file in sources(&root().join("src").join(floor)) {
+            let inside = file.strip_prefix(root().join("src")).unwrap().to_str().unwrap();
+            for text in Said::of(&file).texts.intersection(&described).filter(|text| !builtins.contains(*text)) {
+                let of_words = WORDS.iter().map(|(what, _)| *what).find(|what| excused.contains(&(*what, text)));
+                let place = of_words.unwrap_or(inside);
+                if excused.contains(&(place, text.as_str())) {
+                    left.retain(|excuse| *excuse != (place, text.as_str()));
+                } else {
+                    named.push(format!("{inside}: {text}"));
+                }
+            }
+        }
+    }
+    assert!(named.is_empty(), "what these are belongs into their descriptions:\n{}", named.join("\n"));
+    assert!(left.is_empty(), "nothing says these any more: {left:?}");
+}
