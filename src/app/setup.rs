@@ -2,7 +2,7 @@
 //! asks the person what to configure, shows every change, makes it, and tests the result.
 //!
 //! What may not enter: how an agent is configured ([`super::install`]), the contents of guard's own files ([`edits`]),
-//! and the questions ([`choices`]). `--remove` undoes everything that is written here.
+//! and the questions (`choices`). `--remove` undoes everything that is written here.
 
 mod choices;
 mod closing;

@@ -20,7 +20,7 @@ const WORDS: [(&str, &str); 5] = [
     ),
     (
         "keys, columns and forms of guard's own data",
-        "agent as at code dir env file from granted host id init kind last llm named near one q script strip timeout tree \
+        "agent as at code defaults dir env file from granted host id init kind last llm named near one q script strip timeout tree \
          which write yes",
     ),
     ("what names are made of", "console cred fd keyring net pass passwd sort sshpass ss trunk tty"),
@@ -53,14 +53,17 @@ const KNOWN: [(&str, &str); 17] = [
 
 /// Functions and words of the languages that a file reads, which are also names of programs.
 const READ: [(&str, &str); 20] = [
-    ("judge/analysis/code/call.rs", "chmod chown find import open rename rm rmdir truncate unlink"),
+    ("judge/analysis/code/call.rs", "chmod chown compile find import open rename rm rmdir truncate unlink"),
     ("judge/analysis/code/calls.rs", "find grep import open say"),
     ("judge/analysis/code/client.rs", "import open"),
     ("judge/analysis/code/cmd.rs", "date del mkdir rename rmdir vol"),
-    ("judge/analysis/code/constants.rs", "base64 fetch find format join node open python3 realpath split"),
+    (
+        "judge/analysis/code/constants.rs",
+        "base64 compile dirname fetch find format join node open python3 realpath split",
+    ),
     ("judge/analysis/code/database.rs", "query sqlite sudo"),
-    ("judge/analysis/code/editors.rs", "expr make pi python3 rename up w"),
-    ("judge/analysis/code/expression.rs", "open rmdir unlink"),
+    ("judge/analysis/code/editors.rs", "compile expr make pi python3 rename up w"),
+    ("judge/analysis/code/expression.rs", "compile open rmdir unlink"),
     ("judge/analysis/code/globs.rs", "del trash"),
     ("judge/analysis/code/loops.rs", "sum"),
     ("judge/analysis/code/names.rs", "fetch format grep join locate say"),
