@@ -50,8 +50,13 @@ impl Terminal {
         // What is typed before a question stands there is thrown away, and what comes all at once is a paste.
         std::thread::sleep(Duration::from_millis(700));
         for letter in line.chars() {
+            let (shown, typed) = (self.screen().len(), Instant::now());
             self.stdin.write_all(letter.to_string().as_bytes()).unwrap();
-            std::thread::sleep(Duration::from_millis(30));
+            // Two letters that are read at once are a paste too: each is seen before the next, where it is shown at all.
+            while self.screen().len() == shown && typed.elapsed() < Duration::from_secs(1) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            std::thread::sleep(Duration::from_millis(20));
         }
         self.stdin.write_all(b"\r").unwrap();
     }
