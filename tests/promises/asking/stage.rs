@@ -1,5 +1,7 @@
 //! The stage: a process that asks, on a terminal of its own, and what it answered.
 
+use std::ffi::CString;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +19,7 @@ use guard::ui::style::Look;
 use nix::libc;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, raise, signal, sigprocmask};
 use nix::sys::termios::Termios;
-use nix::unistd::{Pid, alarm, tcsetpgrp};
+use nix::unistd::{Pid, alarm, execv, tcsetpgrp};
 
 use crate::harness::pty::{OnTerminal, Terminal};
 
@@ -87,6 +89,7 @@ fn process_that_asks() {
     let variable = |name: &str| std::env::var(name).ok();
     let number = |name: &str, otherwise: u32| variable(name).map_or(otherwise, |text| text.parse().unwrap());
     let Some(file) = variable(ANSWER) else { return };
+    take_all_signals(&file);
     let tier = Tier::from_number(u8::try_from(number(TIER, 3)).unwrap()).unwrap();
     let view = view(variable(COMMAND).unwrap().as_bytes(), tier);
     let prompt = Prompt {
@@ -132,6 +135,23 @@ fn process_that_asks() {
     }
 }
 
+/// Makes this thread the only one that signals are delivered to, as in guard, where every other thread blocks them. The
+/// harness of the tests has a main thread, which would take some of them a moment later: it inherits a mask that blocks
+/// all, by a second start of the same program in the same process.
+fn take_all_signals(file: &str) {
+    let started = format!("{file}.{}.started", std::process::id());
+    if Path::new(&started).exists() {
+        SigSet::all().thread_unblock().unwrap();
+        return;
+    }
+    write_whole(&started, "");
+    SigSet::all().thread_block().unwrap();
+    let arguments: Vec<CString> = std::env::args_os().map(|word| CString::new(word.into_vec()).unwrap()).collect();
+    let program = CString::new(std::env::current_exe().unwrap().into_os_string().into_vec()).unwrap();
+    let Err(error) = execv(&program, &arguments);
+    panic!("the program does not start again: {error}");
+}
+
 /// Writes a file that is whole as soon as it is there.
 fn write_whole(path: &str, text: &str) {
     std::fs::write(format!("{path}.new"), text).unwrap();
@@ -146,6 +166,7 @@ fn abort_when(trigger: String) {
         std::process::abort();
     }));
     std::thread::spawn(move || {
+        SigSet::all().thread_block().unwrap();
         while !Path::new(&trigger).exists() {
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -157,7 +178,7 @@ fn abort_when(trigger: String) {
 fn give_away_when(trigger: String) {
     let mut other = Command::new("sleep").arg("100").process_group(0).spawn().unwrap();
     std::thread::spawn(move || {
-        SigSet::from(Signal::SIGTTOU).thread_block().unwrap();
+        SigSet::all().thread_block().unwrap();
         while !Path::new(&trigger).exists() {
             std::thread::sleep(Duration::from_millis(10));
         }
