@@ -92,6 +92,32 @@ fn what_a_program_loads_by_its_name_is_read_where_it_lies() {
     assert!(!harms("python3 -c 1", &[("conftest.py", HARM)]));
 }
 
+/// In code whose language is not known a text behind a name may be no command at all.
+#[test]
+fn what_a_shell_cannot_read_is_no_command_of_code_whose_language_is_not_known() {
+    let read = |text: &str| {
+        let catalog = Catalog::builtin();
+        let file = FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] };
+        let source = |question: &Question| match question {
+            Question::File(path) if path.ends_with("/a.c") => WorldAnswer::File(file.clone()),
+            _ => WorldAnswer::Unavailable,
+        };
+        let facts = work_out(&line("gcc -c a.c"), &catalog, &Inquiry::new(&Answers::of(&source)));
+        (programs(&facts).iter().any(|program| program == "rm harm"), facts.opaque.len())
+    };
+    for text in ["if (a &&\n    !(b == c\n    || d)) {}", "system(\") (\");", "command(\"'\");", "exec(\"if\");"] {
+        assert_eq!(read(text), (false, 0), "{text}");
+    }
+    assert_eq!(read("system(\"rm harm\");"), (true, 0));
+    // A shell runs the lines before the one that it cannot read.
+    assert_eq!(read("system(\"rm harm\\n(\");"), (true, 0));
+    assert_eq!(read("system(\"rm harm\\nif x; then\\n\");"), (true, 0));
+    assert_eq!(read("system(\"rm harm (\");"), (false, 0));
+    // A limit says nothing of what the text is.
+    let deep = format!("system(\"{}\");", "$(".repeat(2000));
+    assert!(read(&deep).1 > 0);
+}
+
 #[test]
 fn what_git_has_as_it_is_is_not_read_again() {
     assert!(harms("pytest tests/test_a.py", &[("tests/test_a.py", HARM)]));
