@@ -51,6 +51,27 @@ fn a_command_of_a_script_is_read_whatever_stands_behind_it() {
 }
 
 #[test]
+fn a_script_is_read_alike_by_its_first_line_and_by_its_interpreter() {
+    for (text, does) in [
+        ("#! /usr/bin/env perl\nmy $v = `$config{CC} --version`;\n", false),
+        ("#!/usr/bin/perl\nmy $v = `rm harm`;\n", true),
+        ("#!/usr/bin/perl\nunlink $x; system('rm harm');\n", true),
+    ] {
+        for command in ["./a.pl", "perl a.pl"] {
+            let catalog = Catalog::builtin();
+            let file = FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] };
+            let source = |question: &Question| match question {
+                Question::File(path) if path.ends_with("/a.pl") => WorldAnswer::File(file.clone()),
+                _ => WorldAnswer::Unavailable,
+            };
+            let facts = work_out(&line(command), &catalog, &Inquiry::new(&Answers::of(&source)));
+            let harm = programs(&facts).iter().any(|program| program == "rm harm");
+            assert_eq!((harm, facts.opaque.len()), (does, 0), "{command}: {text}");
+        }
+    }
+}
+
+#[test]
 fn what_a_program_writes_is_not_what_it_loads() {
     assert!(!harms("cython -o out.c a.pyx", &[("out.c", "int f(){return system(\"rm harm\");}")]));
     assert!(harms("cython -o out.c a.py", &[("a.py", HARM)]));
