@@ -95,6 +95,22 @@ impl<'a> Walker<'a> {
         Some(found.path.clone())
     }
 
+    /// Whether a program that is called by its path in a directory of tools is one that this session wrote there: then it is
+    /// what its file says, and not what its name stands for.
+    #[inline(never)]
+    pub fn is_planted_at(&mut self, state: &State, context: &Context, path: &str) -> bool {
+        let Some(at) = state.path(path).filter(|at| context.remote.is_none() && !is_of_system(at)) else {
+            return false;
+        };
+        let Some(ledger) = self.inquiry.ledger() else { return false };
+        let led = self.inquiry.path(&at).map(|facts| facts.canonical.as_str());
+        let wrote = led.into_iter().chain([at.as_str()]).any(|path| ledger.has_written(path));
+        if wrote {
+            self.planted.insert(path.to_owned());
+        }
+        wrote
+    }
+
     /// The program of the system that a path outside it is a link to or a copy of, where it has another name and another
     /// description: `ln -s /bin/rm tools/eslint; tools/eslint -r src`.
     #[inline(never)]

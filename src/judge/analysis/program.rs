@@ -65,7 +65,9 @@ impl Walker<'_> {
         };
         // A program by its path is what lies there, whatever bears its name elsewhere.
         let shown = path.as_ref().map(|path| path.rough().into_owned());
-        let elsewhere = shown.as_deref().is_some_and(|path| !is_installed(path) || self.planted.contains(path));
+        let elsewhere = shown.as_deref().is_some_and(|path| {
+            !is_installed(path) || self.planted.contains(path) || self.is_planted_at(state, context, path)
+        });
         if elsewhere {
             reading.tier = reading.tier.max(Tier::Low);
         }

@@ -2,6 +2,8 @@ use crate::judge::analysis::inquiry::{Answers, Inquiry};
 use crate::judge::analysis::question::{FileFacts, Question, WorldAnswer};
 use crate::judge::analysis::testing::{catalog, dump, facts_with, line, line_in, programs};
 use crate::judge::analysis::work_out;
+use crate::judge::ledger::{Before, CommandChanges, Done, Ledger, LedgerEntry, PathChange};
+use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::Dialect;
 
 const PLANTED: (&str, &str) = ("/home/dev/project/tools/git", "#!/bin/sh\nrm x\n");
@@ -174,4 +176,35 @@ fn tables_of_zsh_that_stand_for_others_are_followed() {
 fn an_alias_of_two_words_is_one_of_fish() {
     assert!(removes("alias l 'rm'; l x", &[]));
     assert!(!removes("alias l 'ls'; l x", &[]));
+}
+
+#[test]
+fn a_program_that_the_session_put_among_tools_is_what_it_says() {
+    let tool = |name: &str| format!("/home/dev/project/{name}");
+    let removes = |text: &str, written: &str| {
+        let done = vec![PathChange { path: tool(written), done: Done::Made(Before::Nothing) }];
+        let changes = CommandChanges { done, ..CommandChanges::default() };
+        let ledger = Ledger { entries: vec![LedgerEntry { at: 0, until: None, changes }], ..Ledger::default() };
+        let source = |question: &Question| match question {
+            Question::File(_) => {
+                WorldAnswer::File(FileFacts::Text { bytes: b"#!/bin/sh\nrm -rf x\n".to_vec(), digest: [0; 32] })
+            }
+            Question::Ledger => WorldAnswer::Ledger(ledger.clone()),
+            _ => WorldAnswer::Unavailable,
+        };
+        let (invocation, catalog) = (line(text), Catalog::builtin());
+        let facts = work_out(&invocation, &catalog, &Inquiry::new(&Answers::of(&source)));
+        programs(&facts).contains(&"rm -rf x".to_owned())
+    };
+    for (text, name) in [
+        ("node_modules/.bin/tsc", "node_modules/.bin/tsc"),
+        (".venv/bin/pytest -q", ".venv/bin/pytest"),
+        ("cd venv && bin/ruff check .", "venv/bin/ruff"),
+        ("./vendor/bin/rspec", "vendor/bin/rspec"),
+        ("bin/pip list", "bin/pip"),
+    ] {
+        assert!(removes(text, name), "{text}");
+        // One that somebody else installed there is known by its name.
+        assert!(!removes(text, "other"), "{text}");
+    }
 }
