@@ -63,6 +63,10 @@ impl Parser<'_> {
         if !matches!(first, b'!' | b'[' | b'{' | b'}' | b'a'..=b'w') {
             return None;
         }
+        // zsh ends the word behind a brace that begins a command: `{ls}` is a group.
+        if first == b'{' && self.zsh() {
+            return Some((Reserved::OpenBrace, self.pos + 1));
+        }
         let (word, len, end) = self.short_word()?;
         let word = word.get(..len)?;
         let reserved = match word {

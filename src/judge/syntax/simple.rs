@@ -120,6 +120,7 @@ impl Parser<'_> {
         if self.pos == start {
             return Err(self.unexpected());
         }
+        self.zsh_leaves_brace(start, &mut word.parts);
         word.span = self.span_from(start);
         if simple.words.is_empty() {
             *declares = declares_arrays(&word);

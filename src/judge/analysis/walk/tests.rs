@@ -1,6 +1,6 @@
 use super::super::act::OpaqueReason;
 use super::super::place::Place;
-use super::super::testing::{dump, facts, facts_with, line, programs, telling};
+use super::super::testing::{dump, facts, facts_with, line, programs, removes, telling};
 
 /// Each line runs exactly these telling programs.
 #[track_caller]
@@ -183,4 +183,20 @@ fn no_nesting_overflows_a_small_stack() {
         };
         std::thread::Builder::new().stack_size(bytes).spawn(run).unwrap().join().unwrap();
     }
+}
+
+#[test]
+fn braces_of_zsh_need_no_blank() {
+    for text in [
+        "zsh -c '{rm x}'",
+        "zsh -c 'f(){rm x}; f'",
+        "zsh -c 'true && {rm x}'",
+        "zsh -c '{rm x; echo {a,b}}'",
+        "zsh -c 'if true; then {rm x} fi'",
+    ] {
+        removes(text, &["rm x"]);
+    }
+    // A brace that one in the word opens closes that one.
+    removes("zsh -c 'rm {x,y}'", &["rm x y"]);
+    removes("zsh -c 'rm stash@{0}'", &["rm stash@{0}"]);
 }

@@ -3,7 +3,9 @@
 use crate::judge::syntax::cursor::is_meta;
 use crate::judge::syntax::parser::{Attempt, Parser, Read};
 use crate::judge::syntax::reserved::Reserved;
-use crate::judge::syntax::tree::{Command, Compound, CompoundKind, Dialect, Item, Pipeline, RedirectOp, Script, Word};
+use crate::judge::syntax::tree::{
+    Command, Compound, CompoundKind, Dialect, Item, Part, Pipeline, RedirectOp, Script, Word,
+};
 
 impl Parser<'_> {
     /// Whether the shell to read for is zsh.
@@ -19,6 +21,34 @@ impl Parser<'_> {
     /// Whether a lone `}` stands here: it closes a group even after the words of a command.
     pub(in crate::judge::syntax) fn zsh_closing_brace(&mut self) -> bool {
         self.zsh() && self.peek() == b'}' && matches!(self.short_word(), Some((_, 1, _)))
+    }
+
+    /// Leaves a `}` at the end of a word that no `{` in it opens: it closes the group around the command (`{ls -l}`).
+    pub(in crate::judge::syntax) fn zsh_leaves_brace(&mut self, start: usize, parts: &mut Vec<Part>) {
+        if !self.zsh() || self.raw(self.pos - 1) != b'}' || self.pos < start + 2 || self.raw(self.pos - 2) == b'\\' {
+            return;
+        }
+        let mut open = 0_usize;
+        let mut closes = false;
+        for part in parts.iter() {
+            closes = false;
+            let Part::Literal(text) = part else { continue };
+            for byte in text.bytes() {
+                closes = byte == b'}' && open == 0;
+                match byte {
+                    b'{' => open += 1,
+                    b'}' => open = open.saturating_sub(1),
+                    _ => {}
+                }
+            }
+        }
+        if let Some(Part::Literal(text)) = parts.last_mut().filter(|_| closes) {
+            text.pop();
+            if text.is_empty() {
+                parts.pop();
+            }
+            self.pos -= 1;
+        }
     }
 
     /// Reads `() body arguments`, which runs at once.
