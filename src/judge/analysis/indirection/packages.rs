@@ -1,12 +1,13 @@
 //! Scripts and programs of a package: `npm run X`, `yarn X`, what installing runs.
 
-use crate::judge::analysis::act::{Taint, Value};
+use crate::judge::analysis::act::{Flag, Taint, Value};
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::marked::Marked;
+use crate::judge::analysis::place::Place;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Program;
@@ -17,6 +18,12 @@ const ON_INSTALL: &[&str] = &["preinstall", "install", "postinstall", "prepublis
 
 /// So many texts of one manifest are read.
 const MAX_MANIFESTS: usize = 16;
+
+/// Options that name members of a workspace, or all of them. One of the first that takes no value means the root.
+const WORKSPACES: [&str; 5] = ["-w", "--workspace", "--workspaces", "-r", "-F"];
+
+/// So many members of a workspace are looked at.
+const MAX_MEMBERS: usize = 16;
 
 /// What projects call their scripts, though programs are called so too.
 const SCRIPTS: &[&str] = &[
@@ -48,6 +55,15 @@ impl Walker<'_> {
             },
             Some("test" | "t" | "tst") => (vec!["test".to_owned()], skip),
             Some(script @ ("start" | "stop" | "restart")) => (vec![script.to_owned()], skip),
+            // `workspace NAME [run] SCRIPT`, `workspaces run SCRIPT`, `workspaces foreach run SCRIPT`
+            Some(word @ ("workspace" | "workspaces")) => {
+                let from = skip + usize::from(word == "workspace");
+                let at = from + usize::from(operand(from).is_some_and(|word| word == "run"));
+                match operand(at) {
+                    Some(script) => (vec![script], at + 1),
+                    None => return,
+                }
+            }
             Some("install" | "i" | "ci" | "clean-install") | None if name != "bun" || first.is_some() => {
                 (ON_INSTALL.iter().map(|script| (*script).to_owned()).collect(), usize::MAX)
             }
@@ -56,6 +72,50 @@ impl Walker<'_> {
             _ => return,
         };
         let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
+        let everywhere = first.as_deref() == Some("workspaces");
+        let named = (first.as_deref() == Some("workspace")).then(|| operand(skip)).flatten();
+        let is_workspace =
+            |flag: &&Flag| WORKSPACES.contains(&flag.name.as_str()) && (flag.name != "-w" || flag.value.is_some());
+        let mut flags = reading.flags.iter().filter(is_workspace).peekable();
+        if !everywhere && named.is_none() && flags.peek().is_none() {
+            self.scripts_in(state, context, name, reading, (&scripts, rest), &dir, span);
+            return;
+        }
+        let values = flags.filter_map(|flag| flag.value.as_ref()?.known_text());
+        let mut members: Vec<Place> = named.into_iter().chain(values).filter_map(|member| dir.join(&member)).collect();
+        members.extend(self.members_written(&dir));
+        for member in members.iter().take(MAX_MEMBERS) {
+            self.scripts_in(state, context, name, reading, (&scripts, rest), member, span);
+        }
+    }
+
+    /// The directories below one in which the line or the session wrote a manifest.
+    fn members_written(&self, dir: &Place) -> Vec<Place> {
+        const MANIFEST: &str = "/package.json";
+        let is_member =
+            |below: &str| below.ends_with(MANIFEST) && below != MANIFEST && !below.contains("/node_modules/");
+        let of_line = self.files.keys().filter(|place| place.below(dir).is_some_and(|below| is_member(below.rough())));
+        let mut members: Vec<Place> = of_line.filter_map(|place| Some(place.split()?.0)).collect();
+        if let (Some(dir), Some(ledger)) = (dir.text(), self.inquiry.ledger()) {
+            let own = ledger.written().filter(|path| path.strip_prefix(dir).is_some_and(is_member));
+            members.extend(own.filter_map(|path| path.strip_suffix(MANIFEST)).map(Place::of));
+        }
+        members
+    }
+
+    /// Walks what the manifest in a directory says of these scripts. `rest`: which operands they are given.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn scripts_in(
+        &mut self,
+        state: &State,
+        context: &Context,
+        name: &str,
+        reading: &Reading,
+        (scripts, rest): (&[String], usize),
+        dir: &Place,
+        span: Span,
+    ) {
         let Some(place) = dir.join("package.json") else { return };
         // What installing a package runs is judged where it is installed.
         if rest == usize::MAX && self.is_fetched(&place) {
@@ -93,12 +153,12 @@ impl Walker<'_> {
                     continue;
                 };
                 let mut child = state.child(&[]);
-                if child.cwd.as_ref() != Some(&dir) {
+                if child.cwd.as_ref() != Some(dir) {
                     child.move_to(Some(dir.clone()));
                 }
                 let mut child = self.with_bins(&child, name, &[]);
                 let mut line = told.value(&text);
-                if name_of == script {
+                if name_of == *script {
                     for operand in reading.operands.iter().skip(rest) {
                         line.push_text(" ");
                         line.push_quoted(&operand.value);
@@ -167,4 +227,35 @@ fn scripts_in(text: &str, name: &str) -> Option<String> {
     let value = after.trim_start().strip_prefix(':')?;
     let mut values = serde_json::Deserializer::from_str(value).into_iter::<serde_json::Value>();
     values.next()?.ok()?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::analysis::testing::{dump, facts_with, line, programs};
+
+    #[test]
+    fn scripts_of_a_member_of_the_workspace_are_read() {
+        let root = ("/home/dev/project/package.json", r#"{"workspaces": ["packages/*"], "scripts": {"b": "rm root"}}"#);
+        let member = ("/home/dev/project/packages/a/package.json", r#"{"scripts": {"b": "rm x", "clean": "rm y"}}"#);
+        let found = |text: &str| {
+            let facts = facts_with(&line(text), &[root, member]);
+            let removed: Vec<String> =
+                programs(&facts).into_iter().filter(|program| program.starts_with("rm ")).collect();
+            (removed, dump(&facts))
+        };
+        for text in ["npm run b -w packages/a", "npm run b --workspace=packages/a", "yarn workspace packages/a run b"] {
+            let (removed, facts) = found(text);
+            assert_eq!(removed, ["rm x"], "{text}\n{facts}");
+        }
+        // By another name a member is known where the line wrote its manifest.
+        let wrote = r#"echo '{"scripts": {"b": "rm x"}}' > packages/b/package.json; "#;
+        for text in
+            ["pnpm -r run b", "pnpm --filter @a/b run b", "yarn workspace b b", "yarn workspaces foreach -A run b"]
+        {
+            let (removed, facts) = found(&format!("{wrote}{text}"));
+            assert_eq!(removed, ["rm x"], "{text}\n{facts}");
+        }
+        assert_eq!(found("npm run b").0, ["rm root"]);
+        assert!(found("npm run other -w packages/a").0.is_empty());
+    }
 }
