@@ -100,7 +100,8 @@ pub(super) fn of(what: Printed, args: &[&Value], stdin: &Value) -> Option<Known>
         | Printed::Beginning
         | Printed::Program
         | Printed::Path
-        | Printed::Names => None,
+        | Printed::Names
+        | Printed::Place => None,
     }
 }
 

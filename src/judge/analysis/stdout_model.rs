@@ -226,6 +226,7 @@ impl Walker<'_> {
                 line(Value::text(there.unwrap_or(path)))
             }
             Printed::Names => self.names_listed(state, args)?,
+            Printed::Place => line(unknown(UnknownReason::Other("a place of an installation"), taint)),
             Printed::SomeLines if stdin.known().is_none() && search_results::listed(stdin).is_some() => {
                 let whole =
                     |value: &Value| value.rough().chars().all(|c| c.is_ascii_digit() || "-vieEFwxPnrutzs+".contains(c));

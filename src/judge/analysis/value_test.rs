@@ -23,6 +23,16 @@ fn is_numbered(value: &Value) -> bool {
     value.leading().starts_with(|c: char| c.is_ascii_alphabetic()) && value.pieces().iter().all(one)
 }
 
+/// Whether a value holds what a command prints, or what is read, of which nothing is known.
+#[must_use]
+pub fn is_computed(value: &Value) -> bool {
+    let is_it = |piece: &Piece| match piece {
+        Piece::Unknown(unknown) => matches!(unknown.why, UnknownReason::CommandOutput | UnknownReason::Input),
+        Piece::Text(_) | Piece::Glob(_) => false,
+    };
+    value.pieces().iter().any(is_it)
+}
+
 /// Whether a program's arguments are written like this: word by word a glob, an expression behind `~`, or `...` for any
 /// number of them.
 #[must_use]
@@ -93,6 +103,7 @@ pub fn given<'f>(flags: &'f [Flag], test: &FlagTest) -> Option<&'f Flag> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::analysis::act::{Taint, Unknown};
 
     #[test]
     fn arguments_are_held_word_by_word_against_what_is_written() {
@@ -118,6 +129,23 @@ mod tests {
         assert!(holds("x ...", &["x"]));
         assert!(!holds("x ...", &["a", "x"]));
         assert!(holds("...", &[]));
+    }
+
+    #[test]
+    fn only_what_a_command_prints_or_is_read_is_computed() {
+        let of =
+            |why| Value::of(vec![Piece::Text("a:".into()), Piece::Unknown(Unknown { why, taint: Taint::default() })]);
+        assert!(is_computed(&of(UnknownReason::CommandOutput)));
+        assert!(is_computed(&of(UnknownReason::Input)));
+        for why in [
+            UnknownReason::Variable("A".into()),
+            UnknownReason::Temporary { variable: false },
+            UnknownReason::Found(None),
+            UnknownReason::Other("a place of an installation"),
+        ] {
+            assert!(!is_computed(&of(why.clone())), "{why:?}");
+        }
+        assert!(!is_computed(&Value::text("a")));
     }
 
     #[test]

@@ -148,6 +148,7 @@ impl<'a> Seen<'a> {
         // What is not looked at for want of fuel is found to be too large.
         let globs = (test.glob.len() + test.not_glob.len()) as u64;
         view.context.spend(3 + globs / 2 + self.length() * (1 + globs) / 128)
+            && (!test.computed || value_test::is_computed(self.value))
             && self.passes_patterns(test, view)
             && (test.class.is_empty() || self.classes(view).has_any(&test.class))
             && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))

@@ -135,6 +135,8 @@ pub struct TextTest {
     pub host: Vec<HostClass>,
     /// It is (or is not) unknown before the command runs.
     pub dynamic: Option<bool>,
+    /// It holds what a command prints, or what is read, of which nothing is known.
+    pub computed: bool,
     pub not_glob: Vec<String>,
     pub not_regex: Option<String>,
     /// A regular expression over what the file of that path says before the command runs. Holds of a file that cannot be

@@ -12,6 +12,7 @@ use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::Stream;
 use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::glob;
 use crate::judge::rules::model::{Load, Module, SettingLine};
 use crate::judge::syntax::tree::Span;
 
@@ -137,8 +138,14 @@ fn command_in(line: &str, lines: &[SettingLine]) -> Option<String> {
         let known = || lines.iter().filter_map(move |known| Some((known, known.begins.strip_suffix(mark)?)));
         known().next()?;
         line.match_indices(mark).find_map(|(at, _)| {
-            let key = line[..at].trim().rsplit(['.', ':']).next().unwrap_or_default().trim_matches(['"', '\'']);
-            known().find(|(_, name)| *name == key).map(|(known, _)| (known, line[at + 1..].trim()))
+            // An entry of a list, and one of an object that stands on one line.
+            let key =
+                line[..at].trim().trim_start_matches("- ").rsplit(['.', ':', ',', '{']).next().unwrap_or_default();
+            let key = key.trim().trim_matches(['"', '\'']);
+            let value = line[at + 1..].trim();
+            let in_object = line[..at].contains('{');
+            let value = if in_object { value.split([',', '}']).next().unwrap_or_default() } else { value };
+            known().find(|(_, name)| *name == key).map(|(known, _)| (known, value))
         })
     });
     if let Some((known, value)) = keyed {
@@ -148,7 +155,9 @@ fn command_in(line: &str, lines: &[SettingLine]) -> Option<String> {
         return Some(behind(known, value));
     }
     let first = line.split_whitespace().next()?;
-    let found = lines.iter().find(|known| known.begins.is_empty() || known.begins == first)?;
+    let begins =
+        |known: &&SettingLine| known.begins == first || known.begins.contains('*') && glob::text(&known.begins, line);
+    let found = lines.iter().find(|known| known.begins.is_empty() || begins(known))?;
     let mut rest = line;
     for _ in 0..found.skip {
         rest = rest.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest);
@@ -172,7 +181,12 @@ fn behind(line: &SettingLine, said: String) -> String {
     } else {
         said
     };
-    if line.before.is_empty() { said } else { format!("{} {said}", line.before) }
+    match line.before.as_str() {
+        "" => said,
+        // What it says is the value of an option.
+        option if option.ends_with('=') => format!("{option}{said}"),
+        before => format!("{before} {said}"),
+    }
 }
 
 #[cfg(test)]
@@ -194,6 +208,12 @@ mod tests {
         assert_eq!(command_in("backtick 1 30  30 rm x", &screen).as_deref(), Some("rm x"));
         assert_eq!(command_in("bind x exec rm", &screen), None);
         assert_eq!(command_in("run-shell x", &[line("", 0, "tmux")]).as_deref(), Some("tmux run-shell x"));
+        let lists = [line("source:", 0, "x --from="), line("- *.y*ml", 1, "x -f"), line("-", 1, "x -v")];
+        assert_eq!(command_in("source: /", &lists).as_deref(), Some("x --from=/"));
+        assert_eq!(command_in("- source: /", &lists).as_deref(), Some("x --from=/"));
+        assert_eq!(command_in("- {type: bind, source: /, target: /h}", &lists).as_deref(), Some("x --from=/"));
+        assert_eq!(command_in("- a.yml", &lists).as_deref(), Some("x -f a.yml"));
+        assert_eq!(command_in("- /:/h", &lists).as_deref(), Some("x -v /:/h"));
         let keys = [line("wrapper=", 0, ""), line("runner=", 0, "")];
         assert_eq!(command_in("wrapper = \"./x\"", &keys).as_deref(), Some("\"./x\""));
         assert_eq!(command_in("build.wrapper=./x", &keys).as_deref(), Some("./x"));

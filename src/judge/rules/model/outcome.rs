@@ -130,6 +130,8 @@ pub enum Printed {
     Path,
     /// The files that it is given, by the names that they are given by (`ls`).
     Names,
+    /// A place of its installation or of what it keeps, which is not known before (`brew --prefix`).
+    Place,
 }
 
 /// Where a program works, for [`super::Lowering::Scratch`].

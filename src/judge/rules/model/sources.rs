@@ -47,7 +47,8 @@ pub struct Load {
 /// A line of settings by which a program runs a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SettingLine {
-    /// The word that it begins with; empty: any. With `=` or `:` at its end: the key whose value is the command.
+    /// The word that it begins with; empty: any; or a glob of the whole line. With `=` or `:` at its
+    /// end: the key whose value is the command.
     pub begins: String,
     /// How many words stand in front of the command.
     pub skip: u32,

@@ -346,6 +346,7 @@ impl Check<'_> {
             not_class: shape.not_class,
             host: shape.host,
             dynamic: shape.dynamic,
+            computed: shape.computed,
             not_glob: shape.not_glob,
             not_regex: shape.not_regex,
             content: shape.content,
