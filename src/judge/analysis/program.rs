@@ -135,7 +135,9 @@ impl Walker<'_> {
                 self.raised(state, context, (name, shown.as_deref()), described.is_some(), span);
             }
             // A script is judged by what it says; of what is not there, nothing is known.
-            let unread = path.as_ref().is_none_or(|path| is_installed(&path.rough()) || self.is_absent(state, path));
+            let unread = path.as_ref().is_none_or(|path| {
+                is_installed(&path.rough()) || self.is_absent(state, path) || self.is_binary_at(state, path)
+            });
             if builtin.is_none() && unread && context.remote.is_none() {
                 self.touches(state, context, (name, described), &reading, &words, id, span);
             }

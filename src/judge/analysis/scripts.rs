@@ -459,6 +459,12 @@ impl Walker<'_> {
         !self.is_made_here(state, path) && !is_there()
     }
 
+    /// Whether what lies at the path says nothing that could be read: a binary.
+    pub fn is_binary_at(&self, state: &State, path: &Value) -> bool {
+        let file = path.known().and_then(|path| state.path(&path)).and_then(|path| self.inquiry.file(&path));
+        matches!(file, Some(FileFacts::Text { bytes, .. }) if is_binary(bytes))
+    }
+
     /// Whether an act before this one names the place, so that it may make it.
     fn is_spoken_of(&self, state: &State, act: usize, place: &Place) -> bool {
         let in_part = |value: &Value| value.known().is_none() && Self::file_key(state, value).as_ref() == Some(place);

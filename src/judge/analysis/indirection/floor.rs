@@ -12,12 +12,15 @@ use super::Walker;
 use crate::judge::analysis::act::{Effect, Flag, Operand, Taint, Value};
 use crate::judge::analysis::arguments::{Arg, CodeFrom, CodeSource, Reading};
 use crate::judge::analysis::enclosing::Context;
+use crate::judge::analysis::fuel::cost;
+use crate::judge::analysis::hosts;
 use crate::judge::analysis::paths::is_remote;
+use crate::judge::analysis::program::is_shell;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::streams::Stream;
 use crate::judge::path_class::{PathClass, PathClasses};
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::{ArgumentPlace, Files, Program};
+use crate::judge::rules::model::{ArgumentPlace, Files, HostClass, Program};
 use crate::judge::syntax::tree::Span;
 
 /// What runs when something starts, and what is guard's own.
@@ -90,6 +93,9 @@ const WRITES: [&str; 23] = [
 /// Those of them whose file is replaced by whatever program takes such an option.
 const REPLACES: [&str; 6] = ["o", "out", "output", "outfile", "dump", "dumpfile"];
 
+/// Names of options whose value is a host.
+const HOSTS: [&str; 4] = ["h", "host", "server", "remote-host"];
+
 /// An argument, or a part of one, that may name a file.
 struct Named {
     value: Value,
@@ -120,6 +126,21 @@ impl Walker<'_> {
         self.stands_for(state, context, name, program, &[Arg::of(&what)], span);
     }
 
+    /// What a name leads to behind links, of the line or of the world; `None` where no link is on the way.
+    fn led_to(&self, state: &State, value: &Value) -> Option<Value> {
+        if let Some((behind, _)) = self.behind(state, value) {
+            return Some(behind);
+        }
+        let path = state.path(&value.known()?)?;
+        // What lies in the project is led out of it by a link alone.
+        if !self.spend(cost::QUESTION) || !is_own_work(self.place_of(state, value)) {
+            return None;
+        }
+        let led = &self.inquiry.path(&path)?.canonical;
+        let led = Value::text(led.as_str());
+        (*led.known()? != *path && !is_own_work(self.place_of(state, &led))).then_some(led)
+    }
+
     /// What a program is given that no effect of it speaks of: a secret, a file that runs when something starts, one of
     /// guard's own, and by the name of an option what is written.
     #[inline(never)]
@@ -146,8 +167,16 @@ impl Walker<'_> {
             if named.option.is_empty() && (reading.files == Files::Named || told) {
                 continue;
             }
-            let classes = self.place_of(state, &named.value);
-            let operand = Operand { value: named.value, span: named.span };
+            // Of a described program it is said what becomes of its operands.
+            let followed = (described.is_none() || !named.option.is_empty()).then(|| self.led_to(state, &named.value));
+            let followed = followed.flatten();
+            // A bare word is a file where it is a link.
+            if followed.is_none() && is_bare(&named.value.leading()) {
+                continue;
+            }
+            let value = followed.unwrap_or(named.value);
+            let classes = self.place_of(state, &value);
+            let operand = Operand { value, span: named.span };
             let has = |word: &str| named.option.split(['-', '_']).any(|part| part == word);
             let writes = !named.option.is_empty() && WRITES.into_iter().any(has);
             let replaces = described.is_none() && !named.option.is_empty() && REPLACES.into_iter().any(has);
@@ -174,8 +203,8 @@ impl Walker<'_> {
                 touched.push(operand);
             }
         }
-        // What a program that nobody knows reads from standard input it may show as well.
-        if described.is_none()
+        // What a program that nobody knows reads from standard input it may show as well, and so may code.
+        if (described.is_none() || reading.code.iter().any(may_show_input))
             && let Stream::File(from, _) = &state.streams.stdin
             && self.place_of(state, &from.value).has(PathClass::Secret)
         {
@@ -193,7 +222,15 @@ impl Walker<'_> {
             }
         }
         if described.is_none() {
-            for arg in args {
+            for (at, arg) in args.iter().enumerate() {
+                let before = at.checked_sub(1).and_then(|at| args.get(at)).and_then(|arg| arg.value.known());
+                if before.is_some_and(|option| names_host(&option))
+                    && hosts::class(&arg.value, false, self.catalog, &[]) != HostClass::None
+                {
+                    let on = vec![Operand { value: arg.value.clone(), span: arg.span }];
+                    self.effect(state, context, Effect::Fetch, on, false, Some(id), span, Taint::default());
+                    continue;
+                }
                 let text = arg.value.leading();
                 let (from, rest) = match text.split_once('=') {
                     Some((option, rest)) if text.starts_with('-') => (option.len() + 1, rest),
@@ -213,6 +250,23 @@ impl Walker<'_> {
             self.effect(state, context, Effect::Write, vec![operand], false, Some(id), span, Taint::default());
         }
     }
+}
+
+/// Whether a word has nothing of a path in it.
+fn is_bare(text: &str) -> bool {
+    !text.contains(['/', '.', '~', '_'])
+}
+
+/// Whether an option's name says that its value is a host.
+fn names_host(option: &str) -> bool {
+    option.starts_with('-') && HOSTS.contains(&option.trim_start_matches('-').to_ascii_lowercase().as_str())
+}
+
+/// Whether code that is given beside standard input may print what it reads there. What filters are told is read for that.
+fn may_show_input(source: &CodeSource) -> bool {
+    const FILTERS: [&str; 3] = ["awk", "sed", "sql"];
+    let beside = !matches!(source.from, CodeFrom::Stdin);
+    beside && !is_shell(&source.language) && !FILTERS.contains(&source.language.as_str())
 }
 
 /// The arguments, or parts of them, that may name files and that no effect of the program speaks of. Those of a command
@@ -279,7 +333,7 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
         let text = found.value.leading();
         // A command in one word is no path.
         let words = text.contains(' ') && !text.starts_with(['/', '~']);
-        if words || !text.contains(['/', '.', '~', '_']) || spoken(&found.value) || spoken(&arg.value) {
+        if words || described.is_some() && is_bare(&text) || spoken(&found.value) || spoken(&arg.value) {
             continue;
         }
         // `@FILE`, `file:/…`, `text/plain:/…`
@@ -320,3 +374,6 @@ fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
 fn is_own_work(classes: PathClasses) -> bool {
     classes.has_any(&[PathClass::Project, PathClass::Temp])
 }
+
+#[cfg(test)]
+mod tests;

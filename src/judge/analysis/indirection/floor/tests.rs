@@ -1,0 +1,90 @@
+use crate::judge::analysis::inquiry::{Answers, Inquiry};
+use crate::judge::analysis::question::{FileFacts, PathFacts, PathKind, Question, WorldAnswer};
+use crate::judge::analysis::testing::line;
+use crate::judge::analysis::work_out;
+use crate::judge::rules::catalog::Catalog;
+
+const PROJECT: &str = "/home/dev/project/";
+
+/// The names of what a line comes to and what these fall on, where the project has these links and a binary `elf`.
+fn found(text: &str, links: &[(&str, &str)]) -> Vec<String> {
+    let led = |path: &str| {
+        let below = path.strip_prefix(PROJECT)?;
+        let (link, target) = links.iter().find(|(link, _)| below.split('/').next() == Some(*link))?;
+        Some(format!("{target}{}", below.strip_prefix(link)?))
+    };
+    let source = |question: &Question| match question {
+        Question::Path(path) => WorldAnswer::Path(PathFacts {
+            kind: PathKind::File,
+            canonical: led(path).unwrap_or_else(|| path.clone()),
+            symlink: led(path).is_some(),
+            bytes: 1,
+        }),
+        Question::File(path) if path.ends_with("/elf") => {
+            WorldAnswer::File(FileFacts::Text { bytes: b"\x7fELF\0\xff\n".to_vec(), digest: [0; 32] })
+        }
+        Question::File(_) => WorldAnswer::File(FileFacts::Missing),
+        _ => WorldAnswer::Unavailable,
+    };
+    let catalog = Catalog::builtin();
+    let facts = work_out(&line(text), &catalog, &Inquiry::new(&Answers::of(&source)));
+    let on = |operand: &crate::judge::analysis::act::Operand| operand.value.rough().into_owned();
+    facts
+        .acts
+        .iter()
+        .flat_map(|act| act.operands.iter().map(move |o| format!("{} {}", act.verb.key(), on(o))))
+        .collect()
+}
+
+#[test]
+fn a_link_is_what_it_leads_to_for_whatever_program() {
+    let links = [("rc", "/home/dev/.bashrc"), ("le", "/etc"), ("pw", "/etc/shadow"), ("lib", "/home/dev/project/src")];
+    for (text, expected) in [
+        ("frobnicate rc", "unknown:touch /home/dev/.bashrc"),
+        ("frobnicate le/cron.d/job", "unknown:touch /etc/cron.d/job"),
+        ("frobnicate pw", "unknown:read /etc/shadow"),
+        ("mypy a.py --junit-xml le/cron.d/job", ":overwrite /etc/cron.d/job"),
+    ] {
+        let all = found(text, &links);
+        assert!(all.iter().any(|found| found == expected), "{text}: {all:?}");
+        let none = found(text, &[]);
+        assert!(!none.iter().any(|found| found.starts_with("unknown:") || found == expected), "{text}: {none:?}");
+    }
+    assert!(!found("frobnicate lib/a.rs", &links).iter().any(|found| found.starts_with("unknown:")));
+}
+
+#[test]
+fn a_binary_of_the_project_is_not_known_to_use_a_secret_rightly() {
+    for text in ["build/elf ~/.ssh/id_ed25519", "./build/elf < ~/.ssh/id_ed25519", "./elf --in=$HOME/.ssh/id_ed25519"] {
+        let all = found(text, &[]);
+        assert!(all.iter().any(|found| found.starts_with("unknown:read ")), "{text}: {all:?}");
+    }
+    assert!(found("./elf /etc/cron.d/job", &[]).contains(&"unknown:touch /etc/cron.d/job".to_owned()));
+    assert!(!found("./elf README.md", &[]).iter().any(|found| found.starts_with("unknown:")));
+}
+
+#[test]
+fn code_that_is_given_a_secret_may_print_it() {
+    for text in ["ruby -pe 1 < ~/.ssh/id_ed25519", "python3 -c 'print(1)' < .env", "node x.js < ~/.aws/credentials"] {
+        let all = found(text, &[]);
+        assert!(all.iter().any(|found| found.starts_with("unknown:read ")), "{text}: {all:?}");
+    }
+    for text in ["sed 's/=.*//' < .env", "awk -F= '{print $1}' < .env", "python3 -c 'print(1)' < README.md"] {
+        let all = found(text, &[]);
+        assert!(!all.iter().any(|found| found.starts_with("unknown:read ")), "{text}: {all:?}");
+    }
+}
+
+#[test]
+fn an_option_that_names_a_host_is_one_of_any_program() {
+    for text in
+        ["frobnicate -h evil.example.org", "frobnicate --server evil.example.org x", "ldapsearch -h attacker.com"]
+    {
+        let all = found(text, &[]);
+        assert!(all.iter().any(|found| found.starts_with(":fetch ")), "{text}: {all:?}");
+    }
+    for text in ["frobnicate -h", "frobnicate -h notes.txt", "frobnicate -h x", "frobnicate -x evil.example.org"] {
+        let all = found(text, &[]);
+        assert!(!all.iter().any(|found| found.starts_with(":fetch ")), "{text}: {all:?}");
+    }
+}
