@@ -130,7 +130,7 @@ impl Walker<'_> {
             match follow {
                 Follow::Git => {
                     self.git_settings(state, context, args, env, span);
-                    self.git_push(state, context, reading, args, span);
+                    self.git_push(state, context, reading, args, env, span);
                     self.git_alias(state, context, program, reading, args, env, span);
                 }
                 Follow::Packages => {

@@ -31,7 +31,7 @@ const WORDS: [(&str, &str); 5] = [
 const KNOWN: [(&str, &str); 17] = [
     ("judge/analysis/embedded_calls.rs", "js:run-file"),
     ("judge/analysis/indirection/floor.rs", "known:read unknown:read unknown:root unknown:root-own unknown:touch"),
-    ("judge/analysis/indirection/git.rs", "git"),
+    ("judge/analysis/indirection/git.rs", "fetch git"),
     ("judge/analysis/indirection/given.rs", "make"),
     (
         "judge/analysis/indirection/packages.rs",

@@ -170,22 +170,35 @@ impl Walker<'_> {
         self.run(&mut state.child(env), &inner, fields, Vec::new(), span, Lookup::Programs);
     }
 
-    /// A push to a remote that the line itself names the address of, or what goes there: judged by that.
+    /// A remote that the line itself names the address of, or what goes there: judged by that.
     #[inline(never)]
-    pub(super) fn git_push(&mut self, state: &State, context: &Context, reading: &Reading, args: &[Field], span: Span) {
-        const CALL: Callee = Callee::Step("a push by its address");
-        if !reading.sub.iter().any(|sub| sub == "push") || context.is_called(&CALL) {
+    pub(super) fn git_push(
+        &mut self,
+        state: &State,
+        context: &Context,
+        reading: &Reading,
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        const CALL: Callee = Callee::Step("a remote by its address");
+        const REMOTE: [&str; 5] = ["push", "fetch", "pull", "ls-remote", "clone"];
+        let is = |wanted: &str| reading.sub.first().is_some_and(|sub| sub == wanted);
+        if !REMOTE.into_iter().any(is) || context.is_called(&CALL) {
             return;
         }
         let named = reading.operands.first().and_then(|operand| operand.value.known_text());
         let remote = named.clone().unwrap_or_else(|| "origin".to_owned());
-        let given = |wanted: &dyn Fn(&str) -> bool| {
-            let texts = reading.flags.iter().filter(|flag| flag.name == "-c").filter_map(|flag| flag.value.as_ref());
-            texts.filter_map(Value::known_text).find_map(|text| {
-                let (name, value) = text.split_once('=')?;
-                wanted(name).then(|| (name.to_owned(), value.to_owned()))
-            })
-        };
+        let mut settings: Vec<(String, String)> = Vec::new();
+        for flag in &reading.flags {
+            let by_name = flag.name == "--config-env";
+            let text = flag.value.as_ref().filter(|_| by_name || flag.name == "-c").and_then(Value::known_text);
+            let Some((name, value)) = text.as_deref().and_then(|text| text.rsplit_once('=')) else { continue };
+            // The variable is named in whose value it stands.
+            let value = if by_name { self.variable_of(state, env, value) } else { Some(value.to_owned()) };
+            settings.extend(value.map(|value| (name.to_owned(), value)));
+        }
+        let given = |wanted: &dyn Fn(&str) -> bool| settings.iter().find(|(name, _)| wanted(name)).cloned();
         let set = |key: &str| {
             let is_key = |name: &str| name.eq_ignore_ascii_case(&format!("remote.{remote}.{key}"));
             given(&is_key).map(|(_, value)| value).or_else(|| self.set_before(&is_key))
@@ -202,8 +215,11 @@ impl Walker<'_> {
             let [name, url] = act.operands.as_slice() else { return None };
             (is_it && name.value.is(&remote)).then(|| url.value.clone())
         });
-        let url = set("pushurl").or_else(|| set("url")).or(base).map(Value::text).or(added);
-        let refs = set("push").or_else(|| set("mirror").filter(|on| on == "true").map(|_| "--mirror".to_owned()));
+        // What is cloned is named by its address.
+        let own = || set("pushurl").filter(|_| is("push")).or_else(|| set("url").filter(|_| !is("clone")));
+        let url = own().or(base).map(Value::text).or(added.filter(|_| is("push")));
+        let refs = || set("push").or_else(|| set("mirror").filter(|on| on == "true").map(|_| "--mirror".to_owned()));
+        let refs = if is("push") { refs() } else { None };
         if url.is_none() && refs.is_none() {
             return;
         }
