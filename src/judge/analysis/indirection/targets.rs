@@ -185,6 +185,7 @@ mod tests {
     use crate::judge::analysis::inquiry::Answers;
     use crate::judge::analysis::question::{FileFacts, PathFacts, PathKind, Question, WorldAnswer};
     use crate::judge::analysis::testing::line;
+    use crate::judge::ledger::Ledger;
     use crate::judge::policy::Policy;
     use crate::judge::risk::Tier;
     use crate::judge::rules::catalog::Catalog;
@@ -204,6 +205,7 @@ mod tests {
                 };
                 WorldAnswer::Path(PathFacts { kind, canonical: asked.clone(), symlink: false, bytes: 0 })
             }
+            Question::Ledger => WorldAnswer::Ledger(Ledger::default()),
             _ => WorldAnswer::Unavailable,
         };
         let (catalog, policy) = (Catalog::builtin(), Policy::default());
@@ -255,6 +257,18 @@ mod tests {
         ] {
             let program = if name == "a.sh" { "sh" } else { "python3" };
             assert_eq!(tier(&format!("{program} {name} x"), &[(name, text)]), Tier::High, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_a_recipe_replaces_where_none_was_is_its_own() {
+        let recipe = |end: &str| format!("x.o:\n\tfrob main.c > x.d.tmp\n\t{end}\n");
+        for own in ["mv x.d.tmp x.d", "rm -f x.d"] {
+            assert_eq!(made("make", &recipe(own)), Tier::Low, "{own}");
+            assert_eq!(made(&format!("mv main.c x.d; {own}"), ""), Tier::Medium, "{own}");
+        }
+        for other in ["rm -f main.c", "mv x.d main.c", "rm -rf out", "mv main.c x.d; rm -f x.d"] {
+            assert!(made("make", &recipe(other)) >= Tier::Medium, "{other}");
         }
     }
 
