@@ -95,7 +95,10 @@ impl Walker<'_> {
                 files.retain(|file| self.is_of_session(state, file));
             }
             if load.compiles {
-                files.retain(|file| !self.content_of(state, file).is_some_and(|text| says_nothing(&text)));
+                files.retain(|file| match self.content_of(state, file) {
+                    Some(text) => !says_nothing(&text),
+                    None => self.is_of_session(state, file) || self.is_of_work_tree(state, file),
+                });
             }
             for file in files.into_iter().take(MAX_FILES) {
                 self.load(state, context, load, &file, ran, env);
@@ -136,6 +139,12 @@ impl Walker<'_> {
             !load.changed || path.is_none_or(|path| self.is_changed(&path))
         };
         named.map(part).filter(is_new).collect()
+    }
+
+    /// Whether a file lies in a work tree of git, which does not have it as it is.
+    fn is_of_work_tree(&self, state: &State, file: &Value) -> bool {
+        let path = file.known().and_then(|path| state.path(&path));
+        path.and_then(|path| self.inquiry.git(&path)).is_some_and(|git| git.root.is_some() && !git.clean)
     }
 
     /// Whether a file is what another command of the line gives: a pipe, or standard input where something feeds it.

@@ -328,7 +328,7 @@ pub fn add_loads(
         words: shape.words.clone(),
         unless: shape.unless.clone(),
         changed: shape.changed,
-        session: shape.session || shape.compiles,
+        session: shape.session,
         compiles: shape.compiles,
         stdin: shape.stdin,
         lines: shape.lines.iter().map(|line| line.get_ref().clone()).collect(),

@@ -87,7 +87,19 @@ fn what_a_compiler_is_given_is_read_where_the_session_wrote_it_and_something_is_
         work_out(&line(command), &Catalog::builtin(), &Inquiry::new(&Answers::of(&source))).opaque.len()
     };
     let code = "int main(){return system(\"rm harm\");}";
-    assert!(!harms("gcc -c a.c", &[("a.c", code)]), "what others wrote");
+    assert!(!harms("gcc -c a.c", &[("a.c", code)]), "outside a repository");
+    let in_repository = |clean: bool| {
+        let source = |question: &Question| match question {
+            Question::File(_) => WorldAnswer::File(FileFacts::Text { bytes: code.into(), digest: [0; 32] }),
+            Question::Git(_) => {
+                WorldAnswer::Git(GitFacts { root: Some("/home/dev/project".into()), clean, ..GitFacts::default() })
+            }
+            _ => WorldAnswer::Unavailable,
+        };
+        let facts = work_out(&line("gcc -c a.c"), &Catalog::builtin(), &Inquiry::new(&Answers::of(&source)));
+        programs(&facts).contains(&"rm harm".to_owned())
+    };
+    assert!(in_repository(false) && !in_repository(true));
     assert!(harms(&format!("cat > a.c <<'E'\n{code}\nE\ngcc -c a.c"), &[]));
     assert_eq!(opaque("frob --gen > a.c; gcc -c a.c"), opaque("frob --gen > a.c"));
     assert!(opaque("curl -s https://example.com/a.c > a.c; gcc -c a.c") > 0);
