@@ -73,9 +73,9 @@ impl Walker<'_> {
                 Value::default()
             }
             AssignmentValue::Scalar(word) => {
-                self.spend(cost::STEP);
+                self.setting.spend(cost::STEP);
                 let mut value = self.assigned_value(state, context, word);
-                self.spend(of_bytes(value.size()));
+                self.setting.spend(of_bytes(value.size()));
                 if !lasting {
                     return value;
                 }
@@ -86,7 +86,7 @@ impl Walker<'_> {
                         }
                         self.set_scalar(state, context, name, value.clone());
                         // What the environment has is handed on as it is now.
-                        if self.invocation.env.get(name).is_some() {
+                        if self.setting.invocation.env.get(name).is_some() {
                             state.change(name, |variable| variable.exported = true);
                         }
                         if name.starts_with("PS") || RUN_BY_SHELLS.contains(&name) {
@@ -99,7 +99,7 @@ impl Walker<'_> {
                         self.copying(&held);
                         let array = Rc::make_mut(&mut held);
                         let old = array.iter().position(|(other, _)| *other == key);
-                        self.spend(array.len() as u64 / 16);
+                        self.setting.spend(array.len() as u64 / 16);
                         match old.and_then(|at| array.get_mut(at)) {
                             Some((_, old)) if assignment.append => old.push_value(&value),
                             Some((_, old)) => *old = value.clone(),
@@ -183,7 +183,7 @@ impl Walker<'_> {
     /// Pays for the copy that a change of these elements makes.
     fn copying(&mut self, elements: &Elements) {
         if Rc::strong_count(elements) > 1 {
-            self.spend(elements.len() as u64);
+            self.setting.spend(elements.len() as u64);
         }
     }
 
@@ -226,7 +226,7 @@ impl Walker<'_> {
                     if let Some(number) = number(&key) {
                         next = number.saturating_add(1);
                     }
-                    self.spend(array.len() as u64 / 16);
+                    self.setting.spend(array.len() as u64 / 16);
                     array.retain(|(other, _)| *other != key);
                     array.push((key, value));
                     is_sorted = false;
@@ -238,7 +238,7 @@ impl Walker<'_> {
             }
         }
         if !is_sorted {
-            self.spend(array.len() as u64);
+            self.setting.spend(array.len() as u64);
             sort::sort_by_key(array, |(key, _)| number(key).unwrap_or(u64::MAX));
         }
         held

@@ -225,7 +225,7 @@ impl Walker<'_> {
                     && let Some(name) = name.value.known_text()
                 {
                     let values: Vec<&Value> = rest.iter().map(|field| &field.value).collect();
-                    self.copies(&values);
+                    self.setting.copies(&values);
                     let value = output::printf(&values)
                         .unwrap_or_else(|| unknown(UnknownReason::CommandOutput, Taint::default()));
                     self.set_scalar(state, context, &name, value);
@@ -386,7 +386,7 @@ impl Walker<'_> {
             return;
         }
         // It may run at once, in the state that the shell has now, and in each that follows.
-        let mut later = self.fork(state);
+        let mut later = self.setting.fork(state);
         let spans = self.spans_of(context, action.span, &action.value);
         let first = self.facts.acts.len();
         let inside = Context { spans, conditional: context.conditional, ..within(context, "trap") };

@@ -1,6 +1,6 @@
 //! Simple commands: assignments, words, redirections, and what the first word leads to.
 
-use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Unknown, UnknownReason, Value, Verb};
+use super::act::{Disguise, OpaqueReason, Piece, Unknown, UnknownReason, Value};
 use super::disguise;
 use super::enclosing::Context;
 use super::expand::Field;
@@ -59,7 +59,7 @@ impl Walker<'_> {
         let mut fields: Vec<Field> = Vec::new();
         let declaring = simple.words.first().and_then(plain_text).is_some_and(|name| DECLARING.contains(&name));
         for (index, word) in simple.words.iter().enumerate() {
-            if !self.inquiry.fuel.lasts() {
+            if !self.setting.inquiry.fuel.lasts() {
                 self.too_large(span, &mut fields);
                 break;
             }
@@ -121,7 +121,7 @@ impl Walker<'_> {
     #[inline(never)]
     fn too_large(&mut self, span: Span, fields: &mut Vec<Field>) {
         self.step(span);
-        self.inquiry.fuel.grace();
+        self.setting.inquiry.fuel.grace();
         fields.truncate(MOST_LOOKED_AT);
     }
 
@@ -132,7 +132,7 @@ impl Walker<'_> {
         let reads = simple.assignments.is_empty()
             && matches!(simple.redirects.as_slice(), [redirect] if redirect.op == RedirectOp::Read);
         if reads && let Some(sink) = state.streams.stdout.sink() {
-            let (text, taint, decoded) = self.stdin_of(state);
+            let (text, taint, decoded) = self.so_far().stdin_of(state);
             if let Some(sink) = self.sinks.get_mut(sink) {
                 sink.write(&text, taint, decoded);
             }
@@ -153,7 +153,7 @@ impl Walker<'_> {
     ) -> Option<usize> {
         let globs = fields.iter().filter(|field| field.value.has_glob()).count();
         let read = cost::READ * fields.len() as u64 + cost::GLOB * globs as u64;
-        if !self.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
+        if !self.setting.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
             return None;
         }
         let act = self.run_here(state, context, fields, env, span, lookup);
@@ -212,12 +212,13 @@ impl Walker<'_> {
         // A file that a search finds is known by its name alone where that is a program's.
         let is_found =
             |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)));
-        let is_program = |name: &&str| !value.pieces().iter().any(is_found) || self.catalog.program(name).is_some();
+        let is_program =
+            |name: &&str| !value.pieces().iter().any(is_found) || self.setting.catalog.program(name).is_some();
         if let Some(name) = tail.filter(is_program) {
             return Resolved::Names(vec![(name.to_owned(), Some(value.clone()), word.disguise)]);
         }
         // What the line itself wrote there, under a name with a number in it.
-        if let Some(name) = self.made_here(state, value) {
+        if let Some(name) = self.so_far().made_here(state, value) {
             return Resolved::Names(vec![(name, Some(value.clone()), word.disguise)]);
         }
         if value.is_dynamic() {
@@ -237,7 +238,7 @@ impl Walker<'_> {
         }
         let pattern = Pattern::new(base);
         let mut names: Vec<String> = Vec::new();
-        for program in self.catalog.all_programs() {
+        for program in self.setting.catalog.all_programs() {
             for name in &program.names {
                 if !name.contains(['*', '?', '[', ':']) && pattern.matches(name) == Some(true) && !names.contains(name)
                 {
@@ -250,21 +251,6 @@ impl Walker<'_> {
         }
         let path = |name: &str| dir.map(|dir| Value::text(format!("{dir}/{name}")));
         Resolved::Names(names.into_iter().map(|n| (n.clone(), path(&n), Some(Disguise::Assembly))).collect())
-    }
-
-    /// The name of a program that an earlier act of the line wrote.
-    #[inline(never)]
-    fn made_here(&self, state: &State, value: &Value) -> Option<String> {
-        if value.known().is_some() || !value.spelled().is_some_and(|path| path.rough().contains('/')) {
-            return None;
-        }
-        let place = Self::file_key(state, value)?;
-        let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes()) && act.remote.is_none();
-        let is_it = |operand: &Operand| Self::file_key(state, &operand.value).as_ref() == Some(&place);
-        self.spend(self.facts.acts.len() as u64 / 2);
-        let made = self.files.contains_key(&place)
-            || self.facts.acts.iter().any(|act| writes(act) && act.operands.iter().any(is_it));
-        place.split().filter(|_| made).map(|(_, name)| name.rough().to_owned())
     }
 
     /// A command word that is known text.
@@ -313,7 +299,7 @@ impl Walker<'_> {
                 && let Some(text) = state.aliases.get(name).cloned()
                 && !context.is_called(&Callee::Alias(name.to_owned()))
             {
-                let mut replaced = self.fork(state);
+                let mut replaced = self.setting.fork(state);
                 self.alias(&mut replaced, context, name, &text, args, span);
                 alias = Some(replaced);
             }

@@ -113,7 +113,7 @@ impl Walker<'_> {
             }
             self.script(state, if index == 0 { context } else { &inner }, condition);
             outputs.condition(self);
-            let mut branch = self.fork(state);
+            let mut branch = self.setting.fork(state);
             branch.doubt.clear();
             self.script(&mut branch, &inner, body);
             outputs.branch(self);
@@ -144,7 +144,7 @@ impl Walker<'_> {
                 self.single(state, context, pattern);
             }
             outputs.condition(self);
-            let mut branch = self.fork(state);
+            let mut branch = self.setting.fork(state);
             if let Some(fallen) = fallen.take() {
                 branch.join(&fallen);
             }
@@ -171,7 +171,7 @@ impl Walker<'_> {
         body: &mut dyn FnMut(&mut Self, &mut State, &Context),
     ) {
         let inner = context.perhaps();
-        let before = self.fork(state);
+        let before = self.setting.fork(state);
         let first = self.facts.acts.len();
         body(self, state, &inner);
         let second = self.facts.acts.len();
@@ -183,7 +183,7 @@ impl Walker<'_> {
         if unchanged || !self.rounds_left() {
             return;
         }
-        let mut again = self.fork(state);
+        let mut again = self.setting.fork(state);
         body(self, &mut again, &inner);
         state.join(&again);
         self.forget_repetition(first, second);
@@ -259,7 +259,7 @@ impl Walker<'_> {
             }
         }
         if one_by_one {
-            let before = self.fork(state);
+            let before = self.setting.fork(state);
             for value in values {
                 state.set_scalar(name, found(value));
                 self.script(state, &inner, body);

@@ -56,7 +56,7 @@ impl Walker<'_> {
                 let now = if attribute == Attribute::Reference { Attribute::Plain } else { attribute };
                 state.change(&name, |variable| variable.attribute = now);
             }
-            let held = |value: &Value| !state.sets(&name) && self.holds_already(&name, value);
+            let held = |value: &Value| !state.sets(&name) && self.setting.holds_already(&name, value);
             let assigned = assigned.filter(|(_, append, value)| *append || !held(value));
             if let Some((_, append, value)) = assigned.filter(|_| !array) {
                 let value = if append { self.added(state, &name, &value) } else { value };

@@ -3,7 +3,6 @@
 use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
 use super::arguments::{Derived, Reading};
 use super::enclosing::Context;
-use super::paths::Placer;
 use super::question::PathKind;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
@@ -32,7 +31,7 @@ impl Walker<'_> {
     pub fn landings(&mut self, state: &State, context: &Context, reading: &Reading, parent: usize, span: Span) {
         let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
         let links = reading.effects.iter().any(|derived| derived.effect == Effect::Link);
-        let program = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
+        let program = self.facts.acts.get(parent).and_then(|act| self.setting.catalog.program(act.verb.key()));
         let parents = program.map_or(&[][..], |program| &program.parents);
         let merges = program.is_some_and(|program| program.merges);
         let replaces = has(&REPLACING[..2]) || links && has(&REPLACING[2..]) || has(&["--exchange"]);
@@ -50,7 +49,8 @@ impl Walker<'_> {
             };
             if replaces && !into {
                 let merges = has(&["-R", "-r", "--recursive", "-a", "--archive"]);
-                if !merges && !sources.is_empty() && self.placer().holds_own(&target.value, state.cwd.as_ref()) {
+                if !merges && !sources.is_empty() && self.setting.placer().holds_own(&target.value, state.cwd.as_ref())
+                {
                     replaced.push(target.clone());
                 }
                 // What a directory holds goes into the other one.
@@ -86,7 +86,8 @@ impl Walker<'_> {
 
     /// Whether a file at this place counts beside the directory that it lies in.
     fn matters(&self, state: &State, place: &Operand) -> bool {
-        let classes = self.placer().classes(&place.value, state.cwd.as_ref(), self.catalog, self.inquiry);
+        let classes =
+            self.setting.placer().classes(&place.value, state.cwd.as_ref(), self.setting.catalog, self.setting.inquiry);
         let in_home = classes.has(PathClass::InHome) && classes.has(PathClass::Secret);
         let continuous = place.value.rough().contains(".github/");
         (classes.has_any(&GRAVE) || in_home || continuous) && !classes.has(PathClass::Temp)
@@ -98,11 +99,13 @@ impl Walker<'_> {
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
             return true;
         }
-        let Some(path) = self.placer().path(value, state.cwd.as_ref()) else { return false };
-        if path.slash || self.placer().of(&path, self.catalog, self.inquiry).has(PathClass::Home) {
+        let Some(path) = self.setting.placer().path(value, state.cwd.as_ref()) else { return false };
+        if path.slash
+            || self.setting.placer().of(&path, self.setting.catalog, self.setting.inquiry).has(PathClass::Home)
+        {
             return true;
         }
-        let there = path.exact().and_then(|path| self.inquiry.path(&path));
+        let there = path.exact().and_then(|path| self.setting.inquiry.path(&path));
         there.is_some_and(|facts| facts.kind == PathKind::Directory)
     }
 
@@ -112,13 +115,9 @@ impl Walker<'_> {
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
             return false;
         }
-        let path = self.placer().path(value, state.cwd.as_ref()).and_then(|path| path.exact());
-        let there = path.and_then(|path| self.inquiry.path(&path));
+        let path = self.setting.placer().path(value, state.cwd.as_ref()).and_then(|path| path.exact());
+        let there = path.and_then(|path| self.setting.inquiry.path(&path));
         there.is_some_and(|facts| facts.kind == PathKind::File)
-    }
-
-    fn placer(&self) -> &Placer {
-        self.placer.get_or_init(|| self.inquiry.placer(self.invocation))
     }
 }
 

@@ -82,7 +82,7 @@ impl Walker<'_> {
         };
         let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
         let fetches = |callee: &str| {
-            let described = self.catalog.program(&format!("{language}:{callee}"));
+            let described = self.setting.catalog.program(&format!("{language}:{callee}"));
             described.is_some_and(|program| program.output == OutputTaint::Fetched)
         };
         let knows = |callee: &str| self.knows(language, callee);
@@ -136,12 +136,14 @@ impl Walker<'_> {
         let place = value.spelled().filter(|path| path.rough().starts_with("/tmp/"));
         let place = place.and_then(|path| Place::spelled_at(state.cwd.as_ref(), &path));
         let is_temporary = |path: &str| path.starts_with("/tmp/") && !is_work(path);
-        place.filter(|place| is_temporary(place.shown()) && self.behind(state, value).is_none()).is_some_and(|place| {
-            // Under a name that is made up nothing was before.
-            let Some(path) = place.text() else { return true };
-            let there = self.inquiry.path(path);
-            there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(path))
-        })
+        place.filter(|place| is_temporary(place.shown()) && self.so_far().behind(state, value).is_none()).is_some_and(
+            |place| {
+                // Under a name that is made up nothing was before.
+                let Some(path) = place.text() else { return true };
+                let there = self.setting.inquiry.path(path);
+                there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(path))
+            },
+        )
     }
 
     /// Whether the line took away what was there before: what is there then is its own.
@@ -158,12 +160,14 @@ impl Walker<'_> {
         acts.iter().any(|before| before.span.end <= act.span.start && before.remote.is_none() && names(before, path))
             && self.facts.opaque.is_empty()
             && !acts.iter().any(brings)
-            && self.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing && !facts.symlink)
+            && self.setting.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing && !facts.symlink)
     }
 
     /// Whether the session made the file, and it is still what the session made of it.
     fn is_own_file(&self, path: &str) -> bool {
-        let look = || Some((self.inquiry.path(path)?, self.inquiry.look(path)?, self.inquiry.ledger()?));
+        let look = || {
+            Some((self.setting.inquiry.path(path)?, self.setting.inquiry.look(path)?, self.setting.inquiry.ledger()?))
+        };
         look().is_some_and(|(facts, look, ledger)| !facts.symlink && ledger.owns(path, look) == Some(Own::Made))
     }
 
@@ -180,7 +184,7 @@ impl Walker<'_> {
         span: Span,
     ) -> bool {
         let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return false };
-        let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return false };
+        let Some(FileFacts::Text { bytes, .. }) = self.setting.inquiry.file(&path) else { return false };
         // A byte that is no text stands in a comment or a name for those that read it all the same.
         let text = &*String::from_utf8_lossy(bytes);
         let is_read = READ.contains(&language) || matches!(language, "notebook" | "report");
@@ -240,7 +244,7 @@ impl Walker<'_> {
         let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
         for call in &mut read.calls {
             if LINES.contains(&last_part(&call.callee)) || self.acts(language, &call.callee) {
-                let program = self.catalog.program(&format!("{language}:{}", call.callee));
+                let program = self.setting.catalog.program(&format!("{language}:{}", call.callee));
                 leave_out_settings(language, call, program.map(|program| &*program.chdir).unwrap_or_default());
             } else if self.writes_first(language, &call.callee) {
                 leave_out_content(call);
@@ -273,14 +277,14 @@ impl Walker<'_> {
         span: Span,
     ) {
         let callee = if language == "js" { "js:run-file".to_owned() } else { format!("{language}:import-module") };
-        let loads = self.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
+        let loads = self.setting.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
         let Some((dir, _)) = script.rsplit_once('/') else { return };
         let module = if language == "js" { module.to_owned() } else { module.replace('.', "/") };
         let ends = loads.iter().flat_map(|load| &load.endings).map(String::as_str);
         for end in std::iter::once("").filter(|_| language == "js").chain(ends) {
             let Some(path) = state.path(&format!("{dir}/{module}{end}")) else { continue };
             if context.is_called(&Callee::File(path.clone()))
-                || !matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. }))
+                || !matches!(self.setting.inquiry.file(&path), Some(FileFacts::Text { .. }))
             {
                 continue;
             }
@@ -295,7 +299,7 @@ impl Walker<'_> {
     /// Whether a call by this very name runs programs or code, or deletes.
     fn acts(&self, language: &str, callee: &str) -> bool {
         let name = format!("{language}:{callee}");
-        self.catalog.program(&name).filter(|program| program.names.contains(&name)).is_some_and(|program| {
+        self.setting.catalog.program(&name).filter(|program| program.names.contains(&name)).is_some_and(|program| {
             let deletes = program.effects.iter().any(|effect| effect.does == Effect::Delete);
             deletes || !program.wraps.is_empty() || program.runs.is_some()
         })
@@ -303,7 +307,7 @@ impl Walker<'_> {
 
     /// Whether a call moves or links files, or runs what may do so.
     fn moves(&self, language: &str, callee: &str) -> bool {
-        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+        self.setting.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
             let moves = |effect: &EffectSpec| matches!(effect.does, Effect::Move | Effect::Link);
             program.effects.iter().any(moves) || !program.wraps.is_empty() || program.runs.is_some()
         })
@@ -311,7 +315,7 @@ impl Walker<'_> {
 
     /// Whether a call writes the file that its first argument names, and does nothing else.
     fn writes_first(&self, language: &str, callee: &str) -> bool {
-        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+        self.setting.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
             let first = |effect: &EffectSpec| effect.does.writes() && effect.to == ArgumentPlace::First;
             !program.effects.is_empty() && program.effects.iter().all(first)
         })
@@ -322,7 +326,7 @@ impl Walker<'_> {
         let name = format!("{language}:{callee}");
         // A rule for all of a language's programs is none for its calls.
         let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
-        self.catalog.program(&name).is_some() || self.catalog.rules(&name).any(of_calls)
+        self.setting.catalog.program(&name).is_some() || self.setting.catalog.rules(&name).any(of_calls)
     }
 
     fn calls(&mut self, state: &State, context: &Context, language: &str, calls: Vec<code::Call>, span: Span) {
@@ -346,7 +350,7 @@ impl Walker<'_> {
             let inside =
                 Context { source: Source::Code(language.to_owned()), spans: Spans::At(span), ..context.clone() };
             // A call that stands for a command is that command.
-            let command = self.catalog.program(&name).filter(|program| !program.command.is_empty());
+            let command = self.setting.catalog.program(&name).filter(|program| !program.command.is_empty());
             if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
                 let field = |word: code::CallWord| Field { operand: word.operand, ..Field::word(word.value, span) };
                 let fields = words.into_iter().map(field).collect();

@@ -57,7 +57,7 @@ impl Walker<'_> {
         if let [Part::Literal(text)] = word.parts.as_slice()
             && !text.contains(['*', '?', '[', '{', '~', '='])
         {
-            self.spend(cost::FIELD);
+            self.setting.spend(cost::FIELD);
             out.push(Field::text(text.as_str(), span));
             return;
         }
@@ -69,7 +69,7 @@ impl Walker<'_> {
             }
             Braces::Words(words) => {
                 for parts in words {
-                    if !self.spend(cost::BRACES) {
+                    if !self.setting.spend(cost::BRACES) {
                         break;
                     }
                     self.fields_of(state, context, &parts, span, disguise.or(Some(Disguise::Assembly)), out);
@@ -99,7 +99,7 @@ impl Walker<'_> {
             self.limit(span, "too many words to analyse");
             values.truncate(MAX_FIELDS);
         }
-        self.spend(cost::FIELD * values.len() as u64);
+        self.setting.spend(cost::FIELD * values.len() as u64);
         out.extend(values.into_iter().map(|value| Field { disguise, ..Field::word(value, span) }));
     }
 
@@ -281,8 +281,8 @@ impl Walker<'_> {
             "" => self.home(state),
             "+" => state.cwd.as_ref().map(Place::value),
             "-" => state.previous.as_ref().map(Place::value),
-            _ if user == self.invocation.user && !state.elsewhere => {
-                self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
+            _ if user == self.setting.invocation.user && !state.elsewhere => {
+                self.setting.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
             }
             _ => None,
         }
@@ -294,7 +294,7 @@ impl Walker<'_> {
         match self.lookup(state, "HOME") {
             Bound::Scalar(value) if !super::parameter::is_unset_marker(&value) => Some(value),
             _ if state.elsewhere => None,
-            _ => self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text),
+            _ => self.setting.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text),
         }
     }
 

@@ -32,7 +32,7 @@ impl Walker<'_> {
 
     /// Whether there is fuel to go on with the next of many parts. Where there is none, that is put on record.
     pub fn has_fuel(&mut self, context: &Context, span: Span) -> bool {
-        self.inquiry.fuel.lasts() || self.step(context.spans.map(span))
+        self.setting.inquiry.fuel.lasts() || self.step(context.spans.map(span))
     }
 
     /// Pipelines joined by `&&` and `||`.
@@ -48,7 +48,7 @@ impl Walker<'_> {
             if !self.has_fuel(context, pipeline.span) {
                 break;
             }
-            let before = self.fork(state);
+            let before = self.setting.fork(state);
             match join {
                 Join::And => {
                     // What stood before succeeded: a `cd` in it went where it said.

@@ -60,13 +60,13 @@ impl<'a> Walker<'a> {
         let dirs = &search.dirs[..search.before];
         // What the line itself put there.
         let made = |dir: &String| format!("{}/{name}", dir.trim_end_matches('/'));
-        if !self.files.is_empty() || !self.links.is_empty() {
-            self.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
+        if !self.files.written.is_empty() || !self.files.links.is_empty() {
+            self.setting.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
             if let Some(path) = dirs
                 .iter()
-                .filter(|dir| self.may_make_in(dir))
+                .filter(|dir| self.so_far().may_make_in(dir))
                 .map(made)
-                .find(|path| self.is_made_here(state, &Value::text(path.as_str())))
+                .find(|path| self.so_far().is_made_here(state, &Value::text(path.as_str())))
             {
                 self.planted.insert(path.clone());
                 return Some(path);
@@ -84,10 +84,10 @@ impl<'a> Walker<'a> {
             return None;
         }
         // A link to guard under the name of what it stands in for.
-        if self.place_of(state, &Value::text(found.canonical.as_str())).has(PathClass::Guard) {
+        if self.setting.classes(state.cwd.as_ref(), &Value::text(found.canonical.as_str())).has(PathClass::Guard) {
             return None;
         }
-        let ours = || self.is_ours(&Value::text(found.canonical.as_str()));
+        let ours = || self.setting.is_ours(&Value::text(found.canonical.as_str()));
         if !(search.changed || found.since_session || ours()) {
             return None;
         }
@@ -100,13 +100,15 @@ impl<'a> Walker<'a> {
     #[inline(never)]
     pub fn under_another_name(&self, state: &State, name: &str, path: &str) -> Option<String> {
         let path = state.path(path).filter(|path| !is_of_system(path))?;
-        let linked = || self.behind(state, &Value::text(path.as_str())).and_then(|(target, _)| target.known_text());
-        let copied = || self.files.get(&Place::of(path.as_str()))?.copies.first()?.text().map(str::to_owned);
-        let there = || self.inquiry.path(&path).filter(|facts| facts.symlink).map(|facts| facts.canonical.clone());
+        let linked =
+            || self.so_far().behind(state, &Value::text(path.as_str())).and_then(|(target, _)| target.known_text());
+        let copied = || self.files.written.get(&Place::of(path.as_str()))?.copies.first()?.text().map(str::to_owned);
+        let there =
+            || self.setting.inquiry.path(&path).filter(|facts| facts.symlink).map(|facts| facts.canonical.clone());
         let target = linked().or_else(copied).or_else(there).filter(|target| is_of_system(target))?;
         let other = target.rsplit('/').next()?;
-        let described = self.catalog.program(other)?;
-        let is_same = self.catalog.program(name).is_some_and(|program| std::ptr::eq(program, described));
+        let described = self.setting.catalog.program(other)?;
+        let is_same = self.setting.catalog.program(name).is_some_and(|program| std::ptr::eq(program, described));
         (!is_same && other != name).then_some(target)
     }
 
@@ -114,7 +116,7 @@ impl<'a> Walker<'a> {
     fn is_touched_script(&self, state: &State, path: &str) -> bool {
         let is_it = |value: &Value| value.known().and_then(|name| state.path(&name)).as_deref() == Some(path);
         let named = self.facts.acts.iter().any(|act| act.operands.iter().any(|operand| is_it(&operand.value)));
-        named && matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }))
+        named && matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. }))
     }
 
     /// What a name leads to before the directories of the system. It is asked once for the same directories.
@@ -124,8 +126,8 @@ impl<'a> Walker<'a> {
         {
             return *found;
         }
-        self.spend(cost::QUESTION);
-        let found = self.inquiry.resolve(name, search.dirs.get(..search.before)?);
+        self.setting.spend(cost::QUESTION);
+        let found = self.setting.inquiry.resolve(name, search.dirs.get(..search.before)?);
         self.resolved.insert(name.to_owned(), (Rc::clone(&search.dirs), found));
         found
     }
@@ -150,8 +152,8 @@ impl<'a> Walker<'a> {
     /// `PATH` for a command: as set in front of it, else as the shell has it.
     fn search_path(&mut self, state: &State, env: &[(String, Value)]) -> SearchPath {
         if let Some(value) = path_in(state, env) {
-            self.spend(cost::STEP + of_bytes(value.size()) * 4);
-            let inherited = self.invocation.env.get(PATH).is_some_and(|path| value.is(path));
+            self.setting.spend(cost::STEP + of_bytes(value.size()) * 4);
+            let inherited = self.setting.invocation.env.get(PATH).is_some_and(|path| value.is(path));
             return directories(value, state, !inherited);
         }
         if let Some(known) = &self.inherited_path {
@@ -159,7 +161,7 @@ impl<'a> Walker<'a> {
         }
         let path = directories(&self.outer_path(), state, false);
         // Where a directory is relative, the next command may stand elsewhere.
-        if self.invocation.env.get(PATH).is_none_or(|path| path.split(':').all(|dir| dir.starts_with('/'))) {
+        if self.setting.invocation.env.get(PATH).is_none_or(|path| path.split(':').all(|dir| dir.starts_with('/'))) {
             self.inherited_path = Some(path.clone());
         }
         path
@@ -167,7 +169,7 @@ impl<'a> Walker<'a> {
 
     /// `PATH` as the environment of the line has it.
     pub(super) fn outer_path(&self) -> Value {
-        self.invocation.env.get(PATH).map(Value::text).unwrap_or_default()
+        self.setting.invocation.env.get(PATH).map(Value::text).unwrap_or_default()
     }
 }
 

@@ -90,7 +90,7 @@ impl Walker<'_> {
                 },
                 Some(bound) => {
                     if let Bound::Scalar(value) = bound {
-                        self.spend(of_bytes(value.size()));
+                        self.setting.spend(of_bytes(value.size()));
                     }
                     return bound.clone();
                 }
@@ -126,10 +126,10 @@ impl Walker<'_> {
             | "BASH_SUBSHELL" | "SHLVL" | "OPTIND" => {
                 return Bound::Scalar(self.number(name != "EPOCHREALTIME"));
             }
-            "UID" | "EUID" if !state.elsewhere => return known(self.invocation.uid.to_string()),
+            "UID" | "EUID" if !state.elsewhere => return known(self.setting.invocation.uid.to_string()),
             "REPLY" => return Bound::Scalar(unknown(UnknownReason::Input, Taint::default())),
             "BASH" if !state.elsewhere => {
-                if let Some(shell) = self.shell_path() {
+                if let Some(shell) = self.setting.shell_path() {
                     return known(shell);
                 }
             }
@@ -138,14 +138,14 @@ impl Walker<'_> {
         if state.elsewhere {
             return Bound::Scalar(marker(name));
         }
-        if SET_BY_SHELLS.contains(&name) && self.invocation.env.get(name).is_none() {
+        if SET_BY_SHELLS.contains(&name) && self.setting.invocation.env.get(name).is_none() {
             return Bound::Scalar(unknown(UnknownReason::Other("what the shell sets"), Taint::default()));
         }
         if is_secret_name(name) {
             // What it is, is nobody's business, and no judgment hangs on it.
             return Bound::Scalar(unknown(UnknownReason::Variable(name.to_owned()), Taint::NAMED));
         }
-        match self.invocation.env.get(name) {
+        match self.setting.invocation.env.get(name) {
             Some(value) => {
                 self.facts.expanded.insert(name.to_owned());
                 known(reserved::taken_in(value).into_owned())
@@ -364,7 +364,7 @@ impl Walker<'_> {
     #[inline(never)]
     fn perhaps_operand(&mut self, state: &mut State, context: &Context, held: &Held, word: &Word) {
         if matches!(held, Held::One(value) if value.is_dynamic()) {
-            let mut other = self.fork(state);
+            let mut other = self.setting.fork(state);
             self.single(&mut other, &context.perhaps(), word);
         }
     }

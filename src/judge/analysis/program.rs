@@ -40,7 +40,7 @@ impl Walker<'_> {
         by_shell: bool,
         disguise: Option<Disguise>,
     ) -> Option<usize> {
-        let catalog = self.catalog;
+        let catalog = self.setting.catalog;
         let lower;
         let (name, known) = match catalog.program(name) {
             None => {
@@ -85,7 +85,7 @@ impl Walker<'_> {
         let id = self.program_act(state, context, verb, &words, &reading, env, span, disguise);
         self.effects(state, context, &reading, id, span);
         if let Some(program) = described.filter(|_| reading.expression) {
-            for part in search::alternatives(&words, self.catalog).unwrap_or_default() {
+            for part in search::alternatives(&words, self.setting.catalog).unwrap_or_default() {
                 let verb = Verb::Program { name: name.to_owned(), path: shown.clone() };
                 let reading = arguments::read(program, &part);
                 let id = self.program_act(state, context, verb, &part, &reading, env, span, disguise);
@@ -133,14 +133,17 @@ impl Walker<'_> {
                 self.raised(state, context, (name, shown.as_deref()), described.is_some(), span);
             }
             // A script is judged by what it says; of what is not there, nothing is known.
-            let unread = path.as_ref().is_none_or(|path| is_installed(&path.rough()) || self.is_absent(state, path));
+            let unread =
+                path.as_ref().is_none_or(|path| is_installed(&path.rough()) || self.so_far().is_absent(state, path));
             if builtin.is_none() && unread && context.remote.is_none() {
                 self.touches(state, context, (name, described), &reading, &words, id, span);
             }
             if let Some(path) = &path
                 && (described.is_none() && reading.code.is_empty()
                     || described.is_some()
-                        && (elsewhere || self.planted.contains(&*path.rough()) || self.is_made_here(state, path)))
+                        && (elsewhere
+                            || self.planted.contains(&*path.rough())
+                            || self.so_far().is_made_here(state, path)))
             {
                 self.executable(state, context, id, path, args, env, span);
             }
@@ -164,16 +167,16 @@ impl Walker<'_> {
         span: Span,
         disguise: Option<Disguise>,
     ) -> usize {
-        let (input_text, input_taint, decoded) = self.stdin_of(state);
+        let (input_text, input_taint, decoded) = self.so_far().stdin_of(state);
         // A program that is given operands seldom reads what nobody feeds it.
         let unfed = matches!(state.streams.stdin, Stream::Inherited) && !reading.operands.is_empty();
         let fed = if unfed { Taint::default() } else { input_taint.and(input_text.taint()) };
         let carried = words.iter().fold(fed, |all, arg| all.and(arg.value.taint()));
         let taint = match reading.output {
-            OutputTaint::Copies => carried.and(self.loaded(state, reading)),
+            OutputTaint::Copies => carried.and(self.so_far().loaded(state, reading)),
             OutputTaint::Own | OutputTaint::Code => Taint::default(),
             OutputTaint::Fetched => carried.and(Taint::FETCHED),
-            OutputTaint::Decoded => carried.and(self.loaded(state, reading)).and(Taint::DECODED),
+            OutputTaint::Decoded => carried.and(self.so_far().loaded(state, reading)).and(Taint::DECODED),
             // A wrapper prints what the command in it prints.
             OutputTaint::Secret if !reading.inner.is_empty() => Taint::default(),
             OutputTaint::Secret => Taint::SECRET,
@@ -233,7 +236,7 @@ impl Walker<'_> {
             tier: Tier::Safe,
             input: state.streams.stdin.input(&self.sinks),
             output: state.streams.stdout.output(),
-            root: context.root || (self.invocation.uid == 0 && context.remote.is_none()),
+            root: context.root || (self.setting.invocation.uid == 0 && context.remote.is_none()),
             remote: context.remote.clone(),
             wrappers: Rc::clone(&context.wrappers),
             conditional: context.conditional,
@@ -253,7 +256,7 @@ impl Walker<'_> {
         }
         let mut dirs = state.also.clone();
         if !state.errexit && !state.doubt.is_empty() {
-            let there = state.dir().and_then(|dir| self.inquiry.path(dir));
+            let there = state.dir().and_then(|dir| self.setting.inquiry.path(dir));
             if state.fails || there.is_none_or(|facts| facts.kind != super::question::PathKind::Directory) {
                 dirs.extend(state.doubt.iter().filter(|dir| !state.also.contains(dir)).cloned());
             }
@@ -277,7 +280,7 @@ impl Walker<'_> {
             }
             let id = self.effect(state, context, *effect, on.clone(), *recursive, Some(parent), span, taint);
             if matches!(effect, Effect::Load | Effect::Show | Effect::Send)
-                && on.iter().any(|on| self.holds_secret(state, &on.value))
+                && on.iter().any(|on| self.so_far().holds_secret(state, &on.value))
             {
                 let why = UnknownReason::Other("what a file holds that a secret was copied to");
                 let content = unknown(why, Taint::SECRET);

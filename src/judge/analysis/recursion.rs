@@ -70,10 +70,10 @@ impl Walker<'_> {
             return if begins_alike(state, before) && has_functions_of(state, before) {
                 Nested::Repeats
             } else {
-                Nested::Changed(self.fork(state))
+                Nested::Changed(self.setting.fork(state))
             };
         }
-        let mut widened = self.fork(state);
+        let mut widened = self.setting.fork(state);
         self.widen(&mut widened, before);
         if begins_alike(&widened, before) { Nested::Repeats } else { Nested::Changed(widened) }
     }
@@ -96,7 +96,7 @@ impl Walker<'_> {
             state.move_to(None);
         }
         if state.streams.stdin != before.streams.stdin {
-            let (text, taint, _) = self.stdin_of(state);
+            let (text, taint, _) = self.so_far().stdin_of(state);
             let text = unknown(UnknownReason::Input, taint.and(text.taint()));
             state.streams.stdin = Stream::Text(Rc::new(text));
         }
@@ -113,7 +113,7 @@ impl Walker<'_> {
         span: Span,
     ) -> Option<Calling> {
         let callee = Callee::Definition(what.to_owned());
-        let mut begun = self.fork(state);
+        let mut begun = self.setting.fork(state);
         begun.positional = Rc::new(given.iter().map(|value| (*value).clone()).collect());
         let around = context.calls.iter().filter(|call| call.callee == callee).count();
         match self.nested(&begun, context, &callee) {

@@ -6,10 +6,9 @@ use super::act::{Effect, Operand, Output, Taint, UnknownReason, Value, Verb};
 use super::arguments::Arg;
 use super::command::plain_text;
 use super::enclosing::Context;
-use super::place::Place;
 use super::state::{Bound, Build as _, State, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Streams, Waiting};
-use super::walk::{Walker, Written};
+use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Redirect, RedirectFd, RedirectOp, RedirectTarget, Script};
 
 impl Walker<'_> {
@@ -159,7 +158,7 @@ impl Walker<'_> {
             Some("/dev/null") => Stream::Nothing,
             Some(path) if let Some(stream) = state.streams.named(path) => stream,
             _ => {
-                let written = Self::file_key(state, &operand.value).and_then(|key| self.files.get(&key));
+                let written = state.file(&operand.value).and_then(|key| self.files.written.get(&key));
                 match written.and_then(|written| written.contents.last()) {
                     Some(sink) => Stream::Sink(*sink, Output::File),
                     None => Stream::File(Rc::new(operand.clone()), None),
@@ -177,45 +176,18 @@ impl Walker<'_> {
             Some(path) if let Some(stream) = state.streams.named(path) => return stream,
             _ => {}
         }
-        let sink = Self::file_key(state, &operand.value).map(|key| self.file_sink(context, key, append));
+        let sink =
+            state.file(&operand.value).map(|key| self.files.open(&mut self.sinks, key, append, context.conditional));
         Stream::File(Rc::new(operand.clone()), sink)
-    }
-
-    /// The place that remembers what is written to the file of this key from here on.
-    #[inline(never)]
-    pub fn file_sink(&mut self, context: &Context, key: Place, append: bool) -> usize {
-        let sink = self.new_sink();
-        let old = self.files.get(&key).and_then(|written| written.contents.last()).copied();
-        if append {
-            match old.and_then(|old| self.sinks.get(old)).cloned() {
-                Some(old) => {
-                    if let Some(new) = self.sinks.get_mut(sink) {
-                        new.write(&old.text, old.taint, old.decoded);
-                    }
-                }
-                // What the file held before is not looked at.
-                None => {
-                    if let Some(new) = self.sinks.get_mut(sink) {
-                        new.older = true;
-                    }
-                }
-            }
-        }
-        let written: &mut Written = self.files.entry(key).or_default();
-        if !context.conditional {
-            written.contents.clear();
-            written.copies.clear();
-        }
-        if written.contents.len() < 16 {
-            written.contents.push(sink);
-        }
-        sink
     }
 
     /// Remembers that a file is a copy of one that the line did not write.
     #[inline(never)]
     pub fn copied(&mut self, state: &State, context: &Context, source: &Value, target: &Value) {
-        self.copied_to(state, context, source, target);
+        let Some(path) = source.known().and_then(|path| state.place(&path)) else { return };
+        if let Some(key) = state.file(target) {
+            self.files.copy(path.clone(), key, context.conditional);
+        }
         // In a directory it has its own name.
         let name = source.known().and_then(|path| Some(path.rsplit('/').next()?.to_owned()));
         if let Some(name) = name.filter(|name| !["", ".", ".."].contains(&name.as_str()))
@@ -224,30 +196,10 @@ impl Walker<'_> {
             let mut place = target.clone();
             place.push_text("/");
             place.push_text(&name);
-            self.copied_to(state, context, source, &place);
-        }
-    }
-
-    fn copied_to(&mut self, state: &State, context: &Context, source: &Value, target: &Value) {
-        let Some(path) = source.known().and_then(|path| state.place(&path)) else { return };
-        let Some(key) = Self::file_key(state, target) else { return };
-        // A copy of a copy is one of what that is a copy of.
-        let first = self.files.get(&path).map(|written| written.copies.clone()).filter(|copies| !copies.is_empty());
-        let written: &mut Written = self.files.entry(key).or_default();
-        if !context.conditional {
-            written.contents.clear();
-            written.copies.clear();
-        }
-        for path in first.unwrap_or_else(|| vec![path]) {
-            if written.copies.len() < 16 && !written.copies.contains(&path) {
-                written.copies.push(path);
+            if let Some(key) = state.file(&place) {
+                self.files.copy(path, key, context.conditional);
             }
         }
-    }
-
-    /// By which a file is remembered that a value names.
-    pub fn file_key(state: &State, value: &Value) -> Option<Place> {
-        Place::of_file(state.cwd.as_ref(), value)
     }
 
     /// The effects of redirections as acts; `alone` where they stand without a command.

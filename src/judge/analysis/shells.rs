@@ -21,7 +21,7 @@ impl Walker<'_> {
     pub fn spans_of(&self, context: &Context, span: Span, text: &Value) -> Spans {
         let at = Spans::At(span);
         let (Request::Line(line), Some(text), Spans::Same | Spans::Shifted(_)) =
-            (&self.invocation.request, text.known(), context.spans)
+            (&self.setting.invocation.request, text.known(), context.spans)
         else {
             return at;
         };
@@ -117,7 +117,7 @@ impl Walker<'_> {
             Stream::Nothing => {}
             Stream::File(operand, _) => self.script_file(state, context, &operand, span, None),
             other => {
-                if let Some(files) = self.files_that_come_in(&other).filter(|files| self.are_read(files)) {
+                if let Some(files) = self.files_that_come_in(&other).filter(|files| self.so_far().are_read(files)) {
                     for path in files {
                         let file = Operand { value: Value::text(path), span };
                         self.script_file(state, context, &file, span, None);
@@ -125,7 +125,7 @@ impl Walker<'_> {
                     return;
                 }
                 state.streams.stdin = other;
-                let (text, taint, decoded) = self.stdin_of(state);
+                let (text, taint, decoded) = self.so_far().stdin_of(state);
                 state.streams.stdin = Stream::Nothing;
                 let fetched = taint.and(text.taint());
                 let mut context = context.elsewhere(span);
@@ -146,7 +146,7 @@ impl Walker<'_> {
     fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
         let Stream::Sink(id, _) = stream else { return None };
         let files = self.sinks.get(*id)?.files()?;
-        files.iter().all(|path| !self.files.contains_key(&Place::of(path.as_str()))).then(|| files.to_vec())
+        files.iter().all(|path| !self.files.written.contains_key(&Place::of(path.as_str()))).then(|| files.to_vec())
     }
 
     pub fn is_shell_name(&self, name: &str) -> bool {
@@ -155,7 +155,7 @@ impl Walker<'_> {
 
     /// The language of an interpreter, by its description.
     pub fn language(&self, name: &str) -> String {
-        match self.catalog.program(name).and_then(|program| program.runs.as_ref()) {
+        match self.setting.catalog.program(name).and_then(|program| program.runs.as_ref()) {
             Some(runs) => runs.language.clone(),
             None => name.to_owned(),
         }
@@ -181,10 +181,10 @@ impl Walker<'_> {
                     }
                     text
                 } else {
-                    let written = Self::file_key(state, &file.value).and_then(|key| self.files.get(&key));
+                    let written = state.file(&file.value).and_then(|key| self.files.written.get(&key));
                     let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
                     if let Some(files) = sink.and_then(|sink| sink.files()).map(<[String]>::to_vec)
-                        && self.are_read(&files)
+                        && self.so_far().are_read(&files)
                     {
                         for path in files {
                             let file = Operand { value: Value::text(path), span };
@@ -192,7 +192,7 @@ impl Walker<'_> {
                         }
                         return;
                     }
-                    match self.content_of(state, &file.value) {
+                    match self.so_far().content_of(state, &file.value) {
                         Some(text) => text,
                         None => {
                             let read = self.code_file(state, context, &source.language, file, span);
@@ -204,7 +204,7 @@ impl Walker<'_> {
             }
             CodeFrom::Stdin => match &state.streams.stdin {
                 Stream::Inherited | Stream::Nothing => return,
-                Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
+                Stream::File(operand, _) if self.so_far().content_of(state, &operand.value).is_none() => {
                     let file = Operand::clone(operand);
                     self.code_file(state, context, &source.language, &file, span);
                     return;
@@ -216,7 +216,7 @@ impl Walker<'_> {
                     }
                     return;
                 }
-                _ => self.stdin_of(state).0,
+                _ => self.so_far().stdin_of(state).0,
             },
         };
         let taint = text.taint();
@@ -246,16 +246,16 @@ impl Walker<'_> {
             self.unread_code(language, "its file is only known when it runs", span);
         }
         if let Some(place) = &place {
-            if self.is_fetched(place) {
+            if self.so_far().is_fetched(place) {
                 let detail = format!("the command runs {language} code that it downloads");
                 self.opaque(context.fetched_code(), detail, span);
                 return false;
             }
-            if self.is_unpacked(place) {
+            if self.so_far().is_unpacked(place) {
                 self.unread_code(language, "it comes out of an archive", span);
             }
-            let copies = self.files.get(place).map(|written| written.copies.clone()).unwrap_or_default();
-            for origin in copies.into_iter().chain(self.origins(place)) {
+            let copies = self.files.written.get(place).map(|written| written.copies.clone()).unwrap_or_default();
+            for origin in copies.into_iter().chain(self.so_far().origins(place)) {
                 let origin = Operand { value: origin.value(), span: file.span };
                 self.embedded_file(state, context, language, &origin, span);
             }

@@ -15,38 +15,6 @@ use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed, Prints};
 
 impl Walker<'_> {
-    /// What standard input holds: its text, as far as it is known, its taint, and whether it was decoded.
-    #[inline(never)]
-    pub fn stdin_of(&self, state: &State) -> (Value, Taint, bool) {
-        let nothing = (Value::default(), Taint::default(), false);
-        match &state.streams.stdin {
-            Stream::Inherited => (unknown(UnknownReason::Input, Taint::FOREIGN), Taint::FOREIGN, false),
-            Stream::Nothing => nothing,
-            Stream::Sink(id, _) => match self.sinks.get(*id) {
-                Some(sink) => {
-                    self.copies(&[&sink.text]);
-                    (sink.text.clone(), sink.taint, sink.decoded)
-                }
-                None => nothing,
-            },
-            Stream::Text(text) => {
-                self.copies(&[text]);
-                ((**text).clone(), text.taint(), false)
-            }
-            Stream::File(operand, _) => match self.content_of(state, &operand.value) {
-                Some(text) => {
-                    let taint = text.taint();
-                    (text, taint, false)
-                }
-                None => {
-                    let secret = self.is_secret(state, &operand.value);
-                    let taint = if secret { Taint::SECRET } else { Taint::default() };
-                    (unknown(UnknownReason::Input, taint), taint, false)
-                }
-            },
-        }
-    }
-
     /// Passes on what a program writes to its standard output.
     #[inline(never)]
     pub fn wrote(
@@ -79,7 +47,7 @@ impl Walker<'_> {
         if let Some(sink) = self.sinks.get_mut(sink) {
             match known {
                 Some(Known { text, decoded: own }) => {
-                    self.inquiry.fuel.spend(of_bytes(text.size()));
+                    self.setting.inquiry.fuel.spend(of_bytes(text.size()));
                     let taint = text.taint();
                     sink.write(&text, taint, own || (decoded && copies));
                 }
@@ -104,14 +72,15 @@ impl Walker<'_> {
             return false;
         }
         if let Some(path) = path.map(Value::text)
-            && (Self::file_key(state, &path).is_some_and(|key| self.files.contains_key(&key)) || self.is_ours(&path))
+            && (state.file(&path).is_some_and(|key| self.files.written.contains_key(&key))
+                || self.setting.is_ours(&path))
         {
             return false;
         }
         if reading.output == OutputTaint::Code {
             return true;
         }
-        self.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
+        self.setting.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
             let words: Vec<Arg> = args.iter().map(Field::arg).collect();
             arguments::read(program, &words).output == OutputTaint::Code
         })
@@ -123,7 +92,7 @@ impl Walker<'_> {
         if self.readers.is_empty() {
             return;
         }
-        let (text, taint, decoded) = self.stdin_of(state);
+        let (text, taint, decoded) = self.so_far().stdin_of(state);
         let taint = taint.and(self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default());
         let sinks: Vec<usize> = self.readers.iter().map(|(_, sink)| *sink).collect();
         for sink in sinks {
@@ -139,7 +108,7 @@ impl Walker<'_> {
     fn looked_up(&self, state: &State, args: &[&Value]) -> Option<Value> {
         let program = args.last().and_then(|arg| arg.known_text()).filter(|name| !name.starts_with('-'))?;
         let may_be_found = !program.contains('/') && !state.functions.contains_key(&program) && !state.sets("PATH");
-        let found = if may_be_found { self.inquiry.program(&program) } else { None };
+        let found = if may_be_found { self.setting.inquiry.program(&program) } else { None };
         let path = found.filter(|path| path.starts_with('/')).map_or(program.as_str(), |path| path);
         Some(Value::text(format!("{path}\n")))
     }
@@ -162,10 +131,10 @@ impl Walker<'_> {
             ("command", Some("-v")) | ("type", Some("-P" | "-p")) => return self.looked_up(state, &values).map(plain),
             _ => {}
         }
-        let catalog = self.catalog;
+        let catalog = self.setting.catalog;
         let prints = &catalog.program(name)?.prints;
         let fits = |prints: &&Prints| prints.args.is_empty() || prints.args.iter().any(|words| written(words, &values));
-        let (stdin, taint, _) = self.stdin_of(state);
+        let (stdin, taint, _) = self.so_far().stdin_of(state);
         prints
             .iter()
             .filter(fits)
@@ -209,20 +178,20 @@ impl Walker<'_> {
                 line(text)
             }
             Printed::User if context.remote.is_none() && !context.root => {
-                line(Value::text(self.invocation.user.as_str()))
+                line(Value::text(self.setting.invocation.user.as_str()))
             }
             Printed::Repository if context.remote.is_none() && !state.elsewhere => {
                 // Where it was told to look somewhere else, that is not followed.
-                let program = self.catalog.program(name)?;
+                let program = self.setting.catalog.program(name)?;
                 let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
                 let told = places.iter().any(|name| state.sets(name));
                 let here = state.dir().filter(|_| !told)?;
-                line(Value::text(self.inquiry.repository(here)?.root.as_str()))
+                line(Value::text(self.setting.inquiry.repository(here)?.root.as_str()))
             }
             Printed::Program => self.looked_up(state, args)?,
             Printed::Path if context.remote.is_none() => {
                 let path = state.path(&args.last()?.known()?)?;
-                let there = self.inquiry.path(&path).map(|facts| facts.canonical.clone());
+                let there = self.setting.inquiry.path(&path).map(|facts| facts.canonical.clone());
                 line(Value::text(there.unwrap_or(path)))
             }
             Printed::Names => self.names_listed(state, args)?,
@@ -240,7 +209,7 @@ impl Walker<'_> {
 
     /// Whether a program is described to print files as they are.
     pub fn prints_files(&self, name: &str) -> bool {
-        self.catalog.program(name).is_some_and(|program| program.may_print(Printed::Files))
+        self.setting.catalog.program(name).is_some_and(|program| program.may_print(Printed::Files))
     }
 
     /// What is in the files that are named, and in what is fed where a dash stands.
@@ -254,7 +223,7 @@ impl Walker<'_> {
             } else if value.pieces().iter().any(is_pipe) {
                 text.push_value(&self.sinks.get(*pipes.next()?)?.text);
             } else {
-                text.push_value(&self.content_of(state, value)?);
+                text.push_value(&self.so_far().content_of(state, value)?);
             }
         }
         Some(text)
@@ -284,7 +253,7 @@ impl Walker<'_> {
         for operand in operands {
             let is_file = || {
                 let path = operand.known().and_then(|path| state.path(&path));
-                path.and_then(|path| self.inquiry.path(&path)).is_some_and(|facts| facts.kind == PathKind::File)
+                path.and_then(|path| self.setting.inquiry.path(&path)).is_some_and(|facts| facts.kind == PathKind::File)
             };
             if operand.is_dynamic() || !(whole || operand.known().is_none() || is_file()) {
                 return None;

@@ -92,7 +92,7 @@ impl Walker<'_> {
             return;
         }
         let Some(own) = self.facts.acts.get(act).and_then(|act| named(act, name)) else { return };
-        let Some(ledger) = self.inquiry.ledger() else { return };
+        let Some(ledger) = self.setting.inquiry.ledger() else { return };
         let before = self.facts.acts.iter().take(act).filter(|other| other.remote.is_none());
         let line = before.filter(|other| is_told(described, other)).filter_map(|other| named(other, name));
         let past: Vec<Named> = ledger.named().filter(|past| past.program == name).cloned().chain(line).collect();
@@ -158,12 +158,12 @@ impl Walker<'_> {
 
     /// What a line did that ran there: its state stays, the rest is past, and the world tells it.
     fn ran_there(&mut self, state: &mut State, context: &Context, line: &str) -> Vec<Act> {
-        let (sinks, files, links) = (self.sinks.clone(), self.files.clone(), self.links.clone());
+        let (sinks, files) = (self.sinks.clone(), self.files.clone());
         let acts = self.what_came_before(state, context, line.as_bytes());
         for (sink, was) in self.sinks.iter_mut().zip(sinks) {
             *sink = was;
         }
-        (self.files, self.links) = (files, links);
+        self.files = files;
         acts
     }
 
@@ -200,7 +200,7 @@ impl Walker<'_> {
     /// The language that a program of the terminal reads for as long as it runs.
     fn stays(&self, act: &Act) -> Option<String> {
         let Verb::Program { name, .. } = &act.verb else { return None };
-        let runs = self.catalog.program(name)?.runs.as_ref()?;
+        let runs = self.setting.catalog.program(name)?.runs.as_ref()?;
         let scripted = runs.script_operand && !act.operands.is_empty();
         let at_once = act.dry_run || act.code.is_some() || scripted || super::program::is_shell(&runs.language);
         (!at_once).then(|| runs.language.clone())

@@ -19,7 +19,7 @@ use crate::judge::tools::{self, ToolCall, address};
 impl Walker<'_> {
     /// The call itself, and all that its input holds.
     pub fn tool(&mut self, state: &mut State, call: &ToolCall) {
-        let verdict = tools::verdict(call, self.catalog);
+        let verdict = tools::verdict(call, self.setting.catalog);
         let span = Span::new(0, u32::try_from(call.display().len()).unwrap_or(u32::MAX));
         if !self.step(span) {
             return;

@@ -16,7 +16,7 @@ const MAX_PATTERN_TEXT: usize = 4096;
 impl Walker<'_> {
     #[inline(never)]
     pub fn transform(&mut self, state: &mut State, context: &Context, value: &Value, operation: &ParameterOp) -> Value {
-        self.spend(cost::FIELD * 4);
+        self.setting.spend(cost::FIELD * 4);
         let changed = match operation {
             ParameterOp::RemovePrefix { longest, pattern } => {
                 let pattern = self.pattern(state, context, pattern);

@@ -4,7 +4,7 @@
 //! followed as far as they are known. Work is counted in steps, depth in levels; running out of either is a fact of
 //! its own and never means that nothing is there.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
@@ -12,14 +12,16 @@ use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Sourc
 use super::command::Lookup;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
-use super::fuel::{cost, of_bytes};
+use super::files::FileModel;
+use super::fuel::cost;
 use super::inquiry::Inquiry;
 use super::map::Map;
 use super::numbered::Numbered;
 use super::option_names::Dashed;
-use super::paths::{PathClass, PathClasses, Placer};
 use super::place::Place;
 use super::question::ProgramFacts;
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::{Build as _, Defined, State};
 use super::streams::{Sink, SinkId, Stream, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
@@ -86,8 +88,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
             walker.as_displayed(&state, &context, &line.text);
             let first = walker.facts.acts.len();
             walker.sinks.clear();
-            walker.files.clear();
-            walker.links.clear();
+            walker.files = FileModel::default();
             walker.waiting.clear();
             if !line.before.is_empty() {
                 walker.what_came_before(&mut state, &context, &line.before);
@@ -110,25 +111,12 @@ fn argv_span(argv: &[std::ffi::OsString]) -> Span {
     Span::new(0, u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX))
 }
 
-/// What is known of a file that the line writes: what it may hold.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Written {
-    pub contents: Vec<SinkId>,
-    /// Files that it is a copy of.
-    pub copies: Vec<Place>,
-}
-
 /// Everything that is the same wherever in the line the walk stands.
 pub(super) struct Walker<'a> {
-    pub invocation: &'a Invocation,
-    pub catalog: &'a Catalog,
-    pub inquiry: &'a Inquiry<'a>,
+    pub setting: Setting<'a>,
     pub facts: Facts,
     pub sinks: Vec<Sink>,
-    /// Files that the line writes, by path.
-    pub files: BTreeMap<Place, Written>,
-    /// Links that the line makes, by path, with the path that each leads to.
-    pub links: BTreeMap<Place, Place>,
+    pub files: FileModel,
     /// Variables of several values that were looked up.
     pub seen: Map<()>,
     /// The pipes of process substitutions in the command that is being expanded.
@@ -148,7 +136,6 @@ pub(super) struct Walker<'a> {
     /// Scripts that were read into the line so far.
     pub includes: u32,
     pub rounds: u32,
-    pub placer: std::cell::OnceCell<Rc<Placer>>,
     /// Paths of programs that stand in front of those which their names stand for.
     pub planted: BTreeSet<String>,
     /// What names were found to lead to, and in which directories.
@@ -177,13 +164,10 @@ impl<'a> Walker<'a> {
         };
         inquiry.fuel.add_line(length);
         Self {
-            invocation,
-            catalog,
-            inquiry,
+            setting: Setting::new(invocation, catalog, inquiry),
             facts: Facts::default(),
             sinks: Vec::new(),
-            files: BTreeMap::new(),
-            links: BTreeMap::new(),
+            files: FileModel::default(),
             seen: Map::default(),
             pipes: Vec::new(),
             readers: Vec::new(),
@@ -194,7 +178,6 @@ impl<'a> Walker<'a> {
             read: BTreeSet::new(),
             includes: 0,
             rounds: MAX_ROUNDS,
-            placer: std::cell::OnceCell::new(),
             planted: BTreeSet::new(),
             resolved: HashMap::new(),
             inherited_path: None,
@@ -206,6 +189,12 @@ impl<'a> Walker<'a> {
             next_numbered: None,
             line: None,
         }
+    }
+
+    /// The line up to where the walk stands.
+    pub fn so_far(&self) -> SoFar<'_, 'a> {
+        let Self { setting, facts, sinks, files, pipes, .. } = self;
+        SoFar { setting, acts: &facts.acts, sinks, files, pipes }
     }
 
     /// What an agent's own tool does to files: effects that no command stands behind.
@@ -231,64 +220,13 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The shell that reads the line, when it is one.
-    pub fn shell_path(&self) -> Option<String> {
-        match &self.invocation.request {
-            Request::Line(line) => line.shell.to_str().map(str::to_owned),
-            Request::Argv(_) | Request::Files(_) | Request::Tool(_) => None,
-        }
-    }
-
-    /// Whether a value names a place of secrets.
-    #[inline(never)]
-    pub fn is_secret(&self, state: &State, path: &Value) -> bool {
-        let behind = self.behind(state, path);
-        self.place_of(state, behind.as_ref().map_or(path, |(path, _)| path)).has(PathClass::Secret)
-    }
-
-    /// What kind of place a value names.
-    pub fn place_of(&self, state: &State, path: &Value) -> PathClasses {
-        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
-        placer.classes(path, state.cwd.as_ref(), self.catalog, self.inquiry)
-    }
-
-    /// Whether a value names a place of the project or of temporary files.
-    #[inline(never)]
-    pub fn is_ours(&self, path: &Value) -> bool {
-        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
-        placer.classes(path, None, self.catalog, self.inquiry).has_any(&[PathClass::Project, PathClass::Temp])
-    }
-
-    /// Whether a value names a place of temporary files.
-    #[inline(never)]
-    pub fn is_temporary(&self, path: &Value) -> bool {
-        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
-        placer.classes(path, None, self.catalog, self.inquiry).has(PathClass::Temp)
-    }
-
     /// Takes one step. `false`: there are none left, and that is on record.
     pub fn step(&mut self, span: Span) -> bool {
-        let lasts = self.spend(cost::STEP);
+        let lasts = self.setting.spend(cost::STEP);
         if !lasts {
             self.limit(span, TOO_LARGE);
         }
         lasts
-    }
-
-    /// Pays for work. `false`: what is left is for the rules alone; the next step puts that on record.
-    pub fn spend(&self, units: u64) -> bool {
-        self.inquiry.fuel.spend(units)
-    }
-
-    /// Pays for texts that are copied from these values.
-    pub fn copies(&self, values: &[&Value]) {
-        self.spend(values.iter().map(|value| of_bytes(value.size())).sum());
-    }
-
-    /// A copy of a shell's state, paid for.
-    pub fn fork(&self, state: &State) -> Box<State> {
-        self.spend(cost::FORK + state.size() as u64);
-        state.fork()
     }
 
     /// Goes deeper by so much. `false`: it is too deep, and that is on record. Every `true` is answered by
@@ -366,7 +304,7 @@ impl<'a> Walker<'a> {
 
     /// Pays for a text that is read, for its tree, and for taking that apart. `false`: there is no fuel for it.
     fn reads(&mut self, context: &Context, bytes: usize) -> bool {
-        let lasts = self.spend(bytes as u64 / 4);
+        let lasts = self.setting.spend(bytes as u64 / 4);
         if !lasts {
             self.limit(context.spans.map(Span::default()), TOO_LARGE);
         }
@@ -428,7 +366,7 @@ impl<'a> Walker<'a> {
     pub fn pay(&self, act: &Act) {
         let arguments = act.args.len() + act.operands.len() + act.flags.len();
         let place = act.cwd.as_ref().map_or(0, |dir| dir.shown().len());
-        self.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
+        self.setting.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
     }
 
     /// Adds an act and links it to what it reads from and writes to.
@@ -463,12 +401,6 @@ impl<'a> Walker<'a> {
         id
     }
 
-    /// Whether an assignment gives a variable the value that it has from the start.
-    pub fn holds_already(&self, name: &str, value: &Value) -> bool {
-        let held = self.invocation.env.get(name);
-        held.is_some() && value.known().as_deref() == held
-    }
-
     /// A variable that is given the value that it has from the start is not changed by it: so do the snapshots that agents
     /// make of an environment and read again. What is left says that it is declared.
     fn leave_out_what_holds_already(&self, act: &mut Act) {
@@ -479,7 +411,7 @@ impl<'a> Walker<'a> {
         let plain = |value: &mut Value| {
             let name = value.known().and_then(|text| {
                 let (name, held) = text.split_once('=')?;
-                self.holds_already(name, &Value::text(held)).then(|| name.to_owned())
+                self.setting.holds_already(name, &Value::text(held)).then(|| name.to_owned())
             });
             if let Some(name) = name {
                 *value = Value::text(name.as_str());
@@ -493,7 +425,7 @@ impl<'a> Walker<'a> {
     fn finish(&mut self, state: &State) {
         self.end_of_shell(&mut state.fork());
         self.read_what_was_written();
-        if !self.inquiry.fuel.lasts() {
+        if !self.setting.inquiry.fuel.lasts() {
             self.limit(Span::default(), TOO_LARGE);
         }
         if self.facts.opaque.is_empty() {

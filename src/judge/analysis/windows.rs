@@ -61,11 +61,11 @@ impl Walker<'_> {
         };
         Some(match given {
             Given::Code(text) => text,
-            Given::Script(path) => self.content_of(state, &path).unwrap_or_default(),
+            Given::Script(path) => self.so_far().content_of(state, &path).unwrap_or_default(),
             Given::Stdin => match &state.streams.stdin {
                 Stream::Inherited | Stream::Nothing => Value::default(),
-                Stream::File(file, _) => self.content_of(state, &file.value).unwrap_or_default(),
-                _ => self.stdin_of(state).0,
+                Stream::File(file, _) => self.so_far().content_of(state, &file.value).unwrap_or_default(),
+                _ => self.so_far().stdin_of(state).0,
             },
         })
     }

@@ -36,7 +36,7 @@ impl Walker<'_> {
                 (&other.what, other.root, &other.replace) == (&inner.what, inner.root, &inner.replace)
             };
             // What the wrapper was given is gone through for each.
-            if !self.spend((reading.flags.len() + reading.operands.len() + index) as u64 / 4) {
+            if !self.setting.spend((reading.flags.len() + reading.operands.len() + index) as u64 / 4) {
                 break;
             }
             if reading.inner.iter().take(index).any(same) {
@@ -81,7 +81,7 @@ impl Walker<'_> {
         if inner.adds == Added::Input && self.listed(&mut child, &within, reading, inner, span) {
             return;
         }
-        let input = self.stdin_of(state);
+        let input = self.so_far().stdin_of(state);
         if inner.adds == Added::Input {
             child.streams.stdin = Stream::Nothing;
         }
@@ -188,7 +188,7 @@ impl Walker<'_> {
     /// Follows an option of a wrapper that names the working directory of what it runs.
     #[inline(never)]
     fn other_directory(&self, child: &mut State, name: &str, reading: &Reading) {
-        let Some(program) = self.catalog.program(name) else { return };
+        let Some(program) = self.setting.catalog.program(name) else { return };
         let is_chdir = |names: &[String]| names.iter().any(|name| name == "--chdir");
         let Some(option) = program.options.iter().find(|option| is_chdir(&option.names)) else { return };
         let canonical = option.names.first().map_or("", String::as_str);

@@ -15,7 +15,7 @@ impl Walker<'_> {
         if args.iter().any(|field| field.value.is("-n")) {
             // It goes on the stack and the shell nowhere.
             let rest: Vec<Field> = args.iter().filter(|field| !field.value.is("-n")).cloned().collect();
-            let mut there = self.fork(state);
+            let mut there = self.setting.fork(state);
             self.cd(&mut there, &rest);
             state.stack.push(there.cwd);
         } else if args.is_empty() {
@@ -47,7 +47,8 @@ impl Walker<'_> {
         };
         // `-P` goes where links lead, so that `..` is what holds that.
         let physical = args.iter().any(|field| field.value.is("-P"));
-        let links = dir.as_ref().and_then(Place::text).filter(|_| physical).and_then(|dir| self.inquiry.path(dir));
+        let links =
+            dir.as_ref().and_then(Place::text).filter(|_| physical).and_then(|dir| self.setting.inquiry.path(dir));
         let dir = links.map(|facts| Place::of(facts.canonical.as_str())).or(dir);
         let relative = target.is_none_or(|field| !field.value.leading().starts_with('/'));
         let also: Vec<Option<Place>> = if relative {
@@ -82,7 +83,7 @@ impl Walker<'_> {
         let Bound::Scalar(value) = self.lookup(state, "CDPATH") else { return Vec::new() };
         let Some(path) = value.known() else { return vec![None] };
         let is_there = |dir: &Option<Place>| {
-            let facts = dir.as_ref().and_then(Place::text).and_then(|dir| self.inquiry.path(dir));
+            let facts = dir.as_ref().and_then(Place::text).and_then(|dir| self.setting.inquiry.path(dir));
             facts.is_none_or(|facts| facts.kind == PathKind::Directory)
         };
         let entries = path.split(':').filter(|entry| !entry.is_empty());

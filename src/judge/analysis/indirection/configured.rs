@@ -47,8 +47,9 @@ impl Walker<'_> {
 
     /// The files of this name in a directory that the line wrote, or that git does not have as they are.
     fn written_at(&self, dir: &Place, name: &str) -> Vec<Place> {
-        let there =
-            |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. })) && self.is_changed(path);
+        let there = |path: &str| {
+            matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. })) && self.is_changed(path)
+        };
         let Some(place) = dir.join(name.trim_end_matches('*')) else { return Vec::new() };
         match name.strip_suffix('*') {
             Some(begin) => {
@@ -56,10 +57,10 @@ impl Walker<'_> {
                     true => file.below(&place).is_some_and(|rest| !rest.rough().is_empty()),
                     false => file.path().zip(place.path()).is_some_and(|(file, begin)| file.begins_with(begin)),
                 };
-                self.files.keys().filter(is_meant).cloned().collect()
+                self.files.written.keys().filter(is_meant).cloned().collect()
             }
             None => {
-                let is_there = self.files.contains_key(&place) || place.text().is_some_and(there);
+                let is_there = self.files.written.contains_key(&place) || place.text().is_some_and(there);
                 is_there.then_some(place).into_iter().collect()
             }
         }

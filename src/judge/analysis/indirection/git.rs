@@ -43,7 +43,8 @@ impl Walker<'_> {
         let (text, root) = match self.given_alias(state, reading, env, alias) {
             Some(text) => (text, None),
             None => {
-                let Some(repository) = dir.as_ref().and_then(Place::text).and_then(|dir| self.inquiry.repository(dir))
+                let Some(repository) =
+                    dir.as_ref().and_then(Place::text).and_then(|dir| self.setting.inquiry.repository(dir))
                 else {
                     return;
                 };
@@ -105,7 +106,7 @@ impl Walker<'_> {
 
     /// What a `git config` earlier in the line sets a key to.
     fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
-        self.spend(self.facts.acts.len() as u64 / 4);
+        self.setting.spend(self.facts.acts.len() as u64 / 4);
         self.facts.acts.iter().rev().find_map(|act| {
             let configures = matches!(&act.verb, Verb::Program { name, .. } if name == "git")
                 && act.sub.first().is_some_and(|sub| sub == "config");
@@ -196,7 +197,7 @@ impl Walker<'_> {
             name.starts_with("url.") && (name.ends_with(".insteadof") || name.ends_with(".pushinsteadof"))
         };
         let base = given(&stands).and_then(|(name, _)| Some(name.get(4..name.rfind('.')?)?.to_owned()));
-        self.spend(self.facts.acts.len() as u64 / 4);
+        self.setting.spend(self.facts.acts.len() as u64 / 4);
         let added = self.facts.acts.iter().rev().find_map(|act| {
             let is_it = act.verb.key() == "git" && act.sub.first().is_some_and(|sub| sub == "remote");
             let [name, url] = act.operands.as_slice() else { return None };

@@ -146,7 +146,7 @@ impl Walker<'_> {
     /// Whether a program is described as taking the next argument for the value of this one.
     fn takes_next(&self, program: &str, argument: &Value) -> bool {
         let Some(name) = argument.known_text().filter(|name| name.starts_with('-')) else { return false };
-        let Some(program) = self.catalog.program(program) else { return true };
+        let Some(program) = self.setting.catalog.program(program) else { return true };
         let subs = program.subs.iter().flat_map(|sub| &sub.options);
         let is_it = |option: &&OptionSpec| option.names.contains(&name);
         program.options.iter().chain(subs).find(is_it).is_some_and(|option| option.value == ValueKind::Required)
@@ -156,27 +156,23 @@ impl Walker<'_> {
     fn is_of_session(&self, state: &State, file: &Value) -> bool {
         let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
         let wrote = |path: &str| {
-            let led = self.inquiry.path(path).map_or(path, |facts| facts.canonical.as_str());
-            self.inquiry.ledger().is_some_and(|ledger| ledger.has_written(led))
+            let led = self.setting.inquiry.path(path).map_or(path, |facts| facts.canonical.as_str());
+            self.setting.inquiry.ledger().is_some_and(|ledger| ledger.has_written(led))
         };
-        !self.is_fetched(&place)
-            && (self.files.contains_key(&place) || self.links.contains_key(&place) || place.text().is_some_and(wrote))
+        !self.so_far().is_fetched(&place) && (self.files.holds(&place) || place.text().is_some_and(wrote))
     }
 
     /// Whether git does not have a file as it is, so that nobody need have looked at it.
     pub(in crate::judge::analysis) fn is_changed(&self, path: &str) -> bool {
-        !self.inquiry.git(path).is_some_and(|git| git.clean)
+        !self.setting.inquiry.git(path).is_some_and(|git| git.clean)
     }
 
     /// The files that lie under these names where the program stands, and that git does not have as they are.
     fn found_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
         let Some(dir) = state.dir() else { return Vec::new() };
         let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| state.path(name));
-        let written = |path: &String| {
-            let place = Place::of(path.as_str());
-            self.files.contains_key(&place) || self.links.contains_key(&place)
-        };
-        let there = |path: &String| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }));
+        let written = |path: &String| self.files.holds(&Place::of(path.as_str()));
+        let there = |path: &String| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. }));
         let loaded = |path: &String| path.starts_with(dir) && !written(path) && there(path) && self.is_changed(path);
         paths.filter(loaded).map(Value::text).collect()
     }
@@ -191,14 +187,14 @@ impl Walker<'_> {
             names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
         };
         let is_named_here = |place: &Place| place.below(dir).is_some_and(|below| is_named(below.rough()));
-        let written = self.files.keys().chain(self.links.keys());
+        let written = self.files.written.keys().chain(self.files.links.keys());
         let mut files: Vec<Value> = written.filter(|place| is_named_here(place)).map(Place::value).collect();
         // Without a pattern the session's own are found by their names.
         if !names.iter().any(|name| name.contains('*')) {
             return files;
         }
-        if let (Some(dir), Some(ledger)) = (dir.text(), self.inquiry.ledger()) {
-            let of_line = |path: &str| self.files.contains_key(&Place::of(path));
+        if let (Some(dir), Some(ledger)) = (dir.text(), self.setting.inquiry.ledger()) {
+            let of_line = |path: &str| self.files.written.contains_key(&Place::of(path));
             let own = ledger.written().filter(|path| path.strip_prefix(dir).is_some_and(is_named) && !of_line(path));
             files.extend(own.filter(|path| self.is_changed(path)).take(MAX_FILES).map(Value::text));
         }
@@ -253,14 +249,14 @@ impl Walker<'_> {
 
     /// Whether the line wrote a file, or it lies there.
     pub(super) fn is_there(&self, state: &State, file: &Value) -> bool {
-        let written = Self::file_key(state, file).is_some_and(|key| self.files.contains_key(&key));
-        if written || self.behind(state, file).is_some() {
+        let written = state.file(file).is_some_and(|key| self.files.written.contains_key(&key));
+        if written || self.so_far().behind(state, file).is_some() {
             return true;
         }
         let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
         let is_read =
-            |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
-        self.is_fetched(&place) || self.is_unpacked(&place) || place.text().is_some_and(is_read)
+            |path: &str| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
+        self.so_far().is_fetched(&place) || self.so_far().is_unpacked(&place) || place.text().is_some_and(is_read)
     }
 
     /// Reads a file that is loaded as what it is; `said` is what a person is told of how it comes to run.
@@ -278,7 +274,7 @@ impl Walker<'_> {
         let Ran { name, span, .. } = ran;
         let rough = file.rough().into_owned();
         let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
-        let behind = self.behind(state, file).map(|(value, _)| value);
+        let behind = self.so_far().behind(state, file).map(|(value, _)| value);
         let file = behind.as_ref().unwrap_or(file);
         let Some(inner) = self.definition(state, context, name, (said, &[file]), span) else { return };
         match language {
@@ -312,7 +308,7 @@ impl Walker<'_> {
         for line in lines {
             let first = line.split_whitespace().next().unwrap_or_default();
             let program = first.rsplit('/').next().unwrap_or_default();
-            let is_program = self.catalog.program(program).is_some() || first.starts_with("./");
+            let is_program = self.setting.catalog.program(program).is_some() || first.starts_with("./");
             if is_program && syntax::parse(line.as_bytes(), Dialect::Sh).is_ok() {
                 self.text(&mut state.child(&[]), &context.perhaps(), line);
             }
@@ -327,11 +323,11 @@ impl Walker<'_> {
         env: &[(String, Value)],
     ) -> Box<State> {
         let mut child = state.child(env);
-        let bins = self.catalog.program(name).map(|program| program.bins.clone()).unwrap_or_default();
+        let bins = self.setting.catalog.program(name).map(|program| program.bins.clone()).unwrap_or_default();
         let Some(dir) = state.dir().filter(|_| !bins.is_empty()) else { return child };
         let mut path: String = bins.iter().map(|bin| format!("{}/{bin}:", dir.trim_end_matches('/'))).collect();
         let outer = variable(state, env, "PATH").and_then(|value| value.known_text());
-        path.push_str(outer.as_deref().or_else(|| self.invocation.env.get("PATH")).unwrap_or_default());
+        path.push_str(outer.as_deref().or_else(|| self.setting.invocation.env.get("PATH")).unwrap_or_default());
         child.set_scalar("PATH", Value::text(path));
         child.export("PATH");
         child

@@ -41,19 +41,19 @@ impl Walker<'_> {
             }
             None => None,
         };
-        let ledger = self.inquiry.ledger().filter(|ledger| ledger.written().next().is_some());
+        let ledger = self.setting.inquiry.ledger().filter(|ledger| ledger.written().next().is_some());
         let Some(ledger) = ledger else { return };
-        let led = |dir: &str| self.inquiry.path(dir).map(|facts| facts.canonical.clone());
-        let here = [state.dir(), self.invocation.cwd.to_str()].into_iter().flatten();
+        let led = |dir: &str| self.setting.inquiry.path(dir).map(|facts| facts.canonical.clone());
+        let here = [state.dir(), self.setting.invocation.cwd.to_str()].into_iter().flatten();
         let dirs: Vec<String> = here.flat_map(|dir| std::iter::once(dir.to_owned()).chain(led(dir))).collect();
-        let home = self.invocation.home.as_deref().and_then(std::path::Path::to_str);
+        let home = self.setting.invocation.home.as_deref().and_then(std::path::Path::to_str);
         let is_below = |path: &str| {
             let below = |dir: &String| path.strip_prefix(&**dir).is_some_and(|rest| rest.starts_with('/'));
             let place =
                 || home.and_then(|home| path.strip_prefix(home)).is_some_and(|below| is_place_of(ran.name, below));
             (dirs.iter().any(below) || place()) && !OF_OTHERS.iter().any(|others| path.contains(others))
         };
-        let text_of = |path: &str| match self.inquiry.file(path) {
+        let text_of = |path: &str| match self.setting.inquiry.file(path) {
             Some(FileFacts::Text { bytes, .. }) if bytes.len() <= MAX_BYTES => Some(&**bytes),
             _ => None,
         };
@@ -74,10 +74,10 @@ impl Walker<'_> {
         let files: Vec<(&str, String)> = written.filter_map(code).take(MAX_FILES).collect();
         let mut bytes = MAX_BYTES;
         for (language, path) in files {
-            let Some(FileFacts::Text { bytes: text, .. }) = self.inquiry.file(&path) else { continue };
+            let Some(FileFacts::Text { bytes: text, .. }) = self.setting.inquiry.file(&path) else { continue };
             let Some(left) = bytes.checked_sub(text.len()) else { continue };
             if context.is_called(&Callee::File(path.clone()))
-                || self.files.contains_key(&Place::of(path.as_str()))
+                || self.files.written.contains_key(&Place::of(path.as_str()))
                 || !self.is_changed(&path)
             {
                 continue;

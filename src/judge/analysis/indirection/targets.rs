@@ -29,7 +29,7 @@ impl Walker<'_> {
         span: Span,
     ) {
         let dir = Self::named_directory(state, reading, &["-C", "--directory", "--working-directory", "-d"]);
-        let mut there = self.fork(state);
+        let mut there = self.setting.fork(state);
         there.cwd.clone_from(&dir);
         let names_file = |name: &str| matches!(name, "-f" | "--file" | "--makefile" | "--justfile");
         let named = reading.flags.iter().filter(|flag| names_file(&flag.name)).filter_map(|flag| flag.value.as_ref());
@@ -51,8 +51,8 @@ impl Walker<'_> {
                 (before, told) => before.or(told),
             };
             // A line that an edit puts in may be one of any recipe.
-            if self.goes_on(&there, file)
-                && let Some(put_in) = self.content_of(&there, file)
+            if self.so_far().goes_on(&there, file)
+                && let Some(put_in) = self.so_far().content_of(&there, file)
             {
                 let inner = within(&context.perhaps(), name).elsewhere(span);
                 self.read_value(&mut there.child(&[]), &inner, &put_in, span);
@@ -113,7 +113,7 @@ impl Walker<'_> {
         }
         let rehearsed = reading.flags.iter().any(|flag| REHEARSALS.contains(&flag.name.as_str()));
         let mut recipes = Recipes::read(kind, text.text());
-        let defaults = self.catalog.program(name).map(|program| program.defaults.clone()).unwrap_or_default();
+        let defaults = self.setting.catalog.program(name).map(|program| program.defaults.clone()).unwrap_or_default();
         for (name, value) in defaults.iter().filter_map(|given| given.split_once('=')) {
             recipes.give(name, value);
         }
@@ -141,7 +141,7 @@ impl Walker<'_> {
         match state.variable(name).map(|variable| variable.values.as_slice()) {
             Some([Bound::Scalar(value)]) => value.known_text(),
             Some(_) => None,
-            None => Some(self.invocation.env.get(name).unwrap_or_default().to_owned()),
+            None => Some(self.setting.invocation.env.get(name).unwrap_or_default().to_owned()),
         }
     }
 }
@@ -176,32 +176,12 @@ pub(super) fn shell_functions(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::judge::analysis::inquiry::Answers;
-    use crate::judge::analysis::question::{FileFacts, PathFacts, PathKind, Question, WorldAnswer};
-    use crate::judge::analysis::testing::line;
-    use crate::judge::policy::Policy;
+    use crate::judge::analysis::testing::world::MadeUp;
     use crate::judge::risk::Tier;
-    use crate::judge::rules::catalog::Catalog;
 
     /// The tier of a command in a project that holds these files and nothing else.
     fn tier(command: &str, files: &[(&str, &str)]) -> Tier {
-        let named = |asked: &str| files.iter().find(|(name, _)| asked == format!("/home/dev/project/{name}"));
-        let source = |question: &Question| match question {
-            Question::File(asked) => WorldAnswer::File(named(asked).map_or(FileFacts::Missing, |(_, text)| {
-                FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] }
-            })),
-            Question::Path(asked) => {
-                let kind = match asked.as_str() {
-                    asked if named(asked).is_some() => PathKind::File,
-                    asked if asked.starts_with("/home/dev/project/") => PathKind::Missing,
-                    _ => PathKind::Directory,
-                };
-                WorldAnswer::Path(PathFacts { kind, canonical: asked.clone(), symlink: false, bytes: 0 })
-            }
-            _ => WorldAnswer::Unavailable,
-        };
-        let (catalog, policy) = (Catalog::builtin(), Policy::default());
-        crate::judge::judge(&line(command), &catalog, &policy, &Answers::of(&source)).risk.tier
+        MadeUp { files, ..MadeUp::default() }.judge(command).risk.tier
     }
 
     fn made(command: &str, makefile: &str) -> Tier {
