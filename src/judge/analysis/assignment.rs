@@ -62,7 +62,7 @@ impl Walker<'_> {
                         self.zsh_table(state, context, name, &array);
                         // The directories of `PATH`, as an array.
                         if name == "path" {
-                            let old = path_in(state, &[]).cloned().unwrap_or_else(|| self.outer_path());
+                            let old = path_in(state, &[]).cloned().unwrap_or_else(|| self.setting.outer_path());
                             let is_old = |dir: &Value| matches!(dir.pieces(), [Piece::Unknown(of)] if of.why == UnknownReason::Variable("path".to_owned()));
                             let dirs = array.iter().map(|(_, dir)| if is_old(dir) { &old } else { dir });
                             state.set_scalar("PATH", Value::join(dirs, ":"));

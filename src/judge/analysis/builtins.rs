@@ -7,11 +7,11 @@ use std::rc::Rc;
 use directory::popd;
 
 use super::act::{OpaqueReason, Taint, UnknownReason, Value};
-use super::command::Lookup;
 use super::declare::{assignment, set, unset};
 use super::enclosing::Context;
 use super::expand::Field;
 use super::output;
+use super::resolve::Lookup;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Span};

@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
 use super::code;
-use super::command::Lookup;
 use super::documents::{code_cells, code_chunks};
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
@@ -15,6 +14,7 @@ use super::paths::NormalPath;
 use super::place::Place;
 use super::question::{FileFacts, PathKind};
 use super::recursion::{Callee, Calling};
+use super::resolve::Lookup;
 use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::walk::{Walker, depth};

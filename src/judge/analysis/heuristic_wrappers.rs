@@ -4,10 +4,10 @@
 use super::act::Value;
 use super::arguments::Arg;
 use super::builtins::within;
-use super::command::Lookup;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::program::is_installed;
+use super::resolve::Lookup;
 use super::state::State;
 use super::walk::Walker;
 use super::wrappers::quoted_words;

@@ -49,6 +49,7 @@ pub mod question;
 mod recipes;
 mod recursion;
 mod redirect;
+mod resolve;
 mod scripts;
 mod search;
 mod search_results;

@@ -65,7 +65,7 @@ impl Walker<'_> {
         };
         // A program by its path is what lies there, whatever bears its name elsewhere.
         let shown = path.as_ref().map(|path| path.rough().into_owned());
-        let elsewhere = shown.as_deref().is_some_and(|path| !is_installed(path) || self.planted.contains(path));
+        let elsewhere = shown.as_deref().is_some_and(|path| !is_installed(path) || self.resolver.is_planted(path));
         if elsewhere {
             reading.tier = reading.tier.max(Tier::Low);
         }
@@ -142,7 +142,7 @@ impl Walker<'_> {
                 && (described.is_none() && reading.code.is_empty()
                     || described.is_some()
                         && (elsewhere
-                            || self.planted.contains(&*path.rough())
+                            || self.resolver.is_planted(&path.rough())
                             || self.so_far().is_made_here(state, path)))
             {
                 self.executable(state, context, id, path, args, env, span);

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use super::act::{Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::builtins::within;
-use super::command::Lookup;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::indirection::unpacked::is_unread;
@@ -12,6 +11,7 @@ use super::numbered::Numbered;
 use super::place::Place;
 use super::question::FileFacts;
 use super::recursion::{Callee, Calling, Nested};
+use super::resolve::Lookup;
 use super::secret_names::is_secret_name;
 use super::shells::dialect;
 use super::so_far::SoFar;

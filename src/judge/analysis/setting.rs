@@ -81,6 +81,11 @@ impl<'a> Setting<'a> {
         held.is_some() && value.known().as_deref() == held
     }
 
+    /// `PATH` as the environment of the line has it.
+    pub fn outer_path(&self) -> Value {
+        self.invocation.env.get("PATH").map(Value::text).unwrap_or_default()
+    }
+
     /// Whether the world says nothing of a place, or that nothing is there.
     pub fn is_not_there(&self, place: &Place) -> bool {
         let there = place.text().and_then(|path| self.inquiry.path(path));

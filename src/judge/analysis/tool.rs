@@ -5,9 +5,9 @@
 use serde_json::Value as Json;
 
 use super::act::{Act, Effect, Flag, OpaqueReason, Operand, Taint, Value, Verb};
-use super::command::Lookup;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
+use super::resolve::Lookup;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::reserved;

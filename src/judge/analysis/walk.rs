@@ -4,22 +4,22 @@
 //! followed as far as they are known. Work is counted in steps, depth in levels; running out of either is a fact of
 //! its own and never means that nothing is there.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
 use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value, Verb};
-use super::command::Lookup;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
 use super::files::FileModel;
 use super::fuel::cost;
 use super::inquiry::Inquiry;
+use super::lookup::Resolver;
 use super::map::Map;
 use super::numbered::Numbered;
 use super::option_names::Dashed;
 use super::place::Place;
-use super::question::ProgramFacts;
+use super::resolve::Lookup;
 use super::setting::Setting;
 use super::so_far::SoFar;
 use super::state::{Build as _, Defined, State};
@@ -102,6 +102,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
         Request::Tool(call) => walker.tool(&mut state, call),
     }
     walker.finish(&state);
+    walker.facts.programs = walker.resolver.programs;
     walker.facts
 }
 
@@ -136,12 +137,7 @@ pub(super) struct Walker<'a> {
     /// Scripts that were read into the line so far.
     pub includes: u32,
     pub rounds: u32,
-    /// Paths of programs that stand in front of those which their names stand for.
-    pub planted: BTreeSet<String>,
-    /// What names were found to lead to, and in which directories.
-    pub resolved: HashMap<String, (Rc<[String]>, Option<&'a ProgramFacts>)>,
-    /// The directories of the `PATH` that the line was given, once they were looked at.
-    pub inherited_path: Option<super::lookup::SearchPath>,
+    pub resolver: Resolver<'a>,
     /// How many acts were looked at for one that builds, and which one does.
     pub builder: std::cell::Cell<(usize, Option<usize>)>,
     pub dashed: Dashed,
@@ -178,9 +174,7 @@ impl<'a> Walker<'a> {
             read: BTreeSet::new(),
             includes: 0,
             rounds: MAX_ROUNDS,
-            planted: BTreeSet::new(),
-            resolved: HashMap::new(),
-            inherited_path: None,
+            resolver: Resolver::default(),
             builder: std::cell::Cell::default(),
             dashed: Dashed::default(),
             depth: 0,

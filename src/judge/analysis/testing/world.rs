@@ -1,7 +1,7 @@
 //! A made-up world for tests: a project that holds some files and directories and nothing else.
 
 use crate::judge::analysis::inquiry::{Answers, Inquiry};
-use crate::judge::analysis::question::{FileFacts, PathFacts, PathKind, Question, WorldAnswer};
+use crate::judge::analysis::question::{FileFacts, PathFacts, PathKind, ProgramFacts, Question, WorldAnswer};
 use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::testing::{catalog, line};
 use crate::judge::invocation::Invocation;
@@ -38,6 +38,20 @@ impl MadeUp<'_> {
                     _ => PathKind::Directory,
                 };
                 WorldAnswer::Path(PathFacts { kind, canonical: asked.clone(), symlink: false, bytes: 0 })
+            }
+            Question::Resolve { name, dirs } => {
+                let mut paths = dirs.iter().map(|dir| format!("{dir}/{name}"));
+                let found = paths.find(|path| file(path).is_some()).map(|path| ProgramFacts {
+                    canonical: path.clone(),
+                    path,
+                    device: 0,
+                    inode: 0,
+                    bytes: 0,
+                    changed: 0,
+                    digest: None,
+                    since_session: false,
+                });
+                WorldAnswer::Resolve(found)
             }
             Question::Ledger => self.ledger.clone().map_or(WorldAnswer::Unavailable, WorldAnswer::Ledger),
             _ => WorldAnswer::Unavailable,
