@@ -46,11 +46,11 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn assign(&mut self, state: &mut State, context: &Context, assignment: &Assignment, lasting: bool) -> Value {
         let subscript = assignment.subscript.as_ref().map(|word| {
-            let value = self.single(state, context, word);
+            let value = self.expand().single(state, context, word);
             if let Some(text) = value.known_text() {
-                self.embedded(state, context, &text);
+                self.walk_embedded(state, context, &text);
             }
-            self.compute(state, context, &value);
+            self.expand().compute(state, context, &value);
             value.known_text()
         });
         let name = assignment.name.as_str();
@@ -74,7 +74,7 @@ impl Walker<'_> {
             }
             AssignmentValue::Scalar(word) => {
                 self.setting.spend(cost::STEP);
-                let mut value = self.assigned_value(state, context, word);
+                let mut value = self.expand().assigned_value(state, context, word);
                 self.setting.spend(of_bytes(value.size()));
                 if !lasting {
                     return value;
@@ -123,7 +123,7 @@ impl Walker<'_> {
 
     #[inline(never)]
     pub fn appended(&mut self, state: &State, name: &str, value: &Value) -> Value {
-        match self.lookup(state, name) {
+        match self.expand().lookup(state, name) {
             Bound::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
                 old.push_value(value);
                 old
@@ -137,7 +137,7 @@ impl Walker<'_> {
     pub fn set_scalar(&mut self, state: &mut State, context: &Context, name: &str, value: Value) {
         let attribute = state.variable(name).map_or(Attribute::Plain, |variable| variable.attribute);
         if NUMBERS.contains(&name) {
-            self.compute(state, context, &value);
+            self.expand().compute(state, context, &value);
         }
         match attribute {
             Attribute::Reference => {
@@ -151,7 +151,7 @@ impl Walker<'_> {
                 }
             }
             Attribute::Integer => {
-                let number = self.compute(state, context, &value);
+                let number = self.expand().compute(state, context, &value);
                 let value = number.map_or_else(
                     || unknown(UnknownReason::Number(NumberId::default()), value.taint()),
                     |number| Value::text(number.to_string()),
@@ -173,7 +173,7 @@ impl Walker<'_> {
             });
             return held;
         }
-        match self.lookup(state, name) {
+        match self.expand().lookup(state, name) {
             Bound::Array(old) => old,
             Bound::Scalar(old) if !super::parameter::is_unset_marker(&old) => Rc::new(vec![("0".to_owned(), old)]),
             _ => Rc::default(),
@@ -201,13 +201,13 @@ impl Walker<'_> {
         for element in elements {
             match &element.subscript {
                 Some(subscript) => {
-                    let key = self.single(state, context, subscript);
-                    let value = self.single(state, context, &element.value);
+                    let key = self.expand().single(state, context, subscript);
+                    let value = self.expand().single(state, context, &element.value);
                     added.push((Some(key.known_text().unwrap_or_default()), value));
                 }
                 None => {
                     let mut fields = Vec::new();
-                    self.fields(state, context, &element.value, &mut fields);
+                    self.expand().fields(state, context, &element.value, &mut fields);
                     added.extend(fields.into_iter().map(|field| (None, field.value)));
                 }
             }
@@ -247,7 +247,7 @@ impl Walker<'_> {
     /// An argument of a declaring builtin that is an assignment: it is not split, and made by the builtin later.
     #[inline(never)]
     pub fn declared(&mut self, state: &mut State, context: &Context, word: &Word, out: &mut Vec<Field>) {
-        let value = self.assigned_value(state, context, word);
+        let value = self.expand().assigned_value(state, context, word);
         out.push(Field::word(value, context.spans.map(word.span)));
         if let (Some(name), Some(Part::Array(elements))) = (assignment_of(word), word.parts.last()) {
             let name = name.trim_end_matches('+').to_owned();

@@ -137,9 +137,9 @@ impl Walker<'_> {
             // A subscript in a name is evaluated, with what it substitutes.
             for text in args.iter().filter_map(|field| field.value.known_text()).filter(|text| text.contains('[')) {
                 let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
-                self.embedded(state, context, name);
+                self.walk_embedded(state, context, name);
                 if let Some((_, subscript)) = name.split_once('[') {
-                    self.compute(state, context, &Value::text(subscript.trim_end_matches(']')));
+                    self.expand().compute(state, context, &Value::text(subscript.trim_end_matches(']')));
                 }
             }
         }
@@ -235,7 +235,7 @@ impl Walker<'_> {
             }
             Builtin::Let => {
                 for field in args {
-                    self.compute(state, context, &field.value);
+                    self.expand().compute(state, context, &field.value);
                 }
             }
             Builtin::Test => {}
@@ -263,7 +263,7 @@ impl Walker<'_> {
                     |field: &Field| field.value.known().is_some_and(|text| text.starts_with('-') && text.contains('P'));
                 if context.dialect == Dialect::Zsh && args.iter().any(prompts) {
                     for text in args.iter().filter_map(|field| field.value.known_text()) {
-                        self.embedded(&mut state.fork(), &within(&context.perhaps(), name).elsewhere(span), &text);
+                        self.walk_embedded(&mut state.fork(), &within(&context.perhaps(), name).elsewhere(span), &text);
                     }
                 }
                 return false;
@@ -316,7 +316,7 @@ impl Walker<'_> {
             match field.value.known().as_deref() {
                 Some("-W") => {
                     if let Some(words) = next.value.known_text() {
-                        self.embedded(&mut state.fork(), &inside, &words);
+                        self.walk_embedded(&mut state.fork(), &inside, &words);
                     }
                 }
                 Some("-C") => self.read_value(&mut state.fork(), &inside.perhaps(), &next.value, span),
@@ -341,7 +341,7 @@ impl Walker<'_> {
     }
 
     fn front_of_path(&mut self, state: &mut State, dirs: &[Value]) {
-        let outer = match self.lookup(state, "PATH") {
+        let outer = match self.expand().lookup(state, "PATH") {
             super::state::Bound::Scalar(value) => value,
             _ => Value::default(),
         };

@@ -46,7 +46,7 @@ impl Walker<'_> {
             if declaring && index > 0 && assignment_of(word).is_some() {
                 self.declared(state, context, word, &mut fields);
             } else {
-                self.fields(state, context, word, &mut fields);
+                self.expand().fields(state, context, word, &mut fields);
             }
             if start == 0
                 && let Some(first) = fields.first_mut()

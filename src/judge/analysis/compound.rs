@@ -62,7 +62,7 @@ impl Walker<'_> {
                 self.end_of_shell(&mut child);
             }
             CompoundKind::Arithmetic(arithmetic) => {
-                self.arithmetic(state, context, arithmetic);
+                self.expand().arithmetic(state, context, arithmetic);
             }
             CompoundKind::Conditional(tokens) => self.condition(state, context, tokens),
             CompoundKind::If { arms, otherwise } => self.branches(state, context, arms, otherwise.as_ref()),
@@ -74,11 +74,11 @@ impl Walker<'_> {
             }
             CompoundKind::For { names, words, body } => self.for_words(state, context, names, words.as_deref(), body),
             CompoundKind::ForArithmetic { header: [init, test, step], body } => {
-                self.arithmetic(state, context, init);
+                self.expand().arithmetic(state, context, init);
                 self.repeated(state, context, &mut |walker, state, context| {
-                    walker.arithmetic(state, context, test);
+                    walker.expand().arithmetic(state, context, test);
                     walker.script(state, context, body);
-                    walker.arithmetic(state, context, step);
+                    walker.expand().arithmetic(state, context, step);
                 });
             }
             CompoundKind::Select { name, words, body } => {
@@ -86,7 +86,7 @@ impl Walker<'_> {
             }
             CompoundKind::Case { subject, arms } => self.case(state, context, subject, arms),
             CompoundKind::Repeat { count, body } => {
-                self.single(state, context, count);
+                self.expand().single(state, context, count);
                 self.repeated(state, context, &mut |walker, state, context| walker.script(state, context, body));
             }
             CompoundKind::Always { body, finally } => {
@@ -131,7 +131,7 @@ impl Walker<'_> {
 
     #[inline(never)]
     fn case(&mut self, state: &mut State, context: &Context, subject: &Word, arms: &[CaseArm]) {
-        self.single(state, context, subject);
+        self.expand().single(state, context, subject);
         let inner = context.guarded();
         let mut ends: Vec<State> = Vec::new();
         let mut fallen: Option<Box<State>> = None;
@@ -141,7 +141,7 @@ impl Walker<'_> {
                 break;
             }
             for pattern in &arm.patterns {
-                self.single(state, context, pattern);
+                self.expand().single(state, context, pattern);
             }
             outputs.condition(self);
             let mut branch = self.setting.fork(state);
@@ -238,7 +238,7 @@ impl Walker<'_> {
             Some(words) => self.choices(state, &mut |walker, state| {
                 let mut fields: Vec<Field> = Vec::new();
                 for word in words {
-                    walker.fields(state, context, word, &mut fields);
+                    walker.expand().fields(state, context, word, &mut fields);
                 }
                 for field in fields {
                     if known.insert(field.value.clone()) {
@@ -286,23 +286,23 @@ impl Walker<'_> {
                 CondToken::Operator(operator, _) => {
                     numeric = matches!(operator.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge");
                     if numeric && let Some(left) = before.take() {
-                        self.compute(state, context, &left);
+                        self.expand().compute(state, context, &left);
                     }
                     if operator == "-v" {
                         numeric = true;
                     }
                 }
                 CondToken::Word(word) => {
-                    let value = self.single(state, context, word);
+                    let value = self.expand().single(state, context, word);
                     if numeric {
                         match value.known_text() {
                             Some(text) if text.contains('[') => {
-                                self.embedded(state, context, &text);
+                                self.walk_embedded(state, context, &text);
                                 let subscript = text.split_once('[').map_or("", |(_, rest)| rest.trim_end_matches(']'));
-                                self.compute(state, context, &Value::text(subscript));
+                                self.expand().compute(state, context, &Value::text(subscript));
                             }
                             _ => {
-                                self.compute(state, context, &value);
+                                self.expand().compute(state, context, &value);
                             }
                         }
                     }

@@ -70,7 +70,7 @@ impl Walker<'_> {
                     _ => None,
                 };
                 if let Some(text) = target {
-                    self.embedded(state, context, &text);
+                    self.walk_embedded(state, context, &text);
                 }
             }
             if exported {
@@ -87,7 +87,7 @@ impl Walker<'_> {
     }
 
     pub fn added(&mut self, state: &State, name: &str, value: &Value) -> Value {
-        match self.lookup(state, name) {
+        match self.expand().lookup(state, name) {
             Bound::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
                 old.push_value(value);
                 old

@@ -80,7 +80,11 @@ impl Walker<'_> {
             }
             return;
         };
-        let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
+        let home = self
+            .expand()
+            .home(state)
+            .and_then(|home| home.known().map(std::borrow::Cow::into_owned))
+            .unwrap_or_default();
         let fetches = |callee: &str| {
             let described = self.setting.catalog.program(&format!("{language}:{callee}"));
             described.is_some_and(|program| program.output == OutputTaint::Fetched)
@@ -222,7 +226,11 @@ impl Walker<'_> {
         if !READ.contains(&language) {
             return false;
         }
-        let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
+        let home = self
+            .expand()
+            .home(state)
+            .and_then(|home| home.known().map(std::borrow::Cow::into_owned))
+            .unwrap_or_default();
         let mut read = code::read(
             language,
             &code::Source::known(text),

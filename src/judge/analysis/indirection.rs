@@ -190,7 +190,7 @@ impl Walker<'_> {
         if PROMPTS.contains(&name) {
             if let Some(text) = value.known_text() {
                 let mut child = self.setting.fork(state);
-                self.embedded(&mut child, &within(&context.perhaps(), name).elsewhere(span), &text);
+                self.walk_embedded(&mut child, &within(&context.perhaps(), name).elsewhere(span), &text);
             }
             return;
         }

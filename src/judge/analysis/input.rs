@@ -29,7 +29,7 @@ impl Walker<'_> {
         }
         let not_known = || unknown(UnknownReason::Input, taint.and(text.taint()));
         let separators = if state.sets("IFS") {
-            match self.lookup(state, "IFS") {
+            match self.expand().lookup(state, "IFS") {
                 Bound::Scalar(value) => value.known_text(),
                 Bound::Array(_) => None,
                 Bound::Unset | Bound::Inherited => Some(SEPARATORS.to_owned()),

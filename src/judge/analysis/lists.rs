@@ -159,7 +159,7 @@ impl Walker<'_> {
             // zsh's anonymous function runs at once.
             let mut fields = Vec::new();
             for word in &function.arguments {
-                self.fields(state, context, word, &mut fields);
+                self.expand().fields(state, context, word, &mut fields);
             }
             let values = Rc::new(fields.into_iter().map(|field| field.value).collect());
             let outer = std::mem::replace(&mut state.positional, values);

@@ -22,6 +22,7 @@ mod embedded_calls;
 mod enclosing;
 pub mod env;
 mod expand;
+mod expander;
 mod files;
 pub mod fuel;
 mod function;

@@ -37,7 +37,7 @@ impl Walker<'_> {
         };
         let word = match &redirect.target {
             RedirectTarget::Heredoc(heredoc) => {
-                let text = self.heredoc(state, context, &heredoc.body);
+                let text = self.expand().heredoc(state, context, &heredoc.body);
                 state.streams.set(fd, Stream::Text(Rc::new(text)));
                 return;
             }
@@ -46,8 +46,8 @@ impl Walker<'_> {
         let pipes = self.pipes.len();
         let readers = self.readers.len();
         let value = match redirect.op {
-            RedirectOp::HereString | RedirectOp::Heredoc => self.single(state, context, word),
-            _ => self.target(state, context, word),
+            RedirectOp::HereString | RedirectOp::Heredoc => self.expand().single(state, context, word),
+            _ => self.expand().target(state, context, word),
         };
         let text = value.known_text();
         let operand = || Operand { value: value.clone(), span };
@@ -142,7 +142,7 @@ impl Walker<'_> {
         let closes = matches!(redirect.op, RedirectOp::DuplicateIn | RedirectOp::DuplicateOut)
             && matches!(&redirect.target, RedirectTarget::Word(word) if plain_text(word) == Some("-"));
         if closes {
-            return match self.lookup(state, name) {
+            return match self.expand().lookup(state, name) {
                 Bound::Scalar(value) => value.known().and_then(|number| number.parse().ok()).unwrap_or(u32::MAX),
                 _ => u32::MAX,
             };

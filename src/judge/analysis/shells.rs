@@ -100,7 +100,7 @@ impl Walker<'_> {
             if name == "ENV"
                 && let Some(text) = value.known_text().filter(|text| text.contains(['$', '`']))
             {
-                self.embedded(state, &context.elsewhere(span), &text);
+                self.walk_embedded(state, &context.elsewhere(span), &text);
                 return;
             }
             self.script_file(state, context, &Operand { value, span }, span, None);

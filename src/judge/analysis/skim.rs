@@ -119,22 +119,22 @@ impl Walker<'_> {
             CompoundKind::Loop { condition, body, .. } => scripts.extend([condition, body]),
             CompoundKind::For { words, body, .. } | CompoundKind::Select { words, body, .. } => {
                 for word in words.iter().flatten() {
-                    self.single(&mut shell, context, word);
+                    self.expand().single(&mut shell, context, word);
                 }
                 scripts.push(body);
             }
             CompoundKind::Case { subject, arms } => {
-                self.single(&mut shell, context, subject);
+                self.expand().single(&mut shell, context, subject);
                 scripts.extend(arms.iter().map(|arm| &arm.body));
             }
             CompoundKind::ForArithmetic { header, body } => {
                 for part in header {
-                    self.arithmetic(&mut shell, context, part);
+                    self.expand().arithmetic(&mut shell, context, part);
                 }
                 scripts.push(body);
             }
             CompoundKind::Repeat { count, body } => {
-                self.single(&mut shell, context, count);
+                self.expand().single(&mut shell, context, count);
                 scripts.push(body);
             }
             CompoundKind::Always { body, finally } => scripts.extend([body, finally]),

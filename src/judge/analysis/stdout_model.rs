@@ -162,16 +162,16 @@ impl Walker<'_> {
             _ => None,
         };
         let text = match what {
-            Printed::Number => line(self.number(is_plain_number(args))),
+            Printed::Number => line(self.expand().number(is_plain_number(args))),
             // Such a program names what it read, standard input by a dash.
             Printed::Digest if is_clean && args.is_empty() => {
-                let mut text = self.number(true);
+                let mut text = self.expand().number(true);
                 text.push_text("  -\n");
                 text
             }
-            Printed::Digest if is_clean => line(self.number(true)),
-            Printed::Letters if is_clean => line(self.number(is_name_of(args.last()?)?)),
-            Printed::Beginning if is_clean => line(self.number(begins?)),
+            Printed::Digest if is_clean => line(self.expand().number(true)),
+            Printed::Letters if is_clean => line(self.expand().number(is_name_of(args.last()?)?)),
+            Printed::Beginning if is_clean => line(self.expand().number(begins?)),
             Printed::Temporary => {
                 let mut text = unknown(UnknownReason::Temporary { variable: false }, Taint::default());
                 text.push_text(&ending(args));

@@ -2,14 +2,24 @@
 
 use super::act::{Output, Taint, UnknownReason, Value};
 use super::enclosing::Context;
+use super::expander::{Expander, Expansion, Walk};
+use super::setting::Setting;
 use super::state::{State, unknown};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
-use crate::judge::syntax::tree::{CommandSubstitution, ProcessSubstitution};
+use crate::judge::syntax::tree::{CommandSubstitution, ProcessSubstitution, Span};
 
-impl Walker<'_> {
+impl Walk for Walker<'_> {
+    fn setting(&self) -> &Setting<'_> {
+        &self.setting
+    }
+
+    fn expansion(&mut self) -> &mut Expansion {
+        &mut self.expansion
+    }
+
     /// Walks a command substitution and says what it comes to.
-    pub fn capture(&mut self, state: &mut State, context: &Context, substitution: &CommandSubstitution) -> Value {
+    fn capture(&mut self, state: &mut State, context: &Context, substitution: &CommandSubstitution) -> Value {
         if !self.enter(depth::SUBSTITUTION, context.spans.map(substitution.span)) {
             return unknown(UnknownReason::CommandOutput, Taint::default());
         }
@@ -36,7 +46,7 @@ impl Walker<'_> {
 
     /// Walks a process substitution; its value is the pipe.
     #[inline(never)]
-    pub fn process(&mut self, state: &mut State, context: &Context, substitution: &ProcessSubstitution) -> Value {
+    fn process(&mut self, state: &mut State, context: &Context, substitution: &ProcessSubstitution) -> Value {
         let sink = self.new_sink();
         if substitution.direction == '>' {
             self.readers.push((substitution.script.clone(), sink));
@@ -57,5 +67,29 @@ impl Walker<'_> {
         self.pipes.push(sink);
         let taint = self.sinks.get(sink).map(|sink| sink.taint.and(sink.text.taint())).unwrap_or_default();
         unknown(UnknownReason::Pipe, taint)
+    }
+
+    fn embedded(&mut self, state: &mut State, context: &Context, text: &str) {
+        self.walk_embedded(state, context, text);
+    }
+
+    fn too_many_words(&mut self, span: Span) {
+        self.limit(span, "too many words to analyse");
+    }
+}
+
+impl Walker<'_> {
+    /// Walks the substitutions that stand in text which a shell expands once more.
+    #[inline(never)]
+    pub fn walk_embedded(&mut self, state: &mut State, context: &Context, text: &str) {
+        if text.contains("$(") || text.contains('`') {
+            let line = format!(": \"{}\"", text.replace('"', "\\\""));
+            self.text(state, context, &line);
+        }
+    }
+
+    /// What expands words here.
+    pub fn expand(&mut self) -> Expander<'_, Self> {
+        Expander { walk: self }
     }
 }

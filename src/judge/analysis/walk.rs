@@ -11,11 +11,11 @@ use std::rc::Rc;
 use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value, Verb};
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
+use super::expander::Expansion;
 use super::files::FileModel;
 use super::fuel::cost;
 use super::inquiry::Inquiry;
 use super::lookup::Resolver;
-use super::map::Map;
 use super::numbered::Numbered;
 use super::option_names::Dashed;
 use super::place::Place;
@@ -26,7 +26,7 @@ use super::state::{Build as _, Defined, State};
 use super::streams::{Sink, SinkId, Stream, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::syntax::tree::{Dialect, HoleId, ParseError, Script, Span};
+use crate::judge::syntax::tree::{Dialect, ParseError, Script, Span};
 use crate::judge::syntax::{self, Source};
 
 /// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
@@ -103,6 +103,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
     }
     walker.finish(&state);
     walker.facts.programs = walker.resolver.programs;
+    walker.facts.expanded = walker.expansion.expanded;
     walker.facts
 }
 
@@ -118,18 +119,13 @@ pub(super) struct Walker<'a> {
     pub facts: Facts,
     pub sinks: Vec<Sink>,
     pub files: FileModel,
-    /// Variables of several values that were looked up.
-    pub seen: Map<()>,
     /// The pipes of process substitutions in the command that is being expanded.
     pub pipes: Vec<SinkId>,
     /// Process substitutions that read what the command writes, to be walked after it.
     pub readers: Vec<(Script, SinkId)>,
     /// What reads from descriptors that stay open.
     pub waiting: Vec<Waiting>,
-    /// Unknown parts and live globs in texts that are read as code, by [`HoleId`].
-    pub holes: Vec<Piece>,
-    /// How many numbers were read that are told apart.
-    pub readings: u16,
+    pub expansion: Expansion,
     /// Functions that were called.
     pub called: BTreeSet<String>,
     /// Files that were read as code.
@@ -164,12 +160,10 @@ impl<'a> Walker<'a> {
             facts: Facts::default(),
             sinks: Vec::new(),
             files: FileModel::default(),
-            seen: Map::default(),
             pipes: Vec::new(),
             readers: Vec::new(),
             waiting: Vec::new(),
-            holes: Vec::new(),
-            readings: 0,
+            expansion: Expansion::default(),
             called: BTreeSet::new(),
             read: BTreeSet::new(),
             includes: 0,
@@ -279,21 +273,10 @@ impl<'a> Walker<'a> {
             match piece {
                 Piece::Text(text) => source.push_text(text),
                 // What was live outside stands for names, however it is quoted inside.
-                hole => source.push_hole(self.hole(hole)),
+                hole => source.push_hole(self.expansion.hole(hole)),
             }
         }
         self.parsed(state, context, syntax::parse_source(&source, context.dialect));
-    }
-
-    /// What stands for a part in a text that is parsed: unknown, or a glob that was live outside it.
-    fn hole(&mut self, piece: &Piece) -> HoleId {
-        let from = self.holes.len().saturating_sub(NEAR);
-        let known = self.holes.iter().skip(from).position(|known| known == piece).map(|at| from + at);
-        let at = known.unwrap_or_else(|| {
-            self.holes.push(piece.clone());
-            self.holes.len() - 1
-        });
-        HoleId(u32::try_from(at).unwrap_or(u32::MAX))
     }
 
     /// Pays for a text that is read, for its tree, and for taking that apart. `false`: there is no fuel for it.

@@ -40,7 +40,7 @@ impl Walker<'_> {
         let target = operands(args).next().or_else(|| args.iter().find(|field| field.value.is("-")));
         let old = state.cwd.clone();
         let dir = match target {
-            None => self.home(state).and_then(|home| Place::at(state.cwd.as_ref(), &home.known()?)),
+            None => self.expand().home(state).and_then(|home| Place::at(state.cwd.as_ref(), &home.known()?)),
             Some(field) if field.value.is("-") => state.previous.clone(),
             Some(field) => Place::of_directory(state.cwd.as_ref(), &field.value)
                 .or_else(|| self.likely_directory(state, &field.value).filter(|_| field.value.known().is_none())),
@@ -80,7 +80,7 @@ impl Walker<'_> {
     /// The directories of this name that `CDPATH` leads to.
     #[inline(never)]
     fn searched(&mut self, state: &State, name: &str) -> Vec<Option<Place>> {
-        let Bound::Scalar(value) = self.lookup(state, "CDPATH") else { return Vec::new() };
+        let Bound::Scalar(value) = self.expand().lookup(state, "CDPATH") else { return Vec::new() };
         let Some(path) = value.known() else { return vec![None] };
         let is_there = |dir: &Option<Place>| {
             let facts = dir.as_ref().and_then(Place::text).and_then(|dir| self.setting.inquiry.path(dir));

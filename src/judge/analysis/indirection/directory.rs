@@ -63,7 +63,7 @@ impl Walker<'_> {
         {
             return Some(Place::of(pattern));
         }
-        let home = self.home(state).and_then(|home| home.known_text()).unwrap_or_default();
+        let home = self.expand().home(state).and_then(|home| home.known_text()).unwrap_or_default();
         let own = IN_HOME.iter().filter(|_| home.starts_with('/')).map(|name| format!("{home}/{name}"));
         let mut meant = OF_SYSTEM.iter().map(|&name| name.to_owned()).chain(own).filter(|path| names(&pattern, path));
         let first = meant.next()?;

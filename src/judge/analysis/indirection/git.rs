@@ -136,7 +136,7 @@ impl Walker<'_> {
     fn variable_of(&mut self, state: &State, env: &[(String, Value)], name: &str) -> Option<String> {
         match env.iter().rev().find(|(own, _)| own == name) {
             Some((_, value)) => value.known_text(),
-            None => match self.lookup(state, name) {
+            None => match self.expand().lookup(state, name) {
                 Bound::Scalar(value) => value.known_text(),
                 _ => None,
             },

@@ -86,7 +86,7 @@ impl Walker<'_> {
             }
         }
         let Some(text) = text else { return };
-        if let Some(home) = self.home(state).and_then(|home| home.known_text()) {
+        if let Some(home) = self.expand().home(state).and_then(|home| home.known_text()) {
             given.push(("HOME".to_owned(), home));
         }
         let others: Vec<&str> = given.iter().map(|(_, value)| value.as_str()).collect();
