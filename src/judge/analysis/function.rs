@@ -53,7 +53,7 @@ impl Walker<'_> {
         let verb = Verb::Program { name: ":forkbomb".to_owned(), path: None };
         let act = Act {
             operands: vec![Operand { value: Value::text(name), span }],
-            ..self.blank(state, context, verb, span)
+            ..self.so_far().blank(state, context, verb, span)
         };
         self.emit(state, act);
     }

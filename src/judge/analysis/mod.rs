@@ -3,6 +3,7 @@
 //! What may not enter: I/O and opinion. A fact is never "dangerous".
 
 pub mod act;
+mod acting;
 pub mod arguments;
 mod arithmetic;
 mod assignment;
@@ -24,6 +25,7 @@ pub mod env;
 mod expand;
 mod expander;
 mod files;
+mod follow;
 pub mod fuel;
 mod function;
 mod heuristic_wrappers;

@@ -28,7 +28,7 @@ impl Walker<'_> {
         let flag = |name: &String| Flag { name: name.clone(), value: None, span };
         let flags = call.input.as_object().map(|members| members.keys().map(flag).collect()).unwrap_or_default();
         let verb = Verb::Program { name: call.verb(), path: None };
-        let act = Act { tier: verdict.base, flags, ..self.blank(state, &context, verb, span) };
+        let act = Act { tier: verdict.base, flags, ..self.so_far().blank(state, &context, verb, span) };
         self.emit(state, act);
         let effect = effect_on_path(verdict.kind.as_deref());
         for part in &verdict.parts {

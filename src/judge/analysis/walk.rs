@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
-use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value, Verb};
+use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value};
+use super::acting;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
 use super::expander::Expansion;
@@ -23,7 +24,7 @@ use super::resolve::Lookup;
 use super::setting::Setting;
 use super::so_far::SoFar;
 use super::state::{Build as _, Defined, State};
-use super::streams::{Sink, SinkId, Stream, Waiting};
+use super::streams::{Sink, SinkId, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::{Dialect, ParseError, Script, Span};
@@ -339,63 +340,18 @@ impl<'a> Walker<'a> {
         self.sinks.len() - 1
     }
 
-    /// Pays for an act.
-    pub fn pay(&self, act: &Act) {
-        let arguments = act.args.len() + act.operands.len() + act.flags.len();
-        let place = act.cwd.as_ref().map_or(0, |dir| dir.shown().len());
-        self.setting.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
-    }
-
     /// Adds an act and links it to what it reads from and writes to.
     #[inline(never)]
-    pub fn emit(&mut self, state: &State, act: Act) -> usize {
+    pub fn emit(&mut self, state: &State, mut act: Act) -> usize {
         let id = self.facts.acts.len();
-        self.pay(&act);
-        if let Stream::Sink(sink, _) = &state.streams.stdin
-            && act.parent.is_none()
-            && let Some(sink) = self.sinks.get(*sink)
-        {
-            for writer in &sink.writers {
-                if let Some(writer) = self.facts.acts.get_mut(*writer)
-                    && writer.feeds.len() < 64
-                {
-                    writer.feeds.push(id);
-                }
-            }
-        }
-        if act.parent.is_none()
-            && let Some(sink) = state.streams.stdout.sink().and_then(|id| self.sinks.get_mut(id))
-            && sink.writers.len() < 64
-        {
-            sink.writers.push(id);
-        }
-        let mut act = act;
-        self.leave_out_what_holds_already(&mut act);
+        self.setting.pay(&act);
+        acting::link(&mut self.facts, &mut self.sinks, state, &act, id);
+        self.setting.leave_out_what_holds_already(&mut act);
         if let Some(line) = self.line.filter(|_| matches!(act.source, From::Script(_))) {
             self.facts.lines.insert(id, line);
         }
         self.facts.acts.push(act);
         id
-    }
-
-    /// A variable that is given the value that it has from the start is not changed by it: so do the snapshots that agents
-    /// make of an environment and read again. What is left says that it is declared.
-    fn leave_out_what_holds_already(&self, act: &mut Act) {
-        let is_declaring = |name: &str| super::command::DECLARING.contains(&name);
-        if !matches!(&act.verb, Verb::Program { name, .. } if is_declaring(name)) {
-            return;
-        }
-        let plain = |value: &mut Value| {
-            let name = value.known().and_then(|text| {
-                let (name, held) = text.split_once('=')?;
-                self.setting.holds_already(name, &Value::text(held)).then(|| name.to_owned())
-            });
-            if let Some(name) = name {
-                *value = Value::text(name.as_str());
-            }
-        };
-        act.args.iter_mut().for_each(plain);
-        act.operands.iter_mut().for_each(|operand| plain(&mut operand.value));
     }
 
     /// Walks what was only defined, where something that is not understood could call it.
