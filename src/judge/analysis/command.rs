@@ -25,15 +25,12 @@ impl Walker<'_> {
         if !self.step(context.spans.map(simple.span)) {
             return;
         }
-        if let Some(line) = self.numbered.as_ref().and_then(|text| text.line(context, simple.span.start)) {
-            self.line = Some(line);
-        }
+        self.lines.stand_at(context, simple.span.start);
         self.choices(state, &mut |walker, state| walker.simple_once(state, context, simple));
     }
 
     fn simple_once(&mut self, state: &mut State, context: &Context, simple: &Simple) {
-        let outer_pipes = std::mem::take(&mut self.pipes);
-        let outer_readers = std::mem::take(&mut self.readers);
+        let outer_substituted = std::mem::take(&mut self.substituted);
         let span = context.spans.map(simple.span);
         let mut fields: Vec<Field> = Vec::new();
         let declaring = simple.words.first().and_then(plain_text).is_some_and(|name| DECLARING.contains(&name));
@@ -80,7 +77,7 @@ impl Walker<'_> {
             }
             act
         };
-        let readers = std::mem::replace(&mut self.readers, outer_readers);
+        let readers = std::mem::replace(&mut self.substituted.readers, outer_substituted.readers);
         self.redirect_acts(state, context, effects, act, simple.words.is_empty());
         if let Some(outer) = outer {
             if keeps_streams(&fields) {
@@ -93,7 +90,7 @@ impl Walker<'_> {
             self.read_back(state, context, readers);
         }
         state.last_argument = fields.pop().map(|field| field.value);
-        self.pipes = outer_pipes;
+        self.substituted.pipes = outer_substituted.pipes;
     }
 
     /// A command in which the fuel ends: what it begins with is still looked at.
@@ -211,8 +208,8 @@ impl Walker<'_> {
             }
         }
         let disguise = disguise.or_else(|| option_disguise(args)).or(context.disguise);
-        let Self { setting, facts, sinks, files, pipes, resolver, .. } = self;
-        let so_far = SoFar { setting, acts: &facts.acts, sinks, files, pipes };
+        let Self { setting, facts, sinks, files, substituted, resolver, .. } = self;
+        let so_far = SoFar { setting, acts: &facts.acts, sinks, files, pipes: &substituted.pipes };
         let is_remote = context.remote.is_some();
         let Led { path, other } = resolver.leads_to(so_far, state, (name, path), env, by_shell, is_remote);
         let by_shell = by_shell && path.is_none();

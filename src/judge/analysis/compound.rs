@@ -30,9 +30,9 @@ impl Walker<'_> {
     #[inline(never)]
     fn redirected(&mut self, state: &mut State, context: &Context, compound: &Compound) {
         let outer = state.streams.clone();
-        let outer_readers = std::mem::take(&mut self.readers);
+        let outer_readers = std::mem::take(&mut self.substituted.readers);
         let effects = self.redirects(state, context, &compound.redirects);
-        let readers = std::mem::replace(&mut self.readers, outer_readers);
+        let readers = std::mem::replace(&mut self.substituted.readers, outer_readers);
         self.redirect_acts(state, context, effects, None, false);
         self.kind(state, context, &compound.kind);
         state.streams = outer;
@@ -180,7 +180,7 @@ impl Walker<'_> {
             && state.cwd == before.cwd
             && state.functions.len() == before.functions.len()
             && state.positional == before.positional;
-        if unchanged || !self.rounds_left() {
+        if unchanged || !self.limits.takes_rounds(1) {
             return;
         }
         let mut again = self.setting.fork(state);
@@ -198,16 +198,6 @@ impl Walker<'_> {
             });
         if same {
             self.forget_acts_from(second);
-        }
-    }
-
-    fn rounds_left(&mut self) -> bool {
-        match self.rounds.checked_sub(1) {
-            Some(rounds) => {
-                self.rounds = rounds;
-                true
-            }
-            None => false,
         }
     }
 
@@ -252,11 +242,7 @@ impl Walker<'_> {
         let many = values.len() > MAX_LOOP;
         let mut one_by_one = names.len() == 1 && !many;
         if one_by_one && values.len() > 1 {
-            let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
-            match self.rounds.checked_sub(count) {
-                Some(rounds) => self.rounds = rounds,
-                None => one_by_one = false,
-            }
+            one_by_one = self.limits.takes_rounds(values.len());
         }
         if one_by_one {
             let before = self.setting.fork(state);

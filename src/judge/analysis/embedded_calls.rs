@@ -296,8 +296,7 @@ impl Walker<'_> {
             {
                 continue;
             }
-            if self.is_changed(&path) && self.includes < MAX_IMPORTS {
-                self.includes += 1;
+            if self.is_changed(&path) && self.limits.takes_script(MAX_IMPORTS) {
                 self.embedded_file(state, context, language, &Operand { value: Value::text(path), span }, span);
             }
             return;

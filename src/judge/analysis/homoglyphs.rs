@@ -24,7 +24,7 @@ impl Walker<'_> {
         self.text(&mut state, &context, &plain);
         // It is no shell that reads it so: what does not parse then says nothing.
         self.facts.opaque.truncate(opaque);
-        self.limited = false;
+        self.limits.reached = false;
     }
 
     /// Drops the acts of [`Self::as_displayed`] where the line as it is comes to the same programs.

@@ -35,6 +35,7 @@ mod indirection;
 mod input;
 pub mod inquiry;
 pub mod letter;
+mod limits;
 mod links;
 mod lists;
 pub mod lookup;

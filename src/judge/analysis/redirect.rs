@@ -43,8 +43,8 @@ impl Walker<'_> {
             }
             RedirectTarget::Word(word) => word,
         };
-        let pipes = self.pipes.len();
-        let readers = self.readers.len();
+        let pipes = self.substituted.pipes.len();
+        let readers = self.substituted.readers.len();
         let value = match redirect.op {
             RedirectOp::HereString | RedirectOp::Heredoc => self.expand().single(state, context, word),
             _ => self.expand().target(state, context, word),
@@ -72,8 +72,8 @@ impl Walker<'_> {
                         state.streams.set(fd, from);
                     }
                     _ if redirect.op == RedirectOp::DuplicateOut && redirect.fd == RedirectFd::Default => {
-                        let stream = if self.readers.len() > readers
-                            && let Some((_, sink)) = self.readers.last()
+                        let stream = if self.substituted.readers.len() > readers
+                            && let Some((_, sink)) = self.substituted.readers.last()
                         {
                             Stream::Sink(*sink, Output::Pipe)
                         } else {
@@ -87,8 +87,8 @@ impl Walker<'_> {
                 }
             }
             RedirectOp::Read | RedirectOp::ReadWrite => {
-                let stream = if self.pipes.len() > pipes
-                    && let Some(pipe) = self.pipes.last()
+                let stream = if self.substituted.pipes.len() > pipes
+                    && let Some(pipe) = self.substituted.pipes.last()
                 {
                     Stream::Sink(*pipe, Output::Pipe)
                 } else if let Some(host) = text.as_deref().and_then(network) {
@@ -116,8 +116,8 @@ impl Walker<'_> {
             | RedirectOp::WriteBoth
             | RedirectOp::AppendBoth => {
                 let append = matches!(redirect.op, RedirectOp::Append | RedirectOp::AppendBoth);
-                let stream = if self.readers.len() > readers
-                    && let Some((_, sink)) = self.readers.last()
+                let stream = if self.substituted.readers.len() > readers
+                    && let Some((_, sink)) = self.substituted.readers.last()
                 {
                     Stream::Sink(*sink, Output::Pipe)
                 } else if let Some(host) = text.as_deref().and_then(network) {

@@ -66,7 +66,7 @@ impl Walker<'_> {
             .iter()
             .any(|piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })));
         if is_pipe {
-            for pipe in self.pipes.clone() {
+            for pipe in self.substituted.pipes.clone() {
                 let Some(sink) = self.sinks.get(pipe) else { continue };
                 let (text, decoded) = (sink.text.clone(), sink.decoded);
                 let mut context = context.elsewhere(span);
@@ -211,12 +211,11 @@ impl Walker<'_> {
     }
 
     pub fn may_include(&mut self, span: Span) -> bool {
-        if self.includes >= MAX_INCLUDES {
+        let fits = self.limits.takes_script(MAX_INCLUDES);
+        if !fits {
             self.opaque(OpaqueReason::Limit, "too many nested scripts to analyse", span);
-            return false;
         }
-        self.includes += 1;
-        true
+        fits
     }
 
     #[inline(never)]
@@ -264,9 +263,9 @@ impl Walker<'_> {
             let words = std::iter::once(Value::text(name)).chain(state.positional.iter().cloned());
             let fields = words.map(|value| Field::word(value, span)).collect();
             self.run(&mut state.subshell(), &inner, fields, Vec::new(), span, Lookup::Programs);
-            self.next_numbered = Numbered::of(&inner, text).map(Rc::new);
+            self.lines.announce(Numbered::of(&inner, text));
             self.skim(state, &inner, text);
-            self.next_numbered = None;
+            self.lines.announce(None);
             return;
         }
         // Code of another language is read as where its interpreter is given the file.
@@ -305,9 +304,9 @@ impl Walker<'_> {
 
     /// Walks the text of a script as shell code whose lines are counted.
     fn numbered_text(&mut self, state: &mut State, context: &Context, text: &str) {
-        self.next_numbered = Numbered::of(context, text).map(Rc::new);
+        self.lines.announce(Numbered::of(context, text));
         self.text(state, context, text);
-        self.next_numbered = None;
+        self.lines.announce(None);
     }
 
     /// A program that is named by a path and that nothing describes: a script of the project, perhaps.

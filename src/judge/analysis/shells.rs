@@ -176,7 +176,7 @@ impl Walker<'_> {
                     .any(|piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })));
                 if pipe {
                     let mut text = Value::default();
-                    for sink in self.pipes.iter().filter_map(|id| self.sinks.get(*id)) {
+                    for sink in self.substituted.pipes.iter().filter_map(|id| self.sinks.get(*id)) {
                         text.push_value(&sink.text);
                     }
                     text

@@ -89,12 +89,12 @@ impl Walker<'_> {
     /// `tee >(…)`: what a program got it passes on to the process substitutions among its arguments.
     #[inline(never)]
     pub fn fed_to_readers(&mut self, state: &State, id: usize) {
-        if self.readers.is_empty() {
+        if self.substituted.readers.is_empty() {
             return;
         }
         let (text, taint, decoded) = self.so_far().stdin_of(state);
         let taint = taint.and(self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default());
-        let sinks: Vec<usize> = self.readers.iter().map(|(_, sink)| *sink).collect();
+        let sinks: Vec<usize> = self.substituted.readers.iter().map(|(_, sink)| *sink).collect();
         for sink in sinks {
             if let Some(sink) = self.sinks.get_mut(sink) {
                 sink.write(&text, taint, decoded);
@@ -215,7 +215,7 @@ impl Walker<'_> {
     /// What is in the files that are named, and in what is fed where a dash stands.
     fn files_shown(&self, state: &State, args: &[&Value], stdin: &Value) -> Option<Value> {
         let mut text = Value::default();
-        let mut pipes = self.pipes.iter();
+        let mut pipes = self.substituted.pipes.iter();
         for value in args {
             let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
             if value.is("-") {

@@ -25,12 +25,11 @@ impl Walk for Walker<'_> {
         }
         let sink = self.new_sink();
         let stdout = Stream::Sink(sink, Output::Captured);
-        let outer_pipes = std::mem::take(&mut self.pipes);
-        let outer_readers = std::mem::take(&mut self.readers);
+        let outer = std::mem::take(&mut self.substituted);
         if substitution.in_current_shell {
-            let outer = std::mem::replace(&mut state.streams.stdout, stdout);
+            let printed_to = std::mem::replace(&mut state.streams.stdout, stdout);
             self.script(state, context, &substitution.script);
-            state.streams.stdout = outer;
+            state.streams.stdout = printed_to;
         } else {
             let mut child = state.subshell();
             child.streams.stdout = stdout;
@@ -38,8 +37,7 @@ impl Walk for Walker<'_> {
             self.end_of_shell(&mut child);
         }
         self.leave(depth::SUBSTITUTION);
-        self.pipes = outer_pipes;
-        self.readers = outer_readers;
+        self.substituted = outer;
         let value = self.sinks.get(sink).map(|sink| sink.text.clone()).unwrap_or_default();
         value.without_last_lines()
     }
@@ -49,22 +47,20 @@ impl Walk for Walker<'_> {
     fn process(&mut self, state: &mut State, context: &Context, substitution: &ProcessSubstitution) -> Value {
         let sink = self.new_sink();
         if substitution.direction == '>' {
-            self.readers.push((substitution.script.clone(), sink));
+            self.substituted.readers.push((substitution.script.clone(), sink));
             return unknown(UnknownReason::Pipe, Taint::default());
         }
         if !self.enter(depth::SUBSTITUTION, context.spans.map(substitution.span)) {
             return unknown(UnknownReason::Pipe, Taint::default());
         }
-        let outer_pipes = std::mem::take(&mut self.pipes);
-        let outer_readers = std::mem::take(&mut self.readers);
+        let outer = std::mem::take(&mut self.substituted);
         let mut child = state.subshell();
         child.streams.stdout = Stream::Sink(sink, Output::Pipe);
         self.script(&mut child, context, &substitution.script);
         self.end_of_shell(&mut child);
         self.leave(depth::SUBSTITUTION);
-        self.pipes = outer_pipes;
-        self.readers = outer_readers;
-        self.pipes.push(sink);
+        self.substituted = outer;
+        self.substituted.pipes.push(sink);
         let taint = self.sinks.get(sink).map(|sink| sink.taint.and(sink.text.taint())).unwrap_or_default();
         unknown(UnknownReason::Pipe, taint)
     }

@@ -16,23 +16,20 @@ use super::expander::Expansion;
 use super::files::FileModel;
 use super::fuel::cost;
 use super::inquiry::Inquiry;
+use super::limits::Limits;
 use super::lookup::Resolver;
-use super::numbered::Numbered;
+use super::numbered::Lines;
 use super::option_names::Dashed;
 use super::place::Place;
 use super::resolve::Lookup;
 use super::setting::Setting;
 use super::so_far::SoFar;
 use super::state::{Build as _, Defined, State};
-use super::streams::{Sink, SinkId, Waiting};
+use super::streams::{Sink, SinkId, Substituted, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::{Dialect, ParseError, Script, Span};
 use crate::judge::syntax::{self, Source, lines_before};
-
-/// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
-/// stack in an optimised build, so that all of it fits 256 KiB.
-const MAX_DEPTH: u32 = 200;
 
 /// What one level of each kind adds.
 pub(super) mod depth {
@@ -45,9 +42,6 @@ pub(super) mod depth {
     /// A text that is read as code, beside the list in it.
     pub const TEXT: u32 = 5;
 }
-
-/// How many rounds of loops over known words are walked one by one, over the whole line.
-const MAX_ROUNDS: u32 = 256;
 
 /// What is said where the fuel ends.
 pub const TOO_LARGE: &str = "too large to analyse";
@@ -120,10 +114,7 @@ pub(super) struct Walker<'a> {
     pub facts: Facts,
     pub sinks: Vec<Sink>,
     pub files: FileModel,
-    /// The pipes of process substitutions in the command that is being expanded.
-    pub pipes: Vec<SinkId>,
-    /// Process substitutions that read what the command writes, to be walked after it.
-    pub readers: Vec<(Script, SinkId)>,
+    pub substituted: Substituted,
     /// What reads from descriptors that stay open.
     pub waiting: Vec<Waiting>,
     pub expansion: Expansion,
@@ -131,20 +122,12 @@ pub(super) struct Walker<'a> {
     pub called: BTreeSet<String>,
     /// Files that were read as code.
     pub read: BTreeSet<String>,
-    /// Scripts that were read into the line so far.
-    pub includes: u32,
-    pub rounds: u32,
     pub resolver: Resolver<'a>,
     /// How many acts were looked at for one that builds, and which one does.
     pub builder: std::cell::Cell<(usize, Option<usize>)>,
     pub dashed: Dashed,
-    depth: u32,
-    pub limited: bool,
-    /// The script that is walked, with its lines, and the one that is about to be.
-    pub numbered: Option<Rc<Numbered>>,
-    pub next_numbered: Option<Rc<Numbered>>,
-    /// The line of a script in which the walk stands.
-    pub line: Option<u32>,
+    pub limits: Limits,
+    pub lines: Lines,
 }
 
 impl<'a> Walker<'a> {
@@ -161,29 +144,23 @@ impl<'a> Walker<'a> {
             facts: Facts::default(),
             sinks: Vec::new(),
             files: FileModel::default(),
-            pipes: Vec::new(),
-            readers: Vec::new(),
+            substituted: Substituted::default(),
             waiting: Vec::new(),
             expansion: Expansion::default(),
             called: BTreeSet::new(),
             read: BTreeSet::new(),
-            includes: 0,
-            rounds: MAX_ROUNDS,
             resolver: Resolver::default(),
             builder: std::cell::Cell::default(),
             dashed: Dashed::default(),
-            depth: 0,
-            limited: false,
-            numbered: None,
-            next_numbered: None,
-            line: None,
+            limits: Limits::default(),
+            lines: Lines::default(),
         }
     }
 
     /// The line up to where the walk stands.
     pub fn so_far(&self) -> SoFar<'_, 'a> {
-        let Self { setting, facts, sinks, files, pipes, .. } = self;
-        SoFar { setting, acts: &facts.acts, sinks, files, pipes }
+        let Self { setting, facts, sinks, files, substituted, .. } = self;
+        SoFar { setting, acts: &facts.acts, sinks, files, pipes: &substituted.pipes }
     }
 
     /// What an agent's own tool does to files: effects that no command stands behind.
@@ -221,22 +198,21 @@ impl<'a> Walker<'a> {
     /// Goes deeper by so much. `false`: it is too deep, and that is on record. Every `true` is answered by
     /// [`Self::leave`] with the same amount.
     pub fn enter(&mut self, by: u32, span: Span) -> bool {
-        if self.depth + by > MAX_DEPTH {
+        let fits = self.limits.enter(by);
+        if !fits {
             self.limit(span, "too deeply nested to analyse");
-            return false;
         }
-        self.depth += by;
-        true
+        fits
     }
 
     /// Comes back.
     pub fn leave(&mut self, by: u32) {
-        self.depth = self.depth.saturating_sub(by);
+        self.limits.leave(by);
     }
 
     #[inline(never)]
     pub fn limit(&mut self, span: Span, detail: &str) {
-        if !std::mem::replace(&mut self.limited, true) {
+        if !std::mem::replace(&mut self.limits.reached, true) {
             self.opaque(OpaqueReason::Limit, detail, span);
         }
     }
@@ -309,13 +285,12 @@ impl<'a> Walker<'a> {
         if !self.enter(depth::TEXT, context.spans.map(Span::default())) {
             return;
         }
-        let next = self.next_numbered.take();
-        let (outer, line) = (std::mem::replace(&mut self.numbered, next), self.line);
+        let outer = self.lines.begin();
         match script {
             Ok(script) => self.script(state, context, &script),
             Err(error) => self.unreadable(context, &error),
         }
-        (self.numbered, self.line) = (outer, line);
+        self.lines = outer;
         self.leave(depth::TEXT);
     }
 
@@ -363,7 +338,7 @@ impl<'a> Walker<'a> {
         self.setting.pay(&act);
         acting::link(&mut self.facts, &mut self.sinks, state, &act, id);
         self.setting.leave_out_what_holds_already(&mut act);
-        if let Some(line) = self.line.filter(|_| matches!(act.source, From::Script(_))) {
+        if let Some(line) = self.lines.line.filter(|_| matches!(act.source, From::Script(_))) {
             self.facts.lines.insert(id, line);
         }
         self.facts.acts.push(act);

@@ -37,7 +37,7 @@ const KNOWN: [(&str, &str); 17] = [
         "judge/analysis/indirection/packages.rs",
         "build bun find format info install make migrate npm pkg render reset serve task up watch",
     ),
-    ("judge/analysis/program.rs", "ssh"),
+    ("judge/analysis/follow.rs", "ssh"),
     ("judge/analysis/recipes.rs", "make"),
     ("judge/analysis/redirect.rs", "truncate"),
     ("judge/analysis/tool.rs", "make"),

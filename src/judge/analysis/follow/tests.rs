@@ -39,34 +39,34 @@ fn plainly(command: &str) -> Vec<Step> {
 
 #[test]
 fn what_a_program_runs_comes_before_what_it_reads_and_prints() {
-    assert_eq!(plainly("nice rm x"), [Inner, Typed, Leads, Touches]);
-    assert_eq!(plainly("python3 -c x"), [Typed, Code(0), Leads, Touches, Prints]);
-    assert_eq!(plainly("bash -c x"), [Typed, Code(0), Leads, Touches], "its code passes on what it prints");
-    assert_eq!(plainly("rm x"), [Typed, Leads, Touches, Prints]);
-    assert_eq!(plainly("cd x"), [Typed, Leads, Prints]);
+    assert_eq!(plainly("nice rm a"), [Inner, Typed, Leads, Touches]);
+    assert_eq!(plainly("python3 -c a"), [Typed, Code(0), Leads, Touches, Prints]);
+    assert_eq!(plainly("bash -c a"), [Typed, Code(0), Leads, Touches], "its code passes on what it prints");
+    assert_eq!(plainly("rm a"), [Typed, Leads, Touches, Prints]);
+    assert_eq!(plainly("cd a"), [Typed, Leads, Prints]);
 }
 
 #[test]
 fn only_a_program_that_may_run_its_arguments_is_taken_for_a_wrapper() {
-    assert_eq!(plainly("nobody-describes-this rm x"), [PerhapsWraps, Leads, Touches, Prints]);
+    assert_eq!(plainly("nobody-describes-this rm a"), [PerhapsWraps, Leads, Touches, Prints]);
     assert_eq!(plainly("nobody-describes-this"), [Leads, Touches, Prints]);
-    assert_eq!(plainly("nobody:describes rm x"), [Leads, Touches, Prints]);
+    assert_eq!(plainly("nobody:describes rm a"), [Leads, Touches, Prints]);
     assert_eq!(plainly("git exec rm"), [Typed, PerhapsWraps, Leads, Touches, Prints]);
     assert_eq!(plainly("cat exec rm"), [Typed, Leads, Touches, Prints]);
 }
 
 #[test]
 fn as_root_more_is_followed_and_on_another_machine_less() {
-    assert_eq!(behind("rm x", |ran| ran.root = true), [Typed, EscapesAsRoot, Leads, Raised, Touches, Prints]);
-    assert_eq!(behind("rm x", |ran| (ran.root, ran.is_remote) = (true, true)), [Typed, EscapesAsRoot, Leads, Prints]);
-    assert_eq!(behind("cd x", |ran| ran.root = true), [Typed, EscapesAsRoot, Leads, Prints]);
+    assert_eq!(behind("rm a", |ran| ran.root = true), [Typed, EscapesAsRoot, Leads, Raised, Touches, Prints]);
+    assert_eq!(behind("rm a", |ran| (ran.root, ran.is_remote) = (true, true)), [Typed, EscapesAsRoot, Leads, Prints]);
+    assert_eq!(behind("cd a", |ran| ran.root = true), [Typed, EscapesAsRoot, Leads, Prints]);
 }
 
 #[test]
 fn what_only_checks_or_passed_on_its_output_is_not_followed() {
-    assert_eq!(behind("bash -c x", |ran| ran.idle = true), [Leads]);
-    assert_eq!(behind("bash -c x", |ran| (ran.idle, ran.elsewhere) = (true, true)), []);
-    assert_eq!(behind("rm x", |ran| ran.wrote = true), []);
+    assert_eq!(behind("bash -c a", |ran| ran.idle = true), [Leads]);
+    assert_eq!(behind("bash -c a", |ran| (ran.idle, ran.elsewhere) = (true, true)), []);
+    assert_eq!(behind("rm a", |ran| ran.wrote = true), []);
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn a_program_by_its_path_is_read_as_what_lies_there() {
         let steps = behind(command, |ran| (ran.is_path, ran.elsewhere) = (true, elsewhere));
         steps.into_iter().find(|step| matches!(step, Executable { .. }))
     };
-    assert_eq!(by_path("rm x", false), Some(Executable { if_brought: true }));
-    assert_eq!(by_path("rm x", true), Some(Executable { if_brought: false }));
+    assert_eq!(by_path("rm a", false), Some(Executable { if_brought: true }));
+    assert_eq!(by_path("rm a", true), Some(Executable { if_brought: false }));
     assert_eq!(by_path("nobody-describes-this", true), Some(Executable { if_brought: false }));
-    assert!(!behind("rm x", |ran| ran.elsewhere = true).contains(&Typed));
+    assert!(!behind("rm a", |ran| ran.elsewhere = true).contains(&Typed));
 }
