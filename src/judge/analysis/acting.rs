@@ -31,7 +31,7 @@ impl SoFar<'_, '_> {
     pub fn blank(&self, state: &State, context: &Context, verb: Verb, span: Span) -> Act {
         Act {
             tier: Tier::Safe,
-            input: state.streams.stdin.input(&self.sinks),
+            input: state.streams.stdin.input(self.sinks),
             output: state.streams.stdout.output(),
             root: context.root || (self.setting.invocation.uid == 0 && context.remote.is_none()),
             remote: context.remote.clone(),

@@ -9,6 +9,7 @@ use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::{cost, of_bytes};
 use super::lookup::path_in;
+use super::recipes::is_name;
 use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::sort;
@@ -32,7 +33,7 @@ impl Walker<'_> {
                 "commands" => value.known_text().into_iter().for_each(|path| state.hashed.insert(key, path)),
                 "functions" => {
                     let text = value.known_text().unwrap_or_default();
-                    if key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
+                    if key.is_empty() || is_name(key) {
                         let context = context.elsewhere(context.spans.map(Span::default()));
                         self.text(state, &context, &format!("{key}() {{\n{text}\n}}"));
                     }

@@ -126,7 +126,7 @@ impl Walker<'_> {
         if !self.files.written.is_empty() && (reading.compiles || program.is_some_and(Program::builds_projects)) {
             self.built(state);
         }
-        for follow in program.map(|program| program.follows.as_slice()).unwrap_or_default() {
+        for (described, follow) in program.iter().flat_map(|of| of.follows.iter().map(move |follow| (*of, follow))) {
             match follow {
                 Follow::Git => {
                     self.git_settings(state, context, args, env, span);
@@ -140,8 +140,12 @@ impl Walker<'_> {
                     self.package_program(state, context, name, program, reading, args, span);
                 }
                 Follow::Entrypoint => self.entrypoint(state, context, ran),
-                Follow::Makefile => self.recipe(&state.child(env), context, name, RecipeKind::Make, reading, span),
-                Follow::Justfile => self.recipe(&state.child(env), context, name, RecipeKind::Just, reading, span),
+                Follow::Makefile => {
+                    self.recipe(&state.child(env), context, (name, described), RecipeKind::Make, reading, span)
+                }
+                Follow::Justfile => {
+                    self.recipe(&state.child(env), context, (name, described), RecipeKind::Just, reading, span)
+                }
                 Follow::TildeCommands => self.tilde_commands(state, context, name, span),
             }
         }

@@ -21,7 +21,8 @@ const MAX_NESTING: u32 = 8;
 const INCLUDES: [&str; 3] = ["include", "-include", "sinclude"];
 
 /// Whether this is a variable's name, and no function or automatic variable.
-fn is_name(name: &str) -> bool {
+/// Whether a recipe, or a function of a shell, may have this name.
+pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 

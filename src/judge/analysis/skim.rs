@@ -71,7 +71,7 @@ impl Walker<'_> {
             return true;
         }
         if on.known().is_some() {
-            return !state.place(&text).is_none_or(|place| self.setting.is_not_there(&place));
+            return state.place(&text).is_some_and(|place| !self.setting.is_not_there(&place));
         }
         let last = text.rsplit('/').next().unwrap_or_default();
         text.starts_with(['/', '~', '.']) || last.starts_with(['*', '?', '['])

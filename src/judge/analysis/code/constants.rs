@@ -217,14 +217,17 @@ impl CallReader<'_> {
     /// The place of the file that the code stands in, where a name stands for it or for its directory.
     pub fn own_place(&self, name: &str) -> Option<Text> {
         let [files, dirs, addresses] = self.language.own_place();
-        let file = Some(self.world.file).filter(|file| !file.is_empty());
-        if files.contains(&name) {
-            return Some(file.map_or_else(|| Gap::Value.into(), Text::from));
-        }
-        if addresses.contains(&name) {
-            return Some(file.map_or_else(|| Gap::Value.into(), |file| format!("{FILE}{file}").into()));
-        }
-        dirs.contains(&name).then(|| file.map_or_else(|| Gap::Value.into(), |file| directory(file.into())))
+        let file = self.world.file;
+        let place: Text = if files.contains(&name) {
+            file.into()
+        } else if addresses.contains(&name) {
+            format!("{FILE}{file}").into()
+        } else if dirs.contains(&name) {
+            directory(file.into())
+        } else {
+            return None;
+        };
+        Some(if file.is_empty() { Gap::Value.into() } else { place })
     }
 
     /// A directory above a path that is an object: `.parent`, `.parents[1]`.

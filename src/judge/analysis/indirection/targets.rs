@@ -6,9 +6,10 @@ use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::marked::Marked;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::recipes::{RecipeKind, Recipes};
+use crate::judge::analysis::recipes::{RecipeKind, Recipes, is_name};
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::model::Program;
 use crate::judge::syntax::tree::Span;
 
 /// The most calls of make's `shell` that are followed.
@@ -23,7 +24,7 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
-        name: &str,
+        (name, program): (&str, &Program),
         kind: RecipeKind,
         reading: &Reading,
         span: Span,
@@ -113,8 +114,7 @@ impl Walker<'_> {
         }
         let rehearsed = reading.flags.iter().any(|flag| REHEARSALS.contains(&flag.name.as_str()));
         let mut recipes = Recipes::read(kind, text.text());
-        let defaults = self.setting.catalog.program(name).map(|program| program.defaults.clone()).unwrap_or_default();
-        for (name, value) in defaults.iter().filter_map(|given| given.split_once('=')) {
+        for (name, value) in program.defaults.iter().filter_map(|given| given.split_once('=')) {
             recipes.give(name, value);
         }
         // What nothing sets is what the environment says, or empty; a file that is read in may set it.
@@ -155,7 +155,6 @@ fn evaluated(text: &str) -> impl Iterator<Item = &str> {
 /// The commands in make's `$(shell …)`, and those whose output is assigned by `!=`.
 pub(super) fn shell_functions(text: &str) -> Vec<&str> {
     let assigned = text.lines().filter(|line| !line.starts_with('\t')).filter_map(|line| line.split_once("!="));
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
     let assigned = assigned.filter(|(name, _)| is_name(name.trim())).map(|(_, command)| command.trim());
     const OPEN: &str = "$(shell ";
     let inside = |at: usize| {

@@ -9,8 +9,8 @@ use crate::judge::syntax::tree::Span;
 
 /// What a word leads to in a shell of the project, for a line that made these links.
 fn led(state: &State, value: &Value, links: &[(&str, &str)]) -> Resolved {
-    let mut files = FileModel::default();
-    files.links = links.iter().map(|(link, to)| (Place::of(*link), Place::of(*to))).collect();
+    let links = links.iter().map(|(link, to)| (Place::of(*link), Place::of(*to))).collect();
+    let files = FileModel { links, ..FileModel::default() };
     MadeUp::default().given(&line(""), |setting| {
         let so_far = SoFar { setting: &setting, acts: &[], sinks: &[], files: &files, pipes: &[] };
         names(so_far, state, &Field::word(value.clone(), Span::default()))
