@@ -284,7 +284,8 @@ impl Walker<'_> {
         module: &str,
         span: Span,
     ) {
-        let callee = if language == "js" { "js:run-file".to_owned() } else { format!("{language}:import-module") };
+        let loads = if language == "js" { "run-file" } else { "import-module" };
+        let callee = format!("{language}:{loads}");
         let loads = self.setting.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
         let Some((dir, _)) = script.rsplit_once('/') else { return };
         let module = if language == "js" { module.to_owned() } else { module.replace('.', "/") };

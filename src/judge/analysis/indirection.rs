@@ -129,9 +129,9 @@ impl Walker<'_> {
         for (described, follow) in program.iter().flat_map(|of| of.follows.iter().map(move |follow| (*of, follow))) {
             match follow {
                 Follow::Git => {
-                    self.git_settings(state, context, args, env, span);
-                    self.git_push(state, context, reading, args, span);
-                    self.git_alias(state, context, program, reading, args, env, span);
+                    self.git_settings(state, context, name, args, env, span);
+                    self.git_push(state, context, name, reading, args, span);
+                    self.git_alias(state, context, (name, program), reading, args, env, span);
                 }
                 Follow::Packages => {
                     let state = &self.with_bins(state, name, env);

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::judge::analysis::act::{Value, Verb};
+use crate::judge::analysis::act::{Act, Value};
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
@@ -14,7 +14,7 @@ use crate::judge::analysis::resolve::Lookup;
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::analysis::wrappers::quoted_words;
-use crate::judge::rules::model::Program;
+use crate::judge::rules::model::{Follow, Program};
 use crate::judge::syntax::tree::Span;
 
 impl Walker<'_> {
@@ -24,7 +24,7 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
-        program: Option<&Program>,
+        (name, program): (&str, Option<&Program>),
         reading: &Reading,
         args: &[Field],
         env: &[(String, Value)],
@@ -56,8 +56,8 @@ impl Walker<'_> {
         let Some(inner) = self.definition(
             state,
             context,
-            "git",
-            (format!("git alias {alias}"), &rest.iter().map(|field| &field.value).collect::<Vec<_>>()),
+            name,
+            (format!("{name} alias {alias}"), &rest.iter().map(|field| &field.value).collect::<Vec<_>>()),
             span,
         ) else {
             return;
@@ -75,7 +75,7 @@ impl Walker<'_> {
             self.text(&mut child, &inner, &format!("{line} \"$@\""));
             return;
         }
-        let mut fields = vec![Field::text("git", span)];
+        let mut fields = vec![Field::text(name, span)];
         fields.extend(quoted_words(&text).into_iter().map(|word| Field::text(word, span)));
         fields.extend(rest.iter().cloned());
         self.run(&mut child, &inner, fields, Vec::new(), span, Lookup::Programs);
@@ -108,11 +108,15 @@ impl Walker<'_> {
     fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
         self.setting.spend(self.facts.acts.len() as u64 / 4);
         self.facts.acts.iter().rev().find_map(|act| {
-            let configures = matches!(&act.verb, Verb::Program { name, .. } if name == "git")
-                && act.sub.first().is_some_and(|sub| sub == "config");
+            let configures = self.keeps_git_settings(act) && act.sub.first().is_some_and(|sub| sub == "config");
             let [key, value] = act.operands.as_slice() else { return None };
             (configures && key.value.known().is_some_and(|key| is_key(&key))).then(|| value.value.pattern())?
         })
+    }
+
+    /// Whether an act is of a program whose settings and remotes are git's.
+    fn keeps_git_settings(&self, act: &Act) -> bool {
+        self.setting.catalog.program(act.verb.key()).is_some_and(|program| program.follows.contains(&Follow::Git))
     }
 
     /// The settings that `GIT_CONFIG_*` variables bring.
@@ -149,6 +153,7 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
+        name: &str,
         args: &[Field],
         env: &[(String, Value)],
         span: Span,
@@ -161,11 +166,11 @@ impl Walker<'_> {
         if settings.is_empty() {
             return;
         }
-        let mut inner = within(context, "git").elsewhere(span);
+        let mut inner = within(context, name).elsewhere(span);
         inner.called(Calling::of(CALL));
-        let mut fields = vec![Field::text("git", span)];
-        for (name, value) in settings {
-            fields.extend([Field::text("-c", span), Field::text(format!("{name}={value}"), span)]);
+        let mut fields = vec![Field::text(name, span)];
+        for (key, value) in settings {
+            fields.extend([Field::text("-c", span), Field::text(format!("{key}={value}"), span)]);
         }
         fields.extend(args.iter().cloned());
         self.run(&mut state.child(env), &inner, fields, Vec::new(), span, Lookup::Programs);
@@ -173,7 +178,15 @@ impl Walker<'_> {
 
     /// A push to a remote that the line itself names the address of, or what goes there: judged by that.
     #[inline(never)]
-    pub(super) fn git_push(&mut self, state: &State, context: &Context, reading: &Reading, args: &[Field], span: Span) {
+    pub(super) fn git_push(
+        &mut self,
+        state: &State,
+        context: &Context,
+        name: &str,
+        reading: &Reading,
+        args: &[Field],
+        span: Span,
+    ) {
         const CALL: Callee = Callee::Step("a push by its address");
         if !reading.sub.iter().any(|sub| sub == "push") || context.is_called(&CALL) {
             return;
@@ -199,7 +212,7 @@ impl Walker<'_> {
         let base = given(&stands).and_then(|(name, _)| Some(name.get(4..name.rfind('.')?)?.to_owned()));
         self.setting.spend(self.facts.acts.len() as u64 / 4);
         let added = self.facts.acts.iter().rev().find_map(|act| {
-            let is_it = act.verb.key() == "git" && act.sub.first().is_some_and(|sub| sub == "remote");
+            let is_it = self.keeps_git_settings(act) && act.sub.first().is_some_and(|sub| sub == "remote");
             let [name, url] = act.operands.as_slice() else { return None };
             (is_it && name.value.is(&remote)).then(|| url.value.clone())
         });
@@ -208,9 +221,9 @@ impl Walker<'_> {
         if url.is_none() && refs.is_none() {
             return;
         }
-        let mut inner = within(context, "git").elsewhere(span);
+        let mut inner = within(context, name).elsewhere(span);
         inner.called(Calling::of(CALL));
-        let mut fields = vec![Field::text("git", span)];
+        let mut fields = vec![Field::text(name, span)];
         fields.extend(args.iter().cloned());
         let at = fields.iter().position(|field| named.as_ref().is_some_and(|name| field.value.is(name)));
         let place = Field::word(url.unwrap_or_else(|| Value::text(remote.as_str())), span);

@@ -192,6 +192,9 @@ mod tests {
         assert_eq!(made("make", "app: main.c\n\t$(CC) $(CFLAGS) -o app main.c\n"), Tier::Low);
         assert_eq!(made("make", "app:\n\t$(Q)$(AR) rcs x.a x.o\n"), Tier::Low);
         assert_eq!(made("make", "clean:\n\t$(RM) main.c\n"), Tier::Medium);
+        // It gives its own name too.
+        let calls_itself = "app:\n\t$(MAKE) clean\nclean:\n\trm main.c\n";
+        assert_eq!(made("make", calls_itself), Tier::Medium);
         // What something sets is not its own.
         assert_eq!(made("make", "CC = rm\napp:\n\t$(CC) main.c\n"), Tier::Medium);
         assert_eq!(made("make CC='rm'", "app:\n\t$(CC) main.c\n"), Tier::Medium);
