@@ -58,8 +58,8 @@ const DIRECTORY: &str = "patterns";
 /// The words that tools are guessed at by.
 const LEXICON: &str = "guess/tools.toml";
 
-/// What calls of languages give.
-const LANGUAGES: &str = "languages/results.toml";
+/// What names mean in languages.
+const LANGUAGES: &str = "languages/names.toml";
 
 /// Where programs take secrets.
 const SECRETS: &str = "redaction/programs.toml";
@@ -125,16 +125,16 @@ fn build() -> Result<(), Box<dyn Error>> {
     let languages = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(LANGUAGES))?;
     let languages: Languages = toml::from_str(&languages).map_err(|error| format!("patterns/{LANGUAGES}: {error}"))?;
     languages.check().map_err(|error| format!("patterns/{LANGUAGES}: {error}"))?;
-    let results = postcard::to_allocvec(&languages)?;
-    if postcard::from_bytes::<Languages>(&results)? != languages {
-        return Err("the results of calls do not come back from the store".into());
+    let names = postcard::to_allocvec(&languages)?;
+    if postcard::from_bytes::<Languages>(&names)? != languages {
+        return Err("the names of languages do not come back from the store".into());
     }
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("patterns.bin"), blob)?;
     std::fs::write(out.join("examples.bin"), examples)?;
     std::fs::write(out.join("agents.rs"), agents(&out)?)?;
     std::fs::write(out.join("lexicon.bin"), words)?;
-    std::fs::write(out.join("results.bin"), results)?;
+    std::fs::write(out.join("languages.bin"), names)?;
     std::fs::write(out.join("secrets.bin"), secret_arguments)?;
     Ok(())
 }

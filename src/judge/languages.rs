@@ -1,6 +1,6 @@
-//! What the calls of languages give: the form of `patterns/languages/results.toml`.
+//! What names mean in languages: the form of `patterns/languages/names.toml`.
 //!
-//! Nothing but the form and looking a call up in it. The build script reads this file too, so it stands on `serde` and on
+//! Nothing but the form and looking a name up in it. The build script reads this file too, so it stands on `serde` and on
 //! what else the build script has.
 
 use std::collections::HashMap;
@@ -23,7 +23,37 @@ pub struct Languages {
 pub struct LanguageTable {
     /// As descriptions call it; `*` is every language.
     pub name: String,
+    #[serde(default)]
+    pub holds: Vec<Names>,
+    #[serde(default)]
     pub results: Vec<CallResult>,
+}
+
+/// Names of variables and members of modules that hold the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Names {
+    pub what: Holds,
+    pub names: Vec<String>,
+    /// The name of a [`Holds::Program`].
+    #[serde(default)]
+    pub program: Option<String>,
+}
+
+/// What a variable holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holds {
+    /// The home directory of the account.
+    Home,
+    /// The file that the code stands in.
+    File,
+    /// The directory of that file.
+    Directory,
+    /// That file as an address.
+    Address,
+    /// The program that runs the code.
+    Program,
 }
 
 /// What some calls give.
@@ -133,11 +163,20 @@ impl Languages {
     /// What is wrong with the tables, in words.
     ///
     /// # Errors
-    /// The first that names no language, has a text that it does not give, or gives one that it does not have.
+    /// The first that names no language, has a text that it does not give, or gives one that it does not have; the same
+    /// of programs, and of what a name holds in every language.
     pub fn check(&self) -> Result<(), String> {
         for table in &self.language {
             if table.name != ANY && Language::of(&table.name).is_none() {
                 return Err(format!("no language is called {:?}", table.name));
+            }
+            for held in &table.holds {
+                if table.name == ANY || (held.what == Holds::Program) != held.program.is_some() {
+                    return Err(format!(
+                        "{:?} needs a language, and a program if and only if it holds one",
+                        held.names
+                    ));
+                }
             }
             for result in &table.results {
                 if matches!(result.gives, Gives::Text | Gives::Path) != result.text.is_some() {
@@ -152,33 +191,47 @@ impl Languages {
 /// The name of the table for every language.
 const ANY: &str = "*";
 
-/// The results of all calls, by the last part of a name.
+/// All names by which something can be looked up.
 #[derive(Debug, Default)]
-pub struct Results {
-    by_name: HashMap<String, Vec<(Option<Language>, CallResult)>>,
+pub struct Known {
+    /// Results of calls, by the last part of their names.
+    results: HashMap<String, Vec<(Option<Language>, CallResult)>>,
+    holds: HashMap<String, Vec<(Language, Holds, Option<String>)>>,
 }
 
-impl Results {
+impl Known {
     #[must_use]
     pub fn new(languages: Languages) -> Self {
-        let mut by_name: HashMap<String, Vec<(Option<Language>, CallResult)>> = HashMap::new();
+        let mut known = Self::default();
         // Those of one language first.
         let (any, own): (Vec<_>, Vec<_>) = languages.language.into_iter().partition(|table| table.name == ANY);
         for table in own.into_iter().chain(any) {
             let language = Language::of(&table.name);
+            for (held, language) in table.holds.iter().filter_map(|held| Some((held, language?))) {
+                for name in &held.names {
+                    known.holds.entry(name.clone()).or_default().push((language, held.what, held.program.clone()));
+                }
+            }
             for result in table.results {
                 for call in &result.calls {
-                    by_name.entry(call.clone()).or_default().push((language, result.clone()));
+                    known.results.entry(call.clone()).or_default().push((language, result.clone()));
                 }
             }
         }
-        Self { by_name }
+        known
+    }
+
+    /// What a variable or a member of a module holds in a language, and the program where it is one.
+    #[must_use]
+    pub fn held(&self, language: Language, name: &str) -> Option<(Holds, Option<&str>)> {
+        let (_, what, program) = self.holds.get(name)?.iter().find(|(of, ..)| *of == language)?;
+        Some((*what, program.as_deref()))
     }
 
     /// What a call may give in a language, in the order in which it is tried.
-    pub fn of<'r>(&'r self, language: Language, callee: &'r str) -> impl Iterator<Item = &'r CallResult> {
+    pub fn results<'r>(&'r self, language: Language, callee: &'r str) -> impl Iterator<Item = &'r CallResult> {
         let last = callee.rsplit('.').next().unwrap_or(callee);
-        let all = self.by_name.get(last).map(Vec::as_slice).unwrap_or_default();
+        let all = self.results.get(last).map(Vec::as_slice).unwrap_or_default();
         let own = all.iter().filter(move |(of, _)| of.is_none_or(|of| of == language));
         let fits = move |result: &&CallResult| {
             result.of.is_empty() || result.of.iter().any(|pattern| glob::text(pattern, callee))
@@ -191,15 +244,16 @@ impl Results {
 mod tests {
     use super::*;
 
-    fn results() -> Results {
+    fn known() -> Known {
         let result = |gives, calls: &[&str], of: &[&str]| CallResult {
             gives,
             calls: calls.iter().map(|name| (*name).to_owned()).collect(),
             of: of.iter().map(|name| (*name).to_owned()).collect(),
             text: None,
         };
-        let table = |name: &str, results| LanguageTable { name: name.to_owned(), results };
-        Results::new(Languages {
+        let file = Names { what: Holds::File, names: vec!["here".to_owned()], program: None };
+        let table = |name: &str, results| LanguageTable { name: name.to_owned(), holds: vec![file.clone()], results };
+        Known::new(Languages {
             language: vec![
                 table("*", vec![result(Gives::Same, &["join", "trim"], &[])]),
                 table("js", vec![result(Gives::Strung, &["join"], &["join", "x.*"])]),
@@ -209,8 +263,11 @@ mod tests {
 
     #[test]
     fn a_language_comes_before_every_language_and_names_fit_as_a_whole() {
-        let results = results();
-        let of = |language, callee: &str| results.of(language, callee).map(|result| result.gives).collect::<Vec<_>>();
+        let known = known();
+        assert_eq!(known.held(Language::Js, "here"), Some((Holds::File, None)));
+        assert_eq!((known.held(Language::Php, "here"), known.held(Language::Js, "there")), (None, None));
+        let of =
+            |language, callee: &str| known.results(language, callee).map(|result| result.gives).collect::<Vec<_>>();
         assert_eq!(of(Language::Js, "join"), [Gives::Strung, Gives::Same]);
         assert_eq!(of(Language::Js, "x.join"), [Gives::Strung, Gives::Same]);
         assert_eq!(of(Language::Js, "y.join"), [Gives::Same]);
@@ -227,6 +284,10 @@ mod tests {
         assert!(checked(&table("cobol", "gives = \"same\", calls = [\"x\"]")).is_err());
         assert!(checked(&table("*", "gives = \"text\", calls = [\"x\"]")).is_err());
         assert!(checked(&table("*", "gives = \"same\", text = \"a\", calls = [\"x\"]")).is_err());
+        let held = |entry: &str| format!("[[language]]\nname = \"js\"\nholds = [{{ names = [\"x\"], {entry} }}]\n");
+        assert_eq!(checked(&held("what = \"file\"")), Ok(()));
+        assert!(checked(&held("what = \"program\"")).is_err());
+        assert!(checked(&held("what = \"home\", program = \"x\"")).is_err());
         assert!(checked(&table("*", "gives = \"magic\", calls = [\"x\"]")).is_err());
     }
 }

@@ -30,23 +30,23 @@ use super::model::{Examples, Program, Rule, Support, Tool};
 use super::problem::Problem;
 use super::secrets::SecretArguments;
 use super::source;
-use crate::judge::languages::Results;
+use crate::judge::languages;
 use crate::judge::lexicon::{Known as Words, Lexicon};
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
 static LEXICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.bin"));
 
-/// What calls of languages give.
-static RESULTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/results.bin"));
+/// What names mean in languages.
+static LANGUAGES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/languages.bin"));
 static SECRETS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/secrets.bin"));
 static EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.bin"));
 
-/// What calls of languages give.
+/// What names mean in languages.
 #[must_use]
-pub fn results() -> &'static Results {
-    static READ: OnceLock<Results> = OnceLock::new();
-    // The build script reads back what it packs. Without it nothing is told of what calls give.
-    READ.get_or_init(|| Results::new(postcard::from_bytes(RESULTS).unwrap_or_default()))
+pub fn languages() -> &'static languages::Known {
+    static READ: OnceLock<languages::Known> = OnceLock::new();
+    // The build script reads back what it packs. Without it nothing is told of what names mean.
+    READ.get_or_init(|| languages::Known::new(postcard::from_bytes(LANGUAGES).unwrap_or_default()))
 }
 
 /// Where programs take secrets, of all that guard comes with.

@@ -7,6 +7,8 @@ use super::each::put_together;
 use super::expression::Expression;
 use super::scan::Token;
 use super::{Gap, Language, Sign, Slice, Text};
+use crate::judge::languages::Holds;
+use crate::judge::rules::catalog::languages;
 
 /// How an address of a file begins.
 pub(super) const FILE: &str = "file://";
@@ -28,16 +30,12 @@ impl CallReader<'_> {
 
     /// The place of the file that the code stands in, where a name stands for it or for its directory.
     pub fn own_place(&self, name: &str) -> Option<Text> {
-        let [files, dirs, addresses] = self.language.own_place();
         let file = self.world.file;
-        let place: Text = if files.contains(&name) {
-            file.into()
-        } else if addresses.contains(&name) {
-            format!("{FILE}{file}").into()
-        } else if dirs.contains(&name) {
-            directory(file.into())
-        } else {
-            return None;
+        let place: Text = match languages().held(self.language, name)?.0 {
+            Holds::File => file.into(),
+            Holds::Address => format!("{FILE}{file}").into(),
+            Holds::Directory => directory(file.into()),
+            Holds::Home | Holds::Program => return None,
         };
         Some(if file.is_empty() { Gap::Value.into() } else { place })
     }

@@ -1,6 +1,6 @@
 //! What calls give whose result can be told from their arguments.
 //!
-//! Which calls give what is said by `patterns/languages/results.toml`; here is how each is worked out. What may not enter:
+//! Which calls give what is said by `patterns/languages/names.toml`; here is how each is worked out. What may not enter:
 //! names of functions.
 
 use super::calls::CallReader;
@@ -11,7 +11,7 @@ use super::{Gap, Sign, Slice, Text, globs, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::decode;
 use crate::judge::languages::{CallResult, Gives};
-use crate::judge::rules::catalog::results;
+use crate::judge::rules::catalog::languages;
 
 /// A call with what it is a method of.
 struct Called<'c> {
@@ -35,7 +35,7 @@ impl CallReader<'_> {
             return Some(Expression { list: Some(globs::found(&patterns)), ..of });
         }
         let called = Called { reader: self, callee, of, subject, arguments };
-        results().of(self.language, callee).find_map(|result| called.given(result))?
+        languages().results(self.language, callee).find_map(|result| called.given(result))?
     }
 }
 

@@ -4,23 +4,16 @@ use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
 use super::{Call, Gap, Language, Slice, value};
+use crate::judge::languages::Holds;
+use crate::judge::rules::catalog::languages;
 
 impl CallReader<'_> {
     /// What a variable of the environment holds, by the name of its place in code; the home alone is known.
     pub fn environment(&self, name: &str) -> Option<String> {
-        /// The program that runs the code, by language and by the name under which the language gives it.
-        const OWN: [(Language, &str, &str); 5] = [
-            (Language::Python, "sys.executable", "python3"),
-            (Language::Js, "process.execPath", "node"),
-            (Language::Js, "process.argv0", "node"),
-            (Language::Ruby, "RbConfig.ruby", "ruby"),
-            (Language::Ruby, "Gem.ruby", "ruby"),
-        ];
-        if self.language.home().contains(&name) {
-            return Some(self.world.home.to_owned());
-        }
-        if let Some((.., own)) = OWN.iter().find(|(language, known, _)| (*language, *known) == (self.language, name)) {
-            return Some((*own).to_owned());
+        match languages().held(self.language, name) {
+            Some((Holds::Home, _)) => return Some(self.world.home.to_owned()),
+            Some((Holds::Program, program)) => return program.map(str::to_owned),
+            _ => {}
         }
         let (place, key) = name.rsplit_once('.')?;
         let known = super::names::is_environment(place) || matches!(place, "environ" | "os");
