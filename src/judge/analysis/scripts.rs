@@ -322,30 +322,17 @@ impl Walker<'_> {
         env: &[(String, Value)],
         span: Span,
     ) {
-        let before = self.facts.acts.len();
-        self.file_of_program(state, context, act, path, args, env, span);
-        let is_read = self.facts.acts.len() > before;
-        self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read = is_read);
-    }
-
-    #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    fn file_of_program(
-        &mut self,
-        state: &State,
-        context: &Context,
-        act: usize,
-        path: &Value,
-        args: &[Field],
-        env: &[(String, Value)],
-        span: Span,
-    ) {
         let mut child = state.child(env);
         child.zero = path.clone();
         child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
         let value = self.so_far().behind(state, path).map_or_else(|| path.clone(), |(behind, _)| behind);
         let context = Context { dialect: Dialect::Bash, ..context.clone() };
-        if self.written_script(&mut child, &context, &value, span, Some(act)) {
+        let before = self.facts.acts.len();
+        let is_whole = self.written_script(&mut child, &context, &value, span, Some(act));
+        if self.facts.acts.len() > before {
+            self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read = true);
+        }
+        if is_whole {
             return;
         }
         let place = value.spelled().map(|path| Place::spelled_at(state.cwd.as_ref(), &path));
