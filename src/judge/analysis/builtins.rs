@@ -352,7 +352,7 @@ impl Walker<'_> {
     fn eval(&mut self, state: &mut State, context: &Context, args: &[Field], span: Span) {
         let text = Value::join(args.iter().map(|field| &field.value), " ");
         let span = args.iter().map(|field| field.span).reduce(Span::to).unwrap_or(span);
-        let spans = self.spans_of(context, span, &text);
+        let spans = self.setting.spans_of(context, span, &text);
         let context = Context { spans, ..context.clone() }.in_new_text();
         self.read_value(state, &context, &text, span);
     }
@@ -387,7 +387,7 @@ impl Walker<'_> {
         }
         // It may run at once, in the state that the shell has now, and in each that follows.
         let mut later = self.setting.fork(state);
-        let spans = self.spans_of(context, action.span, &action.value);
+        let spans = self.setting.spans_of(context, action.span, &action.value);
         let first = self.facts.acts.len();
         let inside = Context { spans, conditional: context.conditional, ..within(context, "trap") };
         self.read_value(&mut later, &inside.perhaps(), &action.value, span);

@@ -4,6 +4,7 @@ use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
 use super::arguments::{Derived, Reading};
 use super::enclosing::Context;
 use super::question::PathKind;
+use super::setting::Setting;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::path_class::PathClass;
@@ -58,18 +59,19 @@ impl Walker<'_> {
                     && merges
                 {
                     let content = joined(target, source, &[unnamed()]);
-                    landed.extend(self.matters(state, &content).then_some(content));
+                    landed.extend(self.setting.matters(state, &content).then_some(content));
                 }
                 continue;
             }
             let into = into || sources.len() > 1;
-            if !into && self.is_known_file(state, &target.value) {
+            if !into && self.setting.is_known_file(state, &target.value) {
                 continue;
             }
             for source in sources {
                 for names in names(&source.value, merges, keeps_parents) {
                     let place = joined(target, source, &names);
-                    if self.matters(state, &place) && (into || self.is_directory(state, &target.value)) {
+                    if self.setting.matters(state, &place) && (into || self.setting.is_directory(state, &target.value))
+                    {
                         landed.push(place);
                     }
                 }
@@ -83,11 +85,12 @@ impl Walker<'_> {
             }
         }
     }
+}
 
+impl Setting<'_> {
     /// Whether a file at this place counts beside the directory that it lies in.
     fn matters(&self, state: &State, place: &Operand) -> bool {
-        let classes =
-            self.setting.placer().classes(&place.value, state.cwd.as_ref(), self.setting.catalog, self.setting.inquiry);
+        let classes = self.placer().classes(&place.value, state.cwd.as_ref(), self.catalog, self.inquiry);
         let in_home = classes.has(PathClass::InHome) && classes.has(PathClass::Secret);
         let continuous = place.value.rough().contains(".github/");
         (classes.has_any(&GRAVE) || in_home || continuous) && !classes.has(PathClass::Temp)
@@ -99,13 +102,11 @@ impl Walker<'_> {
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
             return true;
         }
-        let Some(path) = self.setting.placer().path(value, state.cwd.as_ref()) else { return false };
-        if path.slash
-            || self.setting.placer().of(&path, self.setting.catalog, self.setting.inquiry).has(PathClass::Home)
-        {
+        let Some(path) = self.placer().path(value, state.cwd.as_ref()) else { return false };
+        if path.slash || self.placer().of(&path, self.catalog, self.inquiry).has(PathClass::Home) {
             return true;
         }
-        let there = path.exact().and_then(|path| self.setting.inquiry.path(&path));
+        let there = path.exact().and_then(|path| self.inquiry.path(&path));
         there.is_some_and(|facts| facts.kind == PathKind::Directory)
     }
 
@@ -115,8 +116,8 @@ impl Walker<'_> {
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
             return false;
         }
-        let path = self.setting.placer().path(value, state.cwd.as_ref()).and_then(|path| path.exact());
-        let there = path.and_then(|path| self.setting.inquiry.path(&path));
+        let path = self.placer().path(value, state.cwd.as_ref()).and_then(|path| path.exact());
+        let there = path.and_then(|path| self.inquiry.path(&path));
         there.is_some_and(|facts| facts.kind == PathKind::File)
     }
 }

@@ -15,6 +15,8 @@ use super::place::Place;
 use super::question::{FileFacts, PathKind};
 use super::recursion::{Callee, Calling};
 use super::resolve::Lookup;
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
@@ -89,8 +91,8 @@ impl Walker<'_> {
             let described = self.setting.catalog.program(&format!("{language}:{callee}"));
             described.is_some_and(|program| program.output == OutputTaint::Fetched)
         };
-        let knows = |callee: &str| self.knows(language, callee);
-        let acts = |callee: &str| self.acts(language, callee);
+        let knows = |callee: &str| self.setting.knows(language, callee);
+        let acts = |callee: &str| self.setting.acts(language, callee);
         let file = match &context.source {
             Source::Script(path) => path.as_str(),
             _ => "",
@@ -133,7 +135,9 @@ impl Walker<'_> {
             let below = |dir: &str| !dir.is_empty() && dir != "/tmp" && path.starts_with(dir);
             state.dir().is_some_and(below) || below(home)
         };
-        let own = |path: String| self.is_deleted(&path) || self.is_new(act, &path) || self.is_own_file(&path);
+        let own = |path: String| {
+            self.so_far().is_deleted(&path) || self.is_new(act, &path) || self.setting.is_own_file(&path)
+        };
         if value.known().and_then(|path| state.path(&path)).is_some_and(own) {
             return true;
         }
@@ -150,12 +154,6 @@ impl Walker<'_> {
         )
     }
 
-    /// Whether the line took away what was there before: what is there then is its own.
-    fn is_deleted(&self, path: &str) -> bool {
-        let deletes = |act: &&Act| act.verb == Verb::Effect(Effect::Delete) && act.remote.is_none() && !act.dry_run;
-        self.facts.acts.iter().filter(deletes).any(|act| names(act, path))
-    }
-
     /// Whether nothing was there before the line, which was there before this act, and brings nothing there that was
     /// somewhere else.
     fn is_new(&self, act: &Act, path: &str) -> bool {
@@ -165,14 +163,6 @@ impl Walker<'_> {
             && self.facts.opaque.is_empty()
             && !acts.iter().any(brings)
             && self.setting.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing && !facts.symlink)
-    }
-
-    /// Whether the session made the file, and it is still what the session made of it.
-    fn is_own_file(&self, path: &str) -> bool {
-        let look = || {
-            Some((self.setting.inquiry.path(path)?, self.setting.inquiry.look(path)?, self.setting.inquiry.ledger()?))
-        };
-        look().is_some_and(|(facts, look, ledger)| !facts.symlink && ledger.owns(path, look) == Some(Own::Made))
     }
 
     /// A script of the world in another language: the calls in it whose arguments are written out. What a script works
@@ -201,8 +191,8 @@ impl Walker<'_> {
                 let mut read = true;
                 for (engine, code) in code_chunks(text) {
                     let known = language_of(&format!("chunk.{engine}"));
-                    let language = known.map_or_else(|| self.language(&engine), str::to_owned);
-                    match self.is_shell_name(&engine) {
+                    let language = known.map_or_else(|| self.setting.language(&engine), str::to_owned);
+                    match self.setting.is_shell_name(&engine) {
                         true => self.text(&mut state.child(&[]), &self.script_context(context, &path, span), &code),
                         false => read &= self.embedded_text(state, context, &language, &path, &code, span),
                     }
@@ -238,8 +228,8 @@ impl Walker<'_> {
                 home: &home,
                 file: path,
                 fetches: &|_| false,
-                knows: &|callee: &str| self.knows(language, callee),
-                acts: &|callee: &str| self.acts(language, callee),
+                knows: &|callee: &str| self.setting.knows(language, callee),
+                acts: &|callee: &str| self.setting.acts(language, callee),
             },
         );
         let imported: Vec<String> = read
@@ -251,18 +241,19 @@ impl Walker<'_> {
         // What a script hands on is the project's own.
         let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
         for call in &mut read.calls {
-            if LINES.contains(&last_part(&call.callee)) || self.acts(language, &call.callee) {
+            if LINES.contains(&last_part(&call.callee)) || self.setting.acts(language, &call.callee) {
                 let program = self.setting.catalog.program(&format!("{language}:{}", call.callee));
                 leave_out_settings(language, call, program.map(|program| &*program.chdir).unwrap_or_default());
-            } else if self.writes_first(language, &call.callee) {
+            } else if self.setting.writes_first(language, &call.callee) {
                 leave_out_content(call);
             }
         }
         let hidden = |arg: &Value| is_worked_out(arg) && !arg.taint().has(Taint::SECRET);
         let is_said = |call: &code::Call| !own(&call.callee) && !call.args.iter().any(hidden);
         let hands_on = |callee: &str| own(callee) && !is_import(callee);
-        let is_lost =
-            |call: &code::Call| !is_said(call) && (hands_on(&call.callee) || self.moves(language, &call.callee));
+        let is_lost = |call: &code::Call| {
+            !is_said(call) && (hands_on(&call.callee) || self.setting.moves(language, &call.callee))
+        };
         let is_whole = !read.cut && !read.calls.iter().any(is_lost);
         read.calls.retain(is_said);
         let mut context = self.script_context(context, path, span);
@@ -297,44 +288,11 @@ impl Walker<'_> {
             {
                 continue;
             }
-            if self.is_changed(&path) && self.limits.takes_script(MAX_IMPORTS) {
+            if self.setting.is_changed(&path) && self.limits.takes_script(MAX_IMPORTS) {
                 self.embedded_file(state, context, language, &Operand { value: Value::text(path), span }, span);
             }
             return;
         }
-    }
-
-    /// Whether a call by this very name runs programs or code, or deletes.
-    fn acts(&self, language: &str, callee: &str) -> bool {
-        let name = format!("{language}:{callee}");
-        self.setting.catalog.program(&name).filter(|program| program.names.contains(&name)).is_some_and(|program| {
-            let deletes = program.effects.iter().any(|effect| effect.does == Effect::Delete);
-            deletes || !program.wraps.is_empty() || program.runs.is_some()
-        })
-    }
-
-    /// Whether a call moves or links files, or runs what may do so.
-    fn moves(&self, language: &str, callee: &str) -> bool {
-        self.setting.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
-            let moves = |effect: &EffectSpec| matches!(effect.does, Effect::Move | Effect::Link);
-            program.effects.iter().any(moves) || !program.wraps.is_empty() || program.runs.is_some()
-        })
-    }
-
-    /// Whether a call writes the file that its first argument names, and does nothing else.
-    fn writes_first(&self, language: &str, callee: &str) -> bool {
-        self.setting.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
-            let first = |effect: &EffectSpec| effect.does.writes() && effect.to == ArgumentPlace::First;
-            !program.effects.is_empty() && program.effects.iter().all(first)
-        })
-    }
-
-    /// Whether a call is described, or a rule names it.
-    fn knows(&self, language: &str, callee: &str) -> bool {
-        let name = format!("{language}:{callee}");
-        // A rule for all of a language's programs is none for its calls.
-        let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
-        self.setting.catalog.program(&name).is_some() || self.setting.catalog.rules(&name).any(of_calls)
     }
 
     fn calls(&mut self, state: &State, context: &Context, language: &str, calls: Vec<code::Call>, span: Span) {
@@ -348,7 +306,7 @@ impl Walker<'_> {
                 call.args.first().into_iter().for_each(|dir| here.enter(dir));
                 continue;
             }
-            if !self.knows(language, &call.callee) {
+            if !self.setting.knows(language, &call.callee) {
                 continue;
             }
             let name = format!("{language}:{}", call.callee);
@@ -374,6 +332,55 @@ impl Walker<'_> {
             self.program(&mut child, &inside, (&name, None), &args, &[], span, false, None);
         }
         self.leave(depth::TEXT);
+    }
+}
+
+impl Setting<'_> {
+    /// Whether the session made the file, and it is still what the session made of it.
+    fn is_own_file(&self, path: &str) -> bool {
+        let look = || Some((self.inquiry.path(path)?, self.inquiry.look(path)?, self.inquiry.ledger()?));
+        look().is_some_and(|(facts, look, ledger)| !facts.symlink && ledger.owns(path, look) == Some(Own::Made))
+    }
+
+    /// Whether a call by this very name runs programs or code, or deletes.
+    fn acts(&self, language: &str, callee: &str) -> bool {
+        let name = format!("{language}:{callee}");
+        self.catalog.program(&name).filter(|program| program.names.contains(&name)).is_some_and(|program| {
+            let deletes = program.effects.iter().any(|effect| effect.does == Effect::Delete);
+            deletes || !program.wraps.is_empty() || program.runs.is_some()
+        })
+    }
+
+    /// Whether a call moves or links files, or runs what may do so.
+    fn moves(&self, language: &str, callee: &str) -> bool {
+        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+            let moves = |effect: &EffectSpec| matches!(effect.does, Effect::Move | Effect::Link);
+            program.effects.iter().any(moves) || !program.wraps.is_empty() || program.runs.is_some()
+        })
+    }
+
+    /// Whether a call writes the file that its first argument names, and does nothing else.
+    fn writes_first(&self, language: &str, callee: &str) -> bool {
+        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+            let first = |effect: &EffectSpec| effect.does.writes() && effect.to == ArgumentPlace::First;
+            !program.effects.is_empty() && program.effects.iter().all(first)
+        })
+    }
+
+    /// Whether a call is described, or a rule names it.
+    fn knows(&self, language: &str, callee: &str) -> bool {
+        let name = format!("{language}:{callee}");
+        // A rule for all of a language's programs is none for its calls.
+        let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
+        self.catalog.program(&name).is_some() || self.catalog.rules(&name).any(of_calls)
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// Whether the line took away what was there before: what is there then is its own.
+    fn is_deleted(&self, path: &str) -> bool {
+        let deletes = |act: &&Act| act.verb == Verb::Effect(Effect::Delete) && act.remote.is_none() && !act.dry_run;
+        self.acts.iter().filter(deletes).any(|act| names(act, path))
     }
 }
 

@@ -110,7 +110,7 @@ impl Walker<'_> {
         let first = line.split([' ', ',']).next().unwrap_or_default();
         let program = first.rsplit('/').next().unwrap_or_default();
         let context = context.perhaps().elsewhere(span);
-        if first.starts_with('/') && is_installed(first) && self.is_shell_name(program) {
+        if first.starts_with('/') && is_installed(first) && self.setting.is_shell_name(program) {
             let shell = Field::word(Value::text(first), span);
             let mut child = self.setting.fork(state);
             self.run(&mut child, &context, vec![shell], Vec::new(), span, Lookup::Programs);

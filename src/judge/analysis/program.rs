@@ -233,7 +233,7 @@ impl Walker<'_> {
         let mut on = on;
         let span = on.iter().map(|operand| operand.span).reduce(Span::to).unwrap_or(span);
         if context.plainly {
-            on.retain(|operand| self.says_plainly(state, effect, &operand.value));
+            on.retain(|operand| self.setting.says_plainly(state, effect, &operand.value));
         }
         let act = self.so_far().of_effect(state, context, effect, on, recursive, parent, span, taint);
         let doubted = self.setting.doubted(state, Tier::Low);

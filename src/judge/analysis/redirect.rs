@@ -6,6 +6,7 @@ use super::act::{Effect, Operand, Output, Taint, UnknownReason, Value, Verb};
 use super::arguments::Arg;
 use super::command::plain_text;
 use super::enclosing::Context;
+use super::so_far::SoFar;
 use super::state::{Bound, Build as _, State, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Streams, Waiting};
 use super::walk::Walker;
@@ -105,7 +106,7 @@ impl Walker<'_> {
                     if redirect.op == RedirectOp::ReadWrite && fd != 0 {
                         self.written_to(state, context, &operand(), true)
                     } else {
-                        self.read_from(state, &operand())
+                        self.so_far().read_from(state, &operand())
                     }
                 };
                 state.streams.set(fd, stream);
@@ -152,21 +153,6 @@ impl Walker<'_> {
         number
     }
 
-    /// A descriptor that reads this file.
-    fn read_from(&self, state: &State, operand: &Operand) -> Stream {
-        match operand.value.known().as_deref() {
-            Some("/dev/null") => Stream::Nothing,
-            Some(path) if let Some(stream) = state.streams.named(path) => stream,
-            _ => {
-                let written = state.file(&operand.value).and_then(|key| self.files.written.get(&key));
-                match written.and_then(|written| written.contents.last()) {
-                    Some(sink) => Stream::Sink(*sink, Output::File),
-                    None => Stream::File(Rc::new(operand.clone()), None),
-                }
-            }
-        }
-    }
-
     /// A descriptor that writes this file; what is written is remembered.
     #[inline(never)]
     pub fn written_to(&mut self, state: &State, context: &Context, operand: &Operand, append: bool) -> Stream {
@@ -191,7 +177,7 @@ impl Walker<'_> {
         // In a directory it has its own name.
         let name = source.known().and_then(|path| Some(path.rsplit('/').next()?.to_owned()));
         if let Some(name) = name.filter(|name| !["", ".", ".."].contains(&name.as_str()))
-            && self.is_directory(state, target)
+            && self.setting.is_directory(state, target)
         {
             let mut place = target.clone();
             place.push_text("/");
@@ -218,30 +204,15 @@ impl Walker<'_> {
                 Some(sink) if effect.writes() || effect == Effect::Send => sink.taint.and(sink.text.taint()),
                 _ => Taint::default(),
             };
-            let empties =
-                effect == Effect::Write && self.prints_nothing(parent, alone) && !operand.value.is("/dev/null");
+            let empties = effect == Effect::Write
+                && self.so_far().prints_nothing(parent, alone)
+                && !operand.value.is("/dev/null");
             if empties {
                 // `: > file` and `> file` are ways to write `truncate -s 0 file`.
                 let word = |text: &str| Arg::word(Value::text(text), span);
                 self.stands_for(state, context, ":", "truncate", &[word("-s"), word("0"), Arg::of(&operand)], span);
             }
             self.effect(state, context, effect, vec![operand], false, parent, span, taint);
-        }
-    }
-
-    /// Whether what stands in front of a redirection is known to print nothing.
-    fn prints_nothing(&self, act: Option<usize>, alone: bool) -> bool {
-        let Some(act) = act.and_then(|id| self.facts.acts.get(id)) else { return alone };
-        let Verb::Program { name, .. } = &act.verb else { return false };
-        match name.as_str() {
-            ":" | "true" => true,
-            // An empty line is as good as nothing.
-            "echo" => act.args.iter().all(|arg| arg.is("-n") || arg.is("-e") || arg.is_empty()),
-            "printf" => act.operands.iter().all(|operand| operand.value.is_empty()),
-            name => {
-                let nothing = || act.operands.iter().all(|operand| operand.value.is("/dev/null"));
-                !act.operands.is_empty() && self.prints_files(name) && nothing()
-            }
         }
     }
 
@@ -285,6 +256,39 @@ impl Walker<'_> {
             child.streams.stdin = Stream::Sink(sink, Output::Pipe);
             self.script(&mut child, context, &script);
             self.end_of_shell(&mut child);
+        }
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// A descriptor that reads this file.
+    fn read_from(&self, state: &State, operand: &Operand) -> Stream {
+        match operand.value.known().as_deref() {
+            Some("/dev/null") => Stream::Nothing,
+            Some(path) if let Some(stream) = state.streams.named(path) => stream,
+            _ => {
+                let written = state.file(&operand.value).and_then(|key| self.files.written.get(&key));
+                match written.and_then(|written| written.contents.last()) {
+                    Some(sink) => Stream::Sink(*sink, Output::File),
+                    None => Stream::File(Rc::new(operand.clone()), None),
+                }
+            }
+        }
+    }
+
+    /// Whether what stands in front of a redirection is known to print nothing.
+    fn prints_nothing(&self, act: Option<usize>, alone: bool) -> bool {
+        let Some(act) = act.and_then(|id| self.acts.get(id)) else { return alone };
+        let Verb::Program { name, .. } = &act.verb else { return false };
+        match name.as_str() {
+            ":" | "true" => true,
+            // An empty line is as good as nothing.
+            "echo" => act.args.iter().all(|arg| arg.is("-n") || arg.is("-e") || arg.is_empty()),
+            "printf" => act.operands.iter().all(|operand| operand.value.is_empty()),
+            name => {
+                let nothing = || act.operands.iter().all(|operand| operand.value.is("/dev/null"));
+                !act.operands.is_empty() && self.setting.prints_files(name) && nothing()
+            }
         }
     }
 }

@@ -235,7 +235,7 @@ impl Walker<'_> {
             return;
         }
         let mut changed;
-        let state = match self.nested(state, &inner, &call) {
+        let state = match self.so_far().nested(state, &inner, &call) {
             Nested::Outermost => state,
             Nested::Repeats => return,
             Nested::Changed(child) => {
@@ -257,7 +257,7 @@ impl Walker<'_> {
         }
         // All that the program does is what its file says.
         act.and_then(|id| self.facts.acts.get_mut(id)).into_iter().for_each(|act| act.read = true);
-        if self.is_generated(path, text) {
+        if self.so_far().is_generated(path, text) {
             // What its arguments are to it is said of it under its name.
             let name = path.rsplit('/').next().unwrap_or(path);
             let words = std::iter::once(Value::text(name)).chain(state.positional.iter().cloned());
@@ -269,8 +269,8 @@ impl Walker<'_> {
             return;
         }
         // Code of another language is read as where its interpreter is given the file.
-        if let Some(name) = interpreter(text).filter(|name| !self.is_shell_name(name)) {
-            let language = self.language(&name);
+        if let Some(name) = interpreter(text).filter(|name| !self.setting.is_shell_name(name)) {
+            let language = self.setting.language(&name);
             self.embedded_text(state, context, &language, path, text, span);
             self.add_code(act, &language, Value::text(text));
             return;
@@ -282,8 +282,8 @@ impl Walker<'_> {
     #[inline(never)]
     fn script_text(&mut self, state: &mut State, context: &Context, text: &str, act: Option<usize>) {
         match interpreter(text) {
-            Some(name) if !self.is_shell_name(&name) => {
-                let language = self.language(&name);
+            Some(name) if !self.setting.is_shell_name(&name) => {
+                let language = self.setting.language(&name);
                 self.embedded_code(
                     state,
                     context,

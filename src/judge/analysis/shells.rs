@@ -9,6 +9,8 @@ use super::enclosing::{Context, Spans};
 use super::indirection::unpacked::is_unread;
 use super::place::Place;
 use super::program::is_shell;
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::{Bound, Build as _, State};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -16,25 +18,6 @@ use crate::judge::invocation::Request;
 use crate::judge::syntax::tree::{Dialect, Span};
 
 impl Walker<'_> {
-    /// How spans in a text map onto the command, when the text stands there as it is.
-    #[inline(never)]
-    pub fn spans_of(&self, context: &Context, span: Span, text: &Value) -> Spans {
-        let at = Spans::At(span);
-        let (Request::Line(line), Some(text), Spans::Same | Spans::Shifted(_)) =
-            (&self.setting.invocation.request, text.known(), context.spans)
-        else {
-            return at;
-        };
-        let written = line.text.get(span.start as usize..span.end as usize).unwrap_or_default();
-        let inside = |quote: u8| {
-            written.strip_prefix(&[quote]).and_then(|rest| rest.strip_suffix(&[quote])) == Some(text.as_bytes())
-        };
-        if inside(b'\'') || inside(b'"') {
-            return Spans::Shifted(span.start + 1);
-        }
-        if written == text.as_bytes() { Spans::Shifted(span.start) } else { at }
-    }
-
     /// Runs code that an interpreter is handed.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
@@ -70,7 +53,7 @@ impl Walker<'_> {
             CodeFrom::Inline(value, at) => {
                 child.zero = positional.next().unwrap_or_else(|| Value::text(name));
                 child.positional = Rc::new(positional.collect());
-                inside.spans = self.spans_of(context, *at, value);
+                inside.spans = self.setting.spans_of(context, *at, value);
                 self.read_value(&mut child, &inside, value, *at);
             }
             CodeFrom::Script(file) => {
@@ -117,7 +100,9 @@ impl Walker<'_> {
             Stream::Nothing => {}
             Stream::File(operand, _) => self.script_file(state, context, &operand, span, None),
             other => {
-                if let Some(files) = self.files_that_come_in(&other).filter(|files| self.so_far().are_read(files)) {
+                if let Some(files) =
+                    self.so_far().files_that_come_in(&other).filter(|files| self.so_far().are_read(files))
+                {
                     for path in files {
                         let file = Operand { value: Value::text(path), span };
                         self.script_file(state, context, &file, span, None);
@@ -142,29 +127,10 @@ impl Walker<'_> {
         }
     }
 
-    /// The files whose content is what comes in, in order, where it is that of files of the world.
-    fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
-        let Stream::Sink(id, _) = stream else { return None };
-        let files = self.sinks.get(*id)?.files()?;
-        files.iter().all(|path| !self.files.written.contains_key(&Place::of(path.as_str()))).then(|| files.to_vec())
-    }
-
-    pub fn is_shell_name(&self, name: &str) -> bool {
-        is_shell(&self.language(name))
-    }
-
-    /// The language of an interpreter, by its description.
-    pub fn language(&self, name: &str) -> String {
-        match self.setting.catalog.program(name).and_then(|program| program.runs.as_ref()) {
-            Some(runs) => runs.language.clone(),
-            None => name.to_owned(),
-        }
-    }
-
     #[inline(never)]
     fn other_code(&mut self, state: &State, context: &Context, act: usize, source: &CodeSource, span: Span) {
         let text = match &source.from {
-            CodeFrom::Inline(value, _) => match self.windows_code(state, act, source) {
+            CodeFrom::Inline(value, _) => match self.so_far().windows_code(state, act, source) {
                 Some(text) => text,
                 None => value.clone(),
             },
@@ -209,7 +175,7 @@ impl Walker<'_> {
                     self.code_file(state, context, &source.language, &file, span);
                     return;
                 }
-                stream if let Some(files) = self.files_that_come_in(stream) => {
+                stream if let Some(files) = self.so_far().files_that_come_in(stream) => {
                     for path in files {
                         let file = Operand { value: Value::text(path), span };
                         self.code_file(state, context, &source.language, &file, span);
@@ -281,6 +247,48 @@ impl Walker<'_> {
             }
             code => *code = Some(Code { language: language.to_owned(), text }),
         }
+    }
+}
+
+impl Setting<'_> {
+    /// How spans in a text map onto the command, when the text stands there as it is.
+    #[inline(never)]
+    pub fn spans_of(&self, context: &Context, span: Span, text: &Value) -> Spans {
+        let at = Spans::At(span);
+        let (Request::Line(line), Some(text), Spans::Same | Spans::Shifted(_)) =
+            (&self.invocation.request, text.known(), context.spans)
+        else {
+            return at;
+        };
+        let written = line.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let inside = |quote: u8| {
+            written.strip_prefix(&[quote]).and_then(|rest| rest.strip_suffix(&[quote])) == Some(text.as_bytes())
+        };
+        if inside(b'\'') || inside(b'"') {
+            return Spans::Shifted(span.start + 1);
+        }
+        if written == text.as_bytes() { Spans::Shifted(span.start) } else { at }
+    }
+
+    pub fn is_shell_name(&self, name: &str) -> bool {
+        is_shell(&self.language(name))
+    }
+
+    /// The language of an interpreter, by its description.
+    pub fn language(&self, name: &str) -> String {
+        match self.catalog.program(name).and_then(|program| program.runs.as_ref()) {
+            Some(runs) => runs.language.clone(),
+            None => name.to_owned(),
+        }
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// The files whose content is what comes in, in order, where it is that of files of the world.
+    fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
+        let Stream::Sink(id, _) = stream else { return None };
+        let files = self.sinks.get(*id)?.files()?;
+        files.iter().all(|path| !self.files.written.contains_key(&Place::of(path.as_str()))).then(|| files.to_vec())
     }
 }
 

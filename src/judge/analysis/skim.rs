@@ -8,6 +8,8 @@
 use super::act::{OpaqueReason, Value};
 use super::enclosing::Context;
 use super::place::Place;
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::State;
 use super::walk::{Walker, depth};
 use crate::judge::effect::Effect;
@@ -18,30 +20,6 @@ use crate::judge::syntax::tree::{Command, Compound, CompoundKind, Pipeline, Scri
 const FIRST_LINES: usize = 8;
 
 impl Walker<'_> {
-    /// Whether the file is a script that another program wrote, by its name and by what it says of itself, and neither the line
-    /// nor the session had a hand in it.
-    pub fn is_generated(&self, path: &str, text: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let Some(program) = self.setting.catalog.program(name).filter(|program| !program.generated.is_empty()) else {
-            return false;
-        };
-        let says = |line: &str| program.generated.iter().any(|says| line.contains(says.as_str()));
-        text.lines().take(FIRST_LINES).any(says) && !self.is_of_the_session(path)
-    }
-
-    /// Whether the line or the session made what lies at a path, or a directory above it.
-    fn is_of_the_session(&self, path: &str) -> bool {
-        let canonical = self.setting.inquiry.path(path).map(|facts| facts.canonical.as_str());
-        let holds = |made: &str| {
-            [Some(path), canonical]
-                .into_iter()
-                .flatten()
-                .any(|path| path.strip_prefix(made).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-        };
-        self.files.written.contains_key(&Place::of(path))
-            || self.setting.inquiry.ledger().is_some_and(|ledger| ledger.written().any(holds))
-    }
-
     /// Walks what a script says plainly: every statement from a shell that knows nothing of those before it but where it stands.
     #[inline(never)]
     pub fn skim(&mut self, state: &State, context: &Context, text: &str) {
@@ -61,20 +39,6 @@ impl Walker<'_> {
             matches!(why, CommandWord | Code | Script | Syntax)
         };
         self.facts.opaque.extend(found.into_iter().filter(|opaque| !worked_out(opaque.why)));
-    }
-
-    /// Whether a generated script names plainly what it changes. What is not there before it runs is its own: it deletes what
-    /// it tried things out with.
-    pub fn says_plainly(&self, state: &State, effect: Effect, on: &Value) -> bool {
-        let Some(text) = on.pattern() else { return false };
-        if effect != Effect::Delete {
-            return true;
-        }
-        if on.known().is_some() {
-            return state.place(&text).is_some_and(|place| !self.setting.is_not_there(&place));
-        }
-        let last = text.rsplit('/').next().unwrap_or_default();
-        text.starts_with(['/', '~', '.']) || last.starts_with(['*', '?', '['])
     }
 
     fn statements(&mut self, state: &State, context: &Context, script: &Script) {
@@ -145,6 +109,48 @@ impl Walker<'_> {
         for script in scripts {
             self.statements(here, context, script);
         }
+    }
+}
+
+impl Setting<'_> {
+    /// Whether a generated script names plainly what it changes. What is not there before it runs is its own: it deletes what
+    /// it tried things out with.
+    pub fn says_plainly(&self, state: &State, effect: Effect, on: &Value) -> bool {
+        let Some(text) = on.pattern() else { return false };
+        if effect != Effect::Delete {
+            return true;
+        }
+        if on.known().is_some() {
+            return state.place(&text).is_some_and(|place| !self.is_not_there(&place));
+        }
+        let last = text.rsplit('/').next().unwrap_or_default();
+        text.starts_with(['/', '~', '.']) || last.starts_with(['*', '?', '['])
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// Whether the file is a script that another program wrote, by its name and by what it says of itself, and neither the line
+    /// nor the session had a hand in it.
+    pub fn is_generated(&self, path: &str, text: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let Some(program) = self.setting.catalog.program(name).filter(|program| !program.generated.is_empty()) else {
+            return false;
+        };
+        let says = |line: &str| program.generated.iter().any(|says| line.contains(says.as_str()));
+        text.lines().take(FIRST_LINES).any(says) && !self.is_of_the_session(path)
+    }
+
+    /// Whether the line or the session made what lies at a path, or a directory above it.
+    fn is_of_the_session(&self, path: &str) -> bool {
+        let canonical = self.setting.inquiry.path(path).map(|facts| facts.canonical.as_str());
+        let holds = |made: &str| {
+            [Some(path), canonical]
+                .into_iter()
+                .flatten()
+                .any(|path| path.strip_prefix(made).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        };
+        self.files.written.contains_key(&Place::of(path))
+            || self.setting.inquiry.ledger().is_some_and(|ledger| ledger.written().any(holds))
     }
 }
 

@@ -8,6 +8,8 @@ use super::fuel::of_bytes;
 use super::output::{self, Known};
 use super::question::PathKind;
 use super::search_results;
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::value_test::written;
@@ -42,8 +44,8 @@ impl Walker<'_> {
             return;
         }
         let copies = reading.output == OutputTaint::Copies;
-        let set_up = known.is_none() && self.prints_set_up(state, id, name, args, reading);
-        let files = if known.is_none() && self.prints_files(name) { files_of(state, args) } else { None };
+        let set_up = known.is_none() && self.so_far().prints_set_up(state, id, name, args, reading);
+        let files = if known.is_none() && self.setting.prints_files(name) { files_of(state, args) } else { None };
         if let Some(sink) = self.sinks.get_mut(sink) {
             match known {
                 Some(Known { text, decoded: own }) => {
@@ -57,33 +59,6 @@ impl Walker<'_> {
             files.into_iter().for_each(|files| sink.print(files));
         }
         self.fed_to_readers(state, id);
-    }
-
-    /// Whether a program is described to print shell code that is made to be evaluated. A description `setup:NAME` says
-    /// so of the program of that name, beside what else describes it. One of the same name that lies in the work, or
-    /// among temporary files, is another program.
-    #[inline(never)]
-    fn prints_set_up(&self, state: &State, id: usize, name: &str, args: &[Field], reading: &Reading) -> bool {
-        let path = self.facts.acts.get(id).and_then(|act| match &act.verb {
-            Verb::Program { path, .. } => path.as_deref(),
-            Verb::Effect(_) => None,
-        });
-        if path.is_some_and(|path| !path.starts_with(['/', '~'])) {
-            return false;
-        }
-        if let Some(path) = path.map(Value::text)
-            && (state.file(&path).is_some_and(|key| self.files.written.contains_key(&key))
-                || self.setting.is_ours(&path))
-        {
-            return false;
-        }
-        if reading.output == OutputTaint::Code {
-            return true;
-        }
-        self.setting.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
-            let words: Vec<Arg> = args.iter().map(Field::arg).collect();
-            arguments::read(program, &words).output == OutputTaint::Code
-        })
     }
 
     /// `tee >(…)`: what a program got it passes on to the process substitutions among its arguments.
@@ -103,16 +78,6 @@ impl Walker<'_> {
         }
     }
 
-    /// Where a program lies that is looked up, by its name in the last argument.
-    #[inline(never)]
-    fn looked_up(&self, state: &State, args: &[&Value]) -> Option<Value> {
-        let program = args.last().and_then(|arg| arg.known_text()).filter(|name| !name.starts_with('-'))?;
-        let may_be_found = !program.contains('/') && !state.functions.contains_key(&program) && !state.sets("PATH");
-        let found = if may_be_found { self.setting.inquiry.program(&program) } else { None };
-        let path = found.filter(|path| path.starts_with('/')).map_or(program.as_str(), |path| path);
-        Some(Value::text(format!("{path}\n")))
-    }
-
     /// What a command prints to its standard output, as far as it is known before it runs.
     #[inline(never)]
     pub fn known_output(&mut self, state: &State, context: &Context, name: &str, args: &[Field]) -> Option<Known> {
@@ -128,7 +93,9 @@ impl Walker<'_> {
                 dir.push_text("\n");
                 return Some(plain(dir));
             }
-            ("command", Some("-v")) | ("type", Some("-P" | "-p")) => return self.looked_up(state, &values).map(plain),
+            ("command", Some("-v")) | ("type", Some("-P" | "-p")) => {
+                return self.setting.looked_up(state, &values).map(plain);
+            }
             _ => {}
         }
         let catalog = self.setting.catalog;
@@ -188,45 +155,40 @@ impl Walker<'_> {
                 let here = state.dir().filter(|_| !told)?;
                 line(Value::text(self.setting.inquiry.repository(here)?.root.as_str()))
             }
-            Printed::Program => self.looked_up(state, args)?,
+            Printed::Program => self.setting.looked_up(state, args)?,
             Printed::Path if context.remote.is_none() => {
                 let path = state.path(&args.last()?.known()?)?;
                 let there = self.setting.inquiry.path(&path).map(|facts| facts.canonical.clone());
                 line(Value::text(there.unwrap_or(path)))
             }
-            Printed::Names => self.names_listed(state, args)?,
+            Printed::Names => self.setting.names_listed(state, args)?,
             Printed::SomeLines if stdin.known().is_none() && search_results::listed(stdin).is_some() => {
                 let whole =
                     |value: &Value| value.rough().chars().all(|c| c.is_ascii_digit() || "-vieEFwxPnrutzs+".contains(c));
                 let letters = |value: &&&Value| value.leading().starts_with('-');
                 args.iter().filter(letters).all(|value| whole(value)).then(|| stdin.clone())?
             }
-            Printed::Files => self.files_shown(state, args, stdin)?,
+            Printed::Files => self.so_far().files_shown(state, args, stdin)?,
             _ => return output::of(what, args, stdin),
         };
         Some(Known { text, decoded: false })
     }
+}
+
+impl Setting<'_> {
+    /// Where a program lies that is looked up, by its name in the last argument.
+    #[inline(never)]
+    fn looked_up(&self, state: &State, args: &[&Value]) -> Option<Value> {
+        let program = args.last().and_then(|arg| arg.known_text()).filter(|name| !name.starts_with('-'))?;
+        let may_be_found = !program.contains('/') && !state.functions.contains_key(&program) && !state.sets("PATH");
+        let found = if may_be_found { self.inquiry.program(&program) } else { None };
+        let path = found.filter(|path| path.starts_with('/')).map_or(program.as_str(), |path| path);
+        Some(Value::text(format!("{path}\n")))
+    }
 
     /// Whether a program is described to print files as they are.
     pub fn prints_files(&self, name: &str) -> bool {
-        self.setting.catalog.program(name).is_some_and(|program| program.may_print(Printed::Files))
-    }
-
-    /// What is in the files that are named, and in what is fed where a dash stands.
-    fn files_shown(&self, state: &State, args: &[&Value], stdin: &Value) -> Option<Value> {
-        let mut text = Value::default();
-        let mut pipes = self.substituted.pipes.iter();
-        for value in args {
-            let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
-            if value.is("-") {
-                text.push_value(stdin);
-            } else if value.pieces().iter().any(is_pipe) {
-                text.push_value(&self.sinks.get(*pipes.next()?)?.text);
-            } else {
-                text.push_value(&self.so_far().content_of(state, value)?);
-            }
-        }
-        Some(text)
+        self.catalog.program(name).is_some_and(|program| program.may_print(Printed::Files))
     }
 
     /// Files and globs by the names that they are given by, as a listing prints them.
@@ -253,13 +215,59 @@ impl Walker<'_> {
         for operand in operands {
             let is_file = || {
                 let path = operand.known().and_then(|path| state.path(&path));
-                path.and_then(|path| self.setting.inquiry.path(&path)).is_some_and(|facts| facts.kind == PathKind::File)
+                path.and_then(|path| self.inquiry.path(&path)).is_some_and(|facts| facts.kind == PathKind::File)
             };
             if operand.is_dynamic() || !(whole || operand.known().is_none() || is_file()) {
                 return None;
             }
             text.push_value(operand);
             text.push_text("\n");
+        }
+        Some(text)
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// Whether a program is described to print shell code that is made to be evaluated. A description `setup:NAME` says
+    /// so of the program of that name, beside what else describes it. One of the same name that lies in the work, or
+    /// among temporary files, is another program.
+    #[inline(never)]
+    fn prints_set_up(&self, state: &State, id: usize, name: &str, args: &[Field], reading: &Reading) -> bool {
+        let path = self.acts.get(id).and_then(|act| match &act.verb {
+            Verb::Program { path, .. } => path.as_deref(),
+            Verb::Effect(_) => None,
+        });
+        if path.is_some_and(|path| !path.starts_with(['/', '~'])) {
+            return false;
+        }
+        if let Some(path) = path.map(Value::text)
+            && (state.file(&path).is_some_and(|key| self.files.written.contains_key(&key))
+                || self.setting.is_ours(&path))
+        {
+            return false;
+        }
+        if reading.output == OutputTaint::Code {
+            return true;
+        }
+        self.setting.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
+            let words: Vec<Arg> = args.iter().map(Field::arg).collect();
+            arguments::read(program, &words).output == OutputTaint::Code
+        })
+    }
+
+    /// What is in the files that are named, and in what is fed where a dash stands.
+    fn files_shown(&self, state: &State, args: &[&Value], stdin: &Value) -> Option<Value> {
+        let mut text = Value::default();
+        let mut pipes = self.pipes.iter();
+        for value in args {
+            let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
+            if value.is("-") {
+                text.push_value(stdin);
+            } else if value.pieces().iter().any(is_pipe) {
+                text.push_value(&self.sinks.get(*pipes.next()?)?.text);
+            } else {
+                text.push_value(&self.content_of(state, value)?);
+            }
         }
         Some(text)
     }

@@ -9,6 +9,7 @@ use super::arguments::Reading;
 use super::builtins::within;
 use super::enclosing::Context;
 use super::place::Place;
+use super::setting::Setting;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::analysis::act::Value;
@@ -148,7 +149,7 @@ impl Walker<'_> {
                         // Nobody knows what ran, and so not where it left the shell.
                         state.move_to(None);
                     }
-                    let started = acts.iter().filter_map(|act| self.stays(act));
+                    let started = acts.iter().filter_map(|act| self.setting.stays(act));
                     let inside = |language| Inside { language, given: String::new(), left: false };
                     screen.inside.extend(started.map(inside));
                 }
@@ -196,11 +197,13 @@ impl Walker<'_> {
             self.embedded_code(state, context, None, &inside.language, &Value::text(inside.given), span);
         }
     }
+}
 
+impl Setting<'_> {
     /// The language that a program of the terminal reads for as long as it runs.
     fn stays(&self, act: &Act) -> Option<String> {
         let Verb::Program { name, .. } = &act.verb else { return None };
-        let runs = self.setting.catalog.program(name)?.runs.as_ref()?;
+        let runs = self.catalog.program(name)?.runs.as_ref()?;
         let scripted = runs.script_operand && !act.operands.is_empty();
         let at_once = act.dry_run || act.code.is_some() || scripted || super::program::is_shell(&runs.language);
         (!at_once).then(|| runs.language.clone())

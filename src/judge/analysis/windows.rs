@@ -6,9 +6,9 @@
 use super::act::Value;
 use super::arguments::CodeSource;
 use super::decode;
+use super::so_far::SoFar;
 use super::state::State;
 use super::streams::Stream;
-use super::walk::Walker;
 
 /// Options of PowerShell with a value that is no code.
 const VALUED: [&str; 12] = [
@@ -49,11 +49,11 @@ enum Given {
     Stdin,
 }
 
-impl Walker<'_> {
+impl SoFar<'_, '_> {
     /// The code that PowerShell or cmd is handed, when `source` is one of theirs.
     #[inline(never)]
     pub fn windows_code(&self, state: &State, act: usize, source: &CodeSource) -> Option<Value> {
-        let act = self.facts.acts.get(act)?;
+        let act = self.acts.get(act)?;
         let given = match source.language.as_str() {
             "powershell" => powershell(&act.args),
             "cmd" => cmd(&act.args),
@@ -61,11 +61,11 @@ impl Walker<'_> {
         };
         Some(match given {
             Given::Code(text) => text,
-            Given::Script(path) => self.so_far().content_of(state, &path).unwrap_or_default(),
+            Given::Script(path) => self.content_of(state, &path).unwrap_or_default(),
             Given::Stdin => match &state.streams.stdin {
                 Stream::Inherited | Stream::Nothing => Value::default(),
-                Stream::File(file, _) => self.so_far().content_of(state, &file.value).unwrap_or_default(),
-                _ => self.so_far().stdin_of(state).0,
+                Stream::File(file, _) => self.content_of(state, &file.value).unwrap_or_default(),
+                _ => self.stdin_of(state).0,
             },
         })
     }

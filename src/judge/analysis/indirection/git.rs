@@ -11,6 +11,8 @@ use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recursion::{Callee, Calling};
 use crate::judge::analysis::resolve::Lookup;
+use crate::judge::analysis::setting::Setting;
+use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::analysis::wrappers::quoted_words;
@@ -101,22 +103,7 @@ impl Walker<'_> {
             }
         }
         let brought = self.configured(state, env).into_iter().find(|(name, _)| is_key(name)).map(|(_, value)| value);
-        brought.or_else(|| self.set_before(&is_key))
-    }
-
-    /// What a `git config` earlier in the line sets a key to.
-    fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
-        self.setting.spend(self.facts.acts.len() as u64 / 4);
-        self.facts.acts.iter().rev().find_map(|act| {
-            let configures = self.keeps_git_settings(act) && act.sub.first().is_some_and(|sub| sub == "config");
-            let [key, value] = act.operands.as_slice() else { return None };
-            (configures && key.value.known().is_some_and(|key| is_key(&key))).then(|| value.value.pattern())?
-        })
-    }
-
-    /// Whether an act is of a program whose settings and remotes are git's.
-    fn keeps_git_settings(&self, act: &Act) -> bool {
-        self.setting.catalog.program(act.verb.key()).is_some_and(|program| program.follows.contains(&Follow::Git))
+        brought.or_else(|| self.so_far().set_before(&is_key))
     }
 
     /// The settings that `GIT_CONFIG_*` variables bring.
@@ -202,7 +189,7 @@ impl Walker<'_> {
         };
         let set = |key: &str| {
             let is_key = |name: &str| name.eq_ignore_ascii_case(&format!("remote.{remote}.{key}"));
-            given(&is_key).map(|(_, value)| value).or_else(|| self.set_before(&is_key))
+            given(&is_key).map(|(_, value)| value).or_else(|| self.so_far().set_before(&is_key))
         };
         // `url.BASE.insteadOf=PREFIX`: what is written with the prefix goes to the base.
         let stands = |name: &str| {
@@ -212,7 +199,7 @@ impl Walker<'_> {
         let base = given(&stands).and_then(|(name, _)| Some(name.get(4..name.rfind('.')?)?.to_owned()));
         self.setting.spend(self.facts.acts.len() as u64 / 4);
         let added = self.facts.acts.iter().rev().find_map(|act| {
-            let is_it = self.keeps_git_settings(act) && act.sub.first().is_some_and(|sub| sub == "remote");
+            let is_it = act.sub.first().is_some_and(|sub| sub == "remote") && self.setting.keeps_git_settings(act);
             let [name, url] = act.operands.as_slice() else { return None };
             (is_it && name.value.is(&remote)).then(|| url.value.clone())
         });
@@ -233,5 +220,24 @@ impl Walker<'_> {
         }
         fields.extend(refs.map(|refs| Field::text(refs, span)));
         self.run(&mut state.child(&[]), &inner, fields, Vec::new(), span, Lookup::Programs);
+    }
+}
+
+impl Setting<'_> {
+    /// Whether an act is of a program whose settings and remotes are git's.
+    fn keeps_git_settings(&self, act: &Act) -> bool {
+        self.catalog.program(act.verb.key()).is_some_and(|program| program.follows.contains(&Follow::Git))
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// What a `git config` earlier in the line sets a key to.
+    fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
+        self.setting.spend(self.acts.len() as u64 / 4);
+        self.acts.iter().rev().find_map(|act| {
+            let configures = act.sub.first().is_some_and(|sub| sub == "config") && self.setting.keeps_git_settings(act);
+            let [key, value] = act.operands.as_slice() else { return None };
+            (configures && key.value.known().is_some_and(|key| is_key(&key))).then(|| value.value.pattern())?
+        })
     }
 }

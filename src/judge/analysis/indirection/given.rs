@@ -14,7 +14,9 @@ use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program::variable;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::shells::dialect;
+use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::{Stream, descriptor};
 use crate::judge::analysis::walk::Walker;
@@ -69,7 +71,7 @@ impl Walker<'_> {
             }
             let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();
             if load.operands && !listing {
-                files.extend(self.operand_files(state, load, ran));
+                files.extend(self.setting.operand_files(state, load, ran));
             }
             for name in &load.variables {
                 if variable(state, env, name).is_some_and(|value| self.comes_in(state, &value)) {
@@ -88,51 +90,16 @@ impl Walker<'_> {
                 }
             }
             if load.under.is_empty() && !listing {
-                files.extend(self.written_by_name(state, &load.files));
-                files.extend(self.found_by_name(state, &load.files));
+                files.extend(self.so_far().written_by_name(state, &load.files));
+                files.extend(self.so_far().found_by_name(state, &load.files));
             }
             if load.session {
-                files.retain(|file| self.is_of_session(state, file));
+                files.retain(|file| self.so_far().is_of_session(state, file));
             }
             for file in files.into_iter().take(MAX_FILES) {
                 self.load(state, context, load, &file, ran, env);
             }
         }
-    }
-
-    /// The operands that may name a file which is loaded.
-    fn operand_files(&self, state: &State, load: &Load, ran: Ran<'_>) -> Vec<Value> {
-        let args = ran.args;
-        let may_be = |field: &&Field| {
-            let text = field.value.rough();
-            let plain = !text.starts_with('-') && !text.contains("://") && !load.words.iter().any(|word| *word == text);
-            // A name with its ending leaves nothing out.
-            let whole = language_of(text.split("::").next().unwrap_or_default()).is_some();
-            plain && if load.endings.is_empty() { whole } else { !whole }
-        };
-        // What an option in front of a package takes is another place.
-        let taken =
-            |at: usize| at > 0 && args.get(at - 1).is_some_and(|before| self.takes_next(ran.name, &before.value));
-        // What it writes is not what it reads.
-        let wrote = |value: &Value| {
-            let outputs = ran.reading.effects.iter().filter(|derived| derived.effect == Effect::Write);
-            outputs.flat_map(|derived| &derived.on).any(|on| on.value == *value)
-        };
-        let is_package = !load.words.is_empty() && !load.endings.is_empty();
-        let operands = args.iter().enumerate().filter(|(at, _)| !is_package || !taken(*at)).map(|(_, field)| field);
-        let named = operands.filter(may_be).map(|field| field.value.clone()).filter(|value| !wrote(value));
-        // What follows a script is its own; a subcommand is followed by several.
-        let named = named.take(if load.endings.is_empty() || !load.words.is_empty() { MAX_FILES } else { 1 });
-        // `test_a.py::test_b`
-        let part = |value: Value| match value.known_text().as_deref().and_then(|text| text.split_once("::")) {
-            Some((file, _)) => Value::text(file),
-            None => value,
-        };
-        let is_new = |value: &Value| {
-            let path = value.known().and_then(|path| state.path(&path));
-            !load.changed || path.is_none_or(|path| self.is_changed(&path))
-        };
-        named.map(part).filter(is_new).collect()
     }
 
     /// Whether a file is what another command of the line gives: a pipe, or standard input where something feeds it.
@@ -141,64 +108,6 @@ impl Walker<'_> {
         let fed = !matches!(state.streams.stdin, Stream::Inherited | Stream::Nothing | Stream::File(..));
         file.pieces().iter().any(is_pipe)
             || fed && (file.is("-") || file.known().as_deref().and_then(descriptor) == Some(0))
-    }
-
-    /// Whether a program is described as taking the next argument for the value of this one.
-    fn takes_next(&self, program: &str, argument: &Value) -> bool {
-        let Some(name) = argument.known_text().filter(|name| name.starts_with('-')) else { return false };
-        let Some(program) = self.setting.catalog.program(program) else { return true };
-        let subs = program.subs.iter().flat_map(|sub| &sub.options);
-        let is_it = |option: &&OptionSpec| option.names.contains(&name);
-        program.options.iter().chain(subs).find(is_it).is_some_and(|option| option.value == ValueKind::Required)
-    }
-
-    /// Whether the line or an earlier command of the session wrote a file. What is fetched is judged where that is.
-    fn is_of_session(&self, state: &State, file: &Value) -> bool {
-        let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
-        let wrote = |path: &str| {
-            let led = self.setting.inquiry.path(path).map_or(path, |facts| facts.canonical.as_str());
-            self.setting.inquiry.ledger().is_some_and(|ledger| ledger.has_written(led))
-        };
-        !self.so_far().is_fetched(&place) && (self.files.holds(&place) || place.text().is_some_and(wrote))
-    }
-
-    /// Whether git does not have a file as it is, so that nobody need have looked at it.
-    pub(in crate::judge::analysis) fn is_changed(&self, path: &str) -> bool {
-        !self.setting.inquiry.git(path).is_some_and(|git| git.clean)
-    }
-
-    /// The files that lie under these names where the program stands, and that git does not have as they are.
-    fn found_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
-        let Some(dir) = state.dir() else { return Vec::new() };
-        let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| state.path(name));
-        let written = |path: &String| self.files.holds(&Place::of(path.as_str()));
-        let there = |path: &String| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. }));
-        let loaded = |path: &String| path.starts_with(dir) && !written(path) && there(path) && self.is_changed(path);
-        paths.filter(loaded).map(Value::text).collect()
-    }
-
-    /// The files that the line wrote under one of these names, where the program stands; with a pattern also those that the
-    /// session wrote and git does not have as they are.
-    fn written_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
-        let Some(dir) = state.cwd.as_ref().filter(|_| !names.is_empty()) else { return Vec::new() };
-        let is_named = |below: &str| {
-            let Some(below) = below.strip_prefix('/') else { return false };
-            let last = below.rsplit('/').next().unwrap_or(below);
-            names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
-        };
-        let is_named_here = |place: &Place| place.below(dir).is_some_and(|below| is_named(below.rough()));
-        let written = self.files.written.keys().chain(self.files.links.keys());
-        let mut files: Vec<Value> = written.filter(|place| is_named_here(place)).map(Place::value).collect();
-        // Without a pattern the session's own are found by their names.
-        if !names.iter().any(|name| name.contains('*')) {
-            return files;
-        }
-        if let (Some(dir), Some(ledger)) = (dir.text(), self.setting.inquiry.ledger()) {
-            let of_line = |path: &str| self.files.written.contains_key(&Place::of(path));
-            let own = ledger.written().filter(|path| path.strip_prefix(dir).is_some_and(is_named) && !of_line(path));
-            files.extend(own.filter(|path| self.is_changed(path)).take(MAX_FILES).map(Value::text));
-        }
-        files
     }
 
     fn load(
@@ -233,7 +142,7 @@ impl Walker<'_> {
                 if !end.is_empty() {
                     path.push_text(end);
                 }
-                if !self.is_there(state, &path) {
+                if !self.so_far().is_there(state, &path) {
                     continue;
                 }
                 if load.lines.is_empty() {
@@ -245,18 +154,6 @@ impl Walker<'_> {
                 return;
             }
         }
-    }
-
-    /// Whether the line wrote a file, or it lies there.
-    pub(super) fn is_there(&self, state: &State, file: &Value) -> bool {
-        let written = state.file(file).is_some_and(|key| self.files.written.contains_key(&key));
-        if written || self.so_far().behind(state, file).is_some() {
-            return true;
-        }
-        let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
-        let is_read =
-            |path: &str| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
-        self.so_far().is_fetched(&place) || self.so_far().is_unpacked(&place) || place.text().is_some_and(is_read)
     }
 
     /// Reads a file that is loaded as what it is; `said` is what a person is told of how it comes to run.
@@ -331,6 +228,116 @@ impl Walker<'_> {
         child.set_scalar("PATH", Value::text(path));
         child.export("PATH");
         child
+    }
+}
+
+impl Setting<'_> {
+    /// The operands that may name a file which is loaded.
+    fn operand_files(&self, state: &State, load: &Load, ran: Ran<'_>) -> Vec<Value> {
+        let args = ran.args;
+        let may_be = |field: &&Field| {
+            let text = field.value.rough();
+            let plain = !text.starts_with('-') && !text.contains("://") && !load.words.iter().any(|word| *word == text);
+            // A name with its ending leaves nothing out.
+            let whole = language_of(text.split("::").next().unwrap_or_default()).is_some();
+            plain && if load.endings.is_empty() { whole } else { !whole }
+        };
+        // What an option in front of a package takes is another place.
+        let taken =
+            |at: usize| at > 0 && args.get(at - 1).is_some_and(|before| self.takes_next(ran.name, &before.value));
+        // What it writes is not what it reads.
+        let wrote = |value: &Value| {
+            let outputs = ran.reading.effects.iter().filter(|derived| derived.effect == Effect::Write);
+            outputs.flat_map(|derived| &derived.on).any(|on| on.value == *value)
+        };
+        let is_package = !load.words.is_empty() && !load.endings.is_empty();
+        let operands = args.iter().enumerate().filter(|(at, _)| !is_package || !taken(*at)).map(|(_, field)| field);
+        let named = operands.filter(may_be).map(|field| field.value.clone()).filter(|value| !wrote(value));
+        // What follows a script is its own; a subcommand is followed by several.
+        let named = named.take(if load.endings.is_empty() || !load.words.is_empty() { MAX_FILES } else { 1 });
+        // `test_a.py::test_b`
+        let part = |value: Value| match value.known_text().as_deref().and_then(|text| text.split_once("::")) {
+            Some((file, _)) => Value::text(file),
+            None => value,
+        };
+        let is_new = |value: &Value| {
+            let path = value.known().and_then(|path| state.path(&path));
+            !load.changed || path.is_none_or(|path| self.is_changed(&path))
+        };
+        named.map(part).filter(is_new).collect()
+    }
+
+    /// Whether a program is described as taking the next argument for the value of this one.
+    fn takes_next(&self, program: &str, argument: &Value) -> bool {
+        let Some(name) = argument.known_text().filter(|name| name.starts_with('-')) else { return false };
+        let Some(program) = self.catalog.program(program) else { return true };
+        let subs = program.subs.iter().flat_map(|sub| &sub.options);
+        let is_it = |option: &&OptionSpec| option.names.contains(&name);
+        program.options.iter().chain(subs).find(is_it).is_some_and(|option| option.value == ValueKind::Required)
+    }
+
+    /// Whether git does not have a file as it is, so that nobody need have looked at it.
+    pub(in crate::judge::analysis) fn is_changed(&self, path: &str) -> bool {
+        !self.inquiry.git(path).is_some_and(|git| git.clean)
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// Whether the line or an earlier command of the session wrote a file. What is fetched is judged where that is.
+    fn is_of_session(&self, state: &State, file: &Value) -> bool {
+        let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
+        let wrote = |path: &str| {
+            let led = self.setting.inquiry.path(path).map_or(path, |facts| facts.canonical.as_str());
+            self.setting.inquiry.ledger().is_some_and(|ledger| ledger.has_written(led))
+        };
+        !self.is_fetched(&place) && (self.files.holds(&place) || place.text().is_some_and(wrote))
+    }
+
+    /// The files that lie under these names where the program stands, and that git does not have as they are.
+    fn found_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
+        let Some(dir) = state.dir() else { return Vec::new() };
+        let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| state.path(name));
+        let written = |path: &String| self.files.holds(&Place::of(path.as_str()));
+        let there = |path: &String| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. }));
+        let loaded =
+            |path: &String| path.starts_with(dir) && !written(path) && there(path) && self.setting.is_changed(path);
+        paths.filter(loaded).map(Value::text).collect()
+    }
+
+    /// The files that the line wrote under one of these names, where the program stands; with a pattern also those that the
+    /// session wrote and git does not have as they are.
+    fn written_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
+        let Some(dir) = state.cwd.as_ref().filter(|_| !names.is_empty()) else { return Vec::new() };
+        let is_named = |below: &str| {
+            let Some(below) = below.strip_prefix('/') else { return false };
+            let last = below.rsplit('/').next().unwrap_or(below);
+            names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
+        };
+        let is_named_here = |place: &Place| place.below(dir).is_some_and(|below| is_named(below.rough()));
+        let written = self.files.written.keys().chain(self.files.links.keys());
+        let mut files: Vec<Value> = written.filter(|place| is_named_here(place)).map(Place::value).collect();
+        // Without a pattern the session's own are found by their names.
+        if !names.iter().any(|name| name.contains('*')) {
+            return files;
+        }
+        if let (Some(dir), Some(ledger)) = (dir.text(), self.setting.inquiry.ledger()) {
+            let of_line = |path: &str| self.files.written.contains_key(&Place::of(path));
+            let own = ledger.written().filter(|path| path.strip_prefix(dir).is_some_and(is_named) && !of_line(path));
+            files.extend(own.filter(|path| self.setting.is_changed(path)).take(MAX_FILES).map(Value::text));
+        }
+        files
+    }
+
+    /// Whether the line wrote a file, or it lies there.
+    pub(super) fn is_there(&self, state: &State, file: &Value) -> bool {
+        let written = state.file(file).is_some_and(|key| self.files.written.contains_key(&key));
+        if written || self.behind(state, file).is_some() {
+            return true;
+        }
+        let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
+        let is_read =
+            |path: &str| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
+        self.is_fetched(&place) || self.is_unpacked(&place) || place.text().is_some_and(is_read)
     }
 }
 

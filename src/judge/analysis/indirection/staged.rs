@@ -13,6 +13,7 @@ use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::recursion::Callee;
+use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Program;
@@ -63,7 +64,7 @@ impl Walker<'_> {
             }
             let loads = if language == "shell" {
                 scripts += 1;
-                scripts <= MAX_FILES && self.is_named(path, &written)
+                scripts <= MAX_FILES && self.setting.is_named(path, &written)
             } else {
                 own.is_none_or(|own| own == language)
             };
@@ -77,7 +78,7 @@ impl Walker<'_> {
             let Some(left) = bytes.checked_sub(text.len()) else { continue };
             if context.is_called(&Callee::File(path.clone()))
                 || self.files.written.contains_key(&Place::of(path.as_str()))
-                || !self.is_changed(&path)
+                || !self.setting.is_changed(&path)
             {
                 continue;
             }
@@ -93,19 +94,17 @@ impl Walker<'_> {
             self.facts.opaque.extend(found.into_iter().filter(is_grave));
         }
     }
+}
 
+impl Setting<'_> {
     /// Whether one of the last files that the session wrote names this one: a script of a shell is run by what names it.
     fn is_named(&self, path: &str, written: &[&str]) -> bool {
         let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
-        written.iter().filter(|other| **other != path).take(MAX_FILES).any(|other| {
-            match self.setting.inquiry.file(other) {
-                Some(FileFacts::Text { bytes, .. })
-                    if bytes.len() <= MAX_BYTES && self.setting.spend(bytes.len() as u64 / 8) =>
-                {
-                    bytes.windows(name.len()).any(|part| part == name)
-                }
-                _ => false,
+        written.iter().filter(|other| **other != path).take(MAX_FILES).any(|other| match self.inquiry.file(other) {
+            Some(FileFacts::Text { bytes, .. }) if bytes.len() <= MAX_BYTES && self.spend(bytes.len() as u64 / 8) => {
+                bytes.windows(name.len()).any(|part| part == name)
             }
+            _ => false,
         })
     }
 }

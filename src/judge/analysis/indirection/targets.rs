@@ -7,6 +7,7 @@ use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::marked::Marked;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recipes::{RecipeKind, Recipes, is_name};
+use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::{TOO_LARGE, Walker};
 use crate::judge::rules::model::Program;
@@ -81,7 +82,7 @@ impl Walker<'_> {
         }
         if let Some((_, shell)) = given.iter().find(|(name, _)| kind == RecipeKind::Make && name == "SHELL") {
             let program = shell.rsplit('/').next().unwrap_or_default();
-            if !self.is_shell_name(program) {
+            if !self.setting.is_shell_name(program) {
                 let inner = within(context, name).elsewhere(span);
                 self.text(&mut state.child(&[]), &inner, shell);
             }
@@ -120,7 +121,7 @@ impl Walker<'_> {
         // What nothing sets is what the environment says, or empty; a file that is read in may set it.
         if kind == RecipeKind::Make && !Recipes::includes(text.text()) {
             for name in recipes.unset() {
-                if let Some(value) = self.handed_on(state, &name) {
+                if let Some(value) = self.setting.handed_on(state, &name) {
                     recipes.give(&name, &value);
                 }
             }
@@ -141,13 +142,13 @@ impl Walker<'_> {
     }
 }
 
-impl Walker<'_> {
+impl Setting<'_> {
     /// What a program finds in its environment under a name, empty where that holds nothing; `None` where it is not known.
     fn handed_on(&self, state: &State, name: &str) -> Option<String> {
         match state.variable(name).map(|variable| variable.values.as_slice()) {
             Some([Bound::Scalar(value)]) => value.known_text(),
             Some(_) => None,
-            None => Some(self.setting.invocation.env.get(name).unwrap_or_default().to_owned()),
+            None => Some(self.invocation.env.get(name).unwrap_or_default().to_owned()),
         }
     }
 }
