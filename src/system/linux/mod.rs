@@ -134,6 +134,14 @@ pub fn set_open_to_others(open: bool) {
     let _ = prctl::set_dumpable(open);
 }
 
+/// Whether a program may put keys into the input of its own terminal (`TIOCSTI`), as sysctl `dev.tty.legacy_tiocsti` says;
+/// `None` where the kernel has no such setting, and so always lets it.
+#[must_use]
+pub fn lets_keys_be_injected() -> Option<bool> {
+    let setting = std::fs::read("/proc/sys/dev/tty/legacy_tiocsti").ok()?;
+    Some(setting.trim_ascii() != b"0")
+}
+
 /// Has processes below this one become its children when their parents end.
 pub fn adopt_orphans(adopts: bool) {
     let _ = prctl::set_child_subreaper(adopts);

@@ -119,6 +119,12 @@ pub const fn set_open_to_others(_open: bool) {}
 /// Cannot be set: they are left alone.
 pub const fn adopt_orphans(_adopts: bool) {}
 
+/// Whether a program may put keys into the input of its own terminal: macOS always lets it, and has no setting for it.
+#[must_use]
+pub const fn lets_keys_be_injected() -> Option<bool> {
+    None
+}
+
 /// The time by a clock that goes on while the machine sleeps.
 #[must_use]
 pub fn steady_clock() -> Option<Duration> {

@@ -116,7 +116,7 @@ impl Walker<'_> {
         span: Span,
     ) {
         const OURS: [PathClass; 3] = [PathClass::Project, PathClass::Temp, PathClass::InHome];
-        let ours = path.is_some_and(|path| self.place_of(state, &Value::text(path)).has_any(&OURS));
+        let ours = path.is_some_and(|path| self.setting.classes(state.cwd.as_ref(), &Value::text(path)).has_any(&OURS));
         let program = match (ours, described) {
             (true, _) => "unknown:root-own",
             (false, false) => "unknown:root",
@@ -128,17 +128,18 @@ impl Walker<'_> {
 
     /// What a name leads to behind links, of the line or of the world; `None` where no link is on the way.
     fn led_to(&self, state: &State, value: &Value) -> Option<Value> {
-        if let Some((behind, _)) = self.behind(state, value) {
+        if let Some((behind, _)) = self.so_far().behind(state, value) {
             return Some(behind);
         }
+        let dir = state.cwd.as_ref();
         let path = state.path(&value.known()?)?;
         // What lies in the project is led out of it by a link alone.
-        if !self.spend(cost::QUESTION) || !is_own_work(self.place_of(state, value)) {
+        if !self.setting.spend(cost::QUESTION) || !is_own_work(self.setting.classes(dir, value)) {
             return None;
         }
-        let led = &self.inquiry.path(&path)?.canonical;
+        let led = &self.setting.inquiry.path(&path)?.canonical;
         let led = Value::text(led.as_str());
-        (*led.known()? != *path && !is_own_work(self.place_of(state, &led))).then_some(led)
+        (*led.known()? != *path && !is_own_work(self.setting.classes(dir, &led))).then_some(led)
     }
 
     /// What a program is given that no effect of it speaks of: a secret, a file that runs when something starts, one of
@@ -175,7 +176,7 @@ impl Walker<'_> {
                 continue;
             }
             let value = followed.unwrap_or(named.value);
-            let classes = self.place_of(state, &value);
+            let classes = self.setting.classes(state.cwd.as_ref(), &value);
             let operand = Operand { value, span: named.span };
             let has = |word: &str| named.option.split(['-', '_']).any(|part| part == word);
             let writes = !named.option.is_empty() && WRITES.into_iter().any(has);
@@ -206,7 +207,7 @@ impl Walker<'_> {
         // What a program that nobody knows reads from standard input it may show as well, and so may code.
         if (described.is_none() || reading.code.iter().any(may_show_input))
             && let Stream::File(from, _) = &state.streams.stdin
-            && self.place_of(state, &from.value).has(PathClass::Secret)
+            && self.setting.classes(state.cwd.as_ref(), &from.value).has(PathClass::Secret)
         {
             read.push((**from).clone());
         }
@@ -225,7 +226,7 @@ impl Walker<'_> {
             for (at, arg) in args.iter().enumerate() {
                 let before = at.checked_sub(1).and_then(|at| args.get(at)).and_then(|arg| arg.value.known());
                 if before.is_some_and(|option| names_host(&option))
-                    && hosts::class(&arg.value, false, self.catalog, &[]) != HostClass::None
+                    && hosts::class(&arg.value, false, self.setting.catalog, &[]) != HostClass::None
                 {
                     let on = vec![Operand { value: arg.value.clone(), span: arg.span }];
                     self.effect(state, context, Effect::Fetch, on, false, Some(id), span, Taint::default());
