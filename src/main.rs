@@ -5,9 +5,6 @@
 
 #![cfg_attr(all(own_start, not(test)), no_main)]
 
-#[cfg(all(own_start, target_arch = "x86_64"))]
-mod entry;
-
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
