@@ -206,7 +206,7 @@ impl Walker<'_> {
     }
 
     /// The text of such a script, or of a part of it.
-    fn embedded_text(
+    pub fn embedded_text(
         &mut self,
         state: &State,
         context: &Context,

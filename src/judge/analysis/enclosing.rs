@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use super::act::{Disguise, OpaqueReason, Remote, Source};
 use super::recursion::Calling;
-use crate::judge::syntax::tree::{Dialect, Span};
+use crate::judge::rules::model::Language;
+use crate::judge::syntax::tree::{Dialect, ParseError, Span};
 
 /// How spans of the text that is being read map onto the command as given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +73,13 @@ impl Context {
     /// A file of the session that a command at this place may load.
     pub fn staged(&self) -> Self {
         Self { staged: true, ..self.perhaps() }
+    }
+
+    /// Whether a text is no command because a shell cannot read it. In code whose language guard does not know, a name with
+    /// texts behind it is taken for a call, and such a text for a line of a shell. A limit says nothing of the text.
+    pub fn takes_for_no_command(&self, error: &ParseError) -> bool {
+        let other = matches!(&self.source, Source::Code(language) if Language::of(language) == Some(Language::Other));
+        other && !error.kind.is_limit()
     }
 
     /// A script that another program wrote.

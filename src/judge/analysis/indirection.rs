@@ -277,8 +277,15 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::FetchedCode, "the command runs code that it downloads", span);
             return None;
         }
-        match self.inquiry.file(place.text()?) {
-            Some(FileFacts::Text { bytes, .. }) => Some(Value::text(String::from_utf8_lossy(bytes))),
+        let path = place.text()?;
+        match self.inquiry.file(path) {
+            Some(FileFacts::Text { bytes, .. }) => {
+                // Whoever reads it pays with what it brings, once however often it is read.
+                if self.read.insert(path.to_owned()) {
+                    self.inquiry.fuel.add_file(bytes.len());
+                }
+                Some(Value::text(String::from_utf8_lossy(bytes)))
+            }
             _ => None,
         }
     }

@@ -3,13 +3,11 @@
 //! What belongs here: reading their text. What may not enter: I/O, and running anything: what a recipe takes from a
 //! function or a command is unknown.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::act::{Taint, UnknownReason, Value};
+use super::fuel::{cost, of_bytes};
 use super::state::{Build as _, unknown};
-
-/// The most rules that one target leads to.
-const MAX_RULES: usize = 128;
 
 /// The most files that are read into a Makefile.
 const MAX_INCLUDED: usize = 8;
@@ -45,6 +43,46 @@ struct Rule {
     targets: Vec<String>,
     prerequisites: Vec<String>,
     lines: Vec<String>,
+}
+
+/// Where the rules of a file are that are for a target.
+struct Index<'r> {
+    names: HashMap<&'r str, Vec<usize>>,
+    /// Those for names that fit a pattern.
+    patterns: Vec<usize>,
+}
+
+impl<'r> Index<'r> {
+    fn of(rules: &'r [Rule]) -> Self {
+        let mut index = Self { names: HashMap::new(), patterns: Vec::new() };
+        for (at, rule) in rules.iter().enumerate() {
+            for target in &rule.targets {
+                let named = index.names.entry(target).or_default();
+                if named.last() != Some(&at) {
+                    named.push(at);
+                }
+            }
+            if rule.targets.iter().any(|target| target.contains('%')) {
+                index.patterns.push(at);
+            }
+        }
+        index
+    }
+
+    fn named(&self, target: &str) -> &[usize] {
+        self.names.get(target).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Where variables are expanded: what the automatic ones stand for, what the command line sets, and what pays.
+#[derive(Clone, Copy)]
+struct Expansion<'e> {
+    target: &'e str,
+    /// The first prerequisite, and all of them.
+    first: &'e str,
+    all: &'e str,
+    given: &'e [(String, String)],
+    pay: &'e dyn Fn(u64) -> bool,
 }
 
 impl Recipes {
@@ -161,63 +199,73 @@ impl Recipes {
         valid.then(|| (name.to_owned(), value))
     }
 
-    /// The commands that are run for these targets, in order, each with the target that it belongs to. Without targets,
-    /// for the first one. `given` are variables that the command line sets. Of a rehearsal, those that are run all the same.
-    pub fn commands(&self, targets: &[String], given: &[(String, String)], rehearsed: bool) -> Vec<(String, Value)> {
+    /// The commands that are run for these targets, in order. Without targets, for the first one. `given` are variables that
+    /// the command line sets. Of a rehearsal, those that are run all the same. Each step is paid: where `pay` says that
+    /// nothing is left, the rest is left out.
+    pub fn commands(
+        &self,
+        targets: &[String],
+        given: &[(String, String)],
+        rehearsed: bool,
+        pay: &dyn Fn(u64) -> bool,
+    ) -> Vec<Value> {
         let mut wanted: Vec<String> = targets.to_vec();
         if wanted.is_empty() {
             let first =
                 self.rules.iter().flat_map(|rule| &rule.targets).find(|target| !target.starts_with(['.', '_', '%']));
             wanted.extend(first.cloned());
         }
+        let index = Index::of(&self.rules);
+        let place = Expansion { target: "", first: "", all: "", given, pay };
         let mut order: Vec<(String, &Rule)> = Vec::new();
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
         // What is still to be visited, the next one last.
         let mut stack: Vec<String> = wanted.into_iter().rev().collect();
-        while let Some(target) = stack.pop() {
-            if seen.contains(&target) || order.len() >= MAX_RULES {
+        while let Some(target) = stack.pop().filter(|_| pay(cost::LOOK_UP + index.patterns.len() as u64)) {
+            if !seen.insert(target.clone()) {
                 continue;
             }
-            seen.push(target.clone());
-            for rule in self.rules_for(&target) {
+            for rule in self.rules_for(&index, &target) {
                 order.push((target.clone(), rule));
-                stack.extend(rule.prerequisites.iter().rev().flat_map(|word| self.names(word, given)));
+                stack.extend(rule.prerequisites.iter().rev().flat_map(|word| self.names(word, &place)));
             }
         }
-        order
-            .into_iter()
-            .flat_map(|(target, rule)| {
-                let lines = self.whole(rule).into_iter().filter(|line| !rehearsed || self.is_always_run(line));
-                lines.map(move |line| (target.clone(), rule, line)).collect::<Vec<_>>()
-            })
-            .map(|(target, rule, line)| {
-                let line = match self.kind {
-                    RecipeKind::Make => self.make_line(&line, &target, rule, given),
+        let mut commands = Vec::new();
+        for (target, rule) in order {
+            let needed: Vec<String> = rule.prerequisites.iter().flat_map(|word| self.names(word, &place)).collect();
+            let all = needed.join(" ");
+            let place =
+                Expansion { target: &target, first: needed.first().map_or("", String::as_str), all: &all, ..place };
+            for line in self.whole(rule).into_iter().filter(|line| !rehearsed || self.is_always_run(line)) {
+                if !pay(cost::LOOK_UP) {
+                    return commands;
+                }
+                commands.push(match self.kind {
+                    RecipeKind::Make => self.make_line(&line, &place),
                     RecipeKind::Just => self.just_line(&line, given),
-                };
-                (target, line)
-            })
-            .collect()
+                });
+            }
+        }
+        commands
     }
 
     /// The rules for a target: of its name, else of a pattern that it fits, else those for what has none.
-    fn rules_for(&self, target: &str) -> Vec<&Rule> {
+    fn rules_for(&self, index: &Index<'_>, target: &str) -> Vec<&Rule> {
+        let of = |found: &[usize]| found.iter().filter_map(|at| self.rules.get(*at)).collect::<Vec<_>>();
         let fits = |name: &String| {
             let ends = name.split_once('%').filter(|_| self.kind == RecipeKind::Make);
             ends.is_some_and(|(start, end)| {
                 target.len() > start.len() + end.len() && target.starts_with(start) && target.ends_with(end)
             })
         };
-        let of = |is: &dyn Fn(&String) -> bool| {
-            self.rules.iter().filter(|rule| rule.targets.iter().any(is)).collect::<Vec<_>>()
-        };
-        let named = of(&|name| name == target);
+        let named = of(index.named(target));
         if named.iter().any(|rule| !rule.lines.is_empty()) {
             return named;
         }
-        let matched = of(&fits);
+        let mut matched = of(&index.patterns);
+        matched.retain(|rule| rule.targets.iter().any(fits));
         let rest = if matched.is_empty() && named.is_empty() && self.kind == RecipeKind::Make {
-            of(&|name| name == ".DEFAULT")
+            of(index.named(".DEFAULT"))
         } else {
             matched
         };
@@ -255,48 +303,46 @@ impl Recipes {
     }
 
     /// The targets that a prerequisite stands for.
-    fn names(&self, word: &str, given: &[(String, String)]) -> Vec<String> {
+    fn names(&self, word: &str, place: &Expansion<'_>) -> Vec<String> {
         if self.kind == RecipeKind::Just || !word.contains('$') {
             return vec![word.to_owned()];
         }
         let mut value = Value::default();
-        self.expand(word, "", &[], given, 0, &mut value);
+        self.expand(word, place, 0, &mut value);
         value.known_text().unwrap_or_default().split_whitespace().map(str::to_owned).collect()
     }
 
-    fn make_line(&self, line: &str, target: &str, rule: &Rule, given: &[(String, String)]) -> Value {
+    fn make_line(&self, line: &str, place: &Expansion<'_>) -> Value {
         let line = line.trim_start_matches(['@', '-', '+', ' ', '\t']);
-        let needed: Vec<String> = rule.prerequisites.iter().flat_map(|word| self.names(word, given)).collect();
         let mut value = Value::default();
-        self.expand(line, target, &needed, given, 0, &mut value);
+        self.expand(line, place, 0, &mut value);
         value
     }
 
-    fn expand(
-        &self,
-        text: &str,
-        target: &str,
-        prerequisites: &[String],
-        given: &[(String, String)],
-        nesting: u32,
-        out: &mut Value,
-    ) {
+    fn expand(&self, text: &str, place: &Expansion<'_>, nesting: u32, out: &mut Value) {
         let other =
             |out: &mut Value| out.push_value(&unknown(UnknownReason::Other("a make function"), Taint::default()));
-        if nesting > MAX_NESTING {
+        let push = |out: &mut Value, text: &str| {
+            if (place.pay)(of_bytes(text.len())) {
+                out.push_text(text);
+            } else {
+                other(out);
+            }
+        };
+        if nesting > MAX_NESTING || !(place.pay)(1) {
             other(out);
             return;
         }
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('$') {
-            out.push_text(before);
+            push(out, before);
             let Some(c) = after.chars().next() else { return };
             let tail = after.get(c.len_utf8()..).unwrap_or("");
             match c {
-                '$' => out.push_text("$"),
-                '@' => out.push_text(target),
-                '<' => out.push_text(prerequisites.first().map_or("", String::as_str)),
-                '^' | '+' | '?' => out.push_text(&prerequisites.join(" ")),
+                '$' => push(out, "$"),
+                '@' => push(out, place.target),
+                '<' => push(out, place.first),
+                '^' | '+' | '?' => push(out, place.all),
                 '(' | '{' => {
                     let close = closing(tail, c);
                     let (name, after) = match close {
@@ -304,11 +350,11 @@ impl Recipes {
                         None => (tail, ""),
                     };
                     rest = after;
-                    let set = given.iter().find(|(own, _)| own == name).map(|(_, value)| value);
+                    let set = place.given.iter().find(|(own, _)| own == name).map(|(_, value)| value);
                     match set.or_else(|| self.variables.get(name)) {
-                        Some(value) => self.expand(value, target, prerequisites, given, nesting + 1, out),
-                        None if name == "MAKE" => out.push_text("make"),
-                        None if name == "CURDIR" || name == "PWD" => out.push_text("."),
+                        Some(value) => self.expand(value, place, nesting + 1, out),
+                        None if name == "MAKE" => push(out, "make"),
+                        None if name == "CURDIR" || name == "PWD" => push(out, "."),
                         None => other(out),
                     }
                     continue;
@@ -317,7 +363,7 @@ impl Recipes {
             }
             rest = tail;
         }
-        out.push_text(rest);
+        push(out, rest);
     }
 
     fn just_line(&self, line: &str, given: &[(String, String)]) -> Value {
@@ -363,8 +409,8 @@ mod tests {
 
     fn commands(kind: RecipeKind, text: &str, targets: &[&str]) -> Vec<String> {
         let targets: Vec<String> = targets.iter().map(|target| (*target).to_owned()).collect();
-        let found = Recipes::read(kind, text).commands(&targets, &[], false);
-        found.into_iter().map(|(_, value)| value.rough().replace(super::super::value::HOLE, "?")).collect()
+        let found = Recipes::read(kind, text).commands(&targets, &[], false, &|_| true);
+        found.into_iter().map(|value| value.rough().replace(super::super::value::HOLE, "?")).collect()
     }
 
     const MAKEFILE: &str = "BUILD = out\nCLEAN := rm -rf $(BUILD)\nall: prepare\n\t@echo $@ $$HOME\nprepare:\n\tmkdir -p ${BUILD}\n\
@@ -379,6 +425,37 @@ mod tests {
     }
 
     #[test]
+    fn the_last_of_many_prerequisites_is_read_as_the_first_is() {
+        let names: Vec<String> = (0..2000).map(|number| format!("t{number}")).collect();
+        let rules: String = names.iter().map(|name| format!("{name}:\n\techo $@\n")).collect();
+        let text = format!("all: {}\n\techo $< $^\n{rules}", names.join(" "));
+        let found = commands(RecipeKind::Make, &text, &[]);
+        assert_eq!((found.len(), found.last().map(String::as_str)), (2001, Some("echo t1999")));
+        assert_eq!(found[0], format!("echo t0 {}", names.join(" ")));
+    }
+
+    #[test]
+    fn a_rule_that_names_a_target_twice_is_one_rule() {
+        assert_eq!(commands(RecipeKind::Make, "a a:\n\techo $@\n", &["a"]), ["echo a"]);
+    }
+
+    /// What variables come to can be a power of what is written.
+    #[test]
+    fn what_is_expanded_is_paid_for() {
+        let doubled: String = (1..8).map(|n| format!("V{n} = {}\n", format!("$(V{})", n - 1).repeat(20))).collect();
+        let text = format!("V0 = xxxxxxxxxxxxxxxx\n{doubled}a:\n\techo $(V7)\n\trm harm\n");
+        let recipes = Recipes::read(RecipeKind::Make, &text);
+        let left = std::cell::Cell::new(100_000u64);
+        let pay = |units: u64| {
+            left.set(left.get().saturating_sub(units));
+            left.get() > 0
+        };
+        let found = recipes.commands(&["a".to_owned()], &[], false, &pay);
+        let size: usize = found.iter().map(|value| value.rough().len()).sum();
+        assert!(size < 4_000_000 && left.get() == 0, "{size}");
+    }
+
+    #[test]
     fn what_a_variable_names_is_what_a_target_needs() {
         let text = "OBJS = a.o b.o\nprog: $(OBJS)\n\tcc -o $@ $^\n";
         assert_eq!(commands(RecipeKind::Make, text, &["prog"]), ["cc -o prog a.o b.o"]);
@@ -387,8 +464,8 @@ mod tests {
     #[test]
     fn a_rehearsal_runs_what_is_marked_for_it_and_make_itself() {
         let text = "a:\n\trm -rf x\n\t@+rm -rf y\n\t$(MAKE) -C z\n\techo +\n";
-        let run = |kind| Recipes::read(kind, text).commands(&["a".to_owned()], &[], true);
-        let lines: Vec<String> = run(RecipeKind::Make).iter().map(|(_, line)| line.rough().into_owned()).collect();
+        let run = |kind| Recipes::read(kind, text).commands(&["a".to_owned()], &[], true, &|_| true);
+        let lines: Vec<String> = run(RecipeKind::Make).iter().map(|line| line.rough().into_owned()).collect();
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert_eq!(lines[0], "rm -rf y");
         assert!(run(RecipeKind::Just).is_empty());

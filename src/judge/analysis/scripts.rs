@@ -279,12 +279,19 @@ impl Walker<'_> {
             self.next_numbered = None;
             return;
         }
+        // Code of another language is read as where its interpreter is given the file.
+        if let Some(name) = interpreter(text).filter(|name| !self.is_shell_name(name)) {
+            let language = self.language(&name);
+            self.embedded_text(state, context, &language, path, text, span);
+            self.add_code(act, &language, Value::text(text));
+            return;
+        }
         self.script_text(state, &inner, text, act);
     }
 
-    /// Walks the text of a script as what its first line says it is.
+    /// Walks the text of a script that the line itself holds as what its first line says it is.
     #[inline(never)]
-    pub fn script_text(&mut self, state: &mut State, context: &Context, text: &str, act: Option<usize>) {
+    fn script_text(&mut self, state: &mut State, context: &Context, text: &str, act: Option<usize>) {
         match interpreter(text) {
             Some(name) if !self.is_shell_name(&name) => {
                 let language = self.language(&name);

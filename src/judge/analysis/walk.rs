@@ -25,7 +25,7 @@ use super::streams::{Sink, SinkId, Stream, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::{Dialect, HoleId, ParseError, Script, Span};
-use crate::judge::syntax::{self, Source};
+use crate::judge::syntax::{self, Source, lines_before};
 
 /// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
 /// stack in an optimised build, so that all of it fits 256 KiB.
@@ -330,9 +330,16 @@ impl<'a> Walker<'a> {
     }
 
     /// Reads and walks a text.
-    pub fn bytes(&mut self, state: &mut State, context: &Context, text: &[u8]) {
-        if self.reads(context, text.len()) {
-            self.parsed(state, context, syntax::parse(text, context.dialect));
+    pub fn bytes(&mut self, state: &mut State, context: &Context, mut text: &[u8]) {
+        while self.reads(context, text.len()) {
+            match syntax::parse(text, context.dialect) {
+                // A shell runs the lines before the one that it cannot read.
+                Err(error) if context.takes_for_no_command(&error) => match lines_before(text, error.begins()) {
+                    Some(lines) => text = lines,
+                    None => return,
+                },
+                script => return self.parsed(state, context, script),
+            }
         }
     }
 
@@ -350,7 +357,16 @@ impl<'a> Walker<'a> {
                 hole => source.push_hole(self.hole(hole)),
             }
         }
-        self.parsed(state, context, syntax::parse_source(&source, context.dialect));
+        loop {
+            match syntax::parse_source(&source, context.dialect) {
+                // A shell runs the lines before the one that it cannot read.
+                Err(error) if context.takes_for_no_command(&error) => match source.lines_before(error.begins()) {
+                    Some(lines) if self.reads(context, lines.size()) => source = lines,
+                    _ => return,
+                },
+                script => return self.parsed(state, context, script),
+            }
+        }
     }
 
     /// What stands for a part in a text that is parsed: unknown, or a glob that was live outside it.

@@ -237,7 +237,7 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
     }
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
     let made_since = || {
-        view.act.source == Source::Command
+        matches!(view.act.source, Source::Command | Source::Definition(_))
             && !is_opaque(view)
             && !moved_into(view, path)
             && !copied_into(view, path)

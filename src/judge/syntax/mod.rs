@@ -28,4 +28,4 @@ pub mod tree;
 pub mod visit;
 
 pub use parser::{Completeness, completeness, parse, parse_source};
-pub use source::Source;
+pub use source::{Source, lines_before};

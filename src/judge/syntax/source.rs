@@ -25,6 +25,28 @@ impl Source {
         self.holes.push((super::cursor::offset(self.bytes.len()), hole));
         self.bytes.push(HOLE);
     }
+
+    /// How many bytes it has; a hole is one.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The whole lines before a place; `None` where it stands in the first line.
+    #[must_use]
+    pub fn lines_before(&self, place: u32) -> Option<Self> {
+        let bytes = lines_before(&self.bytes, place)?;
+        let is_before = |hole: &&(u32, HoleId)| usize::try_from(hole.0).is_ok_and(|at| at < bytes.len());
+        let holes = self.holes.iter().filter(is_before).copied().collect();
+        Some(Self { bytes: bytes.to_vec(), holes })
+    }
+}
+
+/// The whole lines of a text before a place; `None` where it stands in the first line.
+#[must_use]
+pub fn lines_before(text: &[u8], place: u32) -> Option<&[u8]> {
+    let before = text.get(..usize::try_from(place).ok()?)?;
+    before.get(..before.iter().rposition(|byte| *byte == b'\n')?)
 }
 
 /// A stretch of a text: bytes, or a hole between them.
@@ -103,6 +125,19 @@ mod tests {
 
     fn hole(id: u32) -> Part {
         Part::Hole(HoleId(id))
+    }
+
+    #[test]
+    fn the_lines_before_a_place_are_whole_and_keep_their_holes() {
+        let whole = source(&[Some("ls "), None, Some("\nrm "), None, Some(" (\nend")]);
+        let first = source(&[Some("ls "), None]);
+        assert_eq!(whole.lines_before(3), None);
+        assert_eq!(whole.lines_before(4), None, "a line ends behind its last byte");
+        assert_eq!(whole.lines_before(5), Some(first.clone()));
+        assert_eq!(whole.lines_before(10), Some(first));
+        let both = Source { bytes: whole.bytes[..11].to_vec(), holes: vec![(3, HoleId(1)), (8, HoleId(3))] };
+        assert_eq!(whole.lines_before(14), Some(both));
+        assert_eq!(whole.lines_before(99), None);
     }
 
     #[test]

@@ -413,6 +413,17 @@ pub enum ParseErrorKind {
     Unsupported(&'static str),
 }
 
+impl ParseError {
+    /// Where the construct begins that cannot be read: a shell that reads line by line has run the lines before it.
+    #[must_use]
+    pub fn begins(&self) -> u32 {
+        match self.kind {
+            ParseErrorKind::Unterminated { began, .. } => began.min(self.at),
+            _ => self.at,
+        }
+    }
+}
+
 impl ParseErrorKind {
     /// A limit was hit: nothing is known about whether the text is valid.
     #[must_use]

@@ -25,6 +25,9 @@ pub const UNKNOWN_NAME: &str = "\0";
 /// Functions of Ruby behind which a text may stand without brackets and without a letter for its kind.
 const TAKE_TEXT: [&str; 7] = ["eval", "exec", "p", "print", "puts", "spawn", "system"];
 
+/// The marks that are names of variables of Perl and Ruby behind `$`, as far as they mean something else elsewhere.
+const SPECIAL: &str = "#`'\"/<>()&;";
+
 /// The deepest nesting of code in strings in code.
 const MAX_NESTING: u8 = 6;
 
@@ -119,6 +122,12 @@ impl Scanner {
             '$' if self.language == Language::Js && self.peek(1) == '`' => {
                 self.at += 1;
                 self.tokens.push(Token::Name("$".to_owned()));
+            }
+            // A variable whose name is one mark, which opens no text: `$'`, `` $` ``, `$/`.
+            '$' if self.is(&[Language::Perl, Language::Ruby]) && SPECIAL.contains(self.peek(1)) => {
+                let name = format!("${}", self.peek(1));
+                self.at += 2;
+                self.tokens.push(Token::Name(name));
             }
             // What PHP keeps quiet of is called all the same.
             '@' if self.language == Language::Php => self.at += 1,

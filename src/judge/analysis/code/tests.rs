@@ -256,6 +256,10 @@ fn what_a_substitution_changes_is_not_known_any_more() {
     has("perl", "$x = 'ls'; $y = $x =~ s/ls/rm/r; system($x)", "system(ls)");
     has("perl", "$x = 'ls'; print 1 if $x =~ m/ls/; system($x)", "system(ls)");
     has("perl", "s/a/unlink 'x'/e", "unlink(x)");
+    for mark in ["$`", "$'", "$\"", "$/", "$#", "$#a", "$<", "$(", "$)", "$&"] {
+        has("perl", &format!("my $i = $d ? {mark} : f($d); unlink 'x'"), "unlink(x)");
+    }
+    has("ruby", "i = $`; j = $'; File.delete('x')", "File.delete(x)");
 }
 
 #[test]

@@ -53,25 +53,24 @@ impl Walker<'_> {
                 || home.and_then(|home| path.strip_prefix(home)).is_some_and(|below| is_place_of(ran.name, below));
             (dirs.iter().any(below) || place()) && !OF_OTHERS.iter().any(|others| path.contains(others))
         };
-        let text_of = |path: &str| match self.inquiry.file(path) {
-            Some(FileFacts::Text { bytes, .. }) if bytes.len() <= MAX_BYTES => Some(&**bytes),
-            _ => None,
-        };
-        // A script of a shell is run by what names it.
-        let is_named = |path: &str| {
-            let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
-            let others = ledger.written().filter(|other| *other != path && is_below(other)).take(MAX_FILES);
-            others.filter_map(text_of).any(|text| text.windows(name.len()).any(|part| part == name))
-        };
-        let code = |path: &str| {
-            let language = language_of(path).filter(|language| *language != "sql")?;
-            if language == "shell" {
-                return is_named(path).then(|| (language, path.to_owned()));
+        let written: Vec<&str> = ledger.written().filter(|path| is_below(path)).collect();
+        let mut files: Vec<(&str, String)> = Vec::new();
+        let mut scripts = 0;
+        for path in &written {
+            let Some(language) = language_of(path).filter(|language| *language != "sql") else { continue };
+            if files.len() == MAX_FILES {
+                break;
             }
-            own.is_none_or(|own| own == language).then(|| (language, path.to_owned()))
-        };
-        let written = ledger.written().filter(|path| is_below(path));
-        let files: Vec<(&str, String)> = written.filter_map(code).take(MAX_FILES).collect();
+            let loads = if language == "shell" {
+                scripts += 1;
+                scripts <= MAX_FILES && self.is_named(path, &written)
+            } else {
+                own.is_none_or(|own| own == language)
+            };
+            if loads {
+                files.push((language, (*path).to_owned()));
+            }
+        }
         let mut bytes = MAX_BYTES;
         for (language, path) in files {
             let Some(FileFacts::Text { bytes: text, .. }) = self.inquiry.file(&path) else { continue };
@@ -93,6 +92,19 @@ impl Walker<'_> {
             let found = self.facts.opaque.split_off(known);
             self.facts.opaque.extend(found.into_iter().filter(is_grave));
         }
+    }
+
+    /// Whether one of the last files that the session wrote names this one: a script of a shell is run by what names it.
+    fn is_named(&self, path: &str, written: &[&str]) -> bool {
+        let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
+        written.iter().filter(|other| **other != path).take(MAX_FILES).any(|other| match self.inquiry.file(other) {
+            Some(FileFacts::Text { bytes, .. })
+                if bytes.len() <= MAX_BYTES && self.inquiry.fuel.spend(bytes.len() as u64 / 8) =>
+            {
+                bytes.windows(name.len()).any(|part| part == name)
+            }
+            _ => false,
+        })
     }
 }
 
@@ -241,6 +253,16 @@ mod tests {
         };
         assert!(!as_given(&files));
         assert!(as_given(&files[..super::MAX_FILES]));
+
+        // Scripts that nothing names count too: each of them is looked for in what the session wrote.
+        let scripts = |unnamed: usize| {
+            let unnamed = (0..unnamed).map(|number| (format!("s{number}.sh"), "true\n"));
+            let named = [("first.sh".to_owned(), "rm harm\n")];
+            let names = [("b.py".to_owned(), "run('sh', 'first.sh')\n")];
+            named.into_iter().chain(unnamed).chain(names).collect::<Vec<_>>()
+        };
+        assert!(as_given(&scripts(super::MAX_FILES - 1)));
+        assert!(!as_given(&scripts(super::MAX_FILES)));
     }
 
     #[test]

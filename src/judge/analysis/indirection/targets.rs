@@ -8,7 +8,7 @@ use crate::judge::analysis::marked::Marked;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recipes::{RecipeKind, Recipes};
 use crate::judge::analysis::state::{Bound, Build as _, State};
-use crate::judge::analysis::walk::Walker;
+use crate::judge::analysis::walk::{TOO_LARGE, Walker};
 use crate::judge::syntax::tree::Span;
 
 /// The most calls of make's `shell` that are followed.
@@ -125,7 +125,13 @@ impl Walker<'_> {
                 }
             }
         }
-        for (_, line) in recipes.commands(&targets, &given, rehearsed) {
+        let pay = |units: u64| self.inquiry.fuel.spend(units);
+        let lines = recipes.commands(&targets, &given, rehearsed, &pay);
+        for line in lines {
+            if !self.inquiry.fuel.lasts() {
+                self.limit(span, TOO_LARGE);
+                break;
+            }
             let mut child = state.child(&[]);
             if child.cwd != dir {
                 child.move_to(dir.clone());

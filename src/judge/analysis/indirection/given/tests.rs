@@ -51,6 +51,27 @@ fn a_command_of_a_script_is_read_whatever_stands_behind_it() {
 }
 
 #[test]
+fn a_script_is_read_alike_by_its_first_line_and_by_its_interpreter() {
+    for (text, does) in [
+        ("#! /usr/bin/env perl\nmy $v = `$config{CC} --version`;\n", false),
+        ("#!/usr/bin/perl\nmy $v = `rm harm`;\n", true),
+        ("#!/usr/bin/perl\nunlink $x; system('rm harm');\n", true),
+    ] {
+        for command in ["./a.pl", "perl a.pl"] {
+            let catalog = Catalog::builtin();
+            let file = FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] };
+            let source = |question: &Question| match question {
+                Question::File(path) if path.ends_with("/a.pl") => WorldAnswer::File(file.clone()),
+                _ => WorldAnswer::Unavailable,
+            };
+            let facts = work_out(&line(command), &catalog, &Inquiry::new(&Answers::of(&source)));
+            let harm = programs(&facts).iter().any(|program| program == "rm harm");
+            assert_eq!((harm, facts.opaque.len()), (does, 0), "{command}: {text}");
+        }
+    }
+}
+
+#[test]
 fn what_a_program_writes_is_not_what_it_loads() {
     assert!(!harms("cython -o out.c a.pyx", &[("out.c", "int f(){return system(\"rm harm\");}")]));
     assert!(harms("cython -o out.c a.py", &[("a.py", HARM)]));
@@ -90,6 +111,32 @@ fn what_a_program_loads_by_its_name_is_read_where_it_lies() {
     assert!(harms("tox", &[("tox.ini", "[testenv]\ncommands = rm harm\n")]));
     assert!(!harms("pytest", &[("other.py", HARM)]));
     assert!(!harms("python3 -c 1", &[("conftest.py", HARM)]));
+}
+
+/// In code whose language is not known a text behind a name may be no command at all.
+#[test]
+fn what_a_shell_cannot_read_is_no_command_of_code_whose_language_is_not_known() {
+    let read = |text: &str| {
+        let catalog = Catalog::builtin();
+        let file = FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] };
+        let source = |question: &Question| match question {
+            Question::File(path) if path.ends_with("/a.c") => WorldAnswer::File(file.clone()),
+            _ => WorldAnswer::Unavailable,
+        };
+        let facts = work_out(&line("gcc -c a.c"), &catalog, &Inquiry::new(&Answers::of(&source)));
+        (programs(&facts).iter().any(|program| program == "rm harm"), facts.opaque.len())
+    };
+    for text in ["if (a &&\n    !(b == c\n    || d)) {}", "system(\") (\");", "command(\"'\");", "exec(\"if\");"] {
+        assert_eq!(read(text), (false, 0), "{text}");
+    }
+    assert_eq!(read("system(\"rm harm\");"), (true, 0));
+    // A shell runs the lines before the one that it cannot read.
+    assert_eq!(read("system(\"rm harm\\n(\");"), (true, 0));
+    assert_eq!(read("system(\"rm harm\\nif x; then\\n\");"), (true, 0));
+    assert_eq!(read("system(\"rm harm (\");"), (false, 0));
+    // A limit says nothing of what the text is.
+    let deep = format!("system(\"{}\");", "$(".repeat(2000));
+    assert!(read(&deep).1 > 0);
 }
 
 #[test]
