@@ -35,6 +35,7 @@ pub mod effect;
 pub mod envelope;
 pub mod grant;
 pub mod invocation;
+pub mod languages;
 pub mod ledger;
 pub mod lexicon;
 pub mod matcher;

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
 use guard::app::install::hosts::{Form, HOSTS, Host, Wire};
-use guard::judge::approved::{Place, Until, What};
+use guard::judge::approved::{GrantPlace, Until, What};
 use guard::store::NewGrant;
 use serde_json::Value;
 
@@ -366,7 +366,7 @@ fn a_clock_that_is_behind_the_record_is_seen() {
     let home = home();
     let grant = NewGrant {
         what: &What::Rule { rule: "x.y".into() },
-        place: &Place::Anywhere,
+        place: &GrantPlace::Anywhere,
         until: &Until::Revoked,
         words: "x",
         user: "ada",

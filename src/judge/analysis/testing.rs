@@ -11,6 +11,8 @@ use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, S
 use crate::judge::rules::catalog::{Catalog, Layer, PatternFile};
 use crate::judge::syntax::tree::Dialect;
 
+pub(super) mod world;
+
 const PROGRAMS: &str = r#"
 family = "tests"
 about = "Programs for the tests of the walk."
