@@ -3,6 +3,9 @@
 //! It is an abstract interpreter: variables, directories, files written on the way and what flows through pipes are
 //! followed as far as they are known. Work is counted in steps, depth in levels; running out of either is a fact of
 //! its own and never means that nothing is there.
+//!
+//! Functions of the walk that are large or called in one place are `#[inline(never)]`: inlined, their locals would lie on
+//! the stack at each level of nesting, and the deepest one has to fit 256 KiB (`no_nesting_overflows_a_small_stack`).
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
