@@ -169,7 +169,7 @@ impl Walker<'_> {
         if read.iter().any(|field| field.value.is("-")) {
             sources.push(self.so_far().stdin_of(state).0);
         }
-        for text in sources.iter().filter(|text| !text.is_empty()) {
+        for text in sources.iter().filter(|text| !given::says_nothing(text)) {
             self.embedded_code(state, &context.perhaps(), None, "other", text, span);
         }
     }

@@ -7,7 +7,7 @@ use super::Ran;
 use super::configured::commands;
 use super::fetched::language_of;
 use super::targets::shell_functions;
-use crate::judge::analysis::act::{Effect, OpaqueReason, Operand, Piece, UnknownReason, Value};
+use crate::judge::analysis::act::{Effect, OpaqueReason, Operand, Piece, Taint, UnknownReason, Value};
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
@@ -95,6 +95,9 @@ impl Walker<'_> {
             }
             if load.session {
                 files.retain(|file| self.so_far().is_of_session(state, file));
+            }
+            if load.compiles {
+                files.retain(|file| !self.so_far().content_of(state, file).is_some_and(|text| says_nothing(&text)));
             }
             for file in files.into_iter().take(MAX_FILES) {
                 self.load(state, context, load, &file, ran, env);
@@ -373,6 +376,13 @@ fn option_values(args: &[&Value], options: &[String]) -> Vec<Value> {
         }
     }
     values
+}
+
+/// Whether nothing is known of a text, and it was neither fetched nor decoded.
+pub(super) fn says_nothing(text: &Value) -> bool {
+    let unknown = |piece: &Piece| matches!(piece, Piece::Unknown(_));
+    let taint = text.taint();
+    !taint.has(Taint::FETCHED) && !taint.has(Taint::DECODED) && text.pieces().iter().all(unknown)
 }
 
 #[cfg(test)]

@@ -183,11 +183,12 @@ pub(super) fn shell_functions(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use crate::judge::analysis::testing::world::MadeUp;
+    use crate::judge::ledger::Ledger;
     use crate::judge::risk::Tier;
 
     /// The tier of a command in a project that holds these files and nothing else.
     fn tier(command: &str, files: &[(&str, &str)]) -> Tier {
-        MadeUp { files, ..MadeUp::default() }.judge(command).risk.tier
+        MadeUp { files, ledger: Some(Ledger::default()), ..MadeUp::default() }.judge(command).risk.tier
     }
 
     fn made(command: &str, makefile: &str) -> Tier {
@@ -238,6 +239,18 @@ mod tests {
         ] {
             let program = if name == "a.sh" { "sh" } else { "python3" };
             assert_eq!(tier(&format!("{program} {name} x"), &[(name, text)]), Tier::High, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_a_recipe_replaces_where_none_was_is_its_own() {
+        let recipe = |end: &str| format!("x.o:\n\tfrob main.c > x.d.tmp\n\t{end}\n");
+        for own in ["mv x.d.tmp x.d", "rm -f x.d"] {
+            assert_eq!(made("make", &recipe(own)), Tier::Low, "{own}");
+            assert_eq!(made(&format!("mv main.c x.d; {own}"), ""), Tier::Medium, "{own}");
+        }
+        for other in ["rm -f main.c", "mv x.d main.c", "rm -rf out", "mv main.c x.d; rm -f x.d"] {
+            assert!(made("make", &recipe(other)) >= Tier::Medium, "{other}");
         }
     }
 

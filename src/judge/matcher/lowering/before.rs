@@ -76,7 +76,9 @@ fn may_do_anything(context: &MatchContext<'_>, id: ActId, act: &Act) -> bool {
     let Verb::Program { name, .. } = &act.verb else { return false };
     let harmless =
         act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some() || makes(context, act);
-    !harmless && (act.code.is_some() || context.effects_of(id).next().is_none())
+    // What is guessed of a program that nothing describes, and where its output goes, is not all that it does.
+    let whole = context.program(act).is_some() && context.effects_of(id).next().is_some();
+    !harmless && (act.code.is_some() || !whole)
 }
 
 /// What is described only as a move goes where nothing says.
@@ -200,6 +202,12 @@ pub(super) fn moved_into(view: &View<'_>, path: &NormalPath) -> bool {
     moved_in_line(view, path) || brought_before(view, path)
 }
 
+/// Whether an act that names the path moved something there, or an earlier command of any session did.
+pub(super) fn moved_by_name(view: &View<'_>, path: &NormalPath) -> bool {
+    let moves = |act: &Act, effect: Effect| effect == Effect::Move && !is_scratch(view, act, MOST_MOVES);
+    brought_by_acts(view, path, moves) || brought_before(view, path)
+}
+
 /// Whether an earlier command brought something there that is nowhere else.
 fn brought_before(view: &View<'_>, path: &NormalPath) -> bool {
     // What has just been made has a name that nobody knew.
@@ -262,10 +270,11 @@ pub(super) fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
 /// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what
 /// moves things about in a work tree bring whatever they like.
 fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bool) -> bool {
+    is_opaque(view) || brought_by_acts(view, path, from)
+}
+
+fn brought_by_acts(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bool) -> bool {
     let context = view.context;
-    if is_opaque(view) {
-        return true;
-    }
     let pay = |units: u64| {
         context.spend(units);
     };

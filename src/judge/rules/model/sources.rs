@@ -28,6 +28,8 @@ pub struct Load {
     pub changed: bool,
     /// Only files that the line or the session wrote are read.
     pub session: bool,
+    /// The program translates the files and runs none of them: those of which nothing is known say nothing.
+    pub compiles: bool,
     /// What a name may leave out at its end.
     pub endings: Vec<String>,
     /// Only with one of these words among its arguments.
