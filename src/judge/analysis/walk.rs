@@ -13,13 +13,13 @@ use std::rc::Rc;
 
 use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value};
 use super::acting;
+use super::bounds::Limits;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
 use super::expander::Expansion;
 use super::files::FileModel;
 use super::fuel::cost;
 use super::inquiry::Inquiry;
-use super::limits::Limits;
 use super::lookup::Resolver;
 use super::numbered::Lines;
 use super::option_names::Dashed;
