@@ -19,7 +19,6 @@ mod judge {
     }
     pub mod document;
     pub mod effect;
-    pub mod languages;
     pub mod lexicon;
     pub mod name_words;
     pub mod nearest;
@@ -30,6 +29,7 @@ mod judge {
         pub mod blob;
         pub mod expression;
         pub mod glob;
+        pub mod languages;
         pub mod model;
         pub mod packages;
         pub mod problem;
@@ -45,9 +45,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use judge::agents::model::{Agent, Form, Template};
-use judge::languages::Languages;
 use judge::lexicon::Lexicon;
 use judge::rules::blob::{Blob, Contents, pack};
+use judge::rules::languages::Languages;
 use judge::rules::model::PackageList;
 use judge::rules::secrets::SecretArguments;
 use judge::rules::source::{Nothing, read_all};
@@ -80,7 +80,6 @@ fn build() -> Result<(), Box<dyn Error>> {
         "agents",
         "document.rs",
         "document",
-        "languages.rs",
         "sort.rs",
         "tier.rs",
         "analysis/class.rs",

@@ -35,7 +35,6 @@ pub mod effect;
 pub mod envelope;
 pub mod grant;
 pub mod invocation;
-pub mod languages;
 pub mod ledger;
 pub mod lexicon;
 pub mod matcher;

@@ -1,4 +1,4 @@
-//! What the tests of this floor share: a small catalog, an invocation, and acts as text.
+//! What the tests of the analysis share: a small catalog, an invocation, and acts as text.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

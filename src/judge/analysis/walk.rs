@@ -3,6 +3,9 @@
 //! It is an abstract interpreter: variables, directories, files written on the way and what flows through pipes are
 //! followed as far as they are known. Work is counted in steps, depth in levels; running out of either is a fact of
 //! its own and never means that nothing is there.
+//!
+//! Functions of the walk that are large or called in one place are `#[inline(never)]`: inlined, their locals would lie on
+//! the stack at each level of nesting, and the deepest one has to fit 256 KiB (`no_nesting_overflows_a_small_stack`).
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,13 +13,13 @@ use std::rc::Rc;
 
 use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value};
 use super::acting;
+use super::bounds::Limits;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
 use super::expander::Expansion;
 use super::files::FileModel;
 use super::fuel::cost;
 use super::inquiry::Inquiry;
-use super::limits::Limits;
 use super::lookup::Resolver;
 use super::numbered::Lines;
 use super::option_names::Dashed;

@@ -30,8 +30,8 @@ use super::model::{Examples, Program, Rule, Support, Tool};
 use super::problem::Problem;
 use super::secrets::SecretArguments;
 use super::source;
-use crate::judge::languages;
 use crate::judge::lexicon::{Known as Words, Lexicon};
+use crate::judge::rules::languages;
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
 static LEXICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.bin"));

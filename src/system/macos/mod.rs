@@ -7,7 +7,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use nix::sys::socket::{MsgFlags, SockFlag};
@@ -178,10 +178,4 @@ pub fn is_shared(directory: &Path) -> bool {
     nix::sys::statfs::statfs(directory).is_ok_and(|about| {
         ["nfs", "smbfs", "afpfs", "webdav", "osxfuse", "macfuse", "fusefs"].contains(&about.filesystem_type_name())
     })
-}
-
-/// Where programs keep what is theirs.
-#[must_use]
-pub fn data_directory() -> Option<PathBuf> {
-    directories::BaseDirs::new().map(|directories| directories.data_dir().to_owned())
 }

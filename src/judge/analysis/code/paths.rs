@@ -7,8 +7,8 @@ use super::each::put_together;
 use super::expression::Expression;
 use super::scan::Token;
 use super::{Gap, Language, Sign, Slice, Text};
-use crate::judge::languages::Holds;
 use crate::judge::rules::catalog::languages;
+use crate::judge::rules::languages::Holds;
 
 /// How an address of a file begins.
 pub(super) const FILE: &str = "file://";

@@ -10,8 +10,8 @@ use super::paths::{FILE, MAX_LEVELS, above, directory, is_whole, joined, plain_p
 use super::{Gap, Sign, Slice, Text, globs, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::decode;
-use crate::judge::languages::{CallResult, Gives};
 use crate::judge::rules::catalog::languages;
+use crate::judge::rules::languages::{CallResult, Gives};
 
 /// A call with what it is a method of.
 struct Called<'c> {

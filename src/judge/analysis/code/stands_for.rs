@@ -4,8 +4,8 @@ use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
 use super::{Call, Gap, Language, Slice, value};
-use crate::judge::languages::Holds;
 use crate::judge::rules::catalog::languages;
+use crate::judge::rules::languages::Holds;
 
 impl CallReader<'_> {
     /// What a variable of the environment holds, by the name of its place in code; the home alone is known.

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rules::glob;
-use super::rules::model::Language;
+use super::glob;
+use super::model::Language;
 
 /// The tables of all languages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
