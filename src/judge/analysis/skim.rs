@@ -166,7 +166,8 @@ mod tests {
         let path = |name: &str| format!("{PROJECT}/{name}");
         let done = made.map(|made| PathChange { path: path(made), done: Done::Made(Before::Nothing) });
         let changes = CommandChanges { done: done.into_iter().collect(), ..CommandChanges::default() };
-        let ledger = Ledger { entries: vec![LedgerEntry { at: 0, until: None, changes }], ..Ledger::default() };
+        let ledger =
+            Ledger { entries: vec![LedgerEntry { at: 0, until: None, next: None, changes }], ..Ledger::default() };
         let source = |question: &Question| match question {
             Question::File(asked) if *asked == path(name) => {
                 WorldAnswer::File(FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] })
