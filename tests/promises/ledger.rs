@@ -12,6 +12,8 @@ use crate::hooks::hook;
 
 #[path = "ledger/brought.rs"]
 mod brought;
+#[path = "ledger/edits.rs"]
+mod edits;
 #[path = "ledger/slow.rs"]
 mod slow;
 
