@@ -5,11 +5,12 @@
 //! from `target/release`. So the linker is told here: `-static-pie`, and a directory, looked into first, in which each
 //! library that the standard library asks for stands for its archive. The program stays position-independent.
 //!
-//! A static program relocates itself, which src/entry.rs prepares on x86-64. A release also has what the start runs put
-//! together, and is without what only unwinding would read.
+//! A release also has what the start runs put together, and is without what only unwinding would read.
 //!
 //! Nothing changes where an archive is missing, on other systems, when compiling for another machine, and with
-//! `GUARD_LINK=dynamic`.
+//! `GUARD_LINK=dynamic`. `GUARD_WITHOUT` leaves out one measure: `own-start`, `order`, `discard`,
+//! `packed-relocations` or `static`. `cargo bench --bench start` compares builds without each of them, and fails if one
+//! saves less than 2 % of everything that it counts.
 
 use std::env;
 use std::fs;
@@ -43,7 +44,8 @@ fn main() -> io::Result<()> {
     }
     // With the GNU C library the program begins without Rust's runtime: see src/main.rs.
     println!("cargo::rustc-check-cfg=cfg(own_start)");
-    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+    println!("cargo::rerun-if-env-changed=GUARD_WITHOUT");
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") && !is_without("own-start") {
         println!("cargo::rustc-cfg=own_start");
     }
     println!("cargo::rerun-if-env-changed=GUARD_COMMIT");
@@ -53,6 +55,11 @@ fn main() -> io::Result<()> {
 /// Whether cargo sets a variable to this value.
 fn is(variable: &str, value: &str) -> bool {
     env::var(variable).is_ok_and(|found| found == value)
+}
+
+/// Whether this measure is to be left out, to see what it saves.
+fn is_without(measure: &str) -> bool {
+    is("GUARD_WITHOUT", measure)
 }
 
 /// The name of the profile: cargo tells no build script, but where it writes. `target/[TRIPLE/]PROFILE/build/…/out`.
@@ -72,8 +79,8 @@ fn statically(out: &Path) -> io::Result<bool> {
     println!("cargo::rerun-if-changed=.cargo/link.rs");
     println!("cargo::rerun-if-env-changed=GUARD_LINK");
     let here = env::var_os("HOST") == env::var_os("TARGET");
-    if !here || !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") || is("GUARD_LINK", "dynamic")
-    {
+    let dynamic = is("GUARD_LINK", "dynamic") || is_without("static");
+    if !here || !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") || dynamic {
         return Ok(false);
     }
     let directory = out.join("static");
@@ -90,15 +97,14 @@ fn statically(out: &Path) -> io::Result<bool> {
     }
     println!("cargo::rustc-link-arg-bins=-static-pie");
     println!("cargo::rustc-link-arg-bins=-L{}", directory.display());
-    if is("CARGO_CFG_TARGET_ARCH", "x86_64") {
-        println!("cargo::rustc-link-arg-bins=-Wl,-e,guard_start");
-    }
-    if library_version().is_some_and(|version| version >= (2, 36)) {
+    if library_version().is_some_and(|version| version >= (2, 36)) && !is_without("packed-relocations") {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
     if is("PROFILE", "release") {
         let script = directory.join("sections.ld");
-        fs::write(&script, format!("{}{WITHOUT_UNWINDING}", start_together()?))?;
+        let order = if is_without("order") { String::new() } else { start_together()? };
+        let discard = if is_without("discard") { "" } else { WITHOUT_UNWINDING };
+        fs::write(&script, order + discard)?;
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
     }
     Ok(true)

@@ -28,9 +28,9 @@ pub use help::topics;
 #[derive(Debug)]
 pub enum CommandLine {
     /// `guard [--yes] [--no-wait] -- program arguments…`
-    Run { argv: Vec<OsString>, manner: RunOptions },
+    Run { argv: Vec<OsString>, options: RunOptions },
     /// `guard [--yes] [--no-wait] -c 'commands'`, with a shell's other options; guard under a shell's name.
-    Shell { called: Called, call: ShellCall, manner: RunOptions },
+    Shell { called: Called, call: ShellCall, options: RunOptions },
     /// A verb.
     Verb(Box<Verb>),
     /// Bare `guard`: the short help.
@@ -211,12 +211,12 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
             CommandLine::ShortHelp
         };
     }
-    let mut manner = RunOptions::default();
+    let mut options = RunOptions::default();
     let mut rest = arguments;
     while let Some((first, more)) = rest.split_first() {
         match first.as_encoded_bytes() {
-            b"--yes" => manner.yes = true,
-            b"--no-wait" => manner.no_wait = true,
+            b"--yes" => options.yes = true,
+            b"--no-wait" => options.no_wait = true,
             _ => break,
         }
         rest = more;
@@ -224,20 +224,20 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
     let Some(first) = rest.first() else { return with_clap(arguments) };
     if first == "--" {
         return match rest.get(1..) {
-            Some(argv) if !argv.is_empty() => CommandLine::Run { argv: argv.to_vec(), manner },
+            Some(argv) if !argv.is_empty() => CommandLine::Run { argv: argv.to_vec(), options },
             _ => CommandLine::Wrong(Wrong::NoCommand),
         };
     }
     if is_shell_option(first) {
-        return shell(Called::guard(), rest, manner);
+        return shell(Called::guard(), rest, options);
     }
     with_clap(arguments)
 }
 
 /// Reads a shell's options.
-fn shell(called: Called, arguments: &[OsString], manner: RunOptions) -> CommandLine {
+fn shell(called: Called, arguments: &[OsString], options: RunOptions) -> CommandLine {
     match ShellCall::read(called.dialect.unwrap_or_default(), arguments) {
-        Ok(call) => CommandLine::Shell { called, call, manner },
+        Ok(call) => CommandLine::Shell { called, call, options },
         Err(error) => CommandLine::Wrong(Wrong::Shell(error)),
     }
 }

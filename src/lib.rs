@@ -2,7 +2,7 @@
 //! decides whether it may run, asks a person when it should, runs exactly what was approved, and
 //! writes down what happened.
 //!
-//! The floors, each importing only from below: [`judge`] and [`ui`] are pure; `world`, [`config`], [`store`], `prompt`,
+//! The modules, each importing only from those before it: [`judge`] and [`ui`] are pure; `world`, [`config`], [`store`], `prompt`,
 //! `collector`, `exec` and `service` have effects and never import one another, but for `service`, which names what the
 //! store keeps; `app` knows the order of things. Judge, ui, config, store and service are packages of their own, which the
 //! gateway shares, and so is `guard_system`, which alone tells Linux from macOS.

@@ -5,9 +5,6 @@
 
 #![cfg_attr(all(own_start, not(test)), no_main)]
 
-#[cfg(all(own_start, target_arch = "x86_64"))]
-mod entry;
-
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
@@ -51,8 +48,8 @@ fn begin() -> u8 {
 fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) -> u8 {
     let (path, shell) = (guard_system::started_by(), std::env::var_os("SHELL"));
     match cli::read(name, arguments, path.as_deref(), shell.as_deref()) {
-        CommandLine::Run { argv, manner } => run::run(argv, manner, inherited),
-        CommandLine::Shell { called, call, manner } => shell::dispatch::run(&called, call, manner, inherited),
+        CommandLine::Run { argv, options } => run::run(argv, options, inherited),
+        CommandLine::Shell { called, call, options } => shell::dispatch::run(&called, call, options, inherited),
         CommandLine::Verb(verb) => match *verb {
             Verb::Demo(args) => match demo::enter(&args) {
                 Ok(Some(words)) => called(name, &words, inherited),

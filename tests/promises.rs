@@ -64,6 +64,8 @@ mod partial_values;
 mod patterns;
 #[path = "promises/pruning.rs"]
 mod pruning;
+#[path = "promises/questions.rs"]
+mod questions;
 #[path = "promises/queue.rs"]
 mod queue;
 #[path = "promises/racing.rs"]

@@ -18,7 +18,7 @@ use super::log::named;
 use super::log::table::{end_of, place};
 use super::tool::ToolArgs;
 use super::{exit, time};
-use crate::judge::approved::{Place, Until, What};
+use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::approver;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
@@ -230,9 +230,9 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
         Err(why) => return refuse(&why.to_string()),
     };
     let place = match (&args.directory, args.anywhere) {
-        (_, true) => Place::Anywhere,
-        (Some(directory), false) => Place::Directory { path: named(&caller.cwd.join(directory)) },
-        (None, false) => Place::Directory { path: caller.cwd.to_string_lossy().into_owned() },
+        (_, true) => GrantPlace::Anywhere,
+        (Some(directory), false) => GrantPlace::Directory { path: named(&caller.cwd.join(directory)) },
+        (None, false) => GrantPlace::Directory { path: caller.cwd.to_string_lossy().into_owned() },
     };
     let until = match (&args.until, args.always) {
         (Some(time), _) => {
@@ -246,8 +246,8 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     let mut shown = format!("Guard would run without asking: {}.\n", visible::text(&words));
     if let What::Shape { shape } = &what {
         let directory = match &place {
-            Place::Directory { path } => path,
-            Place::Anywhere => "the directory in which it runs",
+            GrantPlace::Directory { path } => path,
+            GrantPlace::Anywhere => "the directory in which it runs",
         };
         shown.push_str(&examples(shape, directory));
     }
@@ -367,7 +367,7 @@ pub(super) fn examples(shape: &str, directory: &str) -> String {
 }
 
 /// What a grant covers, as a sentence goes on.
-fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
+fn words(what: &What, where_: &GrantPlace, until: &Until, now: &Zoned) -> String {
     let what = match what {
         What::Exact { command } => format!("exactly `{command}`"),
         What::Shape { shape } => shaped(shape),
@@ -380,8 +380,8 @@ fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
         Until::Revoked => "in every session, until revoked".to_owned(),
     };
     let where_ = match where_ {
-        Place::Directory { .. } => format!("in {}", place(where_)),
-        Place::Anywhere => "in every directory".to_owned(),
+        GrantPlace::Directory { .. } => format!("in {}", place(where_)),
+        GrantPlace::Anywhere => "in every directory".to_owned(),
     };
     format!("{what}, {where_}, {until}")
 }

@@ -59,24 +59,24 @@ pub struct RunOptions {
 pub fn authorize(
     engine: &Engine,
     invocation: Invocation,
-    manner: RunOptions,
+    options: RunOptions,
     inherited: &mut Inherited,
 ) -> Result<Ready, u8> {
     let Judged { judgment, decision } = engine.judge(&invocation);
     match decision {
         Decision::Run(cleared) => {
             let approved = Approved::by_policy(invocation, &judgment, &cleared);
-            at_once(engine, approved, &judgment, manner)
+            at_once(engine, approved, &judgment, options)
         }
-        Decision::Ask(_) | Decision::Refuse(_) if manner.unasked => Err(exit::NOT_UNASKED),
-        Decision::Ask(prompt) if manner.yes && may_say_yes(engine, &invocation, &prompt) => {
-            at_once(engine, Approved::in_advance(invocation, &judgment, Advance::OwnYes), &judgment, manner)
+        Decision::Ask(_) | Decision::Refuse(_) if options.unasked => Err(exit::NOT_UNASKED),
+        Decision::Ask(prompt) if options.yes && may_say_yes(engine, &invocation, &prompt) => {
+            at_once(engine, Approved::in_advance(invocation, &judgment, Advance::OwnYes), &judgment, options)
         }
         Decision::Ask(prompt) => match by_host(engine, &invocation, &judgment) {
             Some(ready) => Ok(ready),
             None => {
                 say_of_envelope(engine, &invocation);
-                with_a_person(engine, invocation, &judgment, &prompt, manner, inherited)
+                with_a_person(engine, invocation, &judgment, &prompt, options, inherited)
             }
         },
         Decision::Refuse(refusal) => {
@@ -94,11 +94,11 @@ fn say_of_envelope(engine: &Engine, invocation: &Invocation) {
 }
 
 /// Writes down that nobody need be asked.
-fn at_once(engine: &Engine, approved: Approved, judgment: &Judgment, manner: RunOptions) -> Result<Ready, u8> {
+fn at_once(engine: &Engine, approved: Approved, judgment: &Judgment, options: RunOptions) -> Result<Ready, u8> {
     if let Some(what) = changed_file(approved.invocation(), judgment) {
         return Err(refuse(engine, approved.invocation(), judgment, &Refusal::Changed { what }));
     }
-    let process = if manner.watched { Caller::unique_name() } else { None };
+    let process = if options.watched { Caller::unique_name() } else { None };
     ready(engine, approved, judgment, &Told { process: process.as_deref(), ..Told::default() }, false)
 }
 
@@ -137,19 +137,19 @@ fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Opt
     Some(Ready { approved, receipt, asked: false })
 }
 
-/// Asks, and settles by the answer.
+/// Asks, and acts on the answer.
 fn with_a_person(
     engine: &Engine,
     invocation: Invocation,
     judgment: &Judgment,
     prompt: &Prompt,
-    manner: RunOptions,
+    options: RunOptions,
     inherited: &mut Inherited,
 ) -> Result<Ready, u8> {
     let shown = Shown::now(engine, invocation, judgment);
     inherited.hold_alarm();
-    let answered = shown.ask(prompt, manner.no_wait);
-    shown.settle(answered)
+    let answered = shown.ask(prompt, options.no_wait);
+    shown.apply_answer(answered)
 }
 
 /// A command that somebody is asked about, as it was when they were shown it.
@@ -185,8 +185,8 @@ impl<'a> Shown<'a> {
         Answered { asked, time: begun.elapsed(), opinion: review.opinion.take() }
     }
 
-    /// What the answer makes of it.
-    fn settle(self, Answered { asked, time, opinion }: Answered) -> Result<Ready, u8> {
+    /// Records what the answer decided, and refuses or returns what may run.
+    fn apply_answer(self, Answered { asked, time, opinion }: Answered) -> Result<Ready, u8> {
         let opinion = opinion.as_ref();
         match asked {
             Asked::Yes { grant, by } => {

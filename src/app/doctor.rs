@@ -45,8 +45,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// The arguments of `guard doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Only these checks: agent, agent.claude, shell, record, export, config, clock, person, update, approval,
-    /// gateway, channel, channel.NAME, page. Every channel of the gateway gets a test message
+    /// Only these checks: agent, agent.claude, shell, record, export, config, clock, person, terminal, update,
+    /// approval, gateway, channel, channel.NAME, page. Every channel of the gateway gets a test message
     #[arg(value_name = "CHECK")]
     only: Vec<String>,
     /// Run each AGENT, or all installed ones, in a temporary home against a stand-in for its model, and check that it
@@ -191,10 +191,10 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
 
 /// The checks that guard doctor may be told to make alone, beside those of each agent and channel.
 #[rustfmt::skip]
-pub const CHECKS: [&str; 18] = [
+pub const CHECKS: [&str; 19] = [
     "agent", "approval", "approval.agents-terminal", "approval.approvers", "approval.environment", "approval.files",
     "approval.hidden-terminal", "approval.pipe", "channel", "clock", "config", "export", "gateway", "page", "person",
-    "record", "shell", "update",
+    "record", "shell", "terminal", "update",
 ];
 
 /// Why no check was made.

@@ -14,7 +14,7 @@ use super::approver::sign;
 use super::engine::Engine;
 use super::failure::Failure;
 use super::{exit, screen, time};
-use crate::judge::approved::{Place, Until, What};
+use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm;
 use crate::store::{Habit, NewGrant, StoreError};
@@ -150,7 +150,7 @@ fn accept(number: usize) -> Result<u8, Failure> {
     }
     let grant = NewGrant {
         what: &offer.what,
-        place: &Place::Directory { path: offer.directory.clone() },
+        place: &GrantPlace::Directory { path: offer.directory.clone() },
         until: &Until::Revoked,
         words: &words,
         user: &approvals.engine.caller.account.name,

@@ -65,8 +65,8 @@ pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, EngineError> 
     let shell = engine.shell(Some(dialect)).or_else(|_| engine.shell(None))?.path;
     let line = Line { text, dialect, shell, options: Vec::new(), positional: Vec::new(), before, envelope: None };
     let invocation = engine.caller.invocation(Request::Line(line));
-    let manner = RunOptions { unasked: args.unasked, ..RunOptions::default() };
-    Ok(authorize::authorize(&engine, invocation, manner, &mut inherited).map_or_else(|code| code, |_| 0))
+    let options = RunOptions { unasked: args.unasked, ..RunOptions::default() };
+    Ok(authorize::authorize(&engine, invocation, options, &mut inherited).map_or_else(|code| code, |_| 0))
 }
 
 /// The terminal, waiting for lines for as long as this lives.

@@ -22,16 +22,16 @@ use crate::world::paths;
 
 /// Runs a command, or says why not. Returns an exit code only where the command's own did not become guard's.
 #[must_use]
-pub fn run(argv: Vec<OsString>, manner: RunOptions, mut inherited: Inherited) -> u8 {
+pub fn run(argv: Vec<OsString>, options: RunOptions, mut inherited: Inherited) -> u8 {
     match Engine::open() {
-        Ok(engine) => one(&engine, Request::Argv(argv), manner, &mut inherited),
+        Ok(engine) => one(&engine, Request::Argv(argv), options, &mut inherited),
         Err(error) => failed(&error.to_string()),
     }
 }
 
 /// Runs one command, or says why not.
-pub(super) fn one(engine: &Engine, request: Request, manner: RunOptions, inherited: &mut Inherited) -> u8 {
-    one_with(engine, request, &[], manner, inherited)
+pub(super) fn one(engine: &Engine, request: Request, options: RunOptions, inherited: &mut Inherited) -> u8 {
+    one_with(engine, request, &[], options, inherited)
 }
 
 /// Runs one command with some variables of guard's, or says why not.
@@ -39,13 +39,13 @@ pub(super) fn one_with(
     engine: &Engine,
     request: Request,
     variables: &[(&str, PathBuf)],
-    manner: RunOptions,
+    options: RunOptions,
     inherited: &mut Inherited,
 ) -> u8 {
     let invocation = engine.caller.invocation(request).unwrapped(&paths::real);
     let mut invocation = unknown_envelope::opened(engine, invocation);
     invocation.env.variables.extend(variables.iter().map(|(name, value)| ((*name).into(), value.into())));
-    match authorize::authorize(engine, invocation, manner, inherited) {
+    match authorize::authorize(engine, invocation, options, inherited) {
         Ok(Ready { approved, receipt, asked: false }) => could_not_start(&exec::replace(approved, receipt, inherited)),
         Ok(Ready { approved, receipt, asked: true }) => match exec::wait(approved, receipt, inherited) {
             Ok(outcome) => {

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::pending::is_open;
 use super::screen::Fitted;
 use super::{exit, record_backend, time};
-use crate::judge::approved::{Place, Until, What as Covers};
+use crate::judge::approved::{GrantPlace, Until, What as Covers};
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm;
 use crate::service::message;
@@ -184,7 +184,7 @@ fn trust(id: &str) -> Result<u8, Failure> {
     }
     let grant = NewGrant {
         what: &Covers::UpTo { tier: Tier::Medium },
-        place: &Place::Anywhere,
+        place: &GrantPlace::Anywhere,
         until: &Until::Session { id: session.clone() },
         words: "all commands of tier 2 and below, in every directory, until this session ends",
         user: &approvals.engine.caller.account.name,

@@ -1,6 +1,6 @@
 //! Running exactly what was approved.
 //!
-//! The only floor that runs anything, and it takes nothing but an [`Approved`] and a [`Receipt`]. A command that nobody
+//! The only module that runs anything, and it takes nothing but an [`Approved`] and a [`Receipt`]. A command that nobody
 //! was asked about replaces guard ([`replace()`]); one that somebody was asked about is waited for ([`wait()`]), so that its
 //! result can be written down. Either way it finds its surroundings as guard found them ([`preserve`]). Programs that guard
 //! itself needs are started by [`tool`], those that answer a question by [`inquiry`], those that are tried out by

@@ -28,19 +28,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 const HEAD: usize = 64 << 10;
 
 /// How many connections there may be, in all and from one address.
-pub struct Places {
+pub struct Slots {
     all: Arc<Semaphore>,
     each: usize,
     taken: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// The place of one connection, as long as that is there.
+/// The slot of one connection, while the connection is open.
 pub struct ConnectionSlot {
     _one: OwnedSemaphorePermit,
-    of: Option<(Arc<Places>, IpAddr)>,
+    of: Option<(Arc<Slots>, IpAddr)>,
 }
 
-impl Places {
+impl Slots {
     /// Room for so many in all, and for so many from one address.
     #[must_use]
     pub fn new(all: usize, each: usize) -> Arc<Self> {
@@ -53,7 +53,7 @@ impl Places {
         self.all.clone().acquire_owned().await.ok()
     }
 
-    /// A place for one from this address; without one it is not counted. `None`: there are too many from there.
+    /// A slot for one from this address; without one it is not counted. `None`: there are too many from there.
     fn take(self: &Arc<Self>, one: OwnedSemaphorePermit, from: Option<IpAddr>) -> Option<ConnectionSlot> {
         let Some(from) = from else { return Some(ConnectionSlot { _one: one, of: None }) };
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,8 +68,8 @@ impl Places {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let Some((places, from)) = &self.of else { return };
-        let mut taken = places.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((slots, from)) = &self.of else { return };
+        let mut taken = slots.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = taken.get_mut(from) {
             *count -= 1;
             if *count == 0 {
@@ -79,10 +79,10 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// A connection with its place, which it keeps when it becomes a WebSocket.
+/// A connection with its slot, which it keeps when it becomes a WebSocket.
 struct Held<T> {
     io: T,
-    _place: ConnectionSlot,
+    _slot: ConnectionSlot,
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for Held<T> {
@@ -145,11 +145,11 @@ impl<P: Clone + Send + Sync + 'static> Service<Request<Incoming>> for Answering<
     }
 }
 
-/// How connections are served.
-pub struct Manners {
-    pub places: Arc<Places>,
+/// What holds for every connection of a listener.
+pub struct ConnectionLimits {
+    pub slots: Arc<Slots>,
     /// How long the head of a request may take, also of the next one after an answer.
-    pub patience: Duration,
+    pub head_time: Duration,
     /// Becomes true when no more requests are taken.
     pub ended: watch::Receiver<bool>,
 }
@@ -158,17 +158,17 @@ pub struct Manners {
 pub async fn serve<L, P>(
     mut listener: L,
     router: Router,
-    manners: Manners,
+    limits: ConnectionLimits,
     about: impl Fn(&L::Io, &L::Addr) -> About<P>,
 ) where
     L: Listener,
     P: Clone + Send + Sync + 'static,
 {
-    let Manners { places, patience, mut ended } = manners;
+    let ConnectionLimits { slots, head_time, mut ended } = limits;
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
     loop {
         let accepted = async {
-            let one = places.room().await?;
+            let one = slots.room().await?;
             Some((one, listener.accept().await))
         };
         let (one, (io, address)) = tokio::select! {
@@ -180,11 +180,11 @@ pub async fn serve<L, P>(
         };
         let About { peer, counted } = about(&io, &address);
         // One too many from there is hung up on.
-        let Some(place) = places.take(one, counted) else { continue };
+        let Some(slot) = slots.take(one, counted) else { continue };
         let service = Answering { router: TowerToHyperService::new(router.clone()), peer };
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(HEAD);
-        let serving = builder.serve_connection(TokioIo::new(Held { io, _place: place }), service).with_upgrades();
+        builder.timer(TokioTimer::new()).header_read_timeout(head_time).max_buf_size(HEAD);
+        let serving = builder.serve_connection(TokioIo::new(Held { io, _slot: slot }), service).with_upgrades();
         let (mut ended, alive) = (ended.clone(), alive.clone());
         tokio::spawn(async move {
             let _alive = alive;
@@ -208,9 +208,9 @@ mod tests {
 
     #[tokio::test]
     async fn there_is_room_for_so_many_in_all_and_from_one_address() {
-        let places = Places::new(4, 2);
+        let slots = Slots::new(4, 2);
         let from = |last: u8| Some(IpAddr::from([192, 0, 2, last]));
-        let take = async |from| places.take(places.room().await.unwrap(), from);
+        let take = async |from| slots.take(slots.room().await.unwrap(), from);
         let first = take(from(1)).await.unwrap();
         let second = take(from(1)).await.unwrap();
         assert!(take(from(1)).await.is_none(), "a third from there");
@@ -219,9 +219,9 @@ mod tests {
         let again = take(from(1)).await.unwrap();
         // What is not counted by its address takes room all the same.
         let uncounted = take(None).await.unwrap();
-        assert!(tokio::time::timeout(Duration::from_millis(20), places.room()).await.is_err());
+        assert!(tokio::time::timeout(Duration::from_millis(20), slots.room()).await.is_err());
         drop((first, other, again));
-        assert!(places.taken.lock().unwrap().is_empty(), "nothing is kept of those who went");
+        assert!(slots.taken.lock().unwrap().is_empty(), "nothing is kept of those who went");
         assert!(take(from(1)).await.is_some());
         drop(uncounted);
     }

@@ -1,8 +1,8 @@
 //! `guard-gateway` carries what waits in guard's queue to a person anywhere, and the person's answer back: an API, a page,
 //! messengers.
 //!
-//! The queue and the record are the truth ([`backend`]); the gateway holds nothing without which an answer would be lost.
-//! Judging is guard's own: a command that comes in over the API is handed to `guard submit` ([`submission`]). The rooms:
+//! What is true is in the queue and the record ([`backend`]); the gateway holds nothing without which an answer would be lost.
+//! Judging is guard's own: a command that comes in over the API is handed to `guard submit` ([`submission`]). The modules:
 //! [`api`] speaks HTTP, [`channel`] speaks to messengers, [`routing`] says who is asked where, [`reviewer`] is for models,
 //! [`mcp`] for MCP servers behind HTTP; [`stand_in`] plays a model for `guard doctor --live`. What may not enter: deciding
 //! whether a command may run.

@@ -28,7 +28,7 @@ use crate::backend::remote::Remote;
 use crate::backend::{Backend, Room};
 use crate::callback;
 use crate::config::Config;
-use crate::connections::{self, About, Manners, Places};
+use crate::connections::{self, About, ConnectionLimits, Slots};
 use crate::hub::Hub;
 use crate::logging::Log;
 use crate::request_names::Names;
@@ -186,30 +186,30 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
 
     let (end, ended) = watch::channel(false);
     let mut servers = tokio::task::JoinSet::new();
-    let places = Places::new(config.connections.min(files.saturating_sub(SPARE)), config.connections_each);
-    let patience = config.patience();
-    let manners = |places: &Arc<Places>| Manners { places: places.clone(), patience, ended: ended.clone() };
+    let slots = Slots::new(config.connections.min(files.saturating_sub(SPARE)), config.connections_each);
+    let head_time = config.patience();
+    let limits = |slots: &Arc<Slots>| ConnectionLimits { slots: slots.clone(), head_time, ended: ended.clone() };
     for listener in listeners(&config).await? {
         let bound = listener.local_addr()?;
         if let Some(why) = blocked_ports::warning(bound.port()) {
             tracing::warn!("{why}");
         }
-        let (router, manners, about) = (router(app.clone()), manners(&places), counted(&app));
+        let (router, limits, about) = (router(app.clone()), limits(&slots), counted(&app));
         if let Some(presented) = presented.clone().filter(|_| !bound.ip().is_loopback()) {
             let listener = TlsListener::new(listener, presented)?;
             let about = move |_: &_, address: &SocketAddr| about(*address);
-            servers.spawn(connections::serve(listener, router, manners, about));
+            servers.spawn(connections::serve(listener, router, limits, about));
             println!("guard-gateway: https://{bound}");
             continue;
         }
         app.ports.write().unwrap_or_else(PoisonError::into_inner).push(bound.port());
         let about = move |_: &_, address: &SocketAddr| about(*address);
-        servers.spawn(connections::serve(listener, router, manners, about));
+        servers.spawn(connections::serve(listener, router, limits, about));
         println!("guard-gateway: http://{bound}");
     }
     let unix = bind(&socket).await?;
     // Room of its own: whoever fills the other keeps the account from nothing.
-    let own = manners(&Places::new(OWN, OWN));
+    let own = limits(&Slots::new(OWN, OWN));
     servers.spawn(connections::serve(unix, router(app.clone()), own, |stream: &UnixStream, _| About {
         // Whoever cannot be told is nobody.
         peer: Some(Peer::Account(stream.peer_cred().map_or(u32::MAX, |peer| peer.uid()))),

@@ -2,7 +2,7 @@
 //! else, and only this module makes one.
 
 use super::Judgment;
-pub use super::grant::{Grant, GrantId, Place, Until, What};
+pub use super::grant::{Grant, GrantId, GrantPlace, Until, What};
 use super::invocation::{Digest, Invocation};
 use super::policy::{ApprovalReason, Cleared, Policy, Refusal};
 use super::review::{self, Opinion, Outcome};
@@ -58,12 +58,12 @@ impl Receipt {
 
 /// What a grant that is given with an answer covers: this command to the byte, in its directory and below.
 #[must_use]
-pub fn exactly(invocation: &Invocation) -> (What, Place) {
+pub fn exactly(invocation: &Invocation) -> (What, GrantPlace) {
     let path = invocation.cwd.to_string_lossy().into_owned();
-    (What::Exact { command: invocation.display() }, Place::Directory { path })
+    (What::Exact { command: invocation.display() }, GrantPlace::Directory { path })
 }
 
-impl Place {
+impl GrantPlace {
     /// Whether a directory lies where the grant holds.
     #[must_use]
     pub fn holds(&self, cwd: &str) -> bool {

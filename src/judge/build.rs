@@ -29,6 +29,7 @@ mod judge {
         pub mod blob;
         pub mod expression;
         pub mod glob;
+        pub mod languages;
         pub mod model;
         pub mod packages;
         pub mod problem;
@@ -46,6 +47,7 @@ use std::process::ExitCode;
 use judge::agents::model::{Agent, Form, Template};
 use judge::lexicon::Lexicon;
 use judge::rules::blob::{Blob, Contents, pack};
+use judge::rules::languages::Languages;
 use judge::rules::model::PackageList;
 use judge::rules::secrets::SecretArguments;
 use judge::rules::source::{Nothing, read_all};
@@ -55,6 +57,9 @@ const DIRECTORY: &str = "patterns";
 
 /// The words that tools are guessed at by.
 const LEXICON: &str = "guess/tools.toml";
+
+/// What names mean in languages.
+const LANGUAGES: &str = "languages/names.toml";
 
 /// Where programs take secrets.
 const SECRETS: &str = "redaction/programs.toml";
@@ -116,11 +121,19 @@ fn build() -> Result<(), Box<dyn Error>> {
     if postcard::from_bytes::<SecretArguments>(&secret_arguments)? != secrets {
         return Err("the places of secrets do not come back from the store".into());
     }
+    let languages = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(LANGUAGES))?;
+    let languages: Languages = toml::from_str(&languages).map_err(|error| format!("patterns/{LANGUAGES}: {error}"))?;
+    languages.check().map_err(|error| format!("patterns/{LANGUAGES}: {error}"))?;
+    let names = postcard::to_allocvec(&languages)?;
+    if postcard::from_bytes::<Languages>(&names)? != languages {
+        return Err("the names of languages do not come back from the store".into());
+    }
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("patterns.bin"), blob)?;
     std::fs::write(out.join("examples.bin"), examples)?;
     std::fs::write(out.join("agents.rs"), agents(&out)?)?;
     std::fs::write(out.join("lexicon.bin"), words)?;
+    std::fs::write(out.join("languages.bin"), names)?;
     std::fs::write(out.join("secrets.bin"), secret_arguments)?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::policy::Policy;
 use super::risk::{Circumstance, CircumstanceFact, Finding, Tier};
 use super::rules::catalog::Catalog;
 use super::rules::glob;
-use super::rules::model::Language;
+use super::rules::model::{Follow, Language, Program};
 
 /// What holds for the acts that do anything. A command that only reads has no circumstances.
 #[must_use]
@@ -58,7 +58,7 @@ pub fn circumstances(
         add(CircumstanceFact::Disguise, None);
     }
     if raised {
-        if let Some(branch) = protected_branch(invocation, facts, findings, policy, inquiry) {
+        if let Some(branch) = protected_branch(invocation, facts, catalog, findings, policy, inquiry) {
             add(CircumstanceFact::ProtectedBranch, Some(branch));
         }
         let cwd = invocation.cwd.to_string_lossy();
@@ -114,15 +114,17 @@ fn production(facts: &Facts, policy: &Policy) -> Option<String> {
 fn protected_branch(
     invocation: &Invocation,
     facts: &Facts,
+    catalog: &Catalog,
     findings: &[Finding],
     policy: &Policy,
     inquiry: &Inquiry<'_>,
 ) -> Option<String> {
+    let keeps_branches = |program: &Program| program.follows.contains(&Follow::Git);
     let protected = |name: &str| policy.protected_branches.iter().any(|glob| glob::text(glob, name));
     let acts = findings.iter().filter(|finding| finding.tier >= Tier::Medium).filter_map(|finding| finding.act);
     for act in acts.filter_map(|id| facts.acts.get(id)) {
         let act = act.parent.and_then(|id| facts.acts.get(id)).unwrap_or(act);
-        if !matches!(&act.verb, Verb::Program { name, .. } if name == "git") {
+        if !catalog.program(act.verb.key()).is_some_and(keeps_branches) {
             continue;
         }
         for operand in &act.operands {

@@ -9,7 +9,7 @@ use super::risk::Tier;
 pub struct Grant {
     pub id: GrantId,
     pub what: What,
-    pub place: Place,
+    pub place: GrantPlace,
     pub until: Until,
     /// When it was given, in seconds since 1970.
     pub given: i64,
@@ -37,7 +37,7 @@ impl std::fmt::Display for GrantId {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum What {
-    /// This command, to the byte (its text; the directory is [`Place`]'s).
+    /// This command, to the byte (its text; the directory is [`GrantPlace`]'s).
     Exact { command: String },
     /// Commands of this shape: program, subcommand and flags, then in brackets the rules that found something in it.
     /// The places that they name lie in the directory of the grant.
@@ -51,7 +51,7 @@ pub enum What {
 /// Where a grant holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Place {
+pub enum GrantPlace {
     /// In this directory and below.
     #[serde(rename = "folder")]
     Directory {

@@ -15,7 +15,6 @@ mod shown;
 #[cfg(test)]
 mod tests;
 
-use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use super::rules::catalog::Catalog;
@@ -50,22 +49,7 @@ pub fn find(
     policy: &Policy,
     inquiry: &Inquiry<'_>,
 ) -> Vec<Finding> {
-    let placer = inquiry.placer(invocation);
-    let context = MatchContext {
-        invocation,
-        facts,
-        catalog,
-        policy,
-        inquiry,
-        placer,
-        text: OnceCell::new(),
-        effects: OnceCell::new(),
-        history: OnceCell::new(),
-        shown: OnceCell::new(),
-        raw: RefCell::default(),
-        any_rules: RefCell::default(),
-        compared: Cell::new(match_context::MOST_COMPARED),
-    };
+    let context = MatchContext::new(invocation, facts, catalog, policy, inquiry);
     let mut findings =
         Findings { all: Vec::new(), places: HashMap::new(), disabled: &policy.disabled_rules, least: Tier::Safe };
     for opaque in &facts.opaque {

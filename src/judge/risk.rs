@@ -1,6 +1,8 @@
 //! Tier, weight, score and reversibility, and how they join. Only upward: adding a finding or a
 //! context never lowers a risk.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::syntax::tree::Span;
@@ -54,6 +56,15 @@ impl Finding {
             lowered: None,
             act: None,
         }
+    }
+
+    /// Why it counts as it does, as a sentence: what lowered it, else the reason of the rule.
+    #[must_use]
+    pub fn sentence(&self) -> Cow<'_, str> {
+        let Some(lowered) = &self.lowered else { return Cow::Borrowed(&self.reason) };
+        let mut letters = lowered.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        first.into_iter().chain(letters).chain(['.']).collect()
     }
 
     /// Whether a person decides it every time, whatever was allowed before (docs/risk.md, decision).

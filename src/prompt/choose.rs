@@ -1,23 +1,15 @@
 //! A choice among lines, for verbs that a person types: with the arrow keys, and by numbers where the cursor cannot be
 //! moved. On the terminal itself, never on standard input.
 //!
-//! What may not enter: a yes. The library that draws the choice takes no care of what answers a question of guard's
-//! kind: that is [`super::confirm`] and [`super::terminal`].
+//! What may not enter: a yes, which is a line that is typed and ended with Enter ([`super::confirm`]).
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt as _;
 
 use dialoguer::console::{self, Term};
 use dialoguer::theme::{ColorfulTheme, SimpleTheme, Theme};
 use dialoguer::{MultiSelect, Select};
-use nix::fcntl::{FcntlArg, fcntl};
-use nix::libc;
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::termios::{self, LocalFlags, SetArg, Termios};
-use nix::unistd::dup2_stdin;
 
+use super::handover::Handover;
 use super::line;
 use crate::ui::pending::cut;
 use crate::ui::style::Look;
@@ -31,9 +23,9 @@ pub fn one_of(question: &str, lines: &[String], kept: usize) -> io::Result<usize
     if look.dumb {
         return one_by_number(question, lines, kept);
     }
-    let taken = Taken::begin()?;
+    let taken = Handover::begin()?;
     taken.term.write_line(&format!("\n{}\n  (arrows and Enter; Esc cancels)", line::fitted(question)))?;
-    let (theme, shown) = (theme(&look), taken.cut(lines));
+    let (theme, shown) = (theme(&look), fitting(&taken.term, lines));
     let select = Select::with_theme(theme.as_ref()).items(&shown).default(kept).report(false);
     let picked = taken.end(select.interact_on_opt(&taken.term))?;
     if let Some(line) = shown.get(picked) {
@@ -51,11 +43,12 @@ pub fn some_of(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usize>>
     if look.dumb {
         return some_by_number(question, items);
     }
-    let taken = Taken::begin()?;
+    let taken = Handover::begin()?;
     taken.term.write_line(&format!("\n{}\n  (Space mark, Enter next, Esc cancel)", line::fitted(question)))?;
     let theme = theme(&look);
     let (lines, marks): (Vec<String>, Vec<bool>) = items.iter().map(|(name, on)| ((*name).to_owned(), *on)).unzip();
-    let select = MultiSelect::with_theme(theme.as_ref()).items(taken.cut(&lines)).defaults(&marks).report(false);
+    let select =
+        MultiSelect::with_theme(theme.as_ref()).items(fitting(&taken.term, &lines)).defaults(&marks).report(false);
     let picked = taken.end(select.interact_on_opt(&taken.term))?;
     let names: Vec<&str> = picked.iter().filter_map(|at| lines.get(*at).map(String::as_str)).collect();
     let said = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -69,83 +62,11 @@ fn theme(look: &Look) -> Box<dyn Theme> {
     if look.ascii || !look.color { Box::new(SimpleTheme) } else { Box::new(ColorfulTheme::default()) }
 }
 
-/// The terminal in the hands of the library, which reads keys from standard input where that is a terminal: for as long
-/// as it asks, standard input is the one that guard opened.
-struct Taken {
-    term: Term,
-    terminal: File,
-    before: Termios,
-    /// What standard input was, where it was open.
-    stdin: Option<OwnedFd>,
-}
-
-impl Taken {
-    fn begin() -> io::Result<Self> {
-        let terminal = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC)
-            .open("/dev/tty")?;
-        let before = termios::tcgetattr(&terminal)?;
-        // What was typed before the question was there does not answer it. From here on each key waits for the library,
-        // Ctrl-C among them, which would else be a signal where it comes between two keys that are read.
-        let mut keys = before.clone();
-        keys.local_flags.remove(LocalFlags::ISIG | LocalFlags::ICANON | LocalFlags::ECHO);
-        termios::tcsetattr(&terminal, SetArg::TCSAFLUSH, &keys)?;
-        // Ctrl-C cancels the question, and must not end guard while the cursor is hidden.
-        interrupt().thread_block()?;
-        let stdin = kept_stdin();
-        dup2_stdin(&terminal)?;
-        let term = Term::read_write_pair(terminal.try_clone()?, terminal.try_clone()?);
-        Ok(Self { term, terminal, before, stdin })
-    }
-
-    /// Lines that fit the terminal: what is too wide would be drawn over itself.
-    fn cut(&self, lines: &[String]) -> Vec<String> {
-        // The widest mark in front of a line takes six columns.
-        let room = usize::from(self.term.size().1).saturating_sub(7).max(8);
-        lines.iter().map(|line| cut(line, room)).collect()
-    }
-
-    /// What was picked, where something was.
-    fn end<T>(&self, answer: dialoguer::Result<Option<T>>) -> io::Result<T> {
-        match answer {
-            Ok(Some(picked)) => {
-                // One that was sent meanwhile does now what it does at any other time.
-                interrupt().thread_unblock()?;
-                Ok(picked)
-            }
-            Ok(None) => Err(io::Error::other("cancelled")),
-            Err(dialoguer::Error::IO(error)) if error.kind() == io::ErrorKind::Interrupted => {
-                Err(io::Error::other("cancelled"))
-            }
-            Err(dialoguer::Error::IO(error)) => Err(error),
-        }
-    }
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        // A terminal that hung up has nothing to give back.
-        let _ = self.term.show_cursor();
-        let _ = termios::tcsetattr(&self.terminal, SetArg::TCSADRAIN, &self.before);
-        if let Some(stdin) = &self.stdin {
-            let _ = dup2_stdin(stdin);
-        }
-    }
-}
-
-fn interrupt() -> SigSet {
-    let mut set = SigSet::empty();
-    set.add(Signal::SIGINT);
-    set
-}
-
-fn kept_stdin() -> Option<OwnedFd> {
-    use std::os::fd::FromRawFd as _;
-    let number = fcntl(io::stdin(), FcntlArg::F_DUPFD_CLOEXEC(3)).ok()?;
-    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows its number.
-    Some(unsafe { OwnedFd::from_raw_fd(number) })
+/// Lines that fit the terminal: what is too wide would be drawn over itself.
+fn fitting(term: &Term, lines: &[String]) -> Vec<String> {
+    // The widest mark in front of a line takes six columns.
+    let room = usize::from(term.size().1).saturating_sub(7).max(8);
+    lines.iter().map(|line| cut(line, room)).collect()
 }
 
 /// The same for a terminal whose cursor cannot be moved.

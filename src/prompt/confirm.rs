@@ -1,29 +1,38 @@
 //! A plain question with yes or no, for verbs that a person types: on the terminal itself, never on standard input.
 //!
-//! What belongs here: the line that is read. Commands are asked about on the card ([`super::terminal`]), which has a
+//! What belongs here: which line is a yes. Commands are asked about on the card ([`super::terminal`]), which has a
 //! deadline and shows what would run.
 //!
-//! A yes can let a command run or last as a grant, so it is read here and by no library: `dialoguer`, which draws choices
-//! ([`super::choose`]), takes its keys from whatever terminal standard input is, and one `y` without Enter.
+//! The answer is a line of dialoguer's `Input`, and not its `Confirm`: that one takes the last `y` among any keys for a
+//! yes (`maybe`, or a line that was meant for the shell).
 
-use std::fs::OpenOptions;
-use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
 
-use nix::libc;
-use nix::sys::termios::{self, FlushArg};
+use super::line;
 
 /// Shows a text and a question behind it. Only `y` or `yes` means yes; Enter, the end of the file and all else mean no.
 ///
 /// # Errors
 /// There is no terminal, or it closed the connection.
 pub fn confirm(text: &str, question: &str) -> io::Result<bool> {
-    let terminal =
-        OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC).open("/dev/tty")?;
-    // What was typed before the question was there does not answer it.
-    termios::tcflush(&terminal, FlushArg::TCIFLUSH)?;
-    (&terminal).write_all(format!("{text}{} ", super::line::fitted(&format!("{question} [y/N]"))).as_bytes())?;
-    let mut line = String::new();
-    BufReader::new(&terminal).read_line(&mut line)?;
-    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    match line::ask(text, &format!("{question} [y/N]")) {
+        Ok(line) => Ok(is_yes(&line)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_yes(line: &str) -> bool {
+    matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_yes;
+
+    #[test]
+    fn only_the_words_for_yes_are_a_yes() {
+        assert!(["y", "Y", "yes", " Yes "].into_iter().all(is_yes));
+        assert!(!["", " ", "n", "no", "maybe", "yy", "yes please", "rm -ry"].into_iter().any(is_yes));
+    }
 }

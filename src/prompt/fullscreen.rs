@@ -137,7 +137,7 @@ impl Fullscreen<'_> {
         let most = if self.decoder.is_waiting() { ESCAPE } else { time };
         let ready = watch.wait(self.tty.as_fd(), false, most.min(time)).map_err(failed)?;
         if !ready.read {
-            return Ok(self.decoder.settle().map_or(Event::Nothing, |key| Event::Keys(vec![key])));
+            return Ok(self.decoder.take_pending().map_or(Event::Nothing, |key| Event::Keys(vec![key])));
         }
         let mut buffer = [0; 4096];
         match self.tty.read(&mut buffer).map_err(hung_up)? {

@@ -63,7 +63,7 @@ impl Decoder {
     }
 
     /// Nothing followed: what is pending is a key by itself.
-    pub(super) fn settle(&mut self) -> Option<KeyPress> {
+    pub(super) fn take_pending(&mut self) -> Option<KeyPress> {
         let pending = std::mem::take(&mut self.pending);
         match pending.as_slice() {
             _ if self.pasting => None,
@@ -155,7 +155,7 @@ mod tests {
     fn keys(pieces: &[&[u8]]) -> Vec<KeyPress> {
         let mut decoder = Decoder::default();
         let mut keys: Vec<KeyPress> = pieces.iter().flat_map(|piece| decoder.feed(piece)).collect();
-        keys.extend(decoder.settle());
+        keys.extend(decoder.take_pending());
         keys
     }
 

@@ -3,22 +3,40 @@
 //!
 //! What may not enter: what the line means.
 
-use std::fs::{File, OpenOptions};
+use std::fmt;
+use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 
-use nix::libc;
+use dialoguer::Input;
+use dialoguer::theme::Theme;
 use nix::sys::termios::{self, FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, Termios};
 
+use super::handover::{Handover, open};
 use super::sealed::Sealed;
+use crate::ui::style::Look;
 use crate::ui::wrap;
+
+/// Below so many columns the library cannot edit a line (with one column it would divide by zero).
+const NARROW: usize = 20;
 
 /// Shows a text and a question behind it, and reads a line, without its end.
 ///
 /// # Errors
 /// There is no terminal, it closed the connection, or the line ended without Enter.
 pub fn ask(text: &str, question: &str) -> io::Result<String> {
-    read(&open()?, &format!("{text}{} ", fitted(question)))
+    let question = fitted(question);
+    let look = Look::from_environment(|name| std::env::var(name).ok(), true);
+    if look.dumb || columns() < NARROW {
+        return read(&open()?, &format!("{text}{question} "));
+    }
+    let handover = Handover::begin()?;
+    // The library draws the line in which it asks again when it was answered, and no line above it.
+    let (above, last) = question.rsplit_once('\n').map_or(("", question.as_str()), |(above, last)| (above, last));
+    let line_end = if above.is_empty() { "" } else { "\n" };
+    handover.term.write_str(&format!("{text}{above}{line_end}"))?;
+    let input = Input::<String>::with_theme(&Unadorned).with_prompt(last).allow_empty(true);
+    let answer = input.interact_text_on(&handover.term);
+    answer.map_err(|dialoguer::Error::IO(error)| error)
 }
 
 /// The same for what must not be seen. Ctrl-C and Ctrl-D give it up.
@@ -35,6 +53,19 @@ pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
     (&terminal).write_all(b"\n")?;
     drop(hidden);
     line
+}
+
+/// A question as it stands, without the colon that the library would put behind it.
+struct Unadorned;
+
+impl Theme for Unadorned {
+    fn format_input_prompt(&self, f: &mut dyn fmt::Write, prompt: &str, _: Option<&str>) -> fmt::Result {
+        write!(f, "{prompt} ")
+    }
+
+    fn format_input_prompt_selection(&self, f: &mut dyn fmt::Write, prompt: &str, typed: &str) -> fmt::Result {
+        write!(f, "{prompt} {typed}")
+    }
 }
 
 /// The columns of the terminal: 80 where it does not say how many it has.
@@ -82,10 +113,6 @@ fn keys(mut terminal: &File) -> io::Result<String> {
             key => line.push(key),
         }
     }
-}
-
-fn open() -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC).open("/dev/tty")
 }
 
 fn read(terminal: &File, question: &str) -> io::Result<String> {

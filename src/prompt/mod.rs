@@ -9,6 +9,7 @@ pub mod confirm;
 mod dialog;
 pub mod fullscreen;
 pub mod halves;
+mod handover;
 mod keys;
 pub mod line;
 mod lock;

@@ -119,7 +119,7 @@ impl<'a> PromptLoop<'a> {
     /// Until there is an answer. The terminal is as before when this returns.
     pub(super) fn ask(mut self) -> Result<PromptAnswer, Closed> {
         let answer = self.run();
-        self.settle(answer.as_ref());
+        self.take_away(answer.as_ref());
         answer
     }
 
@@ -248,7 +248,7 @@ impl<'a> PromptLoop<'a> {
                 let keys = self.decoder.feed(buffer.get(..length).unwrap_or_default());
                 self.keys(&keys)
             }
-            Got::Nothing if self.decoder.is_waiting() => match self.decoder.settle() {
+            Got::Nothing if self.decoder.is_waiting() => match self.decoder.take_pending() {
                 Some(key) => self.keys(&[key]),
                 None => Step::On,
             },
@@ -345,7 +345,7 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// Takes the card away; one calm line stays of a yes. A no is told by the caller, on standard error.
-    fn settle(&mut self, answer: Result<&PromptAnswer, &Closed>) {
+    fn take_away(&mut self, answer: Result<&PromptAnswer, &Closed>) {
         let what = match answer {
             // What the reviewer settles is judged once more before it is said.
             Ok(PromptAnswer::Settled) => None,

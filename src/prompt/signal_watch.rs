@@ -238,7 +238,7 @@ impl Drop for Watch {
 }
 
 /// Whether a signal is pending.
-fn is_pending(signal: Signal) -> bool {
+pub(super) fn is_pending(signal: Signal) -> bool {
     let mut pending = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: `sigpending` fills the set it is given; `sigismember` only reads it, and the number is a valid one.
     unsafe { libc::sigpending(pending.as_mut_ptr()) == 0 && libc::sigismember(pending.as_ptr(), signal as i32) == 1 }

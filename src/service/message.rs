@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gateway::FromGateway;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approved::{Place, Until, What};
+use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Origin};
@@ -123,7 +123,7 @@ pub enum Ask {
     /// Give a grant to an account.
     Grant {
         what: What,
-        place: Place,
+        place: GrantPlace,
         until: Until,
         words: String,
         user: String,

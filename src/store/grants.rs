@@ -20,7 +20,7 @@ use super::edited;
 use super::error::StoreError;
 use super::key::DigestKey;
 use super::redact::redact;
-use crate::judge::approved::{Grant, GrantId, Place, Until, What};
+use crate::judge::approved::{Grant, GrantId, GrantPlace, Until, What};
 use crate::judge::sort;
 
 /// The scope of grants that hold in every session.
@@ -30,7 +30,7 @@ const EVERY_SESSION: &str = "";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewGrant<'a> {
     pub what: &'a What,
-    pub place: &'a Place,
+    pub place: &'a GrantPlace,
     pub until: &'a Until,
     /// In words, as it was shown before it was given.
     pub words: &'a str,
@@ -78,10 +78,10 @@ impl Store {
             return refused("a grant must say what it covers");
         }
         match grant.place {
-            Place::Directory { path } if !path.starts_with('/') => {
+            GrantPlace::Directory { path } if !path.starts_with('/') => {
                 return refused("the directory of a grant must be an absolute path");
             }
-            Place::Directory { .. } | Place::Anywhere => {}
+            GrantPlace::Directory { .. } | GrantPlace::Anywhere => {}
         }
         let scope = match grant.until {
             Until::Session { id } if id.is_empty() => {

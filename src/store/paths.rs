@@ -48,7 +48,7 @@ impl Paths {
         }
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         if set("HOME").is_none() {
-            // Without it the C library would be asked, which ends a static program where no file lists the account.
+            // The account's home is known here, and not to `data_directory`.
             let data = set("XDG_DATA_HOME").map(PathBuf::from).filter(|data| data.is_absolute());
             let data = data.or_else(|| home.map(|home| home.join(DATA))).ok_or(StoreError::NoHome)?;
             return Ok(Self::new(data.join("guard")));

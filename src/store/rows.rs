@@ -10,7 +10,7 @@ use super::decisions::End;
 use super::entries::{ContextEntry, FindingEntry};
 use super::error::StoreError;
 use super::prune::{self, Pruned};
-use crate::judge::approved::{Place, Until, What};
+use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::approver::Signed;
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Tier, Weight};
@@ -144,7 +144,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what: Option<What>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<GrantPlace>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
     /// What was cut off.

@@ -1,4 +1,4 @@
-//! A record in a temporary directory and rows to put into it, for the tests of this floor.
+//! A record in a temporary directory and rows to put into it, for the tests of this package.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

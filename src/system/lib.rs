@@ -25,6 +25,14 @@ pub struct Account {
     pub shell: std::path::PathBuf,
 }
 
+/// Where programs keep their data: `$XDG_DATA_HOME` (on Linux), else the system's directory for it below `$HOME`. `None`
+/// without a home: the library would ask the C library's accounts, whose modules can end a static program.
+#[must_use]
+pub fn data_directory() -> Option<std::path::PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty())?;
+    directories::BaseDirs::new().map(|directories| directories.data_dir().to_owned())
+}
+
 /// A process at the other end of a socket, as the kernel knows it: the one that connected, or that began to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {

@@ -132,7 +132,11 @@ impl Page {
             let mark = Line::of(Style::Tier(finding.tier), "  • ");
             self.lines.extend(wrap::labelled(&mark, Style::Plain, &finding.reason, self.columns));
             let (tier, undo) = (finding.tier, undo_words(finding.reversibility));
-            let about = format!("{} · {} (tier {}) · {undo}", finding.rule, tier.name(), tier.number());
+            let mut about = format!("{} · {} (tier {})", finding.rule, tier.name(), tier.number());
+            // What lowered it says why nothing is lost.
+            if finding.lowered.is_none() {
+                about.push_str(&format!(" · {undo}"));
+            }
             self.sentence("    ", Style::Dim, &about);
             if !group.touches.is_empty() {
                 self.sentence(&format!("    {}", group.label()), Style::Plain, &group.touches(100));

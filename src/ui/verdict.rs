@@ -69,7 +69,7 @@ pub fn verdict(decision: &Decision, risk: &Risk) -> Line {
         _ if circumstance.is_some() => line.with(Style::Plain, format!("  {}", circumstance.unwrap_or_default())),
         (Decision::Refuse(why), _) => line.with(Style::Plain, format!("  {why}")),
         (_, Some(worst)) => line
-            .with(Style::Plain, format!("  {}", worst.first.reason))
+            .with(Style::Plain, format!("  {}", worst.first.sentence()))
             .with(Style::Dim, format!("  {}", worst.first.rule)),
         (_, None) => line,
     }

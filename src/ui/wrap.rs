@@ -1,4 +1,11 @@
 //! Fitting text into columns.
+//!
+//! Prose is wrapped by textwrap. It knows neither words in styles, nor glyphs of a command that must all be shown, nor
+//! text that goes on under the last column of a table: these are wrapped here.
+
+use std::borrow::Cow;
+
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 use super::style::{Line, Style, width};
 use super::visible::{self, Glyph, Shown};
@@ -6,38 +13,15 @@ use super::visible::{self, Glyph, Shown};
 /// Prose wrapped at blanks; a word longer than a line is cut into lines. At least one line.
 #[must_use]
 pub fn prose(text: &str, columns: usize) -> Vec<String> {
-    let columns = columns.max(2);
     // What is made visible gets wider: before it is measured, not after.
     let text = visible::text(text);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    let mut used = 0;
-    for word in text.split_whitespace() {
-        let wide = width(word);
-        if used > 0 && used + 1 + wide <= columns {
-            line.push(' ');
-            line.push_str(word);
-            used += 1 + wide;
-            continue;
-        }
-        if used > 0 {
-            lines.push(std::mem::take(&mut line));
-            used = 0;
-        }
-        for c in word.chars() {
-            let w = width(c.encode_utf8(&mut [0; 4]));
-            if used > 0 && used + w > columns {
-                lines.push(std::mem::take(&mut line));
-                used = 0;
-            }
-            line.push(c);
-            used += w;
-        }
-    }
-    if used > 0 || lines.is_empty() {
-        lines.push(line);
-    }
-    lines
+    // Blanks and line ends of the text are no layout: the library would keep them.
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let options = Options::new(columns.max(2))
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::wrap(&words, options).into_iter().map(Cow::into_owned).collect()
 }
 
 /// Lines that are wrapped at blanks where they are wider than this. What goes on in the next line stands under where it
@@ -181,6 +165,9 @@ mod tests {
         assert_eq!(prose("abcdefghij kl", 4), ["abcd", "efgh", "ij", "kl"]);
         assert_eq!(prose("漢字漢字", 5), ["漢字", "漢字"]);
         assert_eq!(prose("", 5), [""]);
+        assert_eq!(prose(" a  b\n\tc ", 9), ["a b c"]);
+        assert_eq!(prose("twenty-one", 8), ["twenty-o", "ne"]);
+        assert_eq!(prose("ab", 0), ["ab"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
 use guard::app::install::hosts::{Form, HOSTS, Host, Wire};
-use guard::judge::approved::{Place, Until, What};
+use guard::judge::approved::{GrantPlace, Until, What};
 use guard::store::NewGrant;
 use serde_json::Value;
 
@@ -361,12 +361,27 @@ fn a_record_that_was_edited_is_seen() {
     fails(&home, "record", "changed after it was written");
 }
 
+/// By the setting of the system that the test runs on, as it is read here.
+#[test]
+fn whether_programs_can_type_into_the_prompt_is_said() {
+    let home = home();
+    let (findings, code) = diagnosed(&home, &["terminal"]);
+    let (status, says) = match fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti") {
+        Ok(setting) if setting.trim() == "0" => ("ok", "no program can put keys into the prompt"),
+        Ok(_) => ("warn", "can put keys into the prompt"),
+        Err(_) => ("ok", "no setting that prevents it"),
+    };
+    let found = &of(&findings, "terminal")[0];
+    assert!(found.0 == status && found.1.contains(says), "{found:?}");
+    assert_eq!((findings[0]["remedy"].is_null(), code), (status == "ok", 0));
+}
+
 #[test]
 fn a_clock_that_is_behind_the_record_is_seen() {
     let home = home();
     let grant = NewGrant {
         what: &What::Rule { rule: "x.y".into() },
-        place: &Place::Anywhere,
+        place: &GrantPlace::Anywhere,
         until: &Until::Revoked,
         words: "x",
         user: "ada",

@@ -210,12 +210,50 @@ fn what_is_no_command_and_no_key_is_found() {
     assert_eq!(faults.collect::<Vec<_>>(), ["format is never xml", "guard has no pend", "log has no option --sinec"]);
     assert_eq!(shown.keys, ["queue.wiat", "retention_dais"]);
     assert!(!shown.keys.iter().any(|key| shown::is_key(key)));
-    let page = ".Ic guard log Fl -since Ar TIME\n.It Ic guard deny Fl r Qq no such\n.Fl -wtach\n.Pq Cm queue.wait , queue.wiat\n";
-    let shown = Shown::in_mdoc(page);
+    let page = ".Ic guard log Fl -since Ar TIME\n.It Ic guard deny Fl r Qq no such\n.Fl -wtach\n.Pq Cm queue.wait , queue.wiat\n\
+                .Ic guard Fl -no-wait Fl - Ar COMMAND\n.Ic guard Fl -no-wait -- Ar COMMAND\n";
+    let mut shown = Shown::in_mdoc(page);
+    // A dash behind `Fl` gets one more, as `man` shows it.
+    assert_eq!(shown.commands.pop().unwrap(), ["--no-wait", "---", "COMMAND"]);
+    assert_eq!(shown.commands.pop().unwrap(), ["--no-wait", "--", "COMMAND"]);
     assert_eq!(shown.commands, [vec!["log", "--since", "TIME"], vec!["deny", "-r", "no", "such"]]);
     assert_eq!(shown.commands.iter().find_map(|command| shown::fault(command)), None);
     assert!(shown.options == ["--wtach"] && !shown::is_option("--wtach"));
     assert_eq!(shown.keys.iter().map(|key| shown::is_key(key)).collect::<Vec<_>>(), [true, false]);
+}
+
+/// A manual page's pieces of configuration inside a sentence, as `man` shows them: a `"` at the begin of a word is not
+/// shown, `\\(dq` is.
+fn inline_toml(page: &str) -> Vec<String> {
+    let is_macro = |line: &&str| line.starts_with('.') && line.contains("Ql ");
+    let pieces = page.lines().filter(is_macro).filter_map(|line| {
+        let words: Vec<&str> = line.split_once("Ql ")?.1.split(' ').map(|word| word.trim_start_matches('"')).collect();
+        let text = words.join(" ").replace("\\(dq", "\"");
+        let text = text.trim_end_matches(['.', ',', ';', ':', ' ']);
+        let is_value = (text.starts_with('{') && text.ends_with('}') && text.contains(" = "))
+            || (text.starts_with('[')
+                && text.ends_with(']')
+                && !text.chars().all(|c| c.is_alphanumeric() || "[].-_=".contains(c)));
+        is_value.then(|| text.to_owned())
+    });
+    pieces.collect()
+}
+
+#[test]
+fn every_table_and_list_inside_a_sentence_is_one_as_man_shows_it() {
+    let mut count = 0;
+    for name in manuals() {
+        for piece in inline_toml(&fs::read_to_string(root().join("man").join(&name)).unwrap()) {
+            count += 1;
+            let parsed = format!("value = {piece}").parse::<toml::Table>();
+            assert!(parsed.is_ok(), "{name} shows {piece}, which is no TOML");
+        }
+    }
+    assert!(count >= 20, "{count}");
+    assert_eq!(
+        inline_toml(".Ql { option = \"-T\" } ;\n.Ql { option = \\(dq-T\\(dq }"),
+        ["{ option = -T\" }", "{ option = \"-T\" }"]
+    );
 }
 
 #[test]

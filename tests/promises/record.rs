@@ -373,3 +373,27 @@ fn a_search_by_time_finds_its_rows_among_many() {
     let newest = Filter { until: Some(second(100)), limit: Some(3), ..Filter::default() };
     assert_eq!(store.find(&newest).unwrap(), [98, 99, 100]);
 }
+
+#[test]
+fn the_record_is_where_data_of_the_account_belongs() {
+    let home = Home::new();
+    let (data, other) = (home.path("data"), home.path("other"));
+    let runs = |set: &[(&str, &std::path::Path)]| {
+        let mut run = home.guard(&["-c", "true"]);
+        run.env_remove("HOME").env_remove("XDG_DATA_HOME").envs(set.iter().map(|(name, value)| (*name, *value)));
+        assert!(run.output().unwrap().status.success(), "{set:?}");
+    };
+    runs(&[("HOME", &data)]);
+    assert!(data.join(guard_system::DATA).join("guard/guard.db").exists());
+    // One that is not absolute is ignored.
+    runs(&[("HOME", &other), ("XDG_DATA_HOME", std::path::Path::new("relative"))]);
+    assert!(other.join(guard_system::DATA).join("guard/guard.db").exists());
+    if !guard_system::IS_MACOS {
+        let named = home.path("named");
+        runs(&[("HOME", &other), ("XDG_DATA_HOME", &named)]);
+        assert!(named.join("guard/guard.db").exists());
+        let alone = home.path("alone");
+        runs(&[("HOME", std::path::Path::new("")), ("XDG_DATA_HOME", &alone)]);
+        assert!(alone.join("guard/guard.db").exists());
+    }
+}

@@ -73,8 +73,8 @@ impl Home {
         Engine::under(caller, config)
     }
 
-    /// Shows a command and settles it with this answer, after something happened in between.
-    fn settle(
+    /// Shows a command and gives this answer, after something happened in between.
+    fn answered(
         &self,
         engine: &Engine,
         words: &[&str],
@@ -86,7 +86,7 @@ impl Home {
         let asked = asked(&invocation, &judgment);
         let shown = Shown::now(engine, invocation, &judgment);
         between();
-        shown.settle(Answered { asked, time: Duration::from_millis(1500), opinion: Some(opinion()) })
+        shown.apply_answer(Answered { asked, time: Duration::from_millis(1500), opinion: Some(opinion()) })
     }
 
     /// From now on an approver signs what is of tier 3 and above.
@@ -159,8 +159,8 @@ fn opinion() -> Opinion {
     }
 }
 
-fn authorized(engine: &Engine, invocation: Invocation, manner: RunOptions) -> Result<Ready, u8> {
-    authorize(engine, invocation, manner, &mut exec::preserve::capture_at_start())
+fn authorized(engine: &Engine, invocation: Invocation, options: RunOptions) -> Result<Ready, u8> {
+    authorize(engine, invocation, options, &mut exec::preserve::capture_at_start())
 }
 
 const PLAIN: RunOptions = RunOptions { yes: false, no_wait: false, watched: false, unasked: false };
@@ -215,14 +215,14 @@ fn only_a_person_on_their_own_command_line_says_yes_in_advance() {
     let ready = authorized(&engine, argv(&engine, &FLAGGED), with_yes).unwrap();
     assert_eq!(ready.approved.basis(), &ApprovalReason::YesInAdvance);
     let without = RunOptions { yes: false, ..with_yes };
-    for (origin, words, manner) in [
+    for (origin, words, options) in [
         (Origin::Cli, &FLAGGED[..], without),
         (Origin::Agent, &FLAGGED[..], with_yes),
         (Origin::Cli, &["rm", "-rf", "/"], with_yes),
     ] {
         let home = Home::of(origin);
         let engine = home.engine();
-        let refused = authorized(&engine, argv(&engine, words), manner).unwrap_err();
+        let refused = authorized(&engine, argv(&engine, words), options).unwrap_err();
         assert!([exit::QUEUED, exit::REFUSED].contains(&refused), "{words:?}");
         assert!(home.rows().iter().all(|row| row.decision.as_deref() != Some("allow")), "{words:?}");
     }
@@ -249,7 +249,7 @@ fn the_hourly_limit_counts_what_this_session_was_asked() {
     for _ in 0..2 {
         assert!(matches!(decision(), Decision::Ask(_)));
         let refused = no(Refusal::Person { words: None });
-        assert_eq!(home.settle(&engine, &FLAGGED, refused, || ()).unwrap_err(), exit::REFUSED);
+        assert_eq!(home.answered(&engine, &FLAGGED, refused, || ()).unwrap_err(), exit::REFUSED);
     }
     assert!(matches!(decision(), Decision::Refuse(Refusal::RateLimited { per_hour: 2 })));
     assert_eq!(authorized(&engine, argv(&engine, &FLAGGED), PLAIN).unwrap_err(), exit::REFUSED);
@@ -286,7 +286,7 @@ fn help_is_given_whatever_the_limits_say_and_even_without_a_record() {
 fn nothing_that_is_flagged_runs_without_a_record() {
     let home = Home::of(Origin::Agent).without_record();
     let engine = home.engine();
-    assert_eq!(home.settle(&engine, &FLAGGED, yes, || ()).unwrap_err(), exit::REFUSED);
+    assert_eq!(home.answered(&engine, &FLAGGED, yes, || ()).unwrap_err(), exit::REFUSED);
     let harmless = authorized(&engine, argv(&engine, &["ls"]), PLAIN).unwrap();
     assert_eq!(harmless.receipt, Receipt::Unrecorded);
 }
@@ -296,7 +296,7 @@ fn a_yes_lets_run_what_was_shown_and_the_row_says_who_gave_it() {
     let home = Home::of(Origin::Agent);
     let engine = home.engine();
     let by = |_: &Invocation, _: &Judgment| Asked::Yes { grant: None, by: Some("ada, elsewhere".to_owned()) };
-    let ready = home.settle(&engine, &FLAGGED, by, || ()).unwrap();
+    let ready = home.answered(&engine, &FLAGGED, by, || ()).unwrap();
     assert!(ready.asked);
     assert_eq!(ready.approved.basis(), &ApprovalReason::Person);
     let row = home.row();
@@ -313,9 +313,9 @@ fn a_yes_is_void_when_the_script_has_other_bytes_by_then() {
     let script = home.path("work/ship.sh");
     std::fs::write(&script, "git push --force origin main\n").unwrap();
     let words = ["sh", "ship.sh"];
-    assert!(home.settle(&engine, &words, yes, || ()).is_ok());
+    assert!(home.answered(&engine, &words, yes, || ()).is_ok());
     let change = || std::fs::write(&script, "git push --force origin main # now\n").unwrap();
-    assert_eq!(home.settle(&engine, &words, yes, change).unwrap_err(), exit::REFUSED);
+    assert_eq!(home.answered(&engine, &words, yes, change).unwrap_err(), exit::REFUSED);
     let last = home.rows().pop().unwrap();
     assert_eq!((last.decision.as_deref(), last.answer_ms), (Some("deny"), Some(1500)));
     assert!(last.review.is_some());
@@ -337,7 +337,7 @@ fn a_yes_is_void_when_another_directory_has_taken_the_name_of_this_one() {
     let refusal = shown.still_approved().unwrap_err();
     assert_eq!(refusal, Refusal::Changed { what: "the working directory".to_owned() });
     assert_eq!(
-        home.settle(&engine, &FLAGGED, yes, || std::fs::remove_dir(home.path("work")).unwrap()).unwrap_err(),
+        home.answered(&engine, &FLAGGED, yes, || std::fs::remove_dir(home.path("work")).unwrap()).unwrap_err(),
         126
     );
 }
@@ -348,9 +348,9 @@ fn a_yes_is_void_when_the_session_has_been_denied_it_meanwhile() {
     let engine = home.engine();
     let denied = || {
         let refusal = no(Refusal::Person { words: None });
-        assert!(home.settle(&engine, &FLAGGED, refusal, || ()).is_err());
+        assert!(home.answered(&engine, &FLAGGED, refusal, || ()).is_err());
     };
-    assert_eq!(home.settle(&engine, &FLAGGED, yes, denied).unwrap_err(), exit::REFUSED);
+    assert_eq!(home.answered(&engine, &FLAGGED, yes, denied).unwrap_err(), exit::REFUSED);
 }
 
 #[test]
@@ -363,12 +363,12 @@ fn a_grant_is_kept_once_its_command_may_run_and_not_before() {
     let home = Home::of(Origin::Agent);
     let engine = home.engine();
     let gone = || std::fs::remove_dir(home.path("work")).unwrap();
-    assert!(home.settle(&engine, &FLAGGED, offer, gone).is_err());
+    assert!(home.answered(&engine, &FLAGGED, offer, gone).is_err());
     assert_eq!(grants(&engine), 0);
     std::fs::create_dir(home.path("work")).unwrap();
-    assert!(home.settle(&engine, &FLAGGED, yes, || ()).is_ok());
+    assert!(home.answered(&engine, &FLAGGED, yes, || ()).is_ok());
     assert_eq!(grants(&engine), 0);
-    assert!(home.settle(&engine, &FLAGGED, offer, || ()).is_ok());
+    assert!(home.answered(&engine, &FLAGGED, offer, || ()).is_ok());
     assert_eq!(grants(&engine), 1);
     let ready = authorized(&engine, argv(&engine, &FLAGGED), PLAIN).unwrap();
     assert!(matches!(ready.approved.basis(), ApprovalReason::Grant(_)));

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use guard_system::lets_keys_be_injected;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Finding, Ward};
@@ -22,12 +23,13 @@ type Check = fn(&Ward) -> Vec<Finding>;
 
 /// Looks at everything that guard needs.
 pub fn look(ward: &Ward) -> Vec<Finding> {
-    let checks: [(&str, Check); 6] = [
+    let checks: [(&str, Check); 7] = [
         ("record", record),
         ("export", exported),
         ("config", rules),
         ("clock", clock),
         ("person", person),
+        ("terminal", terminal),
         ("update", newest),
     ];
     checks.into_iter().filter(|(name, _)| ward.wants(name)).flat_map(|(_, check)| check(ward)).collect()
@@ -235,4 +237,15 @@ fn person(ward: &Ward) -> Vec<Finding> {
         terminal.to_string(),
         "set queue.wait, or run commands at your own terminal; here guard refuses them",
     )]
+}
+
+/// Whether a program at the terminal of a question can type the answer itself. The kernel does not say which keys were
+/// typed and which were put there.
+fn terminal(_ward: &Ward) -> Vec<Finding> {
+    let can = "a program that runs at the same terminal can put keys into the prompt (TIOCSTI)";
+    vec![match lets_keys_be_injected() {
+        Some(false) => Finding::ok("terminal", "no program can put keys into the prompt (TIOCSTI is off)"),
+        Some(true) => Finding::warn("terminal", can, "turn it off, as root: sysctl -w dev.tty.legacy_tiocsti=0"),
+        None => Finding::ok("terminal", format!("{can}; this system has no setting that prevents it")),
+    }]
 }

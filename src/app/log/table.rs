@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::super::time;
 use super::prune::extent;
-use crate::judge::approved::{Place, Until, What};
+use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 use crate::store::{End, Entry, ResultEntry, RowKind, is_probe};
@@ -335,10 +335,10 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
 }
 
 /// Where a grant holds.
-pub(in crate::app) fn place(place: &Place) -> String {
+pub(in crate::app) fn place(place: &GrantPlace) -> String {
     match place {
-        Place::Directory { path } => format!("{path} and below"),
-        Place::Anywhere => "anywhere".to_owned(),
+        GrantPlace::Directory { path } => format!("{path} and below"),
+        GrantPlace::Anywhere => "anywhere".to_owned(),
     }
 }
 

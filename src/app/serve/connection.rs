@@ -22,7 +22,7 @@ use self::error::AskError;
 use super::server::Server;
 use super::show;
 use crate::app::record_backend;
-use crate::judge::approved::{Place, Until, What};
+use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::invocation::{Digest, Invocation, Request};
 use crate::service::client::line;
 use crate::service::gateway::FromGateway;
@@ -57,7 +57,7 @@ pub(super) struct Connection<'a> {
     /// Grants of which this connection was told.
     granted: HashSet<i64>,
     /// Grants that came with a yes taken over this connection, until when they hold, and who gave them.
-    offered: Vec<((What, Place), Until, String)>,
+    offered: Vec<((What, GrantPlace), Until, String)>,
 }
 
 fn reply<T: Serialize>(result: Or<T>) -> Vec<u8> {

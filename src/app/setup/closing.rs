@@ -50,9 +50,7 @@ pub fn after(args: &SetupArgs, engine: &Engine, wishes: &Wishes, plan: &Plan, co
 
 /// Whether the first approver was enrolled. What went wrong is said where it did.
 fn enrol(engine: &Engine) -> Result<bool, Failure> {
-    let user = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
-    let name = user.map_or_else(String::new, |user| user.name);
-    match approver::enrol(engine, &name) {
+    match approver::enrol(engine, &engine.caller.account.name) {
         Ok(code) => Ok(code == exit::ALLOW),
         Err(error) => {
             writeln!(io::stderr(), "guard: {error}")?;

@@ -17,8 +17,8 @@ use crate::exec::Inherited;
 /// Does what a shell's caller asks for, or says why not. Returns an exit code only where the shell's own did not become
 /// guard's.
 #[must_use]
-pub fn run(called: &Called, call: ShellCall, manner: RunOptions, inherited: Inherited) -> u8 {
-    let entered = Engine::open().and_then(|engine| enter(&engine, called, call, manner, inherited));
+pub fn run(called: &Called, call: ShellCall, options: RunOptions, inherited: Inherited) -> u8 {
+    let entered = Engine::open().and_then(|engine| enter(&engine, called, call, options, inherited));
     entered.unwrap_or_else(|error| run::failed(&error.to_string()))
 }
 
@@ -30,7 +30,7 @@ fn enter(
     engine: &Engine,
     called: &Called,
     call: ShellCall,
-    manner: RunOptions,
+    options: RunOptions,
     mut inherited: Inherited,
 ) -> Result<u8, EngineError> {
     let shell = engine.shell(called.dialect)?;
@@ -41,10 +41,10 @@ fn enter(
             return Ok(interactive::start(engine, called, &shell, call, inherited));
         }
         if !has_nothing_to_say() {
-            return Ok(stdin::feed(engine, &shell, call, manner, inherited));
+            return Ok(stdin::feed(engine, &shell, call, options, inherited));
         }
     }
-    Ok(run::one(engine, request(&shell, call), manner, &mut inherited))
+    Ok(run::one(engine, request(&shell, call), options, &mut inherited))
 }
 
 /// Whether standard input is `/dev/null`.

@@ -37,7 +37,7 @@ pub(super) fn feed(
     engine: &Engine,
     shell: &Shell,
     call: ShellCall,
-    manner: RunOptions,
+    options: RunOptions,
     mut inherited: Inherited,
 ) -> u8 {
     let Some(extra) = Extra::free(shell.dialect) else {
@@ -48,9 +48,9 @@ pub(super) fn feed(
         without_history(&mut call, shell.dialect);
     }
     let positional = call.positional.clone();
-    let manner = RunOptions { watched: true, ..manner };
+    let options = RunOptions { watched: true, ..options };
     let Ready { approved, receipt, .. } =
-        match authorize::authorize(engine, engine.caller.invocation(request(shell, call)), manner, &mut inherited) {
+        match authorize::authorize(engine, engine.caller.invocation(request(shell, call)), options, &mut inherited) {
             Ok(ready) => ready,
             Err(code) => return code,
         };
@@ -59,7 +59,7 @@ pub(super) fn feed(
         Ok(feeder) => feeder,
         Err(error) => return could_not_start(&error),
     };
-    let mut session = Session { engine, shell, manner, extra, positional, before: Vec::new(), defined: false };
+    let mut session = Session { engine, shell, options, extra, positional, before: Vec::new(), defined: false };
     let end = match session.commands(&mut feeder, &mut inherited) {
         Ok(end) => end,
         Err(error) => End::Refused(failed(&format!("standard input: {error}"))),
@@ -92,7 +92,7 @@ fn without_history(call: &mut ShellCall, dialect: Dialect) {
 struct Session<'a> {
     engine: &'a Engine,
     shell: &'a Shell,
-    manner: RunOptions,
+    options: RunOptions,
     extra: Extra,
     positional: Vec<OsString>,
     /// What was run and still holds.
@@ -148,7 +148,7 @@ impl Session<'_> {
                 envelope: None,
             };
             let invocation = self.engine.caller.invocation(Request::Line(line));
-            let ready = feeder.meanwhile(|| authorize::authorize(self.engine, invocation, self.manner, inherited));
+            let ready = feeder.meanwhile(|| authorize::authorize(self.engine, invocation, self.options, inherited));
             let Ready { approved, receipt, .. } = match ready {
                 Ok(ready) => ready,
                 Err(code) => return Ok(End::Refused(code)),

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use crate::app::engine::{Engine, judge_here};
 use crate::app::hook::call::What as Called;
 use crate::judge::analysis::inquiry::Answers;
-use crate::judge::approved::{Grant, GrantId, Place, Until, What};
+use crate::judge::approved::{Grant, GrantId, GrantPlace, Until, What};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Origin, Request, Session, quote};
 use crate::judge::policy::{Decision, ParentApproval, Policy, SessionState, decide};
 use crate::judge::review::{self, Role};
@@ -331,7 +331,7 @@ fn stored(entry: &Entry, invocation: &Invocation) -> Option<Grant> {
     Some(Grant {
         id: GrantId::Stored(id),
         what: What::Exact { command: invocation.display() },
-        place: Place::Anywhere,
+        place: GrantPlace::Anywhere,
         until: Until::Revoked,
         given: 0,
         words: String::new(),

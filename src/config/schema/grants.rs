@@ -8,7 +8,7 @@ use super::entries::directory;
 use crate::config::document::{Document, Spot};
 use crate::config::errors::ConfigProblem;
 use crate::config::keys::{ConfigType, Field, Key, nearest};
-use crate::judge::approved::{Grant, GrantId, Place, Until, What};
+use crate::judge::approved::{Grant, GrantId, GrantPlace, Until, What};
 use crate::judge::policy::Support;
 
 /// Reads the tables under `key`; what is wrong with one leaves that one out and is reported.
@@ -150,15 +150,15 @@ impl GrantReader<'_> {
         }
     }
 
-    fn place(&self) -> Result<Place> {
+    fn place(&self) -> Result<GrantPlace> {
         match self.text("where")? {
-            "anywhere" => Ok(Place::Anywhere),
+            "anywhere" => Ok(GrantPlace::Anywhere),
             // A grant of the machine's file holds for all accounts, so that `~/` would mean another directory for each.
             path => match directory(path, None) {
                 Ok(path) if path.contains('*') => {
                     Err(self.refuse("where", self.field("where")?, "one directory, without `*`"))
                 }
-                Ok(path) => Ok(Place::Directory { path }),
+                Ok(path) => Ok(GrantPlace::Directory { path }),
                 Err(why) => Err(self.refuse("where", self.field("where")?, format!("\"{path}\": {why}"))),
             },
         }
@@ -195,7 +195,7 @@ fn end(when: &toml::value::Datetime) -> Option<i64> {
 }
 
 /// What a grant covers, in words.
-fn words(what: &What, place: &Place, until: &Spot<'_>) -> String {
+fn words(what: &What, place: &GrantPlace, until: &Spot<'_>) -> String {
     let what = match what {
         What::Exact { command } => format!("exactly `{command}`"),
         What::Shape { shape } => format!("commands of the shape `{shape}`"),
@@ -203,8 +203,8 @@ fn words(what: &What, place: &Place, until: &Spot<'_>) -> String {
         What::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
     };
     let place = match place {
-        Place::Directory { path } => format!("in {path} and below"),
-        Place::Anywhere => "anywhere".to_owned(),
+        GrantPlace::Directory { path } => format!("in {path} and below"),
+        GrantPlace::Anywhere => "anywhere".to_owned(),
     };
     match until.get_ref() {
         DeValue::Datetime(when) => format!("{what}, {place}, until {when}"),

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::judge::approved::{Place, Until, What};
+use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::risk::Tier;
 use crate::store::queue::Pending;
 use crate::store::{Entry, Filter, NewGrant, RowKind, Stats, Store, StoreError};
@@ -113,7 +113,7 @@ pub fn resume(store: &Store, session: &SessionView, by: &str, why: &str, now: Ti
 pub fn trust(store: &Store, session: &SessionView, user: &str, by: &str, now: Timestamp) -> Result<i64, StoreError> {
     let grant = NewGrant {
         what: &What::UpTo { tier: Tier::Medium },
-        place: &Place::Anywhere,
+        place: &GrantPlace::Anywhere,
         until: &Until::Session { id: session.id.clone() },
         words: &format!("{TRUSTED} (given by {by} at the page)"),
         user,

@@ -9,6 +9,7 @@ use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::{cost, of_bytes};
 use super::lookup::path_in;
+use super::recipes::is_name;
 use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::sort;
@@ -32,7 +33,7 @@ impl Walker<'_> {
                 "commands" => value.known_text().into_iter().for_each(|path| state.hashed.insert(key, path)),
                 "functions" => {
                     let text = value.known_text().unwrap_or_default();
-                    if key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
+                    if key.is_empty() || is_name(key) {
                         let context = context.elsewhere(context.spans.map(Span::default()));
                         self.text(state, &context, &format!("{key}() {{\n{text}\n}}"));
                     }
@@ -46,11 +47,11 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn assign(&mut self, state: &mut State, context: &Context, assignment: &Assignment, lasting: bool) -> Value {
         let subscript = assignment.subscript.as_ref().map(|word| {
-            let value = self.single(state, context, word);
+            let value = self.expand().single(state, context, word);
             if let Some(text) = value.known_text() {
-                self.embedded(state, context, &text);
+                self.walk_embedded(state, context, &text);
             }
-            self.compute(state, context, &value);
+            self.expand().compute(state, context, &value);
             value.known_text()
         });
         let name = assignment.name.as_str();
@@ -62,7 +63,7 @@ impl Walker<'_> {
                         self.zsh_table(state, context, name, &array);
                         // The directories of `PATH`, as an array.
                         if name == "path" {
-                            let old = path_in(state, &[]).cloned().unwrap_or_else(|| self.outer_path());
+                            let old = path_in(state, &[]).cloned().unwrap_or_else(|| self.setting.outer_path());
                             let is_old = |dir: &Value| matches!(dir.pieces(), [Piece::Unknown(of)] if of.why == UnknownReason::Variable("path".to_owned()));
                             let dirs = array.iter().map(|(_, dir)| if is_old(dir) { &old } else { dir });
                             state.set_scalar("PATH", Value::join(dirs, ":"));
@@ -73,9 +74,9 @@ impl Walker<'_> {
                 Value::default()
             }
             AssignmentValue::Scalar(word) => {
-                self.spend(cost::STEP);
-                let mut value = self.assigned_value(state, context, word);
-                self.spend(of_bytes(value.size()));
+                self.setting.spend(cost::STEP);
+                let mut value = self.expand().assigned_value(state, context, word);
+                self.setting.spend(of_bytes(value.size()));
                 if !lasting {
                     return value;
                 }
@@ -86,7 +87,7 @@ impl Walker<'_> {
                         }
                         self.set_scalar(state, context, name, value.clone());
                         // What the environment has is handed on as it is now.
-                        if self.invocation.env.get(name).is_some() {
+                        if self.setting.invocation.env.get(name).is_some() {
                             state.change(name, |variable| variable.exported = true);
                         }
                         if name.starts_with("PS") || RUN_BY_SHELLS.contains(&name) {
@@ -99,7 +100,7 @@ impl Walker<'_> {
                         self.copying(&held);
                         let array = Rc::make_mut(&mut held);
                         let old = array.iter().position(|(other, _)| *other == key);
-                        self.spend(array.len() as u64 / 16);
+                        self.setting.spend(array.len() as u64 / 16);
                         match old.and_then(|at| array.get_mut(at)) {
                             Some((_, old)) if assignment.append => old.push_value(&value),
                             Some((_, old)) => *old = value.clone(),
@@ -123,7 +124,7 @@ impl Walker<'_> {
 
     #[inline(never)]
     pub fn appended(&mut self, state: &State, name: &str, value: &Value) -> Value {
-        match self.lookup(state, name) {
+        match self.expand().lookup(state, name) {
             Bound::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
                 old.push_value(value);
                 old
@@ -137,7 +138,7 @@ impl Walker<'_> {
     pub fn set_scalar(&mut self, state: &mut State, context: &Context, name: &str, value: Value) {
         let attribute = state.variable(name).map_or(Attribute::Plain, |variable| variable.attribute);
         if NUMBERS.contains(&name) {
-            self.compute(state, context, &value);
+            self.expand().compute(state, context, &value);
         }
         match attribute {
             Attribute::Reference => {
@@ -151,7 +152,7 @@ impl Walker<'_> {
                 }
             }
             Attribute::Integer => {
-                let number = self.compute(state, context, &value);
+                let number = self.expand().compute(state, context, &value);
                 let value = number.map_or_else(
                     || unknown(UnknownReason::Number(NumberId::default()), value.taint()),
                     |number| Value::text(number.to_string()),
@@ -173,7 +174,7 @@ impl Walker<'_> {
             });
             return held;
         }
-        match self.lookup(state, name) {
+        match self.expand().lookup(state, name) {
             Bound::Array(old) => old,
             Bound::Scalar(old) if !super::parameter::is_unset_marker(&old) => Rc::new(vec![("0".to_owned(), old)]),
             _ => Rc::default(),
@@ -183,7 +184,7 @@ impl Walker<'_> {
     /// Pays for the copy that a change of these elements makes.
     fn copying(&mut self, elements: &Elements) {
         if Rc::strong_count(elements) > 1 {
-            self.spend(elements.len() as u64);
+            self.setting.spend(elements.len() as u64);
         }
     }
 
@@ -201,13 +202,13 @@ impl Walker<'_> {
         for element in elements {
             match &element.subscript {
                 Some(subscript) => {
-                    let key = self.single(state, context, subscript);
-                    let value = self.single(state, context, &element.value);
+                    let key = self.expand().single(state, context, subscript);
+                    let value = self.expand().single(state, context, &element.value);
                     added.push((Some(key.known_text().unwrap_or_default()), value));
                 }
                 None => {
                     let mut fields = Vec::new();
-                    self.fields(state, context, &element.value, &mut fields);
+                    self.expand().fields(state, context, &element.value, &mut fields);
                     added.extend(fields.into_iter().map(|field| (None, field.value)));
                 }
             }
@@ -226,7 +227,7 @@ impl Walker<'_> {
                     if let Some(number) = number(&key) {
                         next = number.saturating_add(1);
                     }
-                    self.spend(array.len() as u64 / 16);
+                    self.setting.spend(array.len() as u64 / 16);
                     array.retain(|(other, _)| *other != key);
                     array.push((key, value));
                     is_sorted = false;
@@ -238,7 +239,7 @@ impl Walker<'_> {
             }
         }
         if !is_sorted {
-            self.spend(array.len() as u64);
+            self.setting.spend(array.len() as u64);
             sort::sort_by_key(array, |(key, _)| number(key).unwrap_or(u64::MAX));
         }
         held
@@ -247,7 +248,7 @@ impl Walker<'_> {
     /// An argument of a declaring builtin that is an assignment: it is not split, and made by the builtin later.
     #[inline(never)]
     pub fn declared(&mut self, state: &mut State, context: &Context, word: &Word, out: &mut Vec<Field>) {
-        let value = self.assigned_value(state, context, word);
+        let value = self.expand().assigned_value(state, context, word);
         out.push(Field::word(value, context.spans.map(word.span)));
         if let (Some(name), Some(Part::Array(elements))) = (assignment_of(word), word.parts.last()) {
             let name = name.trim_end_matches('+').to_owned();

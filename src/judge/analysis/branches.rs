@@ -19,25 +19,25 @@ impl Walker<'_> {
     fn several(&mut self, state: &mut State, run: &mut dyn FnMut(&mut Self, &mut State)) {
         // What runs inside looks at the value that is chosen here: only what comes to have several in it is chosen there.
         let several = std::mem::take(&mut state.several);
-        let outer_seen = std::mem::take(&mut self.seen);
+        let outer_seen = std::mem::take(&mut self.expansion.seen);
         let sink = state.streams.stdout.sink();
         let text_before = sink.and_then(|id| self.sinks.get(id)).map(|sink| sink.text.clone());
-        let entry = self.fork(state);
+        let entry = self.setting.fork(state);
         run(self, state);
-        let seen = std::mem::replace(&mut self.seen, outer_seen);
+        let seen = std::mem::replace(&mut self.expansion.seen, outer_seen);
         let mut looked_up: Vec<(String, usize)> = Vec::new();
         for (name, ()) in seen.iter() {
             let count = entry.variable(name).map_or(0, |variable| variable.values.len());
             if count > 1 && several.contains_key(name) && !entry.chosen.contains_key(&**name) {
                 looked_up.push((name.to_string(), count));
             } else {
-                self.seen.insert(name, ());
+                self.expansion.seen.insert(name, ());
             }
         }
         let mut combination: Vec<usize> = vec![0; looked_up.len()];
         let mut runs = 1;
         while runs < MAX_CHOICES && advance(&mut combination, &looked_up) {
-            let mut other = self.fork(&entry);
+            let mut other = self.setting.fork(&entry);
             for ((name, _), index) in looked_up.iter().zip(&combination) {
                 other.chosen.insert(name.clone(), *index);
             }

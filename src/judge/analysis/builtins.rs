@@ -7,11 +7,11 @@ use std::rc::Rc;
 use directory::popd;
 
 use super::act::{OpaqueReason, Taint, UnknownReason, Value};
-use super::command::Lookup;
 use super::declare::{assignment, set, unset};
 use super::enclosing::Context;
 use super::expand::Field;
 use super::output;
+use super::resolve::Lookup;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Span};
@@ -137,9 +137,9 @@ impl Walker<'_> {
             // A subscript in a name is evaluated, with what it substitutes.
             for text in args.iter().filter_map(|field| field.value.known_text()).filter(|text| text.contains('[')) {
                 let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
-                self.embedded(state, context, name);
+                self.walk_embedded(state, context, name);
                 if let Some((_, subscript)) = name.split_once('[') {
-                    self.compute(state, context, &Value::text(subscript.trim_end_matches(']')));
+                    self.expand().compute(state, context, &Value::text(subscript.trim_end_matches(']')));
                 }
             }
         }
@@ -225,7 +225,7 @@ impl Walker<'_> {
                     && let Some(name) = name.value.known_text()
                 {
                     let values: Vec<&Value> = rest.iter().map(|field| &field.value).collect();
-                    self.copies(&values);
+                    self.setting.copies(&values);
                     let value = output::printf(&values)
                         .unwrap_or_else(|| unknown(UnknownReason::CommandOutput, Taint::default()));
                     self.set_scalar(state, context, &name, value);
@@ -235,7 +235,7 @@ impl Walker<'_> {
             }
             Builtin::Let => {
                 for field in args {
-                    self.compute(state, context, &field.value);
+                    self.expand().compute(state, context, &field.value);
                 }
             }
             Builtin::Test => {}
@@ -263,7 +263,7 @@ impl Walker<'_> {
                     |field: &Field| field.value.known().is_some_and(|text| text.starts_with('-') && text.contains('P'));
                 if context.dialect == Dialect::Zsh && args.iter().any(prompts) {
                     for text in args.iter().filter_map(|field| field.value.known_text()) {
-                        self.embedded(&mut state.fork(), &within(&context.perhaps(), name).elsewhere(span), &text);
+                        self.walk_embedded(&mut state.fork(), &within(&context.perhaps(), name).elsewhere(span), &text);
                     }
                 }
                 return false;
@@ -316,7 +316,7 @@ impl Walker<'_> {
             match field.value.known().as_deref() {
                 Some("-W") => {
                     if let Some(words) = next.value.known_text() {
-                        self.embedded(&mut state.fork(), &inside, &words);
+                        self.walk_embedded(&mut state.fork(), &inside, &words);
                     }
                 }
                 Some("-C") => self.read_value(&mut state.fork(), &inside.perhaps(), &next.value, span),
@@ -341,7 +341,7 @@ impl Walker<'_> {
     }
 
     fn front_of_path(&mut self, state: &mut State, dirs: &[Value]) {
-        let outer = match self.lookup(state, "PATH") {
+        let outer = match self.expand().lookup(state, "PATH") {
             super::state::Bound::Scalar(value) => value,
             _ => Value::default(),
         };
@@ -352,7 +352,7 @@ impl Walker<'_> {
     fn eval(&mut self, state: &mut State, context: &Context, args: &[Field], span: Span) {
         let text = Value::join(args.iter().map(|field| &field.value), " ");
         let span = args.iter().map(|field| field.span).reduce(Span::to).unwrap_or(span);
-        let spans = self.spans_of(context, span, &text);
+        let spans = self.setting.spans_of(context, span, &text);
         let context = Context { spans, ..context.clone() }.in_new_text();
         self.read_value(state, &context, &text, span);
     }
@@ -386,8 +386,8 @@ impl Walker<'_> {
             return;
         }
         // It may run at once, in the state that the shell has now, and in each that follows.
-        let mut later = self.fork(state);
-        let spans = self.spans_of(context, action.span, &action.value);
+        let mut later = self.setting.fork(state);
+        let spans = self.setting.spans_of(context, action.span, &action.value);
         let first = self.facts.acts.len();
         let inside = Context { spans, conditional: context.conditional, ..within(context, "trap") };
         self.read_value(&mut later, &inside.perhaps(), &action.value, span);

@@ -1,19 +1,17 @@
 //! Simple commands: assignments, words, redirections, and what the first word leads to.
 
-use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Unknown, UnknownReason, Value, Verb};
-use super::disguise;
+use super::act::{Disguise, OpaqueReason, Piece, UnknownReason, Value};
 use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::cost;
-use super::pattern::Pattern;
+use super::lookup::Led;
 use super::recursion::Callee;
+use super::resolve::{self, Lookup, Resolved};
+use super::so_far::SoFar;
 use super::state::State;
 use super::walk::{Walker, depth};
 use crate::judge::effect::Effect;
 use crate::judge::syntax::tree::{Part, Simple, Span, Word};
-
-/// The most programs that a glob in command position is tried as.
-const MAX_CANDIDATES: usize = 8;
 
 /// How many words are looked at of a command in which the fuel ends.
 const MOST_LOOKED_AT: usize = 256;
@@ -21,45 +19,23 @@ const MOST_LOOKED_AT: usize = 256;
 /// Builtins whose arguments may be assignments.
 pub(super) const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
 
-/// How a command's first word is looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lookup {
-    /// By a shell: functions, builtins, programs.
-    Shell,
-    /// By a shell, without functions (`command`).
-    NoFunctions,
-    /// By another program: programs alone.
-    Programs,
-}
-
-/// What a command word leads to.
-enum Resolved {
-    /// These names, each with its path when one was written and the way it was disguised.
-    Names(Vec<(String, Option<Value>, Option<Disguise>)>),
-    Nothing,
-    Unknown,
-}
-
 impl Walker<'_> {
     /// Walks a simple command, once for each way its variables may stand.
     pub fn simple(&mut self, state: &mut State, context: &Context, simple: &Simple) {
         if !self.step(context.spans.map(simple.span)) {
             return;
         }
-        if let Some(line) = self.numbered.as_ref().and_then(|text| text.line(context, simple.span.start)) {
-            self.line = Some(line);
-        }
+        self.lines.stand_at(context, simple.span.start);
         self.choices(state, &mut |walker, state| walker.simple_once(state, context, simple));
     }
 
     fn simple_once(&mut self, state: &mut State, context: &Context, simple: &Simple) {
-        let outer_pipes = std::mem::take(&mut self.pipes);
-        let outer_readers = std::mem::take(&mut self.readers);
+        let outer_substituted = std::mem::take(&mut self.substituted);
         let span = context.spans.map(simple.span);
         let mut fields: Vec<Field> = Vec::new();
         let declaring = simple.words.first().and_then(plain_text).is_some_and(|name| DECLARING.contains(&name));
         for (index, word) in simple.words.iter().enumerate() {
-            if !self.inquiry.fuel.lasts() {
+            if !self.setting.inquiry.fuel.lasts() {
                 self.too_large(span, &mut fields);
                 break;
             }
@@ -67,7 +43,7 @@ impl Walker<'_> {
             if declaring && index > 0 && assignment_of(word).is_some() {
                 self.declared(state, context, word, &mut fields);
             } else {
-                self.fields(state, context, word, &mut fields);
+                self.expand().fields(state, context, word, &mut fields);
             }
             if start == 0
                 && let Some(first) = fields.first_mut()
@@ -101,7 +77,7 @@ impl Walker<'_> {
             }
             act
         };
-        let readers = std::mem::replace(&mut self.readers, outer_readers);
+        let readers = std::mem::replace(&mut self.substituted.readers, outer_substituted.readers);
         self.redirect_acts(state, context, effects, act, simple.words.is_empty());
         if let Some(outer) = outer {
             if keeps_streams(&fields) {
@@ -114,14 +90,14 @@ impl Walker<'_> {
             self.read_back(state, context, readers);
         }
         state.last_argument = fields.pop().map(|field| field.value);
-        self.pipes = outer_pipes;
+        self.substituted.pipes = outer_substituted.pipes;
     }
 
     /// A command in which the fuel ends: what it begins with is still looked at.
     #[inline(never)]
     fn too_large(&mut self, span: Span, fields: &mut Vec<Field>) {
         self.step(span);
-        self.inquiry.fuel.grace();
+        self.setting.inquiry.fuel.grace();
         fields.truncate(MOST_LOOKED_AT);
     }
 
@@ -132,7 +108,7 @@ impl Walker<'_> {
         let reads = simple.assignments.is_empty()
             && matches!(simple.redirects.as_slice(), [redirect] if redirect.op == RedirectOp::Read);
         if reads && let Some(sink) = state.streams.stdout.sink() {
-            let (text, taint, decoded) = self.stdin_of(state);
+            let (text, taint, decoded) = self.so_far().stdin_of(state);
             if let Some(sink) = self.sinks.get_mut(sink) {
                 sink.write(&text, taint, decoded);
             }
@@ -153,7 +129,7 @@ impl Walker<'_> {
     ) -> Option<usize> {
         let globs = fields.iter().filter(|field| field.value.has_glob()).count();
         let read = cost::READ * fields.len() as u64 + cost::GLOB * globs as u64;
-        if !self.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
+        if !self.setting.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
             return None;
         }
         let act = self.run_here(state, context, fields, env, span, lookup);
@@ -171,7 +147,7 @@ impl Walker<'_> {
         lookup: Lookup,
     ) -> Option<usize> {
         let (word, args) = fields.split_first()?;
-        match self.resolve(state, word) {
+        match resolve::names(self.so_far(), state, word) {
             Resolved::Nothing => None,
             Resolved::Names(names) => {
                 let mut act = None;
@@ -197,102 +173,6 @@ impl Walker<'_> {
         }
     }
 
-    /// Finds what a command word leads to.
-    #[inline(never)]
-    fn resolve(&mut self, state: &State, word: &Field) -> Resolved {
-        let value = &word.value;
-        if let Some(text) = value.known() {
-            return self.plain(state, &text, word.disguise);
-        }
-        // Only the last component names the program.
-        let tail = match value.pieces().last() {
-            Some(Piece::Text(text)) => text.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty()),
-            _ => None,
-        };
-        // A file that a search finds is known by its name alone where that is a program's.
-        let is_found =
-            |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)));
-        let is_program = |name: &&str| !value.pieces().iter().any(is_found) || self.catalog.program(name).is_some();
-        if let Some(name) = tail.filter(is_program) {
-            return Resolved::Names(vec![(name.to_owned(), Some(value.clone()), word.disguise)]);
-        }
-        // What the line itself wrote there, under a name with a number in it.
-        if let Some(name) = self.made_here(state, value) {
-            return Resolved::Names(vec![(name, Some(value.clone()), word.disguise)]);
-        }
-        if value.is_dynamic() {
-            let is_unset =
-                |piece: &&Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. }));
-            let left = Value::of(value.pieces().iter().filter(|piece| !is_unset(piece)).cloned().collect());
-            if left.pieces().is_empty() || left.pieces().len() == value.pieces().len() {
-                return Resolved::Unknown;
-            }
-            let left = Field { value: left, disguise: Some(Disguise::Assembly), ..word.clone() };
-            return self.resolve(state, &left);
-        }
-        let Some(pattern) = value.pattern() else { return Resolved::Unknown };
-        let (dir, base) = pattern.rsplit_once('/').map_or((None, pattern.as_str()), |(dir, base)| (Some(dir), base));
-        if base.contains('(') || base.chars().all(|c| c == '*') {
-            return Resolved::Unknown;
-        }
-        let pattern = Pattern::new(base);
-        let mut names: Vec<String> = Vec::new();
-        for program in self.catalog.all_programs() {
-            for name in &program.names {
-                if !name.contains(['*', '?', '[', ':']) && pattern.matches(name) == Some(true) && !names.contains(name)
-                {
-                    names.push(name.clone());
-                }
-            }
-        }
-        if names.is_empty() || names.len() > MAX_CANDIDATES {
-            return Resolved::Unknown;
-        }
-        let path = |name: &str| dir.map(|dir| Value::text(format!("{dir}/{name}")));
-        Resolved::Names(names.into_iter().map(|n| (n.clone(), path(&n), Some(Disguise::Assembly))).collect())
-    }
-
-    /// The name of a program that an earlier act of the line wrote.
-    #[inline(never)]
-    fn made_here(&self, state: &State, value: &Value) -> Option<String> {
-        if value.known().is_some() || !value.spelled().is_some_and(|path| path.rough().contains('/')) {
-            return None;
-        }
-        let place = Self::file_key(state, value)?;
-        let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes()) && act.remote.is_none();
-        let is_it = |operand: &Operand| Self::file_key(state, &operand.value).as_ref() == Some(&place);
-        self.spend(self.facts.acts.len() as u64 / 2);
-        let made = self.files.contains_key(&place)
-            || self.facts.acts.iter().any(|act| writes(act) && act.operands.iter().any(is_it));
-        place.split().filter(|_| made).map(|(_, name)| name.rough().to_owned())
-    }
-
-    /// A command word that is known text.
-    #[inline(never)]
-    fn plain(&self, state: &State, text: &str, disguise: Option<Disguise>) -> Resolved {
-        // An earlier line that begins so, where there is a history; and what a program in front of it takes for a shell's.
-        if text.len() > 1 && text.starts_with('!') {
-            return Resolved::Unknown;
-        }
-        if let Some(path) = state.hashed.get(text) {
-            let name = path.rsplit('/').next().unwrap_or(path).to_owned();
-            return Resolved::Names(vec![(name, Some(Value::text(path.as_str())), Some(Disguise::Assembly))]);
-        }
-        let named = |text: &str, disguise| {
-            let (name, path) = match text.rsplit_once('/') {
-                Some((_, name)) => (name, Some(Value::text(text))),
-                None => (text, None),
-            };
-            (!name.is_empty()).then(|| (name.to_owned(), path, disguise))
-        };
-        // What it looks like, beside the name that the shell looks for. Where nothing else is left, there is that alone.
-        let plain_names = disguise::plain_characters(text).filter(|plain| !plain.is_empty() && !plain.ends_with('/'));
-        let plain_names = plain_names.and_then(|plain| named(&plain, Some(Disguise::Characters)));
-        let disguise = if plain_names.is_some() { Some(Disguise::Characters) } else { disguise };
-        let names: Vec<_> = plain_names.into_iter().chain(named(text, disguise)).collect();
-        if names.is_empty() { Resolved::Nothing } else { Resolved::Names(names) }
-    }
-
     /// Runs what a name stands for.
     #[allow(clippy::too_many_arguments)]
     fn by_name(
@@ -313,7 +193,7 @@ impl Walker<'_> {
                 && let Some(text) = state.aliases.get(name).cloned()
                 && !context.is_called(&Callee::Alias(name.to_owned()))
             {
-                let mut replaced = self.fork(state);
+                let mut replaced = self.setting.fork(state);
                 self.alias(&mut replaced, context, name, &text, args, span);
                 alias = Some(replaced);
             }
@@ -328,17 +208,12 @@ impl Walker<'_> {
             }
         }
         let disguise = disguise.or_else(|| option_disguise(args)).or(context.disguise);
-        let path = match path {
-            Some(path) => {
-                path.known().iter().for_each(|path| self.remember_path(state, context, path));
-                Some(path)
-            }
-            None if by_shell && super::builtins::is_builtin(name) => None,
-            None => self.planted(state, context, name, env).map(Value::text),
-        };
+        let Self { setting, facts, sinks, files, substituted, resolver, .. } = self;
+        let so_far = SoFar { setting, acts: &facts.acts, sinks, files, pipes: &substituted.pipes };
+        let is_remote = context.remote.is_some();
+        let Led { path, other } = resolver.leads_to(so_far, state, (name, path), env, by_shell, is_remote);
         let by_shell = by_shell && path.is_none();
-        let other = path.as_ref().filter(|_| context.remote.is_none());
-        if let Some(other) = other.and_then(|path| self.under_another_name(state, name, &path.known()?)) {
+        if let Some(other) = other {
             let name = other.rsplit('/').next().unwrap_or(&other).to_owned();
             let mut child = state.child(&[]);
             let disguise = Some(Disguise::Assembly);

@@ -30,9 +30,9 @@ impl Walker<'_> {
     #[inline(never)]
     fn redirected(&mut self, state: &mut State, context: &Context, compound: &Compound) {
         let outer = state.streams.clone();
-        let outer_readers = std::mem::take(&mut self.readers);
+        let outer_readers = std::mem::take(&mut self.substituted.readers);
         let effects = self.redirects(state, context, &compound.redirects);
-        let readers = std::mem::replace(&mut self.readers, outer_readers);
+        let readers = std::mem::replace(&mut self.substituted.readers, outer_readers);
         self.redirect_acts(state, context, effects, None, false);
         self.kind(state, context, &compound.kind);
         state.streams = outer;
@@ -62,7 +62,7 @@ impl Walker<'_> {
                 self.end_of_shell(&mut child);
             }
             CompoundKind::Arithmetic(arithmetic) => {
-                self.arithmetic(state, context, arithmetic);
+                self.expand().arithmetic(state, context, arithmetic);
             }
             CompoundKind::Conditional(tokens) => self.condition(state, context, tokens),
             CompoundKind::If { arms, otherwise } => self.branches(state, context, arms, otherwise.as_ref()),
@@ -74,11 +74,11 @@ impl Walker<'_> {
             }
             CompoundKind::For { names, words, body } => self.for_words(state, context, names, words.as_deref(), body),
             CompoundKind::ForArithmetic { header: [init, test, step], body } => {
-                self.arithmetic(state, context, init);
+                self.expand().arithmetic(state, context, init);
                 self.repeated(state, context, &mut |walker, state, context| {
-                    walker.arithmetic(state, context, test);
+                    walker.expand().arithmetic(state, context, test);
                     walker.script(state, context, body);
-                    walker.arithmetic(state, context, step);
+                    walker.expand().arithmetic(state, context, step);
                 });
             }
             CompoundKind::Select { name, words, body } => {
@@ -86,7 +86,7 @@ impl Walker<'_> {
             }
             CompoundKind::Case { subject, arms } => self.case(state, context, subject, arms),
             CompoundKind::Repeat { count, body } => {
-                self.single(state, context, count);
+                self.expand().single(state, context, count);
                 self.repeated(state, context, &mut |walker, state, context| walker.script(state, context, body));
             }
             CompoundKind::Always { body, finally } => {
@@ -113,7 +113,7 @@ impl Walker<'_> {
             }
             self.script(state, if index == 0 { context } else { &inner }, condition);
             outputs.condition(self);
-            let mut branch = self.fork(state);
+            let mut branch = self.setting.fork(state);
             branch.doubt.clear();
             self.script(&mut branch, &inner, body);
             outputs.branch(self);
@@ -131,7 +131,7 @@ impl Walker<'_> {
 
     #[inline(never)]
     fn case(&mut self, state: &mut State, context: &Context, subject: &Word, arms: &[CaseArm]) {
-        self.single(state, context, subject);
+        self.expand().single(state, context, subject);
         let inner = context.guarded();
         let mut ends: Vec<State> = Vec::new();
         let mut fallen: Option<Box<State>> = None;
@@ -141,10 +141,10 @@ impl Walker<'_> {
                 break;
             }
             for pattern in &arm.patterns {
-                self.single(state, context, pattern);
+                self.expand().single(state, context, pattern);
             }
             outputs.condition(self);
-            let mut branch = self.fork(state);
+            let mut branch = self.setting.fork(state);
             if let Some(fallen) = fallen.take() {
                 branch.join(&fallen);
             }
@@ -171,7 +171,7 @@ impl Walker<'_> {
         body: &mut dyn FnMut(&mut Self, &mut State, &Context),
     ) {
         let inner = context.perhaps();
-        let before = self.fork(state);
+        let before = self.setting.fork(state);
         let first = self.facts.acts.len();
         body(self, state, &inner);
         let second = self.facts.acts.len();
@@ -180,10 +180,10 @@ impl Walker<'_> {
             && state.cwd == before.cwd
             && state.functions.len() == before.functions.len()
             && state.positional == before.positional;
-        if unchanged || !self.rounds_left() {
+        if unchanged || !self.limits.takes_rounds(1) {
             return;
         }
-        let mut again = self.fork(state);
+        let mut again = self.setting.fork(state);
         body(self, &mut again, &inner);
         state.join(&again);
         self.forget_repetition(first, second);
@@ -198,16 +198,6 @@ impl Walker<'_> {
             });
         if same {
             self.forget_acts_from(second);
-        }
-    }
-
-    fn rounds_left(&mut self) -> bool {
-        match self.rounds.checked_sub(1) {
-            Some(rounds) => {
-                self.rounds = rounds;
-                true
-            }
-            None => false,
         }
     }
 
@@ -238,7 +228,7 @@ impl Walker<'_> {
             Some(words) => self.choices(state, &mut |walker, state| {
                 let mut fields: Vec<Field> = Vec::new();
                 for word in words {
-                    walker.fields(state, context, word, &mut fields);
+                    walker.expand().fields(state, context, word, &mut fields);
                 }
                 for field in fields {
                     if known.insert(field.value.clone()) {
@@ -252,14 +242,10 @@ impl Walker<'_> {
         let many = values.len() > MAX_LOOP;
         let mut one_by_one = names.len() == 1 && !many;
         if one_by_one && values.len() > 1 {
-            let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
-            match self.rounds.checked_sub(count) {
-                Some(rounds) => self.rounds = rounds,
-                None => one_by_one = false,
-            }
+            one_by_one = self.limits.takes_rounds(values.len());
         }
         if one_by_one {
-            let before = self.fork(state);
+            let before = self.setting.fork(state);
             for value in values {
                 state.set_scalar(name, found(value));
                 self.script(state, &inner, body);
@@ -286,23 +272,23 @@ impl Walker<'_> {
                 CondToken::Operator(operator, _) => {
                     numeric = matches!(operator.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge");
                     if numeric && let Some(left) = before.take() {
-                        self.compute(state, context, &left);
+                        self.expand().compute(state, context, &left);
                     }
                     if operator == "-v" {
                         numeric = true;
                     }
                 }
                 CondToken::Word(word) => {
-                    let value = self.single(state, context, word);
+                    let value = self.expand().single(state, context, word);
                     if numeric {
                         match value.known_text() {
                             Some(text) if text.contains('[') => {
-                                self.embedded(state, context, &text);
+                                self.walk_embedded(state, context, &text);
                                 let subscript = text.split_once('[').map_or("", |(_, rest)| rest.trim_end_matches(']'));
-                                self.compute(state, context, &Value::text(subscript));
+                                self.expand().compute(state, context, &Value::text(subscript));
                             }
                             _ => {
-                                self.compute(state, context, &value);
+                                self.expand().compute(state, context, &value);
                             }
                         }
                     }

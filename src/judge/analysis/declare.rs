@@ -56,7 +56,7 @@ impl Walker<'_> {
                 let now = if attribute == Attribute::Reference { Attribute::Plain } else { attribute };
                 state.change(&name, |variable| variable.attribute = now);
             }
-            let held = |value: &Value| !state.sets(&name) && self.holds_already(&name, value);
+            let held = |value: &Value| !state.sets(&name) && self.setting.holds_already(&name, value);
             let assigned = assigned.filter(|(_, append, value)| *append || !held(value));
             if let Some((_, append, value)) = assigned.filter(|_| !array) {
                 let value = if append { self.added(state, &name, &value) } else { value };
@@ -70,7 +70,7 @@ impl Walker<'_> {
                     _ => None,
                 };
                 if let Some(text) = target {
-                    self.embedded(state, context, &text);
+                    self.walk_embedded(state, context, &text);
                 }
             }
             if exported {
@@ -87,7 +87,7 @@ impl Walker<'_> {
     }
 
     pub fn added(&mut self, state: &State, name: &str, value: &Value) -> Value {
-        match self.lookup(state, name) {
+        match self.expand().lookup(state, name) {
             Bound::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
                 old.push_value(value);
                 old

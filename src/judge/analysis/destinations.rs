@@ -3,8 +3,8 @@
 use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
 use super::arguments::{Derived, Reading};
 use super::enclosing::Context;
-use super::paths::Placer;
 use super::question::PathKind;
+use super::setting::Setting;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::path_class::PathClass;
@@ -32,7 +32,7 @@ impl Walker<'_> {
     pub fn landings(&mut self, state: &State, context: &Context, reading: &Reading, parent: usize, span: Span) {
         let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
         let links = reading.effects.iter().any(|derived| derived.effect == Effect::Link);
-        let program = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
+        let program = self.facts.acts.get(parent).and_then(|act| self.setting.catalog.program(act.verb.key()));
         let parents = program.map_or(&[][..], |program| &program.parents);
         let merges = program.is_some_and(|program| program.merges);
         let replaces = has(&REPLACING[..2]) || links && has(&REPLACING[2..]) || has(&["--exchange"]);
@@ -50,7 +50,8 @@ impl Walker<'_> {
             };
             if replaces && !into {
                 let merges = has(&["-R", "-r", "--recursive", "-a", "--archive"]);
-                if !merges && !sources.is_empty() && self.placer().holds_own(&target.value, state.cwd.as_ref()) {
+                if !merges && !sources.is_empty() && self.setting.placer().holds_own(&target.value, state.cwd.as_ref())
+                {
                     replaced.push(target.clone());
                 }
                 // What a directory holds goes into the other one.
@@ -58,18 +59,19 @@ impl Walker<'_> {
                     && merges
                 {
                     let content = joined(target, source, &[unnamed()]);
-                    landed.extend(self.matters(state, &content).then_some(content));
+                    landed.extend(self.setting.matters(state, &content).then_some(content));
                 }
                 continue;
             }
             let into = into || sources.len() > 1;
-            if !into && self.is_known_file(state, &target.value) {
+            if !into && self.setting.is_known_file(state, &target.value) {
                 continue;
             }
             for source in sources {
                 for names in names(&source.value, merges, keeps_parents) {
                     let place = joined(target, source, &names);
-                    if self.matters(state, &place) && (into || self.is_directory(state, &target.value)) {
+                    if self.setting.matters(state, &place) && (into || self.setting.is_directory(state, &target.value))
+                    {
                         landed.push(place);
                     }
                 }
@@ -83,7 +85,9 @@ impl Walker<'_> {
             }
         }
     }
+}
 
+impl Setting<'_> {
     /// Whether a file at this place counts beside the directory that it lies in.
     fn matters(&self, state: &State, place: &Operand) -> bool {
         let classes = self.placer().classes(&place.value, state.cwd.as_ref(), self.catalog, self.inquiry);
@@ -115,10 +119,6 @@ impl Walker<'_> {
         let path = self.placer().path(value, state.cwd.as_ref()).and_then(|path| path.exact());
         let there = path.and_then(|path| self.inquiry.path(&path));
         there.is_some_and(|facts| facts.kind == PathKind::File)
-    }
-
-    fn placer(&self) -> &Placer {
-        self.placer.get_or_init(|| self.inquiry.placer(self.invocation))
     }
 }
 

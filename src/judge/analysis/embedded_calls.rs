@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
 use super::code;
-use super::command::Lookup;
 use super::documents::{code_cells, code_chunks};
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
@@ -15,6 +14,9 @@ use super::paths::NormalPath;
 use super::place::Place;
 use super::question::{FileFacts, PathKind};
 use super::recursion::{Callee, Calling};
+use super::resolve::Lookup;
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
@@ -80,13 +82,17 @@ impl Walker<'_> {
             }
             return;
         };
-        let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
+        let home = self
+            .expand()
+            .home(state)
+            .and_then(|home| home.known().map(std::borrow::Cow::into_owned))
+            .unwrap_or_default();
         let fetches = |callee: &str| {
-            let described = self.catalog.program(&format!("{language}:{callee}"));
+            let described = self.setting.catalog.program(&format!("{language}:{callee}"));
             described.is_some_and(|program| program.output == OutputTaint::Fetched)
         };
-        let knows = |callee: &str| self.knows(language, callee);
-        let acts = |callee: &str| self.acts(language, callee);
+        let knows = |callee: &str| self.setting.knows(language, callee);
+        let acts = |callee: &str| self.setting.acts(language, callee);
         let file = match &context.source {
             Source::Script(path) => path.as_str(),
             _ => "",
@@ -129,25 +135,23 @@ impl Walker<'_> {
             let below = |dir: &str| !dir.is_empty() && dir != "/tmp" && path.starts_with(dir);
             state.dir().is_some_and(below) || below(home)
         };
-        let own = |path: String| self.is_deleted(&path) || self.is_new(act, &path) || self.is_own_file(&path);
+        let own = |path: String| {
+            self.so_far().is_deleted(&path) || self.is_new(act, &path) || self.setting.is_own_file(&path)
+        };
         if value.known().and_then(|path| state.path(&path)).is_some_and(own) {
             return true;
         }
         let place = value.spelled().filter(|path| path.rough().starts_with("/tmp/"));
         let place = place.and_then(|path| Place::spelled_at(state.cwd.as_ref(), &path));
         let is_temporary = |path: &str| path.starts_with("/tmp/") && !is_work(path);
-        place.filter(|place| is_temporary(place.shown()) && self.behind(state, value).is_none()).is_some_and(|place| {
-            // Under a name that is made up nothing was before.
-            let Some(path) = place.text() else { return true };
-            let there = self.inquiry.path(path);
-            there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(path))
-        })
-    }
-
-    /// Whether the line took away what was there before: what is there then is its own.
-    fn is_deleted(&self, path: &str) -> bool {
-        let deletes = |act: &&Act| act.verb == Verb::Effect(Effect::Delete) && act.remote.is_none() && !act.dry_run;
-        self.facts.acts.iter().filter(deletes).any(|act| names(act, path))
+        place.filter(|place| is_temporary(place.shown()) && self.so_far().behind(state, value).is_none()).is_some_and(
+            |place| {
+                // Under a name that is made up nothing was before.
+                let Some(path) = place.text() else { return true };
+                let there = self.setting.inquiry.path(path);
+                there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(path))
+            },
+        )
     }
 
     /// Whether nothing was there before the line, which was there before this act, and brings nothing there that was
@@ -158,13 +162,7 @@ impl Walker<'_> {
         acts.iter().any(|before| before.span.end <= act.span.start && before.remote.is_none() && names(before, path))
             && self.facts.opaque.is_empty()
             && !acts.iter().any(brings)
-            && self.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing && !facts.symlink)
-    }
-
-    /// Whether the session made the file, and it is still what the session made of it.
-    fn is_own_file(&self, path: &str) -> bool {
-        let look = || Some((self.inquiry.path(path)?, self.inquiry.look(path)?, self.inquiry.ledger()?));
-        look().is_some_and(|(facts, look, ledger)| !facts.symlink && ledger.owns(path, look) == Some(Own::Made))
+            && self.setting.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing && !facts.symlink)
     }
 
     /// A script of the world in another language: the calls in it whose arguments are written out. What a script works
@@ -180,7 +178,7 @@ impl Walker<'_> {
         span: Span,
     ) -> bool {
         let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return false };
-        let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return false };
+        let Some(FileFacts::Text { bytes, .. }) = self.setting.inquiry.file(&path) else { return false };
         // A byte that is no text stands in a comment or a name for those that read it all the same.
         let text = &*String::from_utf8_lossy(bytes);
         let is_read = READ.contains(&language) || matches!(language, "notebook" | "report");
@@ -193,8 +191,8 @@ impl Walker<'_> {
                 let mut read = true;
                 for (engine, code) in code_chunks(text) {
                     let known = language_of(&format!("chunk.{engine}"));
-                    let language = known.map_or_else(|| self.language(&engine), str::to_owned);
-                    match self.is_shell_name(&engine) {
+                    let language = known.map_or_else(|| self.setting.language(&engine), str::to_owned);
+                    match self.setting.is_shell_name(&engine) {
                         true => self.text(&mut state.child(&[]), &self.script_context(context, &path, span), &code),
                         false => read &= self.embedded_text(state, context, &language, &path, &code, span),
                     }
@@ -218,7 +216,11 @@ impl Walker<'_> {
         if !READ.contains(&language) {
             return false;
         }
-        let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
+        let home = self
+            .expand()
+            .home(state)
+            .and_then(|home| home.known().map(std::borrow::Cow::into_owned))
+            .unwrap_or_default();
         let mut read = code::read(
             language,
             &code::Source::known(text),
@@ -226,8 +228,8 @@ impl Walker<'_> {
                 home: &home,
                 file: path,
                 fetches: &|_| false,
-                knows: &|callee: &str| self.knows(language, callee),
-                acts: &|callee: &str| self.acts(language, callee),
+                knows: &|callee: &str| self.setting.knows(language, callee),
+                acts: &|callee: &str| self.setting.acts(language, callee),
             },
         );
         let imported: Vec<String> = read
@@ -239,18 +241,19 @@ impl Walker<'_> {
         // What a script hands on is the project's own.
         let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
         for call in &mut read.calls {
-            if LINES.contains(&last_part(&call.callee)) || self.acts(language, &call.callee) {
-                let program = self.catalog.program(&format!("{language}:{}", call.callee));
+            if LINES.contains(&last_part(&call.callee)) || self.setting.acts(language, &call.callee) {
+                let program = self.setting.catalog.program(&format!("{language}:{}", call.callee));
                 leave_out_settings(language, call, program.map(|program| &*program.chdir).unwrap_or_default());
-            } else if self.writes_first(language, &call.callee) {
+            } else if self.setting.writes_first(language, &call.callee) {
                 leave_out_content(call);
             }
         }
         let hidden = |arg: &Value| is_worked_out(arg) && !arg.taint().has(Taint::SECRET);
         let is_said = |call: &code::Call| !own(&call.callee) && !call.args.iter().any(hidden);
         let hands_on = |callee: &str| own(callee) && !is_import(callee);
-        let is_lost =
-            |call: &code::Call| !is_said(call) && (hands_on(&call.callee) || self.moves(language, &call.callee));
+        let is_lost = |call: &code::Call| {
+            !is_said(call) && (hands_on(&call.callee) || self.setting.moves(language, &call.callee))
+        };
         let is_whole = !read.cut && !read.calls.iter().any(is_lost);
         read.calls.retain(is_said);
         let mut context = self.script_context(context, path, span);
@@ -272,24 +275,71 @@ impl Walker<'_> {
         module: &str,
         span: Span,
     ) {
-        let callee = if language == "js" { "js:run-file".to_owned() } else { format!("{language}:import-module") };
-        let loads = self.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
+        let loads = if language == "js" { "run-file" } else { "import-module" };
+        let callee = format!("{language}:{loads}");
+        let loads = self.setting.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
         let Some((dir, _)) = script.rsplit_once('/') else { return };
         let module = if language == "js" { module.to_owned() } else { module.replace('.', "/") };
         let ends = loads.iter().flat_map(|load| &load.endings).map(String::as_str);
         for end in std::iter::once("").filter(|_| language == "js").chain(ends) {
             let Some(path) = state.path(&format!("{dir}/{module}{end}")) else { continue };
             if context.is_called(&Callee::File(path.clone()))
-                || !matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. }))
+                || !matches!(self.setting.inquiry.file(&path), Some(FileFacts::Text { .. }))
             {
                 continue;
             }
-            if self.is_changed(&path) && self.includes < MAX_IMPORTS {
-                self.includes += 1;
+            if self.setting.is_changed(&path) && self.limits.takes_script(MAX_IMPORTS) {
                 self.embedded_file(state, context, language, &Operand { value: Value::text(path), span }, span);
             }
             return;
         }
+    }
+
+    fn calls(&mut self, state: &State, context: &Context, language: &str, calls: Vec<code::Call>, span: Span) {
+        if !self.enter(depth::TEXT, span) {
+            return;
+        }
+        let mut here = state.child(&[]);
+        for call in calls {
+            // What comes after a change of the directory is relative to it.
+            if call.callee.rsplit('.').next() == Some("chdir") {
+                call.args.first().into_iter().for_each(|dir| here.enter(dir));
+                continue;
+            }
+            if !self.setting.knows(language, &call.callee) {
+                continue;
+            }
+            let name = format!("{language}:{}", call.callee);
+            if !self.step(span) {
+                break;
+            }
+            let inside =
+                Context { source: Source::Code(language.to_owned()), spans: Spans::At(span), ..context.clone() };
+            // A call that stands for a command is that command.
+            let command = self.setting.catalog.program(&name).filter(|program| !program.command.is_empty());
+            if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
+                let field = |word: code::CallWord| Field { operand: word.operand, ..Field::word(word.value, span) };
+                let fields = words.into_iter().map(field).collect();
+                self.run(&mut here.child(&[]), &inside, fields, Vec::new(), span, Lookup::Programs);
+                continue;
+            }
+            let fed = fed(language, &call);
+            let args = arguments(language, call, span);
+            let mut child = here.child(&[]);
+            if let Some(fed) = fed {
+                child.streams.stdin = Stream::Text(Rc::new(fed));
+            }
+            self.program(&mut child, &inside, (&name, None), &args, &[], span, false, None);
+        }
+        self.leave(depth::TEXT);
+    }
+}
+
+impl Setting<'_> {
+    /// Whether the session made the file, and it is still what the session made of it.
+    fn is_own_file(&self, path: &str) -> bool {
+        let look = || Some((self.inquiry.path(path)?, self.inquiry.look(path)?, self.inquiry.ledger()?));
+        look().is_some_and(|(facts, look, ledger)| !facts.symlink && ledger.owns(path, look) == Some(Own::Made))
     }
 
     /// Whether a call by this very name runs programs or code, or deletes.
@@ -324,44 +374,13 @@ impl Walker<'_> {
         let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
         self.catalog.program(&name).is_some() || self.catalog.rules(&name).any(of_calls)
     }
+}
 
-    fn calls(&mut self, state: &State, context: &Context, language: &str, calls: Vec<code::Call>, span: Span) {
-        if !self.enter(depth::TEXT, span) {
-            return;
-        }
-        let mut here = state.child(&[]);
-        for call in calls {
-            // What comes after a change of the directory is relative to it.
-            if call.callee.rsplit('.').next() == Some("chdir") {
-                call.args.first().into_iter().for_each(|dir| here.enter(dir));
-                continue;
-            }
-            if !self.knows(language, &call.callee) {
-                continue;
-            }
-            let name = format!("{language}:{}", call.callee);
-            if !self.step(span) {
-                break;
-            }
-            let inside =
-                Context { source: Source::Code(language.to_owned()), spans: Spans::At(span), ..context.clone() };
-            // A call that stands for a command is that command.
-            let command = self.catalog.program(&name).filter(|program| !program.command.is_empty());
-            if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
-                let field = |word: code::CallWord| Field { operand: word.operand, ..Field::word(word.value, span) };
-                let fields = words.into_iter().map(field).collect();
-                self.run(&mut here.child(&[]), &inside, fields, Vec::new(), span, Lookup::Programs);
-                continue;
-            }
-            let fed = fed(language, &call);
-            let args = arguments(language, call, span);
-            let mut child = here.child(&[]);
-            if let Some(fed) = fed {
-                child.streams.stdin = Stream::Text(Rc::new(fed));
-            }
-            self.program(&mut child, &inside, (&name, None), &args, &[], span, false, None);
-        }
-        self.leave(depth::TEXT);
+impl SoFar<'_, '_> {
+    /// Whether the line took away what was there before: what is there then is its own.
+    fn is_deleted(&self, path: &str) -> bool {
+        let deletes = |act: &&Act| act.verb == Verb::Effect(Effect::Delete) && act.remote.is_none() && !act.dry_run;
+        self.acts.iter().filter(deletes).any(|act| names(act, path))
     }
 }
 

@@ -1,23 +1,22 @@
 //! Expansion: from a word of the tree to the arguments it becomes, as far as they are known.
 //!
 //! The order is the shell's own: braces, tilde, parameters, substitutions, arithmetic, splitting, globs, quote
-//! removal. What a substitution runs is walked on the way.
+//! removal. What a substitution runs is walked on the way, by what is beside the expander.
 
 use std::borrow::Cow;
 
 use super::act::{Disguise, NumberId, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::Arg;
-use super::arithmetic;
 use super::braces::{self, Braces};
 use super::disguise;
 use super::enclosing::Context;
+use super::expander::{Expander, Walk};
 use super::fuel::cost;
 use super::pattern::Pattern;
 use super::place::Place;
 use super::split::{Atom, Quote, split};
 use super::state::{Bound, Build as _, State, unknown};
-use super::walk::Walker;
-use crate::judge::syntax::tree::{Arithmetic, ArrayElement, Part, Span, Word};
+use crate::judge::syntax::tree::{ArrayElement, Part, Span, Word};
 
 /// An argument after expansion.
 #[derive(Clone, Debug)]
@@ -50,14 +49,14 @@ impl Field {
 /// So many words are followed that one becomes (`"$@"`, `${list[@]}`).
 const MAX_FIELDS: usize = 1024;
 
-impl Walker<'_> {
+impl<W: Walk> Expander<'_, W> {
     /// Expands a word to arguments and appends them.
     pub fn fields(&mut self, state: &mut State, context: &Context, word: &Word, out: &mut Vec<Field>) {
         let span = context.spans.map(word.span);
         if let [Part::Literal(text)] = word.parts.as_slice()
             && !text.contains(['*', '?', '[', '{', '~', '='])
         {
-            self.spend(cost::FIELD);
+            self.walk.setting().spend(cost::FIELD);
             out.push(Field::text(text.as_str(), span));
             return;
         }
@@ -69,7 +68,7 @@ impl Walker<'_> {
             }
             Braces::Words(words) => {
                 for parts in words {
-                    if !self.spend(cost::BRACES) {
+                    if !self.walk.setting().spend(cost::BRACES) {
                         break;
                     }
                     self.fields_of(state, context, &parts, span, disguise.or(Some(Disguise::Assembly)), out);
@@ -96,10 +95,10 @@ impl Walker<'_> {
         let ifs = self.separators(state);
         let mut values = split(atoms, &ifs, !state.noglob);
         if values.len() > MAX_FIELDS {
-            self.limit(span, "too many words to analyse");
+            self.walk.too_many_words(span);
             values.truncate(MAX_FIELDS);
         }
-        self.spend(cost::FIELD * values.len() as u64);
+        self.walk.setting().spend(cost::FIELD * values.len() as u64);
         out.extend(values.into_iter().map(|value| Field { disguise, ..Field::word(value, span) }));
     }
 
@@ -182,11 +181,11 @@ impl Walker<'_> {
                 }
                 Part::Parameter(parameter) => self.parameter(state, context, parameter, quoted, out),
                 Part::Command(substitution) => {
-                    let value = self.capture(state, context, substitution);
+                    let value = self.walk.capture(state, context, substitution);
                     push_expanded(&value, quoted, out);
                 }
                 Part::Process(substitution) => {
-                    let value = self.process(state, context, substitution);
+                    let value = self.walk.process(state, context, substitution);
                     push_expanded(&value, true, out);
                 }
                 Part::Arithmetic(arithmetic) => {
@@ -201,7 +200,7 @@ impl Walker<'_> {
                     out.push(if quoted { Atom::Text(text, Quote::Quoted) } else { Atom::Glob(text) });
                 }
                 Part::Array(elements) => self.array(state, context, elements, out),
-                Part::Hole(hole) => out.push(match self.holes.get(hole.0 as usize) {
+                Part::Hole(hole) => out.push(match self.walk.expansion().holes.get(hole.0 as usize) {
                     Some(Piece::Glob(glob)) => Atom::Glob(glob.clone()),
                     Some(Piece::Unknown(unknown)) => Atom::Unknown(unknown.clone()),
                     _ => unknown_atom(UnknownReason::Other("an unknown part"), Taint::default()),
@@ -281,8 +280,8 @@ impl Walker<'_> {
             "" => self.home(state),
             "+" => state.cwd.as_ref().map(Place::value),
             "-" => state.previous.as_ref().map(Place::value),
-            _ if user == self.invocation.user && !state.elsewhere => {
-                self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
+            _ if user == self.walk.setting().invocation.user && !state.elsewhere => {
+                self.walk.setting().invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
             }
             _ => None,
         }
@@ -294,7 +293,7 @@ impl Walker<'_> {
         match self.lookup(state, "HOME") {
             Bound::Scalar(value) if !super::parameter::is_unset_marker(&value) => Some(value),
             _ if state.elsewhere => None,
-            _ => self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text),
+            _ => self.walk.setting().invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text),
         }
     }
 
@@ -309,84 +308,6 @@ impl Walker<'_> {
                 Bound::Unset => DEFAULT.to_owned(),
                 _ => DEFAULT.to_owned(),
             },
-        }
-    }
-
-    /// Walks what an arithmetic expression expands, makes its assignments, and computes it when it is constant.
-    pub fn arithmetic(&mut self, state: &mut State, context: &Context, arithmetic: &Arithmetic) -> Option<i64> {
-        let mut atoms = Vec::new();
-        self.atoms(state, context, arithmetic.parts.iter(), true, Tilde::Never, &mut atoms);
-        let text = join(atoms);
-        self.compute(state, context, &text)
-    }
-
-    /// As [`Self::arithmetic`], on expanded text.
-    #[inline(never)]
-    pub fn compute(&mut self, state: &mut State, context: &Context, text: &Value) -> Option<i64> {
-        let Some(text) = text.known() else {
-            let names: Vec<String> = text
-                .pieces()
-                .iter()
-                .filter_map(|piece| match piece {
-                    Piece::Text(text) => Some(text),
-                    _ => None,
-                })
-                .flat_map(|text| arithmetic::assigned(text).into_iter().map(str::to_owned))
-                .collect();
-            for name in names {
-                state.set_scalar(&name, unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
-            }
-            return None;
-        };
-        // A shell evaluates subscripts in it once more, and what a named variable holds.
-        self.embedded(state, context, &text);
-        let mut numbers: Vec<(String, i64)> = Vec::new();
-        let name_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        for name in text.split(|c| !name_char(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit())) {
-            if numbers.iter().any(|(known, _)| known == name) {
-                continue;
-            }
-            match self.lookup(state, name) {
-                Bound::Scalar(value) => {
-                    if super::parameter::is_unset_marker(&value) {
-                        numbers.push((name.to_owned(), 0));
-                    } else if let Some(held) = value.known() {
-                        match arithmetic::number(held.trim()) {
-                            Some(number) => numbers.push((name.to_owned(), number)),
-                            None => self.embedded(state, context, &held),
-                        }
-                    }
-                }
-                Bound::Unset => numbers.push((name.to_owned(), 0)),
-                Bound::Array(_) | Bound::Inherited => {}
-            }
-        }
-        let lookup = |name: &str| numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number);
-        let assigned = arithmetic::assigned(&text);
-        if let ([name], Some((left, right))) = (assigned.as_slice(), text.split_once('='))
-            && left.trim() == *name
-        {
-            let number = arithmetic::evaluate(right, &lookup);
-            let value = number.map_or_else(
-                || unknown(UnknownReason::Number(NumberId::default()), Taint::default()),
-                |n| Value::text(n.to_string()),
-            );
-            state.set_scalar(name, value);
-            return number;
-        }
-        let number = arithmetic::evaluate(&text, &lookup);
-        for name in assigned {
-            state.set_scalar(name, unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
-        }
-        number
-    }
-
-    /// Walks the substitutions that stand in text which a shell expands once more.
-    #[inline(never)]
-    pub fn embedded(&mut self, state: &mut State, context: &Context, text: &str) {
-        if text.contains("$(") || text.contains('`') {
-            let line = format!(": \"{}\"", text.replace('"', "\\\""));
-            self.text(state, context, &line);
         }
     }
 }
@@ -416,7 +337,7 @@ pub(super) fn push_expanded(value: &Value, quoted: bool, out: &mut Vec<Atom>) {
 }
 
 /// Atoms as one value, nothing split; globs that are not expanded here are text.
-fn join(atoms: Vec<Atom>) -> Value {
+pub(super) fn join(atoms: Vec<Atom>) -> Value {
     let mut value = Value::default();
     for atom in atoms {
         match atom {
@@ -433,3 +354,6 @@ fn join(atoms: Vec<Atom>) -> Value {
 pub(super) fn unknown_atom(why: UnknownReason, taint: Taint) -> Atom {
     Atom::Unknown(Unknown { why, taint })
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,7 +30,7 @@ impl Walker<'_> {
         };
         let positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
         let outer = std::mem::replace(&mut state.positional, positional);
-        match self.nested(state, context, &this) {
+        match self.so_far().nested(state, context, &this) {
             Nested::Outermost => {
                 inner.called(Calling::within(this, state));
                 state.scopes.push(Vec::new());
@@ -53,7 +53,7 @@ impl Walker<'_> {
         let verb = Verb::Program { name: ":forkbomb".to_owned(), path: None };
         let act = Act {
             operands: vec![Operand { value: Value::text(name), span }],
-            ..self.blank(state, context, verb, span)
+            ..self.so_far().blank(state, context, verb, span)
         };
         self.emit(state, act);
     }

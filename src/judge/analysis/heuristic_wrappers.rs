@@ -4,10 +4,10 @@
 use super::act::Value;
 use super::arguments::Arg;
 use super::builtins::within;
-use super::command::Lookup;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::program::is_installed;
+use super::resolve::Lookup;
 use super::state::State;
 use super::walk::Walker;
 use super::wrappers::quoted_words;
@@ -36,12 +36,23 @@ impl Walker<'_> {
             let Some(word) = arg.value.known() else { continue };
             let name = word.rsplit('/').next().unwrap_or(&word);
             let rest = args.get(index..).unwrap_or_default();
-            if word.starts_with('-') || name.is_empty() || !counts(name, rest) || self.catalog.program(name).is_none() {
+            if word.starts_with('-')
+                || name.is_empty()
+                || !counts(name, rest)
+                || self.setting.catalog.program(name).is_none()
+            {
                 continue;
             }
             let fields = rest.iter().map(|arg| Field::word(arg.value.clone(), arg.span));
             let span = rest.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span);
-            self.run(&mut self.fork(state), &context.perhaps(), fields.collect(), env.to_vec(), span, Lookup::Programs);
+            self.run(
+                &mut self.setting.fork(state),
+                &context.perhaps(),
+                fields.collect(),
+                env.to_vec(),
+                span,
+                Lookup::Programs,
+            );
             tried += 1;
             if tried >= MAX_BEGINNINGS {
                 return;
@@ -63,7 +74,7 @@ impl Walker<'_> {
     ) {
         let mut child = state.child(env);
         let context = within(context, name);
-        let catalog = self.catalog;
+        let catalog = self.setting.catalog;
         self.somewhere(&mut child, &context, args, env, span, |name, rest| is_written_out(catalog, name, rest));
         for (index, arg) in args.iter().enumerate() {
             let Some(text) = arg.value.known() else { continue };
@@ -99,14 +110,16 @@ impl Walker<'_> {
         let first = line.split([' ', ',']).next().unwrap_or_default();
         let program = first.rsplit('/').next().unwrap_or_default();
         let context = context.perhaps().elsewhere(span);
-        if first.starts_with('/') && is_installed(first) && self.is_shell_name(program) {
+        if first.starts_with('/') && is_installed(first) && self.setting.is_shell_name(program) {
             let shell = Field::word(Value::text(first), span);
-            let mut child = self.fork(state);
+            let mut child = self.setting.fork(state);
             self.run(&mut child, &context, vec![shell], Vec::new(), span, Lookup::Programs);
         } else if line.contains(' ') {
             let word = |word: String| Arg::word(Value::text(word), span);
             let words: Vec<Arg> = quoted_words(line).into_iter().map(word).collect();
-            if is_written_out(self.catalog, program, &words) && syntax::parse(line.as_bytes(), Dialect::Bash).is_ok() {
+            if is_written_out(self.setting.catalog, program, &words)
+                && syntax::parse(line.as_bytes(), Dialect::Bash).is_ok()
+            {
                 self.text(&mut state.fork(), &context, line);
             }
         }

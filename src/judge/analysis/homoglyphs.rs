@@ -19,12 +19,12 @@ impl Walker<'_> {
         let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
         let context =
             Context { disguise: Some(Disguise::Characters), ..context.perhaps().elsewhere(Span::new(0, end)) };
-        let mut state = self.fork(state);
+        let mut state = self.setting.fork(state);
         let opaque = self.facts.opaque.len();
         self.text(&mut state, &context, &plain);
         // It is no shell that reads it so: what does not parse then says nothing.
         self.facts.opaque.truncate(opaque);
-        self.limited = false;
+        self.limits.reached = false;
     }
 
     /// Drops the acts of [`Self::as_displayed`] where the line as it is comes to the same programs.

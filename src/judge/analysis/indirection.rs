@@ -123,15 +123,15 @@ impl Walker<'_> {
         if let Some(list) = program.and_then(|program| program.lists.as_ref()) {
             self.operands_in_files(state, context, list, ran);
         }
-        if !self.files.is_empty() && (reading.compiles || program.is_some_and(Program::builds_projects)) {
+        if !self.files.written.is_empty() && (reading.compiles || program.is_some_and(Program::builds_projects)) {
             self.built(state);
         }
-        for follow in program.map(|program| program.follows.as_slice()).unwrap_or_default() {
+        for (described, follow) in program.iter().flat_map(|of| of.follows.iter().map(move |follow| (*of, follow))) {
             match follow {
                 Follow::Git => {
-                    self.git_settings(state, context, args, env, span);
-                    self.git_push(state, context, reading, args, span);
-                    self.git_alias(state, context, program, reading, args, env, span);
+                    self.git_settings(state, context, name, args, env, span);
+                    self.git_push(state, context, name, reading, args, span);
+                    self.git_alias(state, context, (name, program), reading, args, env, span);
                 }
                 Follow::Packages => {
                     let state = &self.with_bins(state, name, env);
@@ -140,8 +140,12 @@ impl Walker<'_> {
                     self.package_program(state, context, name, program, reading, args, span);
                 }
                 Follow::Entrypoint => self.entrypoint(state, context, ran),
-                Follow::Makefile => self.recipe(&state.child(env), context, name, RecipeKind::Make, reading, span),
-                Follow::Justfile => self.recipe(&state.child(env), context, name, RecipeKind::Just, reading, span),
+                Follow::Makefile => {
+                    self.recipe(&state.child(env), context, (name, described), RecipeKind::Make, reading, span)
+                }
+                Follow::Justfile => {
+                    self.recipe(&state.child(env), context, (name, described), RecipeKind::Just, reading, span)
+                }
                 Follow::TildeCommands => self.tilde_commands(state, context, name, span),
             }
         }
@@ -160,11 +164,12 @@ impl Walker<'_> {
         // What it is told to write is no source.
         let read: Vec<&Field> =
             (0..args.len()).filter(|&at| at == 0 || !args[at - 1].value.is("-o")).map(|at| &args[at]).collect();
-        let mut sources: Vec<Value> = read.iter().filter_map(|field| self.content_of(state, &field.value)).collect();
+        let mut sources: Vec<Value> =
+            read.iter().filter_map(|field| self.so_far().content_of(state, &field.value)).collect();
         if read.iter().any(|field| field.value.is("-")) {
-            sources.push(self.stdin_of(state).0);
+            sources.push(self.so_far().stdin_of(state).0);
         }
-        for text in sources.iter().filter(|text| !text.is_empty()) {
+        for text in sources.iter().filter(|text| !given::says_nothing(text)) {
             self.embedded_code(state, &context.perhaps(), None, "other", text, span);
         }
     }
@@ -172,7 +177,7 @@ impl Walker<'_> {
     /// Lines of a letter by which the program that takes it in runs a command: `~! command`, `~| command`.
     #[inline(never)]
     fn tilde_commands(&mut self, state: &State, context: &Context, name: &str, span: Span) {
-        let Some(letter) = self.stdin_of(state).0.known_text() else { return };
+        let Some(letter) = self.so_far().stdin_of(state).0.known_text() else { return };
         let commands = letter.lines().filter_map(|line| {
             let rest = line.strip_prefix('~')?;
             rest.strip_prefix(['!', '|']).or_else(|| rest.trim_start_matches([' ', '<', 'r']).strip_prefix('!'))
@@ -188,8 +193,8 @@ impl Walker<'_> {
     pub fn command_variable(&mut self, state: &State, context: &Context, name: &str, value: &Value, span: Span) {
         if PROMPTS.contains(&name) {
             if let Some(text) = value.known_text() {
-                let mut child = self.fork(state);
-                self.embedded(&mut child, &within(&context.perhaps(), name).elsewhere(span), &text);
+                let mut child = self.setting.fork(state);
+                self.walk_embedded(&mut child, &within(&context.perhaps(), name).elsewhere(span), &text);
             }
             return;
         }
@@ -244,45 +249,45 @@ impl Walker<'_> {
     /// What a file says that tells a program what to run: what the line wrote there, else what lies there.
     #[inline(never)]
     fn told(&mut self, state: &State, file: &Value, span: Span) -> Option<Value> {
-        if let Some((behind, _)) = self.behind(state, file) {
+        if let Some((behind, _)) = self.so_far().behind(state, file) {
             return self.told(state, &behind, span);
         }
-        let copies = Self::file_key(state, file).and_then(|key| self.files.get(&key));
+        let copies = state.file(file).and_then(|key| self.files.written.get(&key));
         if let Some(copies) = copies.map(|written| written.copies.clone()).filter(|copies| !copies.is_empty()) {
-            let text = |place: &Place| match self.inquiry.file(place.text()?) {
+            let text = |place: &Place| match self.setting.inquiry.file(place.text()?) {
                 Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
                 _ => None,
             };
             return Some(Value::text(copies.iter().filter_map(text).collect::<Vec<_>>().join("\n")));
         }
-        if let Some(written) = self.content_of(state, file) {
+        if let Some(written) = self.so_far().content_of(state, file) {
             let taint = written.taint();
             if written.is_dynamic() && (taint.has(Taint::FETCHED) || taint.has(Taint::DECODED)) {
                 self.opaque(OpaqueReason::FetchedCode, "the command runs code that it downloads or decodes", span);
                 return None;
             }
-            if !self.goes_on(state, file) {
+            if !self.so_far().goes_on(state, file) {
                 return Some(written);
             }
             // After what was there before, or somewhere in it.
             let path = file.known().and_then(|path| state.path(&path))?;
-            if let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) {
+            if let Some(FileFacts::Text { bytes, .. }) = self.setting.inquiry.file(&path) {
                 let before = Value::text(String::from_utf8_lossy(bytes));
                 return Some(Value::join([&before, &written], "\n"));
             }
             return Some(written);
         }
         let place = file.known().and_then(|path| state.place(&path))?;
-        if self.is_fetched(&place) {
+        if self.so_far().is_fetched(&place) {
             self.opaque(OpaqueReason::FetchedCode, "the command runs code that it downloads", span);
             return None;
         }
         let path = place.text()?;
-        match self.inquiry.file(path) {
+        match self.setting.inquiry.file(path) {
             Some(FileFacts::Text { bytes, .. }) => {
                 // Whoever reads it pays with what it brings, once however often it is read.
                 if self.read.insert(path.to_owned()) {
-                    self.inquiry.fuel.add_file(bytes.len());
+                    self.setting.inquiry.fuel.add_file(bytes.len());
                 }
                 Some(Value::text(String::from_utf8_lossy(bytes)))
             }
@@ -302,7 +307,7 @@ impl Walker<'_> {
         args: &[Arg],
         span: Span,
     ) {
-        if self.catalog.program(program).is_none() {
+        if self.setting.catalog.program(program).is_none() {
             return;
         }
         let word = Arg::word(Value::text(program), span);

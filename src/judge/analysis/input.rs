@@ -23,13 +23,13 @@ impl Walker<'_> {
         let reading = Reading::of(args);
         let other = reading.descriptor.map(|number| state.streams.get(number));
         let outer = other.map(|stream| std::mem::replace(&mut state.streams.stdin, stream));
-        let (text, taint, _) = self.stdin_of(state);
+        let (text, taint, _) = self.so_far().stdin_of(state);
         if let Some(outer) = outer {
             state.streams.stdin = outer;
         }
         let not_known = || unknown(UnknownReason::Input, taint.and(text.taint()));
         let separators = if state.sets("IFS") {
-            match self.lookup(state, "IFS") {
+            match self.expand().lookup(state, "IFS") {
                 Bound::Scalar(value) => value.known_text(),
                 Bound::Array(_) => None,
                 Bound::Unset | Bound::Inherited => Some(SEPARATORS.to_owned()),
@@ -84,7 +84,7 @@ impl Walker<'_> {
             self.read_value(state, &within(context, "mapfile").elsewhere(span), &line, span);
         }
         let name = operands(args).last().and_then(|field| field.value.known_text()).unwrap_or("MAPFILE".to_owned());
-        let (text, taint, _) = self.stdin_of(state);
+        let (text, taint, _) = self.so_far().stdin_of(state);
         let bound = match text.known() {
             Some(text) => {
                 let lines = text.lines().enumerate().map(|(at, line)| (at.to_string(), Value::text(line)));

@@ -6,50 +6,17 @@ use super::fuel::cost;
 use super::letter::Spelled;
 use super::place::Place;
 use super::question::PathKind;
+use super::so_far::SoFar;
 use super::state::{Build as _, State};
 use super::walk::Walker;
 
 /// How many links are followed one after the other.
 const MAX_LINKS: usize = 4;
 
-impl Walker<'_> {
-    /// Remembers the links that a program makes: what is described as being linked leads from where it writes.
-    #[inline(never)]
-    pub fn links_made(&mut self, state: &State, reading: &Reading) {
-        let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
-        let linked = reading.effects.iter().filter(|derived| derived.effect == Effect::Link);
-        let sources: Vec<&Operand> = linked.flat_map(|derived| &derived.on).collect();
-        let placed =
-            reading.effects.iter().find(|derived| derived.effect.writes()).and_then(|derived| derived.on.last());
-        let (Some(first), Some(placed)) = (sources.first(), placed) else { return };
-        let into = has(&["-t"]);
-        // What is linked alone gets its own name where the command runs.
-        let here = Value::text(".");
-        let place = if placed.span == first.span { &here } else { &placed.value };
-        let Some(at) = Self::file_key(state, place) else { return };
-        let is_there = |at: &str| self.inquiry.path(at).is_some_and(|there| there.kind == PathKind::Directory);
-        let directory = sources.len() > 1
-            || into
-            || place.rough().ends_with(['/', '.'])
-            || !has(&["-n", "-T"]) && at.text().is_some_and(is_there);
-        for source in sources {
-            let Some(text) = source.value.known() else { continue };
-            let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let link = if directory { at.join(name) } else { Some(at.clone()) };
-            // What a symbolic link says is read from where it lies.
-            let symbolic = has(&["-s", "--symbolic"]) && !has(&["-r"]);
-            let from = link.as_ref().and_then(Place::split).filter(|_| symbolic).map(|(dir, _)| dir);
-            let target =
-                Place::at(from.as_ref().or(state.cwd.as_ref()), &text).filter(|target| Some(target) != link.as_ref());
-            if let (Some(link), Some(target)) = (link, target) {
-                self.links.insert(link, target);
-            }
-        }
-    }
-
+impl SoFar<'_, '_> {
     /// What a value names behind the links of the line, and whether it is such a link itself.
     pub fn behind(&self, state: &State, value: &Value) -> Option<(Value, bool)> {
-        if self.links.is_empty() {
+        if self.files.links.is_empty() {
             return None;
         }
         let (mut place, rest) = match Place::below_temporary(value) {
@@ -88,21 +55,57 @@ impl Walker<'_> {
     /// The deepest link of the line that a place is or lies below: what it leads to, and the rest of the path.
     fn nearest_link(&self, place: &Place) -> Option<(&Place, Spelled)> {
         std::iter::once(place.clone()).chain(place.above()).find_map(|above| {
-            self.spend(cost::LOOK_UP);
-            Some((self.links.get(&above)?, place.below(&above)?))
+            self.setting.spend(cost::LOOK_UP);
+            Some((self.files.links.get(&above)?, place.below(&above)?))
         })
+    }
+}
+
+impl Walker<'_> {
+    /// Remembers the links that a program makes: what is described as being linked leads from where it writes.
+    #[inline(never)]
+    pub fn links_made(&mut self, state: &State, reading: &Reading) {
+        let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
+        let linked = reading.effects.iter().filter(|derived| derived.effect == Effect::Link);
+        let sources: Vec<&Operand> = linked.flat_map(|derived| &derived.on).collect();
+        let placed =
+            reading.effects.iter().find(|derived| derived.effect.writes()).and_then(|derived| derived.on.last());
+        let (Some(first), Some(placed)) = (sources.first(), placed) else { return };
+        let into = has(&["-t"]);
+        // What is linked alone gets its own name where the command runs.
+        let here = Value::text(".");
+        let place = if placed.span == first.span { &here } else { &placed.value };
+        let Some(at) = state.file(place) else { return };
+        let is_there = |at: &str| self.setting.inquiry.path(at).is_some_and(|there| there.kind == PathKind::Directory);
+        let directory = sources.len() > 1
+            || into
+            || place.rough().ends_with(['/', '.'])
+            || !has(&["-n", "-T"]) && at.text().is_some_and(is_there);
+        for source in sources {
+            let Some(text) = source.value.known() else { continue };
+            let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            let link = if directory { at.join(name) } else { Some(at.clone()) };
+            // What a symbolic link says is read from where it lies.
+            let symbolic = has(&["-s", "--symbolic"]) && !has(&["-r"]);
+            let from = link.as_ref().and_then(Place::split).filter(|_| symbolic).map(|(dir, _)| dir);
+            let target =
+                Place::at(from.as_ref().or(state.cwd.as_ref()), &text).filter(|target| Some(target) != link.as_ref());
+            if let (Some(link), Some(target)) = (link, target) {
+                self.files.links.insert(link, target);
+            }
+        }
     }
 
     /// The same effect on what links of the line lead to.
     pub fn effect_behind_links(&mut self, state: &State, id: usize, effect: Effect) {
-        let Some(act) = self.facts.acts.get(id).filter(|_| !self.links.is_empty()) else { return };
+        let Some(act) = self.facts.acts.get(id).filter(|_| !self.files.links.is_empty()) else { return };
         let of_same = self.facts.acts.iter().skip(act.parent.unwrap_or(id)).filter(|other| other.parent == act.parent);
         let mut effects = of_same.map(|other| &other.verb);
         // Taking a link away, or putting something in its place, is nothing to what it leads to.
         let replaces =
             effect == Effect::Delete || effects.any(|verb| matches!(verb, Verb::Effect(Effect::Move | Effect::Link)));
         let behind = act.operands.iter().filter_map(|operand| {
-            let (value, itself) = self.behind(state, &operand.value)?;
+            let (value, itself) = self.so_far().behind(state, &operand.value)?;
             (!(itself && replaces)).then_some(Operand { value, span: operand.span })
         });
         let on: Vec<Operand> = behind.collect();

@@ -32,7 +32,7 @@ impl Walker<'_> {
 
     /// Whether there is fuel to go on with the next of many parts. Where there is none, that is put on record.
     pub fn has_fuel(&mut self, context: &Context, span: Span) -> bool {
-        self.inquiry.fuel.lasts() || self.step(context.spans.map(span))
+        self.setting.inquiry.fuel.lasts() || self.step(context.spans.map(span))
     }
 
     /// Pipelines joined by `&&` and `||`.
@@ -48,7 +48,7 @@ impl Walker<'_> {
             if !self.has_fuel(context, pipeline.span) {
                 break;
             }
-            let before = self.fork(state);
+            let before = self.setting.fork(state);
             match join {
                 Join::And => {
                     // What stood before succeeded: a `cd` in it went where it said.
@@ -159,7 +159,7 @@ impl Walker<'_> {
             // zsh's anonymous function runs at once.
             let mut fields = Vec::new();
             for word in &function.arguments {
-                self.fields(state, context, word, &mut fields);
+                self.expand().fields(state, context, word, &mut fields);
             }
             let values = Rc::new(fields.into_iter().map(|field| field.value).collect());
             let outer = std::mem::replace(&mut state.positional, values);

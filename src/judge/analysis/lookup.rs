@@ -3,15 +3,17 @@
 //! What belongs here: telling a planted program from the one that the name stands for. What may not enter: what a program
 //! does. A name that is looked up in directories of the system alone costs no question.
 
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::act::{Piece, Value};
-use super::enclosing::Context;
+use super::builtins::is_builtin;
 use super::fuel::{cost, of_bytes};
 use super::place::Place;
 use super::question::{FileFacts, ProgramFacts};
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::{Bound, Build as _, State};
-use super::walk::Walker;
 use crate::judge::path_class::PathClass;
 
 /// The most directories of a `PATH` that are looked in.
@@ -44,15 +46,71 @@ pub(super) struct SearchPath {
     changed: bool,
 }
 
-impl<'a> Walker<'a> {
+/// Where a program lies that a name or a path leads to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Led {
+    /// Its path, where that was written, or is not that of the program which the name stands for.
+    pub path: Option<Value>,
+    /// The program of the system that it is under another name.
+    pub other: Option<String>,
+}
+
+/// What was found out about where names lead.
+#[derive(Debug, Default)]
+pub(super) struct Resolver<'a> {
+    /// Paths of programs that stand in front of those which their names stand for.
+    planted: BTreeSet<String>,
+    /// What names were found to lead to, and in which directories.
+    resolved: HashMap<String, (Rc<[String]>, Option<&'a ProgramFacts>)>,
+    /// The directories of the `PATH` that the line was given, once they were looked at.
+    inherited_path: Option<SearchPath>,
+    /// What programs were found by, so that a yes is bound to the files that they lead to.
+    pub programs: Vec<Named>,
+}
+
+impl<'a> Resolver<'a> {
+    /// Where the program of a name lies, or what a path names. `by_shell`: a shell looks for it, which takes its own
+    /// builtins first. On another machine nothing is known of where it lies.
+    pub fn leads_to(
+        &mut self,
+        so_far: SoFar<'_, 'a>,
+        state: &State,
+        (name, path): (&str, Option<Value>),
+        env: &[(String, Value)],
+        by_shell: bool,
+        is_remote: bool,
+    ) -> Led {
+        let path = match path {
+            path if is_remote => path,
+            Some(path) => {
+                let known = path.known().and_then(|path| state.path(&path));
+                known.iter().for_each(|path| self.remember(path, &Rc::from([])));
+                Some(path)
+            }
+            None if by_shell && is_builtin(name) || state.elsewhere || name.contains(':') => None,
+            None => self.found_first(so_far, state, name, env).map(Value::text),
+        };
+        let known = path.as_ref().filter(|_| !is_remote).and_then(Value::known);
+        let other = known.and_then(|path| so_far.under_another_name(state, name, &path));
+        Led { path, other }
+    }
+
+    /// Whether a program of this path stands in front of the one which its name stands for.
+    pub fn is_planted(&self, path: &str) -> bool {
+        self.planted.contains(path)
+    }
+
     /// The file that a name without a slash leads to, where that is not the program which it stands for: a script or a
     /// program that was put into a directory in front of the system's.
     #[inline(never)]
-    pub fn planted(&mut self, state: &State, context: &Context, name: &str, env: &[(String, Value)]) -> Option<String> {
-        if context.remote.is_some() || state.elsewhere || name.contains(':') {
-            return None;
-        }
-        let search = self.search_path(state, env);
+    fn found_first(
+        &mut self,
+        so_far: SoFar<'_, 'a>,
+        state: &State,
+        name: &str,
+        env: &[(String, Value)],
+    ) -> Option<String> {
+        let search = self.search_path(so_far.setting, state, env);
         self.remember(name, &search.dirs);
         if search.before == 0 {
             return None;
@@ -60,34 +118,34 @@ impl<'a> Walker<'a> {
         let dirs = &search.dirs[..search.before];
         // What the line itself put there.
         let made = |dir: &String| format!("{}/{name}", dir.trim_end_matches('/'));
-        if !self.files.is_empty() || !self.links.is_empty() {
-            self.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
+        if !so_far.files.written.is_empty() || !so_far.files.links.is_empty() {
+            so_far.setting.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
             if let Some(path) = dirs
                 .iter()
-                .filter(|dir| self.may_make_in(dir))
+                .filter(|dir| so_far.may_make_in(dir))
                 .map(made)
-                .find(|path| self.is_made_here(state, &Value::text(path.as_str())))
+                .find(|path| so_far.is_made_here(state, &Value::text(path.as_str())))
             {
                 self.planted.insert(path.clone());
                 return Some(path);
             }
         }
         if search.changed
-            && let Some(path) = dirs.iter().map(made).find(|path| self.is_touched_script(state, path))
+            && let Some(path) = dirs.iter().map(made).find(|path| so_far.is_touched_script(state, path))
         {
             self.planted.insert(path.clone());
             return Some(path);
         }
-        let found = self.resolved(name, &search)?;
+        let found = self.resolved(so_far.setting, name, &search)?;
         let installed = found.path != found.canonical && found.canonical.contains("/node_modules/");
         if is_of_system(&found.canonical) || installed {
             return None;
         }
         // A link to guard under the name of what it stands in for.
-        if self.place_of(state, &Value::text(found.canonical.as_str())).has(PathClass::Guard) {
+        if so_far.setting.classes(state.cwd.as_ref(), &Value::text(found.canonical.as_str())).has(PathClass::Guard) {
             return None;
         }
-        let ours = || self.is_ours(&Value::text(found.canonical.as_str()));
+        let ours = || so_far.setting.is_ours(&Value::text(found.canonical.as_str()));
         if !(search.changed || found.since_session || ours()) {
             return None;
         }
@@ -95,79 +153,68 @@ impl<'a> Walker<'a> {
         Some(found.path.clone())
     }
 
+    /// What a name leads to before the directories of the system. It is asked once for the same directories.
+    fn resolved(&mut self, setting: &Setting<'a>, name: &str, search: &SearchPath) -> Option<&'a ProgramFacts> {
+        if let Some((dirs, found)) = self.resolved.get(name)
+            && Rc::ptr_eq(dirs, &search.dirs)
+        {
+            return *found;
+        }
+        setting.spend(cost::QUESTION);
+        let found = setting.inquiry.resolve(name, search.dirs.get(..search.before)?);
+        self.resolved.insert(name.to_owned(), (Rc::clone(&search.dirs), found));
+        found
+    }
+
+    /// Keeps what a program is found by, so that a yes is bound to the file that it leads to.
+    fn remember(&mut self, name: &str, dirs: &Rc<[String]>) {
+        let known = |named: &Named| named.name == name && named.dirs == *dirs;
+        if self.programs.len() < MAX_PROGRAMS && !self.programs.iter().any(known) {
+            self.programs.push(Named { name: name.to_owned(), dirs: Rc::clone(dirs) });
+        }
+    }
+
+    /// `PATH` for a command: as set in front of it, else as the shell has it.
+    fn search_path(&mut self, setting: &Setting<'_>, state: &State, env: &[(String, Value)]) -> SearchPath {
+        if let Some(value) = path_in(state, env) {
+            setting.spend(cost::STEP + of_bytes(value.size()) * 4);
+            let inherited = setting.invocation.env.get(PATH).is_some_and(|path| value.is(path));
+            return directories(value, state, !inherited);
+        }
+        if let Some(known) = &self.inherited_path {
+            return known.clone();
+        }
+        let path = directories(&setting.outer_path(), state, false);
+        // Where a directory is relative, the next command may stand elsewhere.
+        if setting.invocation.env.get(PATH).is_none_or(|path| path.split(':').all(|dir| dir.starts_with('/'))) {
+            self.inherited_path = Some(path.clone());
+        }
+        path
+    }
+}
+
+impl SoFar<'_, '_> {
     /// The program of the system that a path outside it is a link to or a copy of, where it has another name and another
     /// description: `ln -s /bin/rm tools/eslint; tools/eslint -r src`.
     #[inline(never)]
-    pub fn under_another_name(&self, state: &State, name: &str, path: &str) -> Option<String> {
+    fn under_another_name(&self, state: &State, name: &str, path: &str) -> Option<String> {
         let path = state.path(path).filter(|path| !is_of_system(path))?;
         let linked = || self.behind(state, &Value::text(path.as_str())).and_then(|(target, _)| target.known_text());
-        let copied = || self.files.get(&Place::of(path.as_str()))?.copies.first()?.text().map(str::to_owned);
-        let there = || self.inquiry.path(&path).filter(|facts| facts.symlink).map(|facts| facts.canonical.clone());
+        let copied = || self.files.written.get(&Place::of(path.as_str()))?.copies.first()?.text().map(str::to_owned);
+        let there =
+            || self.setting.inquiry.path(&path).filter(|facts| facts.symlink).map(|facts| facts.canonical.clone());
         let target = linked().or_else(copied).or_else(there).filter(|target| is_of_system(target))?;
         let other = target.rsplit('/').next()?;
-        let described = self.catalog.program(other)?;
-        let is_same = self.catalog.program(name).is_some_and(|program| std::ptr::eq(program, described));
+        let described = self.setting.catalog.program(other)?;
+        let is_same = self.setting.catalog.program(name).is_some_and(|program| std::ptr::eq(program, described));
         (!is_same && other != name).then_some(target)
     }
 
     /// Whether a file with text lies there that the line named before, as it does to make one executable.
     fn is_touched_script(&self, state: &State, path: &str) -> bool {
         let is_it = |value: &Value| value.known().and_then(|name| state.path(&name)).as_deref() == Some(path);
-        let named = self.facts.acts.iter().any(|act| act.operands.iter().any(|operand| is_it(&operand.value)));
-        named && matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }))
-    }
-
-    /// What a name leads to before the directories of the system. It is asked once for the same directories.
-    fn resolved(&mut self, name: &str, search: &SearchPath) -> Option<&'a ProgramFacts> {
-        if let Some((dirs, found)) = self.resolved.get(name)
-            && Rc::ptr_eq(dirs, &search.dirs)
-        {
-            return *found;
-        }
-        self.spend(cost::QUESTION);
-        let found = self.inquiry.resolve(name, search.dirs.get(..search.before)?);
-        self.resolved.insert(name.to_owned(), (Rc::clone(&search.dirs), found));
-        found
-    }
-
-    /// Keeps what a program is found by, so that a yes is bound to the file that it leads to.
-    pub fn remember(&mut self, name: &str, dirs: &Rc<[String]>) {
-        let known = |named: &Named| named.name == name && named.dirs == *dirs;
-        if self.facts.programs.len() < MAX_PROGRAMS && !self.facts.programs.iter().any(known) {
-            self.facts.programs.push(Named { name: name.to_owned(), dirs: Rc::clone(dirs) });
-        }
-    }
-
-    /// As [`Self::remember`], of a program by its path.
-    pub fn remember_path(&mut self, state: &State, context: &Context, path: &str) {
-        if context.remote.is_none()
-            && let Some(path) = state.path(path)
-        {
-            self.remember(&path, &Rc::from([]));
-        }
-    }
-
-    /// `PATH` for a command: as set in front of it, else as the shell has it.
-    fn search_path(&mut self, state: &State, env: &[(String, Value)]) -> SearchPath {
-        if let Some(value) = path_in(state, env) {
-            self.spend(cost::STEP + of_bytes(value.size()) * 4);
-            let inherited = self.invocation.env.get(PATH).is_some_and(|path| value.is(path));
-            return directories(value, state, !inherited);
-        }
-        if let Some(known) = &self.inherited_path {
-            return known.clone();
-        }
-        let path = directories(&self.outer_path(), state, false);
-        // Where a directory is relative, the next command may stand elsewhere.
-        if self.invocation.env.get(PATH).is_none_or(|path| path.split(':').all(|dir| dir.starts_with('/'))) {
-            self.inherited_path = Some(path.clone());
-        }
-        path
-    }
-
-    /// `PATH` as the environment of the line has it.
-    pub(super) fn outer_path(&self) -> Value {
-        self.invocation.env.get(PATH).map(Value::text).unwrap_or_default()
+        let named = self.acts.iter().any(|act| act.operands.iter().any(|operand| is_it(&operand.value)));
+        named && matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. }))
     }
 }
 

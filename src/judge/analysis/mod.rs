@@ -3,9 +3,11 @@
 //! What may not enter: I/O and opinion. A fact is never "dangerous".
 
 pub mod act;
+mod acting;
 pub mod arguments;
 mod arithmetic;
 mod assignment;
+mod bounds;
 mod braces;
 mod branches;
 mod builtins;
@@ -22,6 +24,9 @@ mod embedded_calls;
 mod enclosing;
 pub mod env;
 mod expand;
+mod expander;
+mod files;
+mod follow;
 pub mod fuel;
 mod function;
 mod heuristic_wrappers;
@@ -48,12 +53,15 @@ pub mod question;
 mod recipes;
 mod recursion;
 mod redirect;
+mod resolve;
 mod scripts;
 mod search;
 mod search_results;
 mod secret_names;
+mod setting;
 mod shells;
 mod skim;
+mod so_far;
 mod split;
 mod state;
 mod stdout_model;

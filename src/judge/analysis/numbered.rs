@@ -28,6 +28,37 @@ impl Numbered {
     }
 }
 
+/// Where a walk stands among the lines of scripts.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// The script that is walked, and the one that is about to be.
+    here: Option<Numbered>,
+    next: Option<Numbered>,
+    /// The line of a script in which the walk stands.
+    pub line: Option<u32>,
+}
+
+impl Lines {
+    /// Takes the lines of a script for those of the text that is walked next.
+    pub fn announce(&mut self, numbered: Option<Numbered>) {
+        self.next = numbered;
+    }
+
+    /// Begins a text. What is returned is put back where it ends.
+    pub fn begin(&mut self) -> Self {
+        let here = self.next.take();
+        let line = self.line;
+        std::mem::replace(self, Self { here, next: None, line })
+    }
+
+    /// Goes to a byte of the text that is walked, where that is a script's.
+    pub fn stand_at(&mut self, context: &Context, at: u32) {
+        if let Some(line) = self.here.as_ref().and_then(|text| text.line(context, at)) {
+            self.line = Some(line);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +72,22 @@ mod tests {
         assert_eq!(numbered.line(&context("/b"), 0), None);
         assert_eq!(numbered.line(&Context::default(), 0), None);
         assert!(Numbered::of(&Context::default(), "ab").is_none());
+    }
+
+    #[test]
+    fn a_text_in_a_script_has_no_lines_and_leaves_those_around_it() {
+        let context = Context { source: Source::Script("/a".to_owned()), ..Context::default() };
+        let mut lines = Lines::default();
+        lines.announce(Numbered::of(&context, "a\nb\nc\n"));
+        let outermost = lines.begin();
+        lines.stand_at(&context, 2);
+        assert_eq!(lines.line, Some(2));
+        let outer = lines.begin();
+        lines.stand_at(&context, 4);
+        assert_eq!(lines.line, Some(2), "its bytes are not the script's");
+        lines = outer;
+        lines.stand_at(&context, 4);
+        assert_eq!(lines.line, Some(3));
+        assert_eq!(outermost.line, None);
     }
 }

@@ -3,13 +3,13 @@
 use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
 use super::enclosing::Context;
 use super::expand::{Tilde, push_expanded, unknown_atom};
+use super::expander::{Expander, Walk};
 use super::fuel::of_bytes;
 use super::letter::MAX_NUMBERS;
 use super::place::Place;
 use super::secret_names::is_secret_name;
 use super::split::{Atom, Quote};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
-use super::walk::Walker;
 use crate::judge::reserved;
 use crate::judge::syntax::tree::{Dialect, Parameter, ParameterOp, Part, Word};
 
@@ -67,7 +67,7 @@ enum Held {
     Many(Vec<Value>, bool),
 }
 
-impl Walker<'_> {
+impl<W: Walk> Expander<'_, W> {
     /// What a variable holds, by the line, else by the environment. A variable that neither sets is unknown by its
     /// name: a shell's start-up files, or the caller, may set it.
     #[inline(never)]
@@ -77,7 +77,7 @@ impl Walker<'_> {
             let Some(variable) = state.variable(name) else { return self.inherited(state, name) };
             let bound = if variable.values.len() > 1 {
                 let index = state.chosen.get(name).copied().unwrap_or(0);
-                self.seen.insert(name, ());
+                self.walk.expansion().seen.insert(name, ());
                 variable.values.get(index)
             } else {
                 variable.values.first()
@@ -90,7 +90,7 @@ impl Walker<'_> {
                 },
                 Some(bound) => {
                     if let Bound::Scalar(value) = bound {
-                        self.spend(of_bytes(value.size()));
+                        self.walk.setting().spend(of_bytes(value.size()));
                     }
                     return bound.clone();
                 }
@@ -102,9 +102,9 @@ impl Walker<'_> {
     /// A number that is read here, told apart from all others.
     pub fn number(&mut self, plain: bool) -> Value {
         // The first one is the shell's own.
-        let id = self.readings.saturating_add(2);
+        let id = self.walk.expansion().readings.saturating_add(2);
         let id = if id <= MAX_NUMBERS { id } else { 0 };
-        self.readings = self.readings.saturating_add(1).min(MAX_NUMBERS);
+        self.walk.expansion().readings = self.walk.expansion().readings.saturating_add(1).min(MAX_NUMBERS);
         unknown(UnknownReason::Number(NumberId { id, plain }), Taint::default())
     }
 
@@ -126,10 +126,10 @@ impl Walker<'_> {
             | "BASH_SUBSHELL" | "SHLVL" | "OPTIND" => {
                 return Bound::Scalar(self.number(name != "EPOCHREALTIME"));
             }
-            "UID" | "EUID" if !state.elsewhere => return known(self.invocation.uid.to_string()),
+            "UID" | "EUID" if !state.elsewhere => return known(self.walk.setting().invocation.uid.to_string()),
             "REPLY" => return Bound::Scalar(unknown(UnknownReason::Input, Taint::default())),
             "BASH" if !state.elsewhere => {
-                if let Some(shell) = self.shell_path() {
+                if let Some(shell) = self.walk.setting().shell_path() {
                     return known(shell);
                 }
             }
@@ -138,17 +138,18 @@ impl Walker<'_> {
         if state.elsewhere {
             return Bound::Scalar(marker(name));
         }
-        if SET_BY_SHELLS.contains(&name) && self.invocation.env.get(name).is_none() {
+        if SET_BY_SHELLS.contains(&name) && self.walk.setting().invocation.env.get(name).is_none() {
             return Bound::Scalar(unknown(UnknownReason::Other("what the shell sets"), Taint::default()));
         }
         if is_secret_name(name) {
             // What it is, is nobody's business, and no judgment hangs on it.
             return Bound::Scalar(unknown(UnknownReason::Variable(name.to_owned()), Taint::NAMED));
         }
-        match self.invocation.env.get(name) {
+        let given = self.walk.setting().invocation.env.get(name).map(|value| reserved::taken_in(value).into_owned());
+        match given {
             Some(value) => {
-                self.facts.expanded.insert(name.to_owned());
-                known(reserved::taken_in(value).into_owned())
+                self.walk.expansion().expanded.insert(name.to_owned());
+                known(value)
             }
             None if name == "TMPDIR" => {
                 Bound::Scalar(unknown(UnknownReason::Temporary { variable: true }, Taint::default()))
@@ -243,7 +244,7 @@ impl Walker<'_> {
         match value.known_text() {
             Some(name) => match name.split_once('[') {
                 Some((array, subscript)) => {
-                    self.embedded(state, context, subscript);
+                    self.walk.embedded(state, context, subscript);
                     let word = Word {
                         parts: vec![Part::Literal(subscript.trim_end_matches(']').to_owned())],
                         span: parameter.span,
@@ -309,7 +310,7 @@ impl Walker<'_> {
                 Some("*") => Held::Many(vec![value], true),
                 Some("0") => Held::One(value),
                 Some(at) => {
-                    self.embedded(state, context, at);
+                    self.walk.embedded(state, context, at);
                     if is_unset_marker(&value) { Held::One(value) } else { Held::Unset }
                 }
                 None => Held::One(value),
@@ -364,7 +365,7 @@ impl Walker<'_> {
     #[inline(never)]
     fn perhaps_operand(&mut self, state: &mut State, context: &Context, held: &Held, word: &Word) {
         if matches!(held, Held::One(value) if value.is_dynamic()) {
-            let mut other = self.fork(state);
+            let mut other = self.walk.setting().fork(state);
             self.single(&mut other, &context.perhaps(), word);
         }
     }

@@ -1,20 +1,17 @@
 //! Programs: the act of running one, what it does to files and the network, and what it runs in turn.
 
-use std::rc::Rc;
-
-use super::act::{Act, Disguise, Effect, Operand, Piece, Source, Taint, Unknown, UnknownReason, Value, Verb};
+use super::act::{Act, Disguise, Effect, Operand, Source, Taint, UnknownReason, Value, Verb};
+use super::acting::{self, through_descriptors};
 use super::arguments::{self, Arg, Derived, Reading};
 use super::builtins::Builtin;
 use super::enclosing::Context;
 use super::expand::Field;
-use super::paths::names_sink;
-use super::place::Place;
+use super::follow::{self, Ran, Step};
 use super::search;
-use super::state::{Bound, Build as _, State, unknown};
-use super::streams::{Stream, descriptor};
+use super::state::{Bound, State, unknown};
 use super::walk::Walker;
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::{OutputTaint, Program};
+use crate::judge::rules::model::Program;
 use crate::judge::syntax::tree::Span;
 
 /// What a variable is for a command: as set in front of it, else as the shell has it.
@@ -40,7 +37,7 @@ impl Walker<'_> {
         by_shell: bool,
         disguise: Option<Disguise>,
     ) -> Option<usize> {
-        let catalog = self.catalog;
+        let catalog = self.setting.catalog;
         let lower;
         let (name, known) = match catalog.program(name) {
             None => {
@@ -56,7 +53,7 @@ impl Walker<'_> {
         let described = known.filter(|program| !program.facts_alone);
         let named = self.with_option_names(state, described, args);
         let args = named.as_deref().unwrap_or(args);
-        let opened = Self::through_descriptors(state, args);
+        let opened = through_descriptors(state, args);
         let args = opened.as_deref().unwrap_or(args);
         let words: Vec<Arg> = args.iter().map(Field::arg).collect();
         let mut reading = match described {
@@ -65,7 +62,7 @@ impl Walker<'_> {
         };
         // A program by its path is what lies there, whatever bears its name elsewhere.
         let shown = path.as_ref().map(|path| path.rough().into_owned());
-        let elsewhere = shown.as_deref().is_some_and(|path| !is_installed(path) || self.planted.contains(path));
+        let elsewhere = shown.as_deref().is_some_and(|path| !is_installed(path) || self.resolver.is_planted(path));
         if elsewhere {
             reading.tier = reading.tier.max(Tier::Low);
         }
@@ -85,7 +82,7 @@ impl Walker<'_> {
         let id = self.program_act(state, context, verb, &words, &reading, env, span, disguise);
         self.effects(state, context, &reading, id, span);
         if let Some(program) = described.filter(|_| reading.expression) {
-            for part in search::alternatives(&words, self.catalog).unwrap_or_default() {
+            for part in search::alternatives(&words, self.setting.catalog).unwrap_or_default() {
                 let verb = Verb::Program { name: name.to_owned(), path: shown.clone() };
                 let reading = arguments::read(program, &part);
                 let id = self.program_act(state, context, verb, &part, &reading, env, span, disguise);
@@ -109,43 +106,51 @@ impl Walker<'_> {
         };
         // What is only checked, or asked for its version, runs nothing.
         let idle = reading.dry_run && !args.iter().any(|field| field.value.is("+n"));
-        if !wrote && idle && !elsewhere {
-            self.leads(state, context, name, known, &reading, args, env, span);
-        }
-        if !wrote && !idle {
-            if !reading.inner.is_empty() {
-                self.inner(state, context, name, &reading, env, span);
-            }
-            if let Some(program) = known.filter(|_| !elsewhere) {
-                self.typed(context, id, name, program, &reading, span);
-            }
-            for source in &reading.code {
-                self.code_source(state, context, id, (name, shown.as_deref()), source, env, span);
-            }
-            let may_run = described.is_none() || reading.tier > Tier::Safe && launches(&words);
-            if may_run && !runs_more && !words.is_empty() && !name.contains(':') {
-                self.perhaps_wraps(state, context, name, &words, env, span);
-            } else if context.root && !name.contains(':') {
-                self.escapes_as_root(state, context, name, &words, env);
-            }
-            self.leads(state, context, name, known, &reading, args, env, span);
-            if context.root && builtin.is_none() && context.remote.is_none() && !name.contains(':') {
-                self.raised(state, context, (name, shown.as_deref()), described.is_some(), span);
-            }
-            // A script is judged by what it says; of what is not there, nothing is known.
-            let unread = path.as_ref().is_none_or(|path| is_installed(&path.rough()) || self.is_absent(state, path));
-            if builtin.is_none() && unread && context.remote.is_none() {
-                self.touches(state, context, (name, described), &reading, &words, id, span);
-            }
-            if let Some(path) = &path
-                && (described.is_none() && reading.code.is_empty()
-                    || described.is_some()
-                        && (elsewhere || self.planted.contains(&*path.rough()) || self.is_made_here(state, path)))
-            {
-                self.executable(state, context, id, path, args, env, span);
-            }
-            if reading.inner.is_empty() && !reading.code.iter().any(|source| is_shell(&source.language)) {
-                self.wrote(state, context, id, name, args, &reading);
+        let ran = Ran {
+            name,
+            words: &words,
+            reading: &reading,
+            builtin,
+            is_known: known.is_some(),
+            is_described: described.is_some(),
+            is_path: path.is_some(),
+            elsewhere,
+            wrote,
+            idle,
+            root: context.root,
+            is_remote: context.remote.is_some(),
+        };
+        let named = (name, shown.as_deref());
+        for step in follow::steps(&ran) {
+            match step {
+                Step::Inner => self.inner(state, context, name, &reading, env, span),
+                Step::Typed => {
+                    known.into_iter().for_each(|program| self.typed(context, id, name, program, &reading, span));
+                }
+                Step::Code(at) => {
+                    let source = reading.code.get(at);
+                    source.into_iter().for_each(|code| self.code_source(state, context, id, named, code, env, span));
+                }
+                Step::PerhapsWraps => self.perhaps_wraps(state, context, name, &words, env, span),
+                Step::EscapesAsRoot => self.escapes_as_root(state, context, name, &words, env),
+                Step::Leads => self.leads(state, context, name, known, &reading, args, env, span),
+                Step::Raised => self.raised(state, context, named, described.is_some(), span),
+                Step::Touches => {
+                    // A script is judged by what it says; of what is not there, nothing is known.
+                    let is_unread = |path: &Value| is_installed(&path.rough()) || self.so_far().is_absent(state, path);
+                    if path.as_ref().is_none_or(is_unread) {
+                        self.touches(state, context, (name, described), &reading, &words, id, span);
+                    }
+                }
+                Step::Executable { if_brought } => {
+                    let is_brought = |path: &Value| {
+                        self.resolver.is_planted(&path.rough()) || self.so_far().is_made_here(state, path)
+                    };
+                    if let Some(path) = path.as_ref().filter(|path| !if_brought || is_brought(path)) {
+                        self.executable(state, context, id, path, args, env, span);
+                    }
+                }
+                Step::Prints => self.wrote(state, context, id, name, args, &reading),
             }
         }
         Some(id)
@@ -164,101 +169,15 @@ impl Walker<'_> {
         span: Span,
         disguise: Option<Disguise>,
     ) -> usize {
-        let (input_text, input_taint, decoded) = self.stdin_of(state);
-        // A program that is given operands seldom reads what nobody feeds it.
-        let unfed = matches!(state.streams.stdin, Stream::Inherited) && !reading.operands.is_empty();
-        let fed = if unfed { Taint::default() } else { input_taint.and(input_text.taint()) };
-        let carried = words.iter().fold(fed, |all, arg| all.and(arg.value.taint()));
-        let taint = match reading.output {
-            OutputTaint::Copies => carried.and(self.loaded(state, reading)),
-            OutputTaint::Own | OutputTaint::Code => Taint::default(),
-            OutputTaint::Fetched => carried.and(Taint::FETCHED),
-            OutputTaint::Decoded => carried.and(self.loaded(state, reading)).and(Taint::DECODED),
-            // A wrapper prints what the command in it prints.
-            OutputTaint::Secret if !reading.inner.is_empty() => Taint::default(),
-            OutputTaint::Secret => Taint::SECRET,
-        };
-        let disguise = disguise.or((decoded && context.disguise.is_some()).then_some(Disguise::Encoding));
-        let act = Act {
-            tier: reading.tier,
-            sub: reading.sub.clone(),
-            flags: reading.flags.clone(),
-            operands: reading.operands.clone(),
-            args: words.iter().map(|arg| arg.value.clone()).collect(),
-            env: state.env(env),
-            dry_run: reading.dry_run,
-            targets: reading.target.clone(),
-            taint,
-            disguise,
-            ..self.blank(state, context, verb, span)
-        };
+        let act = self.so_far().of_program(state, context, verb, words, reading, env, span, disguise);
         let id = self.emit(state, act);
-        for dir in self.doubted(state, reading.tier) {
+        for dir in self.setting.doubted(state, reading.tier) {
             if let Some(act) = self.facts.acts.get(id).cloned() {
-                self.pay(&act);
+                self.setting.pay(&act);
                 self.facts.acts.push(Act { cwd: dir, conditional: true, ..act });
             }
         }
         id
-    }
-
-    /// The arguments with each `/dev/fd/N` replaced by the file that the descriptor has open; `None` where none is.
-    fn through_descriptors(state: &State, args: &[Field]) -> Option<Vec<Field>> {
-        let file = |field: &Field| {
-            let number = descriptor(&field.value.known()?).filter(|number| *number > 2)?;
-            match state.streams.opened(number)? {
-                Stream::File(operand, _) => Some(operand.value.clone()),
-                _ => None,
-            }
-        };
-        if state.streams.others.is_empty() {
-            return None;
-        }
-        let mut through: Option<Vec<Field>> = None;
-        for (at, field) in args.iter().enumerate() {
-            let Some(value) = file(field) else { continue };
-            through
-                .get_or_insert_with(|| args.to_vec())
-                .get_mut(at)
-                .into_iter()
-                .for_each(|arg| arg.value.clone_from(&value));
-        }
-        through
-    }
-
-    /// An act at this place with nothing said of it yet.
-    #[inline(never)]
-    pub fn blank(&self, state: &State, context: &Context, verb: Verb, span: Span) -> Act {
-        Act {
-            tier: Tier::Safe,
-            input: state.streams.stdin.input(&self.sinks),
-            output: state.streams.stdout.output(),
-            root: context.root || (self.invocation.uid == 0 && context.remote.is_none()),
-            remote: context.remote.clone(),
-            wrappers: Rc::clone(&context.wrappers),
-            conditional: context.conditional,
-            staged: context.staged,
-            read: false,
-            source: context.source.clone(),
-            span,
-            ..Act::plain(verb, state.cwd.clone())
-        }
-    }
-
-    /// The other directories in which a command may run: on another way through the line, or where a `cd` failed.
-    #[inline(never)]
-    fn doubted(&self, state: &State, tier: Tier) -> Vec<Option<Place>> {
-        if tier == Tier::Safe || (state.doubt.is_empty() && state.also.is_empty()) {
-            return Vec::new();
-        }
-        let mut dirs = state.also.clone();
-        if !state.errexit && !state.doubt.is_empty() {
-            let there = state.dir().and_then(|dir| self.inquiry.path(dir));
-            if state.fails || there.is_none_or(|facts| facts.kind != super::question::PathKind::Directory) {
-                dirs.extend(state.doubt.iter().filter(|dir| !state.also.contains(dir)).cloned());
-            }
-        }
-        dirs
     }
 
     /// Effects by the program's description.
@@ -277,7 +196,7 @@ impl Walker<'_> {
             }
             let id = self.effect(state, context, *effect, on.clone(), *recursive, Some(parent), span, taint);
             if matches!(effect, Effect::Load | Effect::Show | Effect::Send)
-                && on.iter().any(|on| self.holds_secret(state, &on.value))
+                && on.iter().any(|on| self.so_far().holds_secret(state, &on.value))
             {
                 let why = UnknownReason::Other("what a file holds that a secret was copied to");
                 let content = unknown(why, Taint::SECRET);
@@ -311,33 +230,18 @@ impl Walker<'_> {
         span: Span,
         taint: Taint,
     ) -> usize {
-        let span = on.iter().map(|operand| operand.span).reduce(Span::to).unwrap_or(span);
         let mut on = on;
+        let span = on.iter().map(|operand| operand.span).reduce(Span::to).unwrap_or(span);
         if context.plainly {
-            on.retain(|operand| self.says_plainly(state, effect, &operand.value));
+            on.retain(|operand| self.setting.says_plainly(state, effect, &operand.value));
         }
-        let inherited = parent.and_then(|id| self.facts.acts.get(id));
-        let on_nothing = on.is_empty();
-        let rehearsed = inherited.is_some_and(|act| act.dry_run);
-        let changes = effect.changes() && !rehearsed && !on.iter().all(|operand| names_sink(&operand.value.rough()));
-        let act = Act {
-            tier: if changes { Tier::Low } else { Tier::Safe },
-            args: on.iter().map(|operand| operand.value.clone()).collect(),
-            operands: on,
-            env: inherited.map(|act| act.env.clone()).unwrap_or_default(),
-            disguise: inherited.and_then(|act| act.disguise),
-            recursive,
-            parent,
-            taint,
-            dry_run: context.plainly && on_nothing,
-            ..self.blank(state, context, Verb::Effect(effect), span)
-        };
-        let doubted = self.doubted(state, Tier::Low);
+        let act = self.so_far().of_effect(state, context, effect, on, recursive, parent, span, taint);
+        let doubted = self.setting.doubted(state, Tier::Low);
         let id = self.emit(state, act);
         self.effect_behind_links(state, id, effect);
         for dir in doubted {
             if let Some(act) = self.facts.acts.get(id).cloned() {
-                self.pay(&act);
+                self.setting.pay(&act);
                 self.facts.acts.push(Act { cwd: dir, conditional: true, ..act });
             }
         }
@@ -363,26 +267,7 @@ impl Walker<'_> {
         if context.plainly {
             return;
         }
-        // A word that is a variable alone goes altogether.
-        let stays = |arg: &&Arg| !super::parameter::is_unset_temporary(&arg.value);
-        let left = words.iter().filter(stays);
-        let emptied: Vec<Arg> = left.map(|arg| Arg { value: without_unset(&arg.value), ..arg.clone() }).collect();
-        if emptied == words {
-            return;
-        }
-        let reading = match described {
-            Some(program) => arguments::read(program, &emptied),
-            None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &emptied) },
-        };
-        // Where no temporary directory could be made, only deleting does harm.
-        let deletes = reading.effects.iter().any(|derived| derived.effect == Effect::Delete);
-        let is_temporary =
-            |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }));
-        let temporary = |arg: &Arg| arg.value.pieces().first().is_some_and(is_temporary);
-        let differ = || words.iter().filter(|word| !emptied.contains(word));
-        if !deletes && emptied.len() == words.len() && differ().all(temporary) {
-            return;
-        }
+        let Some((emptied, reading)) = acting::emptied(described, words) else { return };
         let verb = Verb::Program { name: name.to_owned(), path: path.map(str::to_owned) };
         let context = context.perhaps();
         let id = self.program_act(state, &context, verb, &emptied, &reading, env, span, disguise);
@@ -403,60 +288,7 @@ pub(super) fn is_installed(path: &str) -> bool {
     PLACES.iter().any(|place| path.starts_with(place)) || DIRECTORIES.contains(&directory)
 }
 
-/// Whether arguments speak of starting something.
-fn launches(words: &[Arg]) -> bool {
-    const LAUNCHING: [&str; 20] = [
-        "exec",
-        "run",
-        "shell",
-        "x",
-        "enter",
-        "develop",
-        "ssh",
-        "spawn",
-        "env",
-        "--",
-        "-c",
-        "-e",
-        "-s",
-        "-x",
-        "-exec",
-        "--exec",
-        "--command",
-        "--run",
-        "--cmd",
-        "-E",
-    ];
-    words.iter().any(|arg| arg.value.known().is_some_and(|word| LAUNCHING.contains(&&*word)))
-}
-
 /// Languages that are walked and not handed on as code.
 pub fn is_shell(language: &str) -> bool {
     matches!(language, "shell" | "sh" | "bash" | "zsh" | "ksh" | "dash" | "fish")
-}
-
-/// A value with unset variables taken out, where what is left is a path of its own.
-fn without_unset(value: &Value) -> Value {
-    // Nobody keeps anything under such a name in the root: only what is left of it whole does harm.
-    let is_temporary = |piece: &Piece| match piece {
-        Piece::Unknown(Unknown { why: UnknownReason::Variable(name), .. }) => name == "TMPDIR",
-        // Where `mktemp` cannot make anything it prints nothing.
-        Piece::Unknown(Unknown { why, .. }) => matches!(why, UnknownReason::Temporary { .. }),
-        Piece::Text(_) | Piece::Glob(_) => false,
-    };
-    let is_unset = |piece: &Piece| {
-        matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. })) && !is_temporary(piece)
-    };
-    let mut left = Value::default();
-    value.pieces().iter().filter(|piece| !is_unset(piece)).for_each(|piece| left.push_piece(piece));
-    if left.pieces().first().is_some_and(is_temporary) && left.pieces().len() > 1 {
-        let rest = Value::of(left.pieces().iter().skip(1).cloned().collect());
-        let is_all = |text: &str| text.starts_with(['/', '*']) && text.bytes().all(|byte| b"/.*".contains(&byte));
-        if rest.pattern().is_some_and(|text| is_all(&text)) {
-            return rest;
-        }
-    }
-    let rough = left.rough();
-    let is_place = rough.starts_with(['/', '*', '~', '.']) && left.pieces().len() + 1 >= value.pieces().len();
-    if is_place { left } else { value.clone() }
 }

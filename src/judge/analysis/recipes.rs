@@ -18,8 +18,8 @@ const MAX_NESTING: u32 = 8;
 /// Words that read another file in.
 const INCLUDES: [&str; 3] = ["include", "-include", "sinclude"];
 
-/// Whether this is a variable's name, and no function or automatic variable.
-fn is_name(name: &str) -> bool {
+/// Whether a variable, a recipe or a function of a shell may have this name; no call and no automatic variable has.
+pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
@@ -353,7 +353,6 @@ impl Recipes {
                     let set = place.given.iter().find(|(own, _)| own == name).map(|(_, value)| value);
                     match set.or_else(|| self.variables.get(name)) {
                         Some(value) => self.expand(value, place, nesting + 1, out),
-                        None if name == "MAKE" => push(out, "make"),
                         None if name == "CURDIR" || name == "PWD" => push(out, "."),
                         None => other(out),
                     }

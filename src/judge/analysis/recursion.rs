@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::act::{OpaqueReason, Taint, UnknownReason, Value};
 use super::enclosing::Context;
+use super::so_far::SoFar;
 use super::state::{Bound, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -61,6 +62,32 @@ pub(super) enum Nested {
 }
 
 impl Walker<'_> {
+    /// As [`Self::nested`], of a definition that is given these values; the context inside it. `None`: it is not walked.
+    pub fn begin_definition(
+        &mut self,
+        state: &State,
+        context: &Context,
+        what: &str,
+        given: &[&Value],
+        span: Span,
+    ) -> Option<Calling> {
+        let callee = Callee::Definition(what.to_owned());
+        let mut begun = self.setting.fork(state);
+        begun.positional = Rc::new(given.iter().map(|value| (*value).clone()).collect());
+        let around = context.calls.iter().filter(|call| call.callee == callee).count();
+        match self.so_far().nested(&begun, context, &callee) {
+            Nested::Repeats => None,
+            Nested::Changed(_) if around >= CONCRETE => {
+                let detail = format!("{what} runs itself in ways that are not known");
+                self.opaque(OpaqueReason::Script, detail, span);
+                None
+            }
+            Nested::Outermost | Nested::Changed(_) => Some(Calling::within(callee, &begun)),
+        }
+    }
+}
+
+impl SoFar<'_, '_> {
     /// How a call that begins in this shell lies to those around it.
     pub fn nested(&self, state: &State, context: &Context, callee: &Callee) -> Nested {
         let around: Vec<&Calling> = context.calls.iter().filter(|call| call.callee == *callee).collect();
@@ -70,10 +97,10 @@ impl Walker<'_> {
             return if begins_alike(state, before) && has_functions_of(state, before) {
                 Nested::Repeats
             } else {
-                Nested::Changed(self.fork(state))
+                Nested::Changed(self.setting.fork(state))
             };
         }
-        let mut widened = self.fork(state);
+        let mut widened = self.setting.fork(state);
         self.widen(&mut widened, before);
         if begins_alike(&widened, before) { Nested::Repeats } else { Nested::Changed(widened) }
     }
@@ -101,30 +128,6 @@ impl Walker<'_> {
             state.streams.stdin = Stream::Text(Rc::new(text));
         }
         state.aliases = before.aliases.clone();
-    }
-
-    /// As [`Self::nested`], of a definition that is given these values; the context inside it. `None`: it is not walked.
-    pub fn begin_definition(
-        &mut self,
-        state: &State,
-        context: &Context,
-        what: &str,
-        given: &[&Value],
-        span: Span,
-    ) -> Option<Calling> {
-        let callee = Callee::Definition(what.to_owned());
-        let mut begun = self.fork(state);
-        begun.positional = Rc::new(given.iter().map(|value| (*value).clone()).collect());
-        let around = context.calls.iter().filter(|call| call.callee == callee).count();
-        match self.nested(&begun, context, &callee) {
-            Nested::Repeats => None,
-            Nested::Changed(_) if around >= CONCRETE => {
-                let detail = format!("{what} runs itself in ways that are not known");
-                self.opaque(OpaqueReason::Script, detail, span);
-                None
-            }
-            Nested::Outermost | Nested::Changed(_) => Some(Calling::within(callee, &begun)),
-        }
     }
 }
 

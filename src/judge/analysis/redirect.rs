@@ -6,10 +6,10 @@ use super::act::{Effect, Operand, Output, Taint, UnknownReason, Value, Verb};
 use super::arguments::Arg;
 use super::command::plain_text;
 use super::enclosing::Context;
-use super::place::Place;
+use super::so_far::SoFar;
 use super::state::{Bound, Build as _, State, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Streams, Waiting};
-use super::walk::{Walker, Written};
+use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Redirect, RedirectFd, RedirectOp, RedirectTarget, Script};
 
 impl Walker<'_> {
@@ -38,17 +38,17 @@ impl Walker<'_> {
         };
         let word = match &redirect.target {
             RedirectTarget::Heredoc(heredoc) => {
-                let text = self.heredoc(state, context, &heredoc.body);
+                let text = self.expand().heredoc(state, context, &heredoc.body);
                 state.streams.set(fd, Stream::Text(Rc::new(text)));
                 return;
             }
             RedirectTarget::Word(word) => word,
         };
-        let pipes = self.pipes.len();
-        let readers = self.readers.len();
+        let pipes = self.substituted.pipes.len();
+        let readers = self.substituted.readers.len();
         let value = match redirect.op {
-            RedirectOp::HereString | RedirectOp::Heredoc => self.single(state, context, word),
-            _ => self.target(state, context, word),
+            RedirectOp::HereString | RedirectOp::Heredoc => self.expand().single(state, context, word),
+            _ => self.expand().target(state, context, word),
         };
         let text = value.known_text();
         let operand = || Operand { value: value.clone(), span };
@@ -73,8 +73,8 @@ impl Walker<'_> {
                         state.streams.set(fd, from);
                     }
                     _ if redirect.op == RedirectOp::DuplicateOut && redirect.fd == RedirectFd::Default => {
-                        let stream = if self.readers.len() > readers
-                            && let Some((_, sink)) = self.readers.last()
+                        let stream = if self.substituted.readers.len() > readers
+                            && let Some((_, sink)) = self.substituted.readers.last()
                         {
                             Stream::Sink(*sink, Output::Pipe)
                         } else {
@@ -88,8 +88,8 @@ impl Walker<'_> {
                 }
             }
             RedirectOp::Read | RedirectOp::ReadWrite => {
-                let stream = if self.pipes.len() > pipes
-                    && let Some(pipe) = self.pipes.last()
+                let stream = if self.substituted.pipes.len() > pipes
+                    && let Some(pipe) = self.substituted.pipes.last()
                 {
                     Stream::Sink(*pipe, Output::Pipe)
                 } else if let Some(host) = text.as_deref().and_then(network) {
@@ -106,7 +106,7 @@ impl Walker<'_> {
                     if redirect.op == RedirectOp::ReadWrite && fd != 0 {
                         self.written_to(state, context, &operand(), true)
                     } else {
-                        self.read_from(state, &operand())
+                        self.so_far().read_from(state, &operand())
                     }
                 };
                 state.streams.set(fd, stream);
@@ -117,8 +117,8 @@ impl Walker<'_> {
             | RedirectOp::WriteBoth
             | RedirectOp::AppendBoth => {
                 let append = matches!(redirect.op, RedirectOp::Append | RedirectOp::AppendBoth);
-                let stream = if self.readers.len() > readers
-                    && let Some((_, sink)) = self.readers.last()
+                let stream = if self.substituted.readers.len() > readers
+                    && let Some((_, sink)) = self.substituted.readers.last()
                 {
                     Stream::Sink(*sink, Output::Pipe)
                 } else if let Some(host) = text.as_deref().and_then(network) {
@@ -143,7 +143,7 @@ impl Walker<'_> {
         let closes = matches!(redirect.op, RedirectOp::DuplicateIn | RedirectOp::DuplicateOut)
             && matches!(&redirect.target, RedirectTarget::Word(word) if plain_text(word) == Some("-"));
         if closes {
-            return match self.lookup(state, name) {
+            return match self.expand().lookup(state, name) {
                 Bound::Scalar(value) => value.known().and_then(|number| number.parse().ok()).unwrap_or(u32::MAX),
                 _ => u32::MAX,
             };
@@ -151,21 +151,6 @@ impl Walker<'_> {
         let number = state.streams.unused();
         state.set_scalar(name, Value::text(number.to_string()));
         number
-    }
-
-    /// A descriptor that reads this file.
-    fn read_from(&self, state: &State, operand: &Operand) -> Stream {
-        match operand.value.known().as_deref() {
-            Some("/dev/null") => Stream::Nothing,
-            Some(path) if let Some(stream) = state.streams.named(path) => stream,
-            _ => {
-                let written = Self::file_key(state, &operand.value).and_then(|key| self.files.get(&key));
-                match written.and_then(|written| written.contents.last()) {
-                    Some(sink) => Stream::Sink(*sink, Output::File),
-                    None => Stream::File(Rc::new(operand.clone()), None),
-                }
-            }
-        }
     }
 
     /// A descriptor that writes this file; what is written is remembered.
@@ -177,77 +162,30 @@ impl Walker<'_> {
             Some(path) if let Some(stream) = state.streams.named(path) => return stream,
             _ => {}
         }
-        let sink = Self::file_key(state, &operand.value).map(|key| self.file_sink(context, key, append));
+        let sink =
+            state.file(&operand.value).map(|key| self.files.open(&mut self.sinks, key, append, context.conditional));
         Stream::File(Rc::new(operand.clone()), sink)
-    }
-
-    /// The place that remembers what is written to the file of this key from here on.
-    #[inline(never)]
-    pub fn file_sink(&mut self, context: &Context, key: Place, append: bool) -> usize {
-        let sink = self.new_sink();
-        let old = self.files.get(&key).and_then(|written| written.contents.last()).copied();
-        if append {
-            match old.and_then(|old| self.sinks.get(old)).cloned() {
-                Some(old) => {
-                    if let Some(new) = self.sinks.get_mut(sink) {
-                        new.write(&old.text, old.taint, old.decoded);
-                    }
-                }
-                // What the file held before is not looked at.
-                None => {
-                    if let Some(new) = self.sinks.get_mut(sink) {
-                        new.older = true;
-                    }
-                }
-            }
-        }
-        let written: &mut Written = self.files.entry(key).or_default();
-        if !context.conditional {
-            written.contents.clear();
-            written.copies.clear();
-        }
-        if written.contents.len() < 16 {
-            written.contents.push(sink);
-        }
-        sink
     }
 
     /// Remembers that a file is a copy of one that the line did not write.
     #[inline(never)]
     pub fn copied(&mut self, state: &State, context: &Context, source: &Value, target: &Value) {
-        self.copied_to(state, context, source, target);
+        let Some(path) = source.known().and_then(|path| state.place(&path)) else { return };
+        if let Some(key) = state.file(target) {
+            self.files.copy(path.clone(), key, context.conditional);
+        }
         // In a directory it has its own name.
         let name = source.known().and_then(|path| Some(path.rsplit('/').next()?.to_owned()));
         if let Some(name) = name.filter(|name| !["", ".", ".."].contains(&name.as_str()))
-            && self.is_directory(state, target)
+            && self.setting.is_directory(state, target)
         {
             let mut place = target.clone();
             place.push_text("/");
             place.push_text(&name);
-            self.copied_to(state, context, source, &place);
-        }
-    }
-
-    fn copied_to(&mut self, state: &State, context: &Context, source: &Value, target: &Value) {
-        let Some(path) = source.known().and_then(|path| state.place(&path)) else { return };
-        let Some(key) = Self::file_key(state, target) else { return };
-        // A copy of a copy is one of what that is a copy of.
-        let first = self.files.get(&path).map(|written| written.copies.clone()).filter(|copies| !copies.is_empty());
-        let written: &mut Written = self.files.entry(key).or_default();
-        if !context.conditional {
-            written.contents.clear();
-            written.copies.clear();
-        }
-        for path in first.unwrap_or_else(|| vec![path]) {
-            if written.copies.len() < 16 && !written.copies.contains(&path) {
-                written.copies.push(path);
+            if let Some(key) = state.file(&place) {
+                self.files.copy(path, key, context.conditional);
             }
         }
-    }
-
-    /// By which a file is remembered that a value names.
-    pub fn file_key(state: &State, value: &Value) -> Option<Place> {
-        Place::of_file(state.cwd.as_ref(), value)
     }
 
     /// The effects of redirections as acts; `alone` where they stand without a command.
@@ -266,30 +204,15 @@ impl Walker<'_> {
                 Some(sink) if effect.writes() || effect == Effect::Send => sink.taint.and(sink.text.taint()),
                 _ => Taint::default(),
             };
-            let empties =
-                effect == Effect::Write && self.prints_nothing(parent, alone) && !operand.value.is("/dev/null");
+            let empties = effect == Effect::Write
+                && self.so_far().prints_nothing(parent, alone)
+                && !operand.value.is("/dev/null");
             if empties {
                 // `: > file` and `> file` are ways to write `truncate -s 0 file`.
                 let word = |text: &str| Arg::word(Value::text(text), span);
                 self.stands_for(state, context, ":", "truncate", &[word("-s"), word("0"), Arg::of(&operand)], span);
             }
             self.effect(state, context, effect, vec![operand], false, parent, span, taint);
-        }
-    }
-
-    /// Whether what stands in front of a redirection is known to print nothing.
-    fn prints_nothing(&self, act: Option<usize>, alone: bool) -> bool {
-        let Some(act) = act.and_then(|id| self.facts.acts.get(id)) else { return alone };
-        let Verb::Program { name, .. } = &act.verb else { return false };
-        match name.as_str() {
-            ":" | "true" => true,
-            // An empty line is as good as nothing.
-            "echo" => act.args.iter().all(|arg| arg.is("-n") || arg.is("-e") || arg.is_empty()),
-            "printf" => act.operands.iter().all(|operand| operand.value.is_empty()),
-            name => {
-                let nothing = || act.operands.iter().all(|operand| operand.value.is("/dev/null"));
-                !act.operands.is_empty() && self.prints_files(name) && nothing()
-            }
         }
     }
 
@@ -333,6 +256,39 @@ impl Walker<'_> {
             child.streams.stdin = Stream::Sink(sink, Output::Pipe);
             self.script(&mut child, context, &script);
             self.end_of_shell(&mut child);
+        }
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// A descriptor that reads this file.
+    fn read_from(&self, state: &State, operand: &Operand) -> Stream {
+        match operand.value.known().as_deref() {
+            Some("/dev/null") => Stream::Nothing,
+            Some(path) if let Some(stream) = state.streams.named(path) => stream,
+            _ => {
+                let written = state.file(&operand.value).and_then(|key| self.files.written.get(&key));
+                match written.and_then(|written| written.contents.last()) {
+                    Some(sink) => Stream::Sink(*sink, Output::File),
+                    None => Stream::File(Rc::new(operand.clone()), None),
+                }
+            }
+        }
+    }
+
+    /// Whether what stands in front of a redirection is known to print nothing.
+    fn prints_nothing(&self, act: Option<usize>, alone: bool) -> bool {
+        let Some(act) = act.and_then(|id| self.acts.get(id)) else { return alone };
+        let Verb::Program { name, .. } = &act.verb else { return false };
+        match name.as_str() {
+            ":" | "true" => true,
+            // An empty line is as good as nothing.
+            "echo" => act.args.iter().all(|arg| arg.is("-n") || arg.is("-e") || arg.is_empty()),
+            "printf" => act.operands.iter().all(|operand| operand.value.is_empty()),
+            name => {
+                let nothing = || act.operands.iter().all(|operand| operand.value.is("/dev/null"));
+                !act.operands.is_empty() && self.setting.prints_files(name) && nothing()
+            }
         }
     }
 }

@@ -1,21 +1,20 @@
 //! Scripts: files that are read as code, of the world or written by the line itself.
 
-use std::ops::Bound;
 use std::rc::Rc;
 
-use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::builtins::within;
-use super::command::Lookup;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::indirection::unpacked::is_unread;
 use super::numbered::Numbered;
-use super::paths::NormalPath;
 use super::place::Place;
 use super::question::FileFacts;
 use super::recursion::{Callee, Calling, Nested};
+use super::resolve::Lookup;
 use super::secret_names::is_secret_name;
 use super::shells::dialect;
+use super::so_far::SoFar;
 use super::state::{Build as _, State};
 use super::streams::descriptor;
 use super::walk::Walker;
@@ -37,7 +36,7 @@ impl Walker<'_> {
             .map(|values| std::mem::replace(&mut state.positional, Rc::new(values)));
         let file = Operand { value: file.value.clone(), span: file.span };
         let context = within(context, "source");
-        let secret = self.is_secret(state, &file.value);
+        let secret = self.so_far().is_secret(state, &file.value);
         self.script_file(state, &context, &file, span, None);
         // What a file of secrets sets under such a name is one.
         let named: Vec<String> =
@@ -67,7 +66,7 @@ impl Walker<'_> {
             .iter()
             .any(|piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })));
         if is_pipe {
-            for pipe in self.pipes.clone() {
+            for pipe in self.substituted.pipes.clone() {
                 let Some(sink) = self.sinks.get(pipe) else { continue };
                 let (text, decoded) = (sink.text.clone(), sink.decoded);
                 let mut context = context.elsewhere(span);
@@ -97,14 +96,14 @@ impl Walker<'_> {
             state.streams.stdin = outer;
             return;
         }
-        if let Some((value, _)) = self.behind(state, &file.value) {
+        if let Some((value, _)) = self.so_far().behind(state, &file.value) {
             return self.script_file(state, context, &Operand { value, span: file.span }, span, act);
         }
         if self.written_script(state, context, &file.value, span, act) {
             return;
         }
         let before = self.facts.acts.get(..act.unwrap_or(usize::MAX)).unwrap_or(&self.facts.acts);
-        let in_part = || Self::below_made(state, before, &file.value);
+        let in_part = || SoFar::below_made(state, before, &file.value);
         let Some(place) = known.as_deref().and_then(|path| state.place(path)).or_else(in_part) else {
             let detail = format!("the script that runs is not known: {}", super::command::describe(&file.value));
             self.opaque(OpaqueReason::Script, detail, span);
@@ -116,7 +115,7 @@ impl Walker<'_> {
     /// Walks a file of the world as shell code.
     #[inline(never)]
     pub fn file_at(&mut self, state: &mut State, context: &Context, place: &Place, span: Span, act: Option<usize>) {
-        if self.is_fetched(place) {
+        if self.so_far().is_fetched(place) {
             self.opaque(context.fetched_code(), "the command runs a script that it downloads", span);
             return;
         }
@@ -125,7 +124,7 @@ impl Walker<'_> {
             self.not_there(state, context, place, span, act);
             return;
         };
-        match self.inquiry.file(path) {
+        match self.setting.inquiry.file(path) {
             Some(FileFacts::Text { bytes, digest }) => {
                 self.facts.scripts.insert(path.to_owned(), *digest);
                 self.script_bytes(state, context, path, bytes, span, act);
@@ -150,16 +149,16 @@ impl Walker<'_> {
         span: Span,
         act: Option<usize>,
     ) -> bool {
-        let origins = self.origins(place);
+        let origins = self.so_far().origins(place);
         for origin in &origins {
-            match origin.text().map(|path| (path, self.inquiry.file(path))) {
+            match origin.text().map(|path| (path, self.setting.inquiry.file(path))) {
                 Some((path, Some(FileFacts::Text { bytes, .. }))) => {
                     self.script_bytes(state, context, path, bytes, span, act);
                 }
                 _ => self.opaque(OpaqueReason::Script, format!("{} cannot be read", origin.shown()), span),
             }
         }
-        let unpacked = self.is_unpacked(place);
+        let unpacked = self.so_far().is_unpacked(place);
         if unpacked {
             self.opaque(OpaqueReason::Script, format!("{} comes out of an archive of this line", place.shown()), span);
         }
@@ -176,7 +175,7 @@ impl Walker<'_> {
         span: Span,
         act: Option<usize>,
     ) -> bool {
-        let Some(written) = Self::file_key(state, file).and_then(|key| self.files.get(&key)).cloned() else {
+        let Some(written) = state.file(file).and_then(|key| self.files.written.get(&key)).cloned() else {
             return false;
         };
         let path = file.rough().into_owned();
@@ -199,7 +198,7 @@ impl Walker<'_> {
                 None if is_unread(&sink.text) && !sink.taint.has(Taint::FETCHED) => {
                     self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
                 }
-                None if let Some(files) = sink.files().filter(|files| self.are_read(files)) => {
+                None if let Some(files) = sink.files().filter(|files| self.so_far().are_read(files)) => {
                     files.iter().for_each(|path| self.file_at(state, &context, &Place::of(path.as_str()), span, act));
                 }
                 None => self.read_value(state, &context, &sink.text, span),
@@ -211,22 +210,12 @@ impl Walker<'_> {
         !older
     }
 
-    /// Whether these are files of the world that can be read.
-    pub fn are_read(&self, files: &[String]) -> bool {
-        let is_read = |path: &String| {
-            !self.files.contains_key(&Place::of(path.as_str()))
-                && matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }))
-        };
-        files.iter().all(is_read)
-    }
-
     pub fn may_include(&mut self, span: Span) -> bool {
-        if self.includes >= MAX_INCLUDES {
+        let fits = self.limits.takes_script(MAX_INCLUDES);
+        if !fits {
             self.opaque(OpaqueReason::Limit, "too many nested scripts to analyse", span);
-            return false;
         }
-        self.includes += 1;
-        true
+        fits
     }
 
     #[inline(never)]
@@ -246,7 +235,7 @@ impl Walker<'_> {
             return;
         }
         let mut changed;
-        let state = match self.nested(state, &inner, &call) {
+        let state = match self.so_far().nested(state, &inner, &call) {
             Nested::Outermost => state,
             Nested::Repeats => return,
             Nested::Changed(child) => {
@@ -264,24 +253,24 @@ impl Walker<'_> {
         };
         // Whoever reads it pays with what it brings, once however often it is run.
         if self.read.insert(path.to_owned()) {
-            self.inquiry.fuel.add_file(bytes.len());
+            self.setting.inquiry.fuel.add_file(bytes.len());
         }
         // All that the program does is what its file says.
         act.and_then(|id| self.facts.acts.get_mut(id)).into_iter().for_each(|act| act.read = true);
-        if self.is_generated(path, text) {
+        if self.so_far().is_generated(path, text) {
             // What its arguments are to it is said of it under its name.
             let name = path.rsplit('/').next().unwrap_or(path);
             let words = std::iter::once(Value::text(name)).chain(state.positional.iter().cloned());
             let fields = words.map(|value| Field::word(value, span)).collect();
             self.run(&mut state.subshell(), &inner, fields, Vec::new(), span, Lookup::Programs);
-            self.next_numbered = Numbered::of(&inner, text).map(Rc::new);
+            self.lines.announce(Numbered::of(&inner, text));
             self.skim(state, &inner, text);
-            self.next_numbered = None;
+            self.lines.announce(None);
             return;
         }
         // Code of another language is read as where its interpreter is given the file.
-        if let Some(name) = interpreter(text).filter(|name| !self.is_shell_name(name)) {
-            let language = self.language(&name);
+        if let Some(name) = interpreter(text).filter(|name| !self.setting.is_shell_name(name)) {
+            let language = self.setting.language(&name);
             self.embedded_text(state, context, &language, path, text, span);
             self.add_code(act, &language, Value::text(text));
             return;
@@ -293,8 +282,8 @@ impl Walker<'_> {
     #[inline(never)]
     fn script_text(&mut self, state: &mut State, context: &Context, text: &str, act: Option<usize>) {
         match interpreter(text) {
-            Some(name) if !self.is_shell_name(&name) => {
-                let language = self.language(&name);
+            Some(name) if !self.setting.is_shell_name(&name) => {
+                let language = self.setting.language(&name);
                 self.embedded_code(
                     state,
                     context,
@@ -315,9 +304,9 @@ impl Walker<'_> {
 
     /// Walks the text of a script as shell code whose lines are counted.
     fn numbered_text(&mut self, state: &mut State, context: &Context, text: &str) {
-        self.next_numbered = Numbered::of(context, text).map(Rc::new);
+        self.lines.announce(Numbered::of(context, text));
         self.text(state, context, text);
-        self.next_numbered = None;
+        self.lines.announce(None);
     }
 
     /// A program that is named by a path and that nothing describes: a script of the project, perhaps.
@@ -333,30 +322,17 @@ impl Walker<'_> {
         env: &[(String, Value)],
         span: Span,
     ) {
-        let before = self.facts.acts.len();
-        self.file_of_program(state, context, act, path, args, env, span);
-        let is_read = self.facts.acts.len() > before;
-        self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read = is_read);
-    }
-
-    #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    fn file_of_program(
-        &mut self,
-        state: &State,
-        context: &Context,
-        act: usize,
-        path: &Value,
-        args: &[Field],
-        env: &[(String, Value)],
-        span: Span,
-    ) {
         let mut child = state.child(env);
         child.zero = path.clone();
         child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
-        let value = self.behind(state, path).map_or_else(|| path.clone(), |(behind, _)| behind);
+        let value = self.so_far().behind(state, path).map_or_else(|| path.clone(), |(behind, _)| behind);
         let context = Context { dialect: Dialect::Bash, ..context.clone() };
-        if self.written_script(&mut child, &context, &value, span, Some(act)) {
+        let before = self.facts.acts.len();
+        let is_whole = self.written_script(&mut child, &context, &value, span, Some(act));
+        if self.facts.acts.len() > before {
+            self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read = true);
+        }
+        if is_whole {
             return;
         }
         let place = value.spelled().map(|path| Place::spelled_at(state.cwd.as_ref(), &path));
@@ -365,13 +341,13 @@ impl Walker<'_> {
             return;
         }
         let place = place.flatten();
-        if place.as_ref().is_some_and(|place| self.is_fetched(place)) {
+        if place.as_ref().is_some_and(|place| self.so_far().is_fetched(place)) {
             let detail = "the command runs a program that it downloads";
             self.opaque(context.fetched_code(), detail, span);
             return;
         }
         let path = place.as_ref().and_then(Place::text);
-        let file = path.and_then(|path| self.inquiry.file(path));
+        let file = path.and_then(|path| self.setting.inquiry.file(path));
         if let (Some(path), Some(FileFacts::Text { digest, .. })) = (path, file) {
             self.facts.scripts.insert(path.to_owned(), *digest);
         }
@@ -384,9 +360,9 @@ impl Walker<'_> {
         // What lies among temporary files is nobody's program until something puts it there.
         if value.leading().starts_with('/')
             && (is_missing || place.is_none())
-            && self.is_temporary(&value)
-            && !place.as_ref().is_some_and(|place| self.is_spoken_of(state, act, place))
-            && !path.is_some_and(|path| self.has_made(path))
+            && self.setting.is_temporary(&value)
+            && !place.as_ref().is_some_and(|place| self.so_far().is_spoken_of(state, act, place))
+            && !path.is_some_and(|path| self.setting.has_made(path))
         {
             self.opaque(OpaqueReason::Script, format!("{} does not exist and cannot be read", value.rough()), span);
             return;
@@ -404,80 +380,10 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether this session made something at the path where nothing was.
-    fn has_made(&self, path: &str) -> bool {
-        let both = || Some((self.inquiry.path(path)?, self.inquiry.ledger()?));
-        let plain = |path: &str| NormalPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.rough());
-        both().is_some_and(|(facts, ledger)| ledger.has_made(&plain(&facts.canonical)))
-    }
-
     /// A script that is longer than what is read: worse as root.
     fn unread_script(&mut self, context: &Context, path: &str, span: Span) {
         let why = if context.root { OpaqueReason::Limit } else { OpaqueReason::Script };
         self.opaque(why, format!("{path} is too large to analyse"), span);
-    }
-
-    /// What lies below a place that an act before this one names, under a name with a number in it.
-    fn below_made(state: &State, acts: &[Act], file: &Value) -> Option<Place> {
-        let file = Self::file_key(state, file).filter(|place| file.known().is_none() && place.path().is_some())?;
-        let above = |value: &Value| {
-            let place = Self::file_key(state, value).filter(|_| value.known().is_none());
-            place.and_then(|place| file.below(&place)).is_some_and(|rest| !rest.rough().is_empty())
-        };
-        acts.iter().flat_map(|act| &act.args).any(above).then_some(file)
-    }
-
-    /// Whether the line itself wrote, copied, linked or fetched what a path names.
-    pub fn is_made_here(&self, state: &State, path: &Value) -> bool {
-        let is_copy = |place: &Place| self.files.get(place).is_some_and(|file| !file.copies.is_empty());
-        self.content_of(state, path).is_some()
-            || Self::file_key(state, path).is_some_and(|place| {
-                self.is_fetched(&place)
-                    || self.is_unpacked(&place)
-                    || is_copy(&place)
-                    || self.links.contains_key(&place)
-            })
-    }
-
-    /// Whether the line may have made something in a directory, by its name or by that of one above it.
-    pub fn may_make_in(&self, dir: &str) -> bool {
-        let dir = Place::of(dir.trim_end_matches('/'));
-        let is_below = |place: &Place| place.path().is_some_and(|path| path.rough().starts_with(dir.shown()));
-        let from = (Bound::Included(&dir), Bound::Unbounded);
-        let below = self.files.range::<Place, _>(from).next().is_some_and(|(place, _)| is_below(place));
-        let linked = self.links.range::<Place, _>(from).next().is_some_and(|(place, _)| is_below(place));
-        let holds = |place: &Place| self.files.contains_key(place) || self.links.contains_key(place);
-        let any_in = || dir.any_in().is_some_and(|any| holds(&any));
-        below || linked || any_in() || dir.any_above(|above, any| holds(above) || holds(any))
-    }
-
-    /// Whether there is nothing at the path that could be read, and the line makes nothing there.
-    pub fn is_absent(&self, state: &State, path: &Value) -> bool {
-        let missing = |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Missing));
-        let place = path.spelled().map(|path| Place::spelled_at(state.cwd.as_ref(), &path));
-        let is_there = || place.is_some_and(|place| !place.as_ref().and_then(Place::text).is_some_and(missing));
-        !self.is_made_here(state, path) && !is_there()
-    }
-
-    /// Whether an act before this one names the place, so that it may make it.
-    fn is_spoken_of(&self, state: &State, act: usize, place: &Place) -> bool {
-        let in_part = |value: &Value| value.known().is_none() && Self::file_key(state, value).as_ref() == Some(place);
-        let names = |value: &Value| place.text().is_some_and(|path| value.is(path)) || in_part(value);
-        self.facts.acts.iter().take(act).any(|other| other.args.iter().any(names))
-    }
-
-    /// Whether a place is something that the line fetched, or lies below it.
-    pub fn is_fetched(&self, place: &Place) -> bool {
-        let fetched = |place: &Place| {
-            let sinks = self.files.get(place).into_iter().flat_map(|written| &written.contents);
-            sinks.filter_map(|id| self.sinks.get(*id)).any(|sink| sink.taint.and(sink.text.taint()).has(Taint::FETCHED))
-        };
-        if self.files.is_empty() || fetched(place) {
-            return !self.files.is_empty();
-        }
-        // What was there before is not what came under a name that nothing says.
-        let is_new = || self.is_not_there(place);
-        place.any_above(|dir, any| !dir.is_root() && (fetched(dir) || fetched(any) && is_new()))
     }
 }
 

@@ -9,6 +9,8 @@ use super::enclosing::{Context, Spans};
 use super::indirection::unpacked::is_unread;
 use super::place::Place;
 use super::program::is_shell;
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::{Bound, Build as _, State};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -16,25 +18,6 @@ use crate::judge::invocation::Request;
 use crate::judge::syntax::tree::{Dialect, Span};
 
 impl Walker<'_> {
-    /// How spans in a text map onto the command, when the text stands there as it is.
-    #[inline(never)]
-    pub fn spans_of(&self, context: &Context, span: Span, text: &Value) -> Spans {
-        let at = Spans::At(span);
-        let (Request::Line(line), Some(text), Spans::Same | Spans::Shifted(_)) =
-            (&self.invocation.request, text.known(), context.spans)
-        else {
-            return at;
-        };
-        let written = line.text.get(span.start as usize..span.end as usize).unwrap_or_default();
-        let inside = |quote: u8| {
-            written.strip_prefix(&[quote]).and_then(|rest| rest.strip_suffix(&[quote])) == Some(text.as_bytes())
-        };
-        if inside(b'\'') || inside(b'"') {
-            return Spans::Shifted(span.start + 1);
-        }
-        if written == text.as_bytes() { Spans::Shifted(span.start) } else { at }
-    }
-
     /// Runs code that an interpreter is handed.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
@@ -70,7 +53,7 @@ impl Walker<'_> {
             CodeFrom::Inline(value, at) => {
                 child.zero = positional.next().unwrap_or_else(|| Value::text(name));
                 child.positional = Rc::new(positional.collect());
-                inside.spans = self.spans_of(context, *at, value);
+                inside.spans = self.setting.spans_of(context, *at, value);
                 self.read_value(&mut child, &inside, value, *at);
             }
             CodeFrom::Script(file) => {
@@ -100,7 +83,7 @@ impl Walker<'_> {
             if name == "ENV"
                 && let Some(text) = value.known_text().filter(|text| text.contains(['$', '`']))
             {
-                self.embedded(state, &context.elsewhere(span), &text);
+                self.walk_embedded(state, &context.elsewhere(span), &text);
                 return;
             }
             self.script_file(state, context, &Operand { value, span }, span, None);
@@ -117,7 +100,9 @@ impl Walker<'_> {
             Stream::Nothing => {}
             Stream::File(operand, _) => self.script_file(state, context, &operand, span, None),
             other => {
-                if let Some(files) = self.files_that_come_in(&other).filter(|files| self.are_read(files)) {
+                if let Some(files) =
+                    self.so_far().files_that_come_in(&other).filter(|files| self.so_far().are_read(files))
+                {
                     for path in files {
                         let file = Operand { value: Value::text(path), span };
                         self.script_file(state, context, &file, span, None);
@@ -125,7 +110,7 @@ impl Walker<'_> {
                     return;
                 }
                 state.streams.stdin = other;
-                let (text, taint, decoded) = self.stdin_of(state);
+                let (text, taint, decoded) = self.so_far().stdin_of(state);
                 state.streams.stdin = Stream::Nothing;
                 let fetched = taint.and(text.taint());
                 let mut context = context.elsewhere(span);
@@ -142,29 +127,10 @@ impl Walker<'_> {
         }
     }
 
-    /// The files whose content is what comes in, in order, where it is that of files of the world.
-    fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
-        let Stream::Sink(id, _) = stream else { return None };
-        let files = self.sinks.get(*id)?.files()?;
-        files.iter().all(|path| !self.files.contains_key(&Place::of(path.as_str()))).then(|| files.to_vec())
-    }
-
-    pub fn is_shell_name(&self, name: &str) -> bool {
-        is_shell(&self.language(name))
-    }
-
-    /// The language of an interpreter, by its description.
-    pub fn language(&self, name: &str) -> String {
-        match self.catalog.program(name).and_then(|program| program.runs.as_ref()) {
-            Some(runs) => runs.language.clone(),
-            None => name.to_owned(),
-        }
-    }
-
     #[inline(never)]
     fn other_code(&mut self, state: &State, context: &Context, act: usize, source: &CodeSource, span: Span) {
         let text = match &source.from {
-            CodeFrom::Inline(value, _) => match self.windows_code(state, act, source) {
+            CodeFrom::Inline(value, _) => match self.so_far().windows_code(state, act, source) {
                 Some(text) => text,
                 None => value.clone(),
             },
@@ -176,15 +142,15 @@ impl Walker<'_> {
                     .any(|piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })));
                 if pipe {
                     let mut text = Value::default();
-                    for sink in self.pipes.iter().filter_map(|id| self.sinks.get(*id)) {
+                    for sink in self.substituted.pipes.iter().filter_map(|id| self.sinks.get(*id)) {
                         text.push_value(&sink.text);
                     }
                     text
                 } else {
-                    let written = Self::file_key(state, &file.value).and_then(|key| self.files.get(&key));
+                    let written = state.file(&file.value).and_then(|key| self.files.written.get(&key));
                     let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
                     if let Some(files) = sink.and_then(|sink| sink.files()).map(<[String]>::to_vec)
-                        && self.are_read(&files)
+                        && self.so_far().are_read(&files)
                     {
                         for path in files {
                             let file = Operand { value: Value::text(path), span };
@@ -192,7 +158,7 @@ impl Walker<'_> {
                         }
                         return;
                     }
-                    match self.content_of(state, &file.value) {
+                    match self.so_far().content_of(state, &file.value) {
                         Some(text) => text,
                         None => {
                             let read = self.code_file(state, context, &source.language, file, span);
@@ -204,19 +170,19 @@ impl Walker<'_> {
             }
             CodeFrom::Stdin => match &state.streams.stdin {
                 Stream::Inherited | Stream::Nothing => return,
-                Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
+                Stream::File(operand, _) if self.so_far().content_of(state, &operand.value).is_none() => {
                     let file = Operand::clone(operand);
                     self.code_file(state, context, &source.language, &file, span);
                     return;
                 }
-                stream if let Some(files) = self.files_that_come_in(stream) => {
+                stream if let Some(files) = self.so_far().files_that_come_in(stream) => {
                     for path in files {
                         let file = Operand { value: Value::text(path), span };
                         self.code_file(state, context, &source.language, &file, span);
                     }
                     return;
                 }
-                _ => self.stdin_of(state).0,
+                _ => self.so_far().stdin_of(state).0,
             },
         };
         let taint = text.taint();
@@ -246,16 +212,16 @@ impl Walker<'_> {
             self.unread_code(language, "its file is only known when it runs", span);
         }
         if let Some(place) = &place {
-            if self.is_fetched(place) {
+            if self.so_far().is_fetched(place) {
                 let detail = format!("the command runs {language} code that it downloads");
                 self.opaque(context.fetched_code(), detail, span);
                 return false;
             }
-            if self.is_unpacked(place) {
+            if self.so_far().is_unpacked(place) {
                 self.unread_code(language, "it comes out of an archive", span);
             }
-            let copies = self.files.get(place).map(|written| written.copies.clone()).unwrap_or_default();
-            for origin in copies.into_iter().chain(self.origins(place)) {
+            let copies = self.files.written.get(place).map(|written| written.copies.clone()).unwrap_or_default();
+            for origin in copies.into_iter().chain(self.so_far().origins(place)) {
                 let origin = Operand { value: origin.value(), span: file.span };
                 self.embedded_file(state, context, language, &origin, span);
             }
@@ -281,6 +247,48 @@ impl Walker<'_> {
             }
             code => *code = Some(Code { language: language.to_owned(), text }),
         }
+    }
+}
+
+impl Setting<'_> {
+    /// How spans in a text map onto the command, when the text stands there as it is.
+    #[inline(never)]
+    pub fn spans_of(&self, context: &Context, span: Span, text: &Value) -> Spans {
+        let at = Spans::At(span);
+        let (Request::Line(line), Some(text), Spans::Same | Spans::Shifted(_)) =
+            (&self.invocation.request, text.known(), context.spans)
+        else {
+            return at;
+        };
+        let written = line.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let inside = |quote: u8| {
+            written.strip_prefix(&[quote]).and_then(|rest| rest.strip_suffix(&[quote])) == Some(text.as_bytes())
+        };
+        if inside(b'\'') || inside(b'"') {
+            return Spans::Shifted(span.start + 1);
+        }
+        if written == text.as_bytes() { Spans::Shifted(span.start) } else { at }
+    }
+
+    pub fn is_shell_name(&self, name: &str) -> bool {
+        is_shell(&self.language(name))
+    }
+
+    /// The language of an interpreter, by its description.
+    pub fn language(&self, name: &str) -> String {
+        match self.catalog.program(name).and_then(|program| program.runs.as_ref()) {
+            Some(runs) => runs.language.clone(),
+            None => name.to_owned(),
+        }
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// The files whose content is what comes in, in order, where it is that of files of the world.
+    fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
+        let Stream::Sink(id, _) = stream else { return None };
+        let files = self.sinks.get(*id)?.files()?;
+        files.iter().all(|path| !self.files.written.contains_key(&Place::of(path.as_str()))).then(|| files.to_vec())
     }
 }
 

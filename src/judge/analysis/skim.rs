@@ -8,6 +8,8 @@
 use super::act::{OpaqueReason, Value};
 use super::enclosing::Context;
 use super::place::Place;
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::State;
 use super::walk::{Walker, depth};
 use crate::judge::effect::Effect;
@@ -18,30 +20,6 @@ use crate::judge::syntax::tree::{Command, Compound, CompoundKind, Pipeline, Scri
 const FIRST_LINES: usize = 8;
 
 impl Walker<'_> {
-    /// Whether the file is a script that another program wrote, by its name and by what it says of itself, and neither the line
-    /// nor the session had a hand in it.
-    pub fn is_generated(&self, path: &str, text: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let Some(program) = self.catalog.program(name).filter(|program| !program.generated.is_empty()) else {
-            return false;
-        };
-        let says = |line: &str| program.generated.iter().any(|says| line.contains(says.as_str()));
-        text.lines().take(FIRST_LINES).any(says) && !self.is_of_the_session(path)
-    }
-
-    /// Whether the line or the session made what lies at a path, or a directory above it.
-    fn is_of_the_session(&self, path: &str) -> bool {
-        let canonical = self.inquiry.path(path).map(|facts| facts.canonical.as_str());
-        let holds = |made: &str| {
-            [Some(path), canonical]
-                .into_iter()
-                .flatten()
-                .any(|path| path.strip_prefix(made).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-        };
-        self.files.contains_key(&Place::of(path))
-            || self.inquiry.ledger().is_some_and(|ledger| ledger.written().any(holds))
-    }
-
     /// Walks what a script says plainly: every statement from a shell that knows nothing of those before it but where it stands.
     #[inline(never)]
     pub fn skim(&mut self, state: &State, context: &Context, text: &str) {
@@ -61,20 +39,6 @@ impl Walker<'_> {
             matches!(why, CommandWord | Code | Script | Syntax)
         };
         self.facts.opaque.extend(found.into_iter().filter(|opaque| !worked_out(opaque.why)));
-    }
-
-    /// Whether a generated script names plainly what it changes. What is not there before it runs is its own: it deletes what
-    /// it tried things out with.
-    pub fn says_plainly(&self, state: &State, effect: Effect, on: &Value) -> bool {
-        let Some(text) = on.pattern() else { return false };
-        if effect != Effect::Delete {
-            return true;
-        }
-        if on.known().is_some() {
-            return !state.place(&text).is_none_or(|place| self.is_not_there(&place));
-        }
-        let last = text.rsplit('/').next().unwrap_or_default();
-        text.starts_with(['/', '~', '.']) || last.starts_with(['*', '?', '['])
     }
 
     fn statements(&mut self, state: &State, context: &Context, script: &Script) {
@@ -119,22 +83,22 @@ impl Walker<'_> {
             CompoundKind::Loop { condition, body, .. } => scripts.extend([condition, body]),
             CompoundKind::For { words, body, .. } | CompoundKind::Select { words, body, .. } => {
                 for word in words.iter().flatten() {
-                    self.single(&mut shell, context, word);
+                    self.expand().single(&mut shell, context, word);
                 }
                 scripts.push(body);
             }
             CompoundKind::Case { subject, arms } => {
-                self.single(&mut shell, context, subject);
+                self.expand().single(&mut shell, context, subject);
                 scripts.extend(arms.iter().map(|arm| &arm.body));
             }
             CompoundKind::ForArithmetic { header, body } => {
                 for part in header {
-                    self.arithmetic(&mut shell, context, part);
+                    self.expand().arithmetic(&mut shell, context, part);
                 }
                 scripts.push(body);
             }
             CompoundKind::Repeat { count, body } => {
-                self.single(&mut shell, context, count);
+                self.expand().single(&mut shell, context, count);
                 scripts.push(body);
             }
             CompoundKind::Always { body, finally } => scripts.extend([body, finally]),
@@ -148,14 +112,52 @@ impl Walker<'_> {
     }
 }
 
+impl Setting<'_> {
+    /// Whether a generated script names plainly what it changes. What is not there before it runs is its own: it deletes what
+    /// it tried things out with.
+    pub fn says_plainly(&self, state: &State, effect: Effect, on: &Value) -> bool {
+        let Some(text) = on.pattern() else { return false };
+        if effect != Effect::Delete {
+            return true;
+        }
+        if on.known().is_some() {
+            return state.place(&text).is_some_and(|place| !self.is_not_there(&place));
+        }
+        let last = text.rsplit('/').next().unwrap_or_default();
+        text.starts_with(['/', '~', '.']) || last.starts_with(['*', '?', '['])
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// Whether the file is a script that another program wrote, by its name and by what it says of itself, and neither the line
+    /// nor the session had a hand in it.
+    pub fn is_generated(&self, path: &str, text: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let Some(program) = self.setting.catalog.program(name).filter(|program| !program.generated.is_empty()) else {
+            return false;
+        };
+        let says = |line: &str| program.generated.iter().any(|says| line.contains(says.as_str()));
+        text.lines().take(FIRST_LINES).any(says) && !self.is_of_the_session(path)
+    }
+
+    /// Whether the line or the session made what lies at a path, or a directory above it.
+    fn is_of_the_session(&self, path: &str) -> bool {
+        let canonical = self.setting.inquiry.path(path).map(|facts| facts.canonical.as_str());
+        let holds = |made: &str| {
+            [Some(path), canonical]
+                .into_iter()
+                .flatten()
+                .any(|path| path.strip_prefix(made).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        };
+        self.files.written.contains_key(&Place::of(path))
+            || self.setting.inquiry.ledger().is_some_and(|ledger| ledger.written().any(holds))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::judge::analysis::inquiry::Answers;
-    use crate::judge::analysis::question::{FileFacts, PathFacts, PathKind, Question, WorldAnswer};
-    use crate::judge::analysis::testing::line;
+    use crate::judge::analysis::testing::world::MadeUp;
     use crate::judge::ledger::{Before, CommandChanges, Done, Ledger, LedgerEntry, PathChange};
-    use crate::judge::policy::Policy;
-    use crate::judge::rules::catalog::Catalog;
 
     const SAYS: &str = "#! /bin/sh\n# Guess values.\n# Generated by GNU Autoconf 2.71 for x 1.0.\n";
     const PROJECT: &str = "/home/dev/project";
@@ -168,25 +170,8 @@ mod tests {
         let changes = CommandChanges { done: done.into_iter().collect(), ..CommandChanges::default() };
         let ledger =
             Ledger { entries: vec![LedgerEntry { at: 0, until: None, next: None, changes }], ..Ledger::default() };
-        let source = |question: &Question| match question {
-            Question::File(asked) if *asked == path(name) => {
-                WorldAnswer::File(FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] })
-            }
-            Question::File(_) => WorldAnswer::File(FileFacts::Missing),
-            Question::Path(asked) => {
-                let kind = match asked {
-                    asked if *asked == path("src") => PathKind::Directory,
-                    asked if *asked == path(name) => PathKind::File,
-                    asked if asked.starts_with(&path("")) => PathKind::Missing,
-                    _ => PathKind::Directory,
-                };
-                WorldAnswer::Path(PathFacts { kind, canonical: asked.clone(), symlink: false, bytes: 0 })
-            }
-            Question::Ledger => WorldAnswer::Ledger(ledger.clone()),
-            _ => WorldAnswer::Unavailable,
-        };
-        let judgment =
-            crate::judge::judge(&line(command), &Catalog::builtin(), &Policy::default(), &Answers::of(&source));
+        let world = MadeUp { files: &[(name, text)], directories: &["src"], ledger: Some(ledger) };
+        let judgment = world.judge(command);
         let mut rules: Vec<String> = judgment.risk.findings.iter().map(|finding| finding.rule.clone()).collect();
         rules.sort();
         rules.dedup();

@@ -136,6 +136,11 @@ impl State {
         Place::at(self.cwd.as_ref(), path)
     }
 
+    /// The place by which a file is remembered that a value names.
+    pub fn file(&self, value: &Value) -> Option<Place> {
+        Place::of_file(self.cwd.as_ref(), value)
+    }
+
     /// The path of [`Self::place`], when all of it is known.
     pub fn path(&self, path: &str) -> Option<String> {
         self.place(path)?.text().map(str::to_owned)

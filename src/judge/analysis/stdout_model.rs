@@ -8,6 +8,8 @@ use super::fuel::of_bytes;
 use super::output::{self, Known};
 use super::question::PathKind;
 use super::search_results;
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::value_test::written;
@@ -15,38 +17,6 @@ use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed, Prints};
 
 impl Walker<'_> {
-    /// What standard input holds: its text, as far as it is known, its taint, and whether it was decoded.
-    #[inline(never)]
-    pub fn stdin_of(&self, state: &State) -> (Value, Taint, bool) {
-        let nothing = (Value::default(), Taint::default(), false);
-        match &state.streams.stdin {
-            Stream::Inherited => (unknown(UnknownReason::Input, Taint::FOREIGN), Taint::FOREIGN, false),
-            Stream::Nothing => nothing,
-            Stream::Sink(id, _) => match self.sinks.get(*id) {
-                Some(sink) => {
-                    self.copies(&[&sink.text]);
-                    (sink.text.clone(), sink.taint, sink.decoded)
-                }
-                None => nothing,
-            },
-            Stream::Text(text) => {
-                self.copies(&[text]);
-                ((**text).clone(), text.taint(), false)
-            }
-            Stream::File(operand, _) => match self.content_of(state, &operand.value) {
-                Some(text) => {
-                    let taint = text.taint();
-                    (text, taint, false)
-                }
-                None => {
-                    let secret = self.is_secret(state, &operand.value);
-                    let taint = if secret { Taint::SECRET } else { Taint::default() };
-                    (unknown(UnknownReason::Input, taint), taint, false)
-                }
-            },
-        }
-    }
-
     /// Passes on what a program writes to its standard output.
     #[inline(never)]
     pub fn wrote(
@@ -74,12 +44,12 @@ impl Walker<'_> {
             return;
         }
         let copies = reading.output == OutputTaint::Copies;
-        let set_up = known.is_none() && self.prints_set_up(state, id, name, args, reading);
-        let files = if known.is_none() && self.prints_files(name) { files_of(state, args) } else { None };
+        let set_up = known.is_none() && self.so_far().prints_set_up(state, id, name, args, reading);
+        let files = if known.is_none() && self.setting.prints_files(name) { files_of(state, args) } else { None };
         if let Some(sink) = self.sinks.get_mut(sink) {
             match known {
                 Some(Known { text, decoded: own }) => {
-                    self.inquiry.fuel.spend(of_bytes(text.size()));
+                    self.setting.inquiry.fuel.spend(of_bytes(text.size()));
                     let taint = text.taint();
                     sink.write(&text, taint, own || (decoded && copies));
                 }
@@ -91,57 +61,21 @@ impl Walker<'_> {
         self.fed_to_readers(state, id);
     }
 
-    /// Whether a program is described to print shell code that is made to be evaluated. A description `setup:NAME` says
-    /// so of the program of that name, beside what else describes it. One of the same name that lies in the work, or
-    /// among temporary files, is another program.
-    #[inline(never)]
-    fn prints_set_up(&self, state: &State, id: usize, name: &str, args: &[Field], reading: &Reading) -> bool {
-        let path = self.facts.acts.get(id).and_then(|act| match &act.verb {
-            Verb::Program { path, .. } => path.as_deref(),
-            Verb::Effect(_) => None,
-        });
-        if path.is_some_and(|path| !path.starts_with(['/', '~'])) {
-            return false;
-        }
-        if let Some(path) = path.map(Value::text)
-            && (Self::file_key(state, &path).is_some_and(|key| self.files.contains_key(&key)) || self.is_ours(&path))
-        {
-            return false;
-        }
-        if reading.output == OutputTaint::Code {
-            return true;
-        }
-        self.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
-            let words: Vec<Arg> = args.iter().map(Field::arg).collect();
-            arguments::read(program, &words).output == OutputTaint::Code
-        })
-    }
-
     /// `tee >(…)`: what a program got it passes on to the process substitutions among its arguments.
     #[inline(never)]
     pub fn fed_to_readers(&mut self, state: &State, id: usize) {
-        if self.readers.is_empty() {
+        if self.substituted.readers.is_empty() {
             return;
         }
-        let (text, taint, decoded) = self.stdin_of(state);
+        let (text, taint, decoded) = self.so_far().stdin_of(state);
         let taint = taint.and(self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default());
-        let sinks: Vec<usize> = self.readers.iter().map(|(_, sink)| *sink).collect();
+        let sinks: Vec<usize> = self.substituted.readers.iter().map(|(_, sink)| *sink).collect();
         for sink in sinks {
             if let Some(sink) = self.sinks.get_mut(sink) {
                 sink.write(&text, taint, decoded);
                 sink.writers.push(id);
             }
         }
-    }
-
-    /// Where a program lies that is looked up, by its name in the last argument.
-    #[inline(never)]
-    fn looked_up(&self, state: &State, args: &[&Value]) -> Option<Value> {
-        let program = args.last().and_then(|arg| arg.known_text()).filter(|name| !name.starts_with('-'))?;
-        let may_be_found = !program.contains('/') && !state.functions.contains_key(&program) && !state.sets("PATH");
-        let found = if may_be_found { self.inquiry.program(&program) } else { None };
-        let path = found.filter(|path| path.starts_with('/')).map_or(program.as_str(), |path| path);
-        Some(Value::text(format!("{path}\n")))
     }
 
     /// What a command prints to its standard output, as far as it is known before it runs.
@@ -159,13 +93,15 @@ impl Walker<'_> {
                 dir.push_text("\n");
                 return Some(plain(dir));
             }
-            ("command", Some("-v")) | ("type", Some("-P" | "-p")) => return self.looked_up(state, &values).map(plain),
+            ("command", Some("-v")) | ("type", Some("-P" | "-p")) => {
+                return self.setting.looked_up(state, &values).map(plain);
+            }
             _ => {}
         }
-        let catalog = self.catalog;
+        let catalog = self.setting.catalog;
         let prints = &catalog.program(name)?.prints;
         let fits = |prints: &&Prints| prints.args.is_empty() || prints.args.iter().any(|words| written(words, &values));
-        let (stdin, taint, _) = self.stdin_of(state);
+        let (stdin, taint, _) = self.so_far().stdin_of(state);
         prints
             .iter()
             .filter(fits)
@@ -193,71 +129,66 @@ impl Walker<'_> {
             _ => None,
         };
         let text = match what {
-            Printed::Number => line(self.number(is_plain_number(args))),
+            Printed::Number => line(self.expand().number(is_plain_number(args))),
             // Such a program names what it read, standard input by a dash.
             Printed::Digest if is_clean && args.is_empty() => {
-                let mut text = self.number(true);
+                let mut text = self.expand().number(true);
                 text.push_text("  -\n");
                 text
             }
-            Printed::Digest if is_clean => line(self.number(true)),
-            Printed::Letters if is_clean => line(self.number(is_name_of(args.last()?)?)),
-            Printed::Beginning if is_clean => line(self.number(begins?)),
+            Printed::Digest if is_clean => line(self.expand().number(true)),
+            Printed::Letters if is_clean => line(self.expand().number(is_name_of(args.last()?)?)),
+            Printed::Beginning if is_clean => line(self.expand().number(begins?)),
             Printed::Temporary => {
                 let mut text = unknown(UnknownReason::Temporary { variable: false }, Taint::default());
                 text.push_text(&ending(args));
                 line(text)
             }
             Printed::User if context.remote.is_none() && !context.root => {
-                line(Value::text(self.invocation.user.as_str()))
+                line(Value::text(self.setting.invocation.user.as_str()))
             }
             Printed::Repository if context.remote.is_none() && !state.elsewhere => {
                 // Where it was told to look somewhere else, that is not followed.
-                let program = self.catalog.program(name)?;
+                let program = self.setting.catalog.program(name)?;
                 let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
                 let told = places.iter().any(|name| state.sets(name));
                 let here = state.dir().filter(|_| !told)?;
-                line(Value::text(self.inquiry.repository(here)?.root.as_str()))
+                line(Value::text(self.setting.inquiry.repository(here)?.root.as_str()))
             }
-            Printed::Program => self.looked_up(state, args)?,
+            Printed::Program => self.setting.looked_up(state, args)?,
             Printed::Path if context.remote.is_none() => {
                 let path = state.path(&args.last()?.known()?)?;
-                let there = self.inquiry.path(&path).map(|facts| facts.canonical.clone());
+                let there = self.setting.inquiry.path(&path).map(|facts| facts.canonical.clone());
                 line(Value::text(there.unwrap_or(path)))
             }
-            Printed::Names => self.names_listed(state, args)?,
+            Printed::Names => self.setting.names_listed(state, args)?,
             Printed::SomeLines if stdin.known().is_none() && search_results::listed(stdin).is_some() => {
                 let whole =
                     |value: &Value| value.rough().chars().all(|c| c.is_ascii_digit() || "-vieEFwxPnrutzs+".contains(c));
                 let letters = |value: &&&Value| value.leading().starts_with('-');
                 args.iter().filter(letters).all(|value| whole(value)).then(|| stdin.clone())?
             }
-            Printed::Files => self.files_shown(state, args, stdin)?,
+            Printed::Files => self.so_far().files_shown(state, args, stdin)?,
             _ => return output::of(what, args, stdin),
         };
         Some(Known { text, decoded: false })
+    }
+}
+
+impl Setting<'_> {
+    /// Where a program lies that is looked up, by its name in the last argument.
+    #[inline(never)]
+    fn looked_up(&self, state: &State, args: &[&Value]) -> Option<Value> {
+        let program = args.last().and_then(|arg| arg.known_text()).filter(|name| !name.starts_with('-'))?;
+        let may_be_found = !program.contains('/') && !state.functions.contains_key(&program) && !state.sets("PATH");
+        let found = if may_be_found { self.inquiry.program(&program) } else { None };
+        let path = found.filter(|path| path.starts_with('/')).map_or(program.as_str(), |path| path);
+        Some(Value::text(format!("{path}\n")))
     }
 
     /// Whether a program is described to print files as they are.
     pub fn prints_files(&self, name: &str) -> bool {
         self.catalog.program(name).is_some_and(|program| program.may_print(Printed::Files))
-    }
-
-    /// What is in the files that are named, and in what is fed where a dash stands.
-    fn files_shown(&self, state: &State, args: &[&Value], stdin: &Value) -> Option<Value> {
-        let mut text = Value::default();
-        let mut pipes = self.pipes.iter();
-        for value in args {
-            let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
-            if value.is("-") {
-                text.push_value(stdin);
-            } else if value.pieces().iter().any(is_pipe) {
-                text.push_value(&self.sinks.get(*pipes.next()?)?.text);
-            } else {
-                text.push_value(&self.content_of(state, value)?);
-            }
-        }
-        Some(text)
     }
 
     /// Files and globs by the names that they are given by, as a listing prints them.
@@ -291,6 +222,52 @@ impl Walker<'_> {
             }
             text.push_value(operand);
             text.push_text("\n");
+        }
+        Some(text)
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// Whether a program is described to print shell code that is made to be evaluated. A description `setup:NAME` says
+    /// so of the program of that name, beside what else describes it. One of the same name that lies in the work, or
+    /// among temporary files, is another program.
+    #[inline(never)]
+    fn prints_set_up(&self, state: &State, id: usize, name: &str, args: &[Field], reading: &Reading) -> bool {
+        let path = self.acts.get(id).and_then(|act| match &act.verb {
+            Verb::Program { path, .. } => path.as_deref(),
+            Verb::Effect(_) => None,
+        });
+        if path.is_some_and(|path| !path.starts_with(['/', '~'])) {
+            return false;
+        }
+        if let Some(path) = path.map(Value::text)
+            && (state.file(&path).is_some_and(|key| self.files.written.contains_key(&key))
+                || self.setting.is_ours(&path))
+        {
+            return false;
+        }
+        if reading.output == OutputTaint::Code {
+            return true;
+        }
+        self.setting.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
+            let words: Vec<Arg> = args.iter().map(Field::arg).collect();
+            arguments::read(program, &words).output == OutputTaint::Code
+        })
+    }
+
+    /// What is in the files that are named, and in what is fed where a dash stands.
+    fn files_shown(&self, state: &State, args: &[&Value], stdin: &Value) -> Option<Value> {
+        let mut text = Value::default();
+        let mut pipes = self.pipes.iter();
+        for value in args {
+            let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
+            if value.is("-") {
+                text.push_value(stdin);
+            } else if value.pieces().iter().any(is_pipe) {
+                text.push_value(&self.sinks.get(*pipes.next()?)?.text);
+            } else {
+                text.push_value(&self.content_of(state, value)?);
+            }
         }
         Some(text)
     }

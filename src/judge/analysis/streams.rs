@@ -111,6 +111,15 @@ pub(super) enum Reads {
     Coprocess(Box<Command>),
 }
 
+/// The process substitutions of the command that is being expanded.
+#[derive(Debug, Default)]
+pub(super) struct Substituted {
+    /// The pipes of those that it reads.
+    pub pipes: Vec<SinkId>,
+    /// Those that read what it writes, to be walked after it.
+    pub readers: Vec<(Script, SinkId)>,
+}
+
 /// Commands that read what later commands of the line write.
 #[derive(Debug)]
 pub(super) struct Waiting {

@@ -2,25 +2,34 @@
 
 use super::act::{Output, Taint, UnknownReason, Value};
 use super::enclosing::Context;
+use super::expander::{Expander, Expansion, Walk};
+use super::setting::Setting;
 use super::state::{State, unknown};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
-use crate::judge::syntax::tree::{CommandSubstitution, ProcessSubstitution};
+use crate::judge::syntax::tree::{CommandSubstitution, ProcessSubstitution, Span};
 
-impl Walker<'_> {
+impl Walk for Walker<'_> {
+    fn setting(&self) -> &Setting<'_> {
+        &self.setting
+    }
+
+    fn expansion(&mut self) -> &mut Expansion {
+        &mut self.expansion
+    }
+
     /// Walks a command substitution and says what it comes to.
-    pub fn capture(&mut self, state: &mut State, context: &Context, substitution: &CommandSubstitution) -> Value {
+    fn capture(&mut self, state: &mut State, context: &Context, substitution: &CommandSubstitution) -> Value {
         if !self.enter(depth::SUBSTITUTION, context.spans.map(substitution.span)) {
             return unknown(UnknownReason::CommandOutput, Taint::default());
         }
         let sink = self.new_sink();
         let stdout = Stream::Sink(sink, Output::Captured);
-        let outer_pipes = std::mem::take(&mut self.pipes);
-        let outer_readers = std::mem::take(&mut self.readers);
+        let outer = std::mem::take(&mut self.substituted);
         if substitution.in_current_shell {
-            let outer = std::mem::replace(&mut state.streams.stdout, stdout);
+            let printed_to = std::mem::replace(&mut state.streams.stdout, stdout);
             self.script(state, context, &substitution.script);
-            state.streams.stdout = outer;
+            state.streams.stdout = printed_to;
         } else {
             let mut child = state.subshell();
             child.streams.stdout = stdout;
@@ -28,34 +37,55 @@ impl Walker<'_> {
             self.end_of_shell(&mut child);
         }
         self.leave(depth::SUBSTITUTION);
-        self.pipes = outer_pipes;
-        self.readers = outer_readers;
+        self.substituted = outer;
         let value = self.sinks.get(sink).map(|sink| sink.text.clone()).unwrap_or_default();
         value.without_last_lines()
     }
 
     /// Walks a process substitution; its value is the pipe.
     #[inline(never)]
-    pub fn process(&mut self, state: &mut State, context: &Context, substitution: &ProcessSubstitution) -> Value {
+    fn process(&mut self, state: &mut State, context: &Context, substitution: &ProcessSubstitution) -> Value {
         let sink = self.new_sink();
         if substitution.direction == '>' {
-            self.readers.push((substitution.script.clone(), sink));
+            self.substituted.readers.push((substitution.script.clone(), sink));
             return unknown(UnknownReason::Pipe, Taint::default());
         }
         if !self.enter(depth::SUBSTITUTION, context.spans.map(substitution.span)) {
             return unknown(UnknownReason::Pipe, Taint::default());
         }
-        let outer_pipes = std::mem::take(&mut self.pipes);
-        let outer_readers = std::mem::take(&mut self.readers);
+        let outer = std::mem::take(&mut self.substituted);
         let mut child = state.subshell();
         child.streams.stdout = Stream::Sink(sink, Output::Pipe);
         self.script(&mut child, context, &substitution.script);
         self.end_of_shell(&mut child);
         self.leave(depth::SUBSTITUTION);
-        self.pipes = outer_pipes;
-        self.readers = outer_readers;
-        self.pipes.push(sink);
+        self.substituted = outer;
+        self.substituted.pipes.push(sink);
         let taint = self.sinks.get(sink).map(|sink| sink.taint.and(sink.text.taint())).unwrap_or_default();
         unknown(UnknownReason::Pipe, taint)
+    }
+
+    fn embedded(&mut self, state: &mut State, context: &Context, text: &str) {
+        self.walk_embedded(state, context, text);
+    }
+
+    fn too_many_words(&mut self, span: Span) {
+        self.limit(span, "too many words to analyse");
+    }
+}
+
+impl Walker<'_> {
+    /// Walks the substitutions that stand in text which a shell expands once more.
+    #[inline(never)]
+    pub fn walk_embedded(&mut self, state: &mut State, context: &Context, text: &str) {
+        if text.contains("$(") || text.contains('`') {
+            let line = format!(": \"{}\"", text.replace('"', "\\\""));
+            self.text(state, context, &line);
+        }
+    }
+
+    /// What expands words here.
+    pub fn expand(&mut self) -> Expander<'_, Self> {
+        Expander { walk: self }
     }
 }

@@ -9,6 +9,7 @@ use super::arguments::Reading;
 use super::builtins::within;
 use super::enclosing::Context;
 use super::place::Place;
+use super::setting::Setting;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::analysis::act::Value;
@@ -92,7 +93,7 @@ impl Walker<'_> {
             return;
         }
         let Some(own) = self.facts.acts.get(act).and_then(|act| named(act, name)) else { return };
-        let Some(ledger) = self.inquiry.ledger() else { return };
+        let Some(ledger) = self.setting.inquiry.ledger() else { return };
         let before = self.facts.acts.iter().take(act).filter(|other| other.remote.is_none());
         let line = before.filter(|other| is_told(described, other)).filter_map(|other| named(other, name));
         let past: Vec<Named> = ledger.named().filter(|past| past.program == name).cloned().chain(line).collect();
@@ -148,7 +149,7 @@ impl Walker<'_> {
                         // Nobody knows what ran, and so not where it left the shell.
                         state.move_to(None);
                     }
-                    let started = acts.iter().filter_map(|act| self.stays(act));
+                    let started = acts.iter().filter_map(|act| self.setting.stays(act));
                     let inside = |language| Inside { language, given: String::new(), left: false };
                     screen.inside.extend(started.map(inside));
                 }
@@ -158,12 +159,12 @@ impl Walker<'_> {
 
     /// What a line did that ran there: its state stays, the rest is past, and the world tells it.
     fn ran_there(&mut self, state: &mut State, context: &Context, line: &str) -> Vec<Act> {
-        let (sinks, files, links) = (self.sinks.clone(), self.files.clone(), self.links.clone());
+        let (sinks, files) = (self.sinks.clone(), self.files.clone());
         let acts = self.what_came_before(state, context, line.as_bytes());
         for (sink, was) in self.sinks.iter_mut().zip(sinks) {
             *sink = was;
         }
-        (self.files, self.links) = (files, links);
+        self.files = files;
         acts
     }
 
@@ -196,7 +197,9 @@ impl Walker<'_> {
             self.embedded_code(state, context, None, &inside.language, &Value::text(inside.given), span);
         }
     }
+}
 
+impl Setting<'_> {
     /// The language that a program of the terminal reads for as long as it runs.
     fn stays(&self, act: &Act) -> Option<String> {
         let Verb::Program { name, .. } = &act.verb else { return None };

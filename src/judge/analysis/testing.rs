@@ -1,4 +1,4 @@
-//! What the tests of this floor share: a small catalog, an invocation, and acts as text.
+//! What the tests of the analysis share: a small catalog, an invocation, and acts as text.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,6 +10,8 @@ use super::work_out;
 use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use crate::judge::rules::catalog::{Catalog, Layer, PatternFile};
 use crate::judge::syntax::tree::Dialect;
+
+pub(super) mod world;
 
 const PROGRAMS: &str = r#"
 family = "tests"

@@ -5,9 +5,9 @@
 use serde_json::Value as Json;
 
 use super::act::{Act, Effect, Flag, OpaqueReason, Operand, Taint, Value, Verb};
-use super::command::Lookup;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
+use super::resolve::Lookup;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::reserved;
@@ -19,7 +19,7 @@ use crate::judge::tools::{self, ToolCall, address};
 impl Walker<'_> {
     /// The call itself, and all that its input holds.
     pub fn tool(&mut self, state: &mut State, call: &ToolCall) {
-        let verdict = tools::verdict(call, self.catalog);
+        let verdict = tools::verdict(call, self.setting.catalog);
         let span = Span::new(0, u32::try_from(call.display().len()).unwrap_or(u32::MAX));
         if !self.step(span) {
             return;
@@ -28,7 +28,7 @@ impl Walker<'_> {
         let flag = |name: &String| Flag { name: name.clone(), value: None, span };
         let flags = call.input.as_object().map(|members| members.keys().map(flag).collect()).unwrap_or_default();
         let verb = Verb::Program { name: call.verb(), path: None };
-        let act = Act { tier: verdict.base, flags, ..self.blank(state, &context, verb, span) };
+        let act = Act { tier: verdict.base, flags, ..self.so_far().blank(state, &context, verb, span) };
         self.emit(state, act);
         let effect = effect_on_path(verdict.kind.as_deref());
         for part in &verdict.parts {

@@ -3,20 +3,20 @@
 use super::act::{Piece, Taint, UnknownReason, Value};
 use super::change::{change_case, replace, substring};
 use super::enclosing::Context;
+use super::expander::{Expander, Walk};
 use super::fuel::cost;
 use super::letter::{self, Letter};
 use super::pattern::Pattern;
 use super::state::{Build as _, State, unknown};
-use super::walk::Walker;
 use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp};
 
 /// The longest text on which patterns are tried.
 const MAX_PATTERN_TEXT: usize = 4096;
 
-impl Walker<'_> {
+impl<W: Walk> Expander<'_, W> {
     #[inline(never)]
     pub fn transform(&mut self, state: &mut State, context: &Context, value: &Value, operation: &ParameterOp) -> Value {
-        self.spend(cost::FIELD * 4);
+        self.walk.setting().spend(cost::FIELD * 4);
         let changed = match operation {
             ParameterOp::RemovePrefix { longest, pattern } => {
                 let pattern = self.pattern(state, context, pattern);
@@ -63,7 +63,7 @@ impl Walker<'_> {
                 let text = value.known_text();
                 let changed = match (operator, text) {
                     ('P', Some(text)) => {
-                        self.embedded(state, context, &text);
+                        self.walk.embedded(state, context, &text);
                         (!text.contains(['\\', '$', '`'])).then_some(text)
                     }
                     ('E', Some(text)) => super::decode::escapes(&text),

@@ -111,7 +111,7 @@ impl Walker<'_> {
         for (index, trap) in traps.iter().enumerate() {
             let same = |other: &Rc<Trap>| other.action == trap.action && other.span == trap.span;
             if !traps.iter().take(index).any(same) {
-                let mut last = self.fork(state);
+                let mut last = self.setting.fork(state);
                 let second = self.facts.acts.len();
                 self.read_value(&mut last, &trap.context, &trap.action, trap.span);
                 self.empty_until_set(state, trap);

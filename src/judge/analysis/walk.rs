@@ -3,33 +3,36 @@
 //! It is an abstract interpreter: variables, directories, files written on the way and what flows through pipes are
 //! followed as far as they are known. Work is counted in steps, depth in levels; running out of either is a fact of
 //! its own and never means that nothing is there.
+//!
+//! Functions of the walk that are large or called in one place are `#[inline(never)]`: inlined, their locals would lie on
+//! the stack at each level of nesting, and the deepest one has to fit 256 KiB (`no_nesting_overflows_a_small_stack`).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
-use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value, Verb};
-use super::command::Lookup;
+use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value};
+use super::acting;
+use super::bounds::Limits;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
-use super::fuel::{cost, of_bytes};
+use super::expander::Expansion;
+use super::files::FileModel;
+use super::fuel::cost;
 use super::inquiry::Inquiry;
-use super::map::Map;
-use super::numbered::Numbered;
+use super::lookup::Resolver;
+use super::numbered::Lines;
 use super::option_names::Dashed;
-use super::paths::{PathClass, PathClasses, Placer};
 use super::place::Place;
-use super::question::ProgramFacts;
+use super::resolve::Lookup;
+use super::setting::Setting;
+use super::so_far::SoFar;
 use super::state::{Build as _, Defined, State};
-use super::streams::{Sink, SinkId, Stream, Waiting};
+use super::streams::{Sink, SinkId, Substituted, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::syntax::tree::{Dialect, HoleId, ParseError, Script, Span};
+use crate::judge::syntax::tree::{Dialect, ParseError, Script, Span};
 use crate::judge::syntax::{self, Source, lines_before};
-
-/// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
-/// stack in an optimised build, so that all of it fits 256 KiB.
-const MAX_DEPTH: u32 = 200;
 
 /// What one level of each kind adds.
 pub(super) mod depth {
@@ -42,9 +45,6 @@ pub(super) mod depth {
     /// A text that is read as code, beside the list in it.
     pub const TEXT: u32 = 5;
 }
-
-/// How many rounds of loops over known words are walked one by one, over the whole line.
-const MAX_ROUNDS: u32 = 256;
 
 /// What is said where the fuel ends.
 pub const TOO_LARGE: &str = "too large to analyse";
@@ -86,8 +86,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
             walker.as_displayed(&state, &context, &line.text);
             let first = walker.facts.acts.len();
             walker.sinks.clear();
-            walker.files.clear();
-            walker.links.clear();
+            walker.files = FileModel::default();
             walker.waiting.clear();
             if !line.before.is_empty() {
                 walker.what_came_before(&mut state, &context, &line.before);
@@ -101,6 +100,8 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
         Request::Tool(call) => walker.tool(&mut state, call),
     }
     walker.finish(&state);
+    walker.facts.programs = walker.resolver.programs;
+    walker.facts.expanded = walker.expansion.expanded;
     walker.facts
 }
 
@@ -110,61 +111,26 @@ fn argv_span(argv: &[std::ffi::OsString]) -> Span {
     Span::new(0, u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX))
 }
 
-/// What is known of a file that the line writes: what it may hold.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Written {
-    pub contents: Vec<SinkId>,
-    /// Files that it is a copy of.
-    pub copies: Vec<Place>,
-}
-
 /// Everything that is the same wherever in the line the walk stands.
 pub(super) struct Walker<'a> {
-    pub invocation: &'a Invocation,
-    pub catalog: &'a Catalog,
-    pub inquiry: &'a Inquiry<'a>,
+    pub setting: Setting<'a>,
     pub facts: Facts,
     pub sinks: Vec<Sink>,
-    /// Files that the line writes, by path.
-    pub files: BTreeMap<Place, Written>,
-    /// Links that the line makes, by path, with the path that each leads to.
-    pub links: BTreeMap<Place, Place>,
-    /// Variables of several values that were looked up.
-    pub seen: Map<()>,
-    /// The pipes of process substitutions in the command that is being expanded.
-    pub pipes: Vec<SinkId>,
-    /// Process substitutions that read what the command writes, to be walked after it.
-    pub readers: Vec<(Script, SinkId)>,
+    pub files: FileModel,
+    pub substituted: Substituted,
     /// What reads from descriptors that stay open.
     pub waiting: Vec<Waiting>,
-    /// Unknown parts and live globs in texts that are read as code, by [`HoleId`].
-    pub holes: Vec<Piece>,
-    /// How many numbers were read that are told apart.
-    pub readings: u16,
+    pub expansion: Expansion,
     /// Functions that were called.
     pub called: BTreeSet<String>,
     /// Files that were read as code.
     pub read: BTreeSet<String>,
-    /// Scripts that were read into the line so far.
-    pub includes: u32,
-    pub rounds: u32,
-    pub placer: std::cell::OnceCell<Rc<Placer>>,
-    /// Paths of programs that stand in front of those which their names stand for.
-    pub planted: BTreeSet<String>,
-    /// What names were found to lead to, and in which directories.
-    pub resolved: HashMap<String, (Rc<[String]>, Option<&'a ProgramFacts>)>,
-    /// The directories of the `PATH` that the line was given, once they were looked at.
-    pub inherited_path: Option<super::lookup::SearchPath>,
+    pub resolver: Resolver<'a>,
     /// How many acts were looked at for one that builds, and which one does.
     pub builder: std::cell::Cell<(usize, Option<usize>)>,
     pub dashed: Dashed,
-    depth: u32,
-    pub limited: bool,
-    /// The script that is walked, with its lines, and the one that is about to be.
-    pub numbered: Option<Rc<Numbered>>,
-    pub next_numbered: Option<Rc<Numbered>>,
-    /// The line of a script in which the walk stands.
-    pub line: Option<u32>,
+    pub limits: Limits,
+    pub lines: Lines,
 }
 
 impl<'a> Walker<'a> {
@@ -177,35 +143,27 @@ impl<'a> Walker<'a> {
         };
         inquiry.fuel.add_line(length);
         Self {
-            invocation,
-            catalog,
-            inquiry,
+            setting: Setting::new(invocation, catalog, inquiry),
             facts: Facts::default(),
             sinks: Vec::new(),
-            files: BTreeMap::new(),
-            links: BTreeMap::new(),
-            seen: Map::default(),
-            pipes: Vec::new(),
-            readers: Vec::new(),
+            files: FileModel::default(),
+            substituted: Substituted::default(),
             waiting: Vec::new(),
-            holes: Vec::new(),
-            readings: 0,
+            expansion: Expansion::default(),
             called: BTreeSet::new(),
             read: BTreeSet::new(),
-            includes: 0,
-            rounds: MAX_ROUNDS,
-            placer: std::cell::OnceCell::new(),
-            planted: BTreeSet::new(),
-            resolved: HashMap::new(),
-            inherited_path: None,
+            resolver: Resolver::default(),
             builder: std::cell::Cell::default(),
             dashed: Dashed::default(),
-            depth: 0,
-            limited: false,
-            numbered: None,
-            next_numbered: None,
-            line: None,
+            limits: Limits::default(),
+            lines: Lines::default(),
         }
+    }
+
+    /// The line up to where the walk stands.
+    pub fn so_far(&self) -> SoFar<'_, 'a> {
+        let Self { setting, facts, sinks, files, substituted, .. } = self;
+        SoFar { setting, acts: &facts.acts, sinks, files, pipes: &substituted.pipes }
     }
 
     /// What an agent's own tool does to files: effects that no command stands behind.
@@ -231,85 +189,33 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The shell that reads the line, when it is one.
-    pub fn shell_path(&self) -> Option<String> {
-        match &self.invocation.request {
-            Request::Line(line) => line.shell.to_str().map(str::to_owned),
-            Request::Argv(_) | Request::Files(_) | Request::Tool(_) => None,
-        }
-    }
-
-    /// Whether a value names a place of secrets.
-    #[inline(never)]
-    pub fn is_secret(&self, state: &State, path: &Value) -> bool {
-        let behind = self.behind(state, path);
-        self.place_of(state, behind.as_ref().map_or(path, |(path, _)| path)).has(PathClass::Secret)
-    }
-
-    /// What kind of place a value names.
-    pub fn place_of(&self, state: &State, path: &Value) -> PathClasses {
-        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
-        placer.classes(path, state.cwd.as_ref(), self.catalog, self.inquiry)
-    }
-
-    /// Whether a value names a place of the project or of temporary files.
-    #[inline(never)]
-    pub fn is_ours(&self, path: &Value) -> bool {
-        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
-        placer.classes(path, None, self.catalog, self.inquiry).has_any(&[PathClass::Project, PathClass::Temp])
-    }
-
-    /// Whether a value names a place of temporary files.
-    #[inline(never)]
-    pub fn is_temporary(&self, path: &Value) -> bool {
-        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
-        placer.classes(path, None, self.catalog, self.inquiry).has(PathClass::Temp)
-    }
-
     /// Takes one step. `false`: there are none left, and that is on record.
     pub fn step(&mut self, span: Span) -> bool {
-        let lasts = self.spend(cost::STEP);
+        let lasts = self.setting.spend(cost::STEP);
         if !lasts {
             self.limit(span, TOO_LARGE);
         }
         lasts
     }
 
-    /// Pays for work. `false`: what is left is for the rules alone; the next step puts that on record.
-    pub fn spend(&self, units: u64) -> bool {
-        self.inquiry.fuel.spend(units)
-    }
-
-    /// Pays for texts that are copied from these values.
-    pub fn copies(&self, values: &[&Value]) {
-        self.spend(values.iter().map(|value| of_bytes(value.size())).sum());
-    }
-
-    /// A copy of a shell's state, paid for.
-    pub fn fork(&self, state: &State) -> Box<State> {
-        self.spend(cost::FORK + state.size() as u64);
-        state.fork()
-    }
-
     /// Goes deeper by so much. `false`: it is too deep, and that is on record. Every `true` is answered by
     /// [`Self::leave`] with the same amount.
     pub fn enter(&mut self, by: u32, span: Span) -> bool {
-        if self.depth + by > MAX_DEPTH {
+        let fits = self.limits.enter(by);
+        if !fits {
             self.limit(span, "too deeply nested to analyse");
-            return false;
         }
-        self.depth += by;
-        true
+        fits
     }
 
     /// Comes back.
     pub fn leave(&mut self, by: u32) {
-        self.depth = self.depth.saturating_sub(by);
+        self.limits.leave(by);
     }
 
     #[inline(never)]
     pub fn limit(&mut self, span: Span, detail: &str) {
-        if !std::mem::replace(&mut self.limited, true) {
+        if !std::mem::replace(&mut self.limits.reached, true) {
             self.opaque(OpaqueReason::Limit, detail, span);
         }
     }
@@ -354,7 +260,7 @@ impl<'a> Walker<'a> {
             match piece {
                 Piece::Text(text) => source.push_text(text),
                 // What was live outside stands for names, however it is quoted inside.
-                hole => source.push_hole(self.hole(hole)),
+                hole => source.push_hole(self.expansion.hole(hole)),
             }
         }
         loop {
@@ -369,20 +275,9 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// What stands for a part in a text that is parsed: unknown, or a glob that was live outside it.
-    fn hole(&mut self, piece: &Piece) -> HoleId {
-        let from = self.holes.len().saturating_sub(NEAR);
-        let known = self.holes.iter().skip(from).position(|known| known == piece).map(|at| from + at);
-        let at = known.unwrap_or_else(|| {
-            self.holes.push(piece.clone());
-            self.holes.len() - 1
-        });
-        HoleId(u32::try_from(at).unwrap_or(u32::MAX))
-    }
-
     /// Pays for a text that is read, for its tree, and for taking that apart. `false`: there is no fuel for it.
     fn reads(&mut self, context: &Context, bytes: usize) -> bool {
-        let lasts = self.spend(bytes as u64 / 4);
+        let lasts = self.setting.spend(bytes as u64 / 4);
         if !lasts {
             self.limit(context.spans.map(Span::default()), TOO_LARGE);
         }
@@ -393,13 +288,12 @@ impl<'a> Walker<'a> {
         if !self.enter(depth::TEXT, context.spans.map(Span::default())) {
             return;
         }
-        let next = self.next_numbered.take();
-        let (outer, line) = (std::mem::replace(&mut self.numbered, next), self.line);
+        let outer = self.lines.begin();
         match script {
             Ok(script) => self.script(state, context, &script),
             Err(error) => self.unreadable(context, &error),
         }
-        (self.numbered, self.line) = (outer, line);
+        self.lines = outer;
         self.leave(depth::TEXT);
     }
 
@@ -440,76 +334,25 @@ impl<'a> Walker<'a> {
         self.sinks.len() - 1
     }
 
-    /// Pays for an act.
-    pub fn pay(&self, act: &Act) {
-        let arguments = act.args.len() + act.operands.len() + act.flags.len();
-        let place = act.cwd.as_ref().map_or(0, |dir| dir.shown().len());
-        self.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
-    }
-
     /// Adds an act and links it to what it reads from and writes to.
     #[inline(never)]
-    pub fn emit(&mut self, state: &State, act: Act) -> usize {
+    pub fn emit(&mut self, state: &State, mut act: Act) -> usize {
         let id = self.facts.acts.len();
-        self.pay(&act);
-        if let Stream::Sink(sink, _) = &state.streams.stdin
-            && act.parent.is_none()
-            && let Some(sink) = self.sinks.get(*sink)
-        {
-            for writer in &sink.writers {
-                if let Some(writer) = self.facts.acts.get_mut(*writer)
-                    && writer.feeds.len() < 64
-                {
-                    writer.feeds.push(id);
-                }
-            }
-        }
-        if act.parent.is_none()
-            && let Some(sink) = state.streams.stdout.sink().and_then(|id| self.sinks.get_mut(id))
-            && sink.writers.len() < 64
-        {
-            sink.writers.push(id);
-        }
-        let mut act = act;
-        self.leave_out_what_holds_already(&mut act);
-        if let Some(line) = self.line.filter(|_| matches!(act.source, From::Script(_))) {
+        self.setting.pay(&act);
+        acting::link(&mut self.facts, &mut self.sinks, state, &act, id);
+        self.setting.leave_out_what_holds_already(&mut act);
+        if let Some(line) = self.lines.line.filter(|_| matches!(act.source, From::Script(_))) {
             self.facts.lines.insert(id, line);
         }
         self.facts.acts.push(act);
         id
     }
 
-    /// Whether an assignment gives a variable the value that it has from the start.
-    pub fn holds_already(&self, name: &str, value: &Value) -> bool {
-        let held = self.invocation.env.get(name);
-        held.is_some() && value.known().as_deref() == held
-    }
-
-    /// A variable that is given the value that it has from the start is not changed by it: so do the snapshots that agents
-    /// make of an environment and read again. What is left says that it is declared.
-    fn leave_out_what_holds_already(&self, act: &mut Act) {
-        let is_declaring = |name: &str| super::command::DECLARING.contains(&name);
-        if !matches!(&act.verb, Verb::Program { name, .. } if is_declaring(name)) {
-            return;
-        }
-        let plain = |value: &mut Value| {
-            let name = value.known().and_then(|text| {
-                let (name, held) = text.split_once('=')?;
-                self.holds_already(name, &Value::text(held)).then(|| name.to_owned())
-            });
-            if let Some(name) = name {
-                *value = Value::text(name.as_str());
-            }
-        };
-        act.args.iter_mut().for_each(plain);
-        act.operands.iter_mut().for_each(|operand| plain(&mut operand.value));
-    }
-
     /// Walks what was only defined, where something that is not understood could call it.
     fn finish(&mut self, state: &State) {
         self.end_of_shell(&mut state.fork());
         self.read_what_was_written();
-        if !self.inquiry.fuel.lasts() {
+        if !self.setting.inquiry.fuel.lasts() {
             self.limit(Span::default(), TOO_LARGE);
         }
         if self.facts.opaque.is_empty() {

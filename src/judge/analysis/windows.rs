@@ -6,9 +6,9 @@
 use super::act::Value;
 use super::arguments::CodeSource;
 use super::decode;
+use super::so_far::SoFar;
 use super::state::State;
 use super::streams::Stream;
-use super::walk::Walker;
 
 /// Options of PowerShell with a value that is no code.
 const VALUED: [&str; 12] = [
@@ -49,11 +49,11 @@ enum Given {
     Stdin,
 }
 
-impl Walker<'_> {
+impl SoFar<'_, '_> {
     /// The code that PowerShell or cmd is handed, when `source` is one of theirs.
     #[inline(never)]
     pub fn windows_code(&self, state: &State, act: usize, source: &CodeSource) -> Option<Value> {
-        let act = self.facts.acts.get(act)?;
+        let act = self.acts.get(act)?;
         let given = match source.language.as_str() {
             "powershell" => powershell(&act.args),
             "cmd" => cmd(&act.args),

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use super::act::{Operand, Piece, Taint, UnknownReason, Value};
 use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
-use super::command::Lookup;
 use super::enclosing::Context;
 use super::expand::Field;
+use super::resolve::Lookup;
 use super::search_results;
+use super::setting::Setting;
 use super::state::{Build, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -36,7 +37,7 @@ impl Walker<'_> {
                 (&other.what, other.root, &other.replace) == (&inner.what, inner.root, &inner.replace)
             };
             // What the wrapper was given is gone through for each.
-            if !self.spend((reading.flags.len() + reading.operands.len() + index) as u64 / 4) {
+            if !self.setting.spend((reading.flags.len() + reading.operands.len() + index) as u64 / 4) {
                 break;
             }
             if reading.inner.iter().take(index).any(same) {
@@ -69,7 +70,7 @@ impl Walker<'_> {
             true => state.elsewhere(&inner.env),
             false => self.with_bins(state, name, &set),
         };
-        self.other_directory(&mut child, name, reading);
+        self.setting.other_directory(&mut child, name, reading);
         // Where it is found: at the first place of the search, if anywhere.
         if inner.adds == Added::Found
             && reading.flags.iter().any(|flag| matches!(flag.name.as_str(), "-execdir" | "-okdir"))
@@ -81,7 +82,7 @@ impl Walker<'_> {
         if inner.adds == Added::Input && self.listed(&mut child, &within, reading, inner, span) {
             return;
         }
-        let input = self.stdin_of(state);
+        let input = self.so_far().stdin_of(state);
         if inner.adds == Added::Input {
             child.streams.stdin = Stream::Nothing;
         }
@@ -92,28 +93,9 @@ impl Walker<'_> {
         };
         // `find` puts what it found where the braces stand and nowhere else.
         let appends = inner.replace.is_none() && !(inner.adds == Added::Found && reading.expression);
-        for added in self.rounds_of(reading, inner, added) {
+        for added in self.setting.rounds_of(reading, inner, added) {
             self.inner_once(&mut child, context, &within, inner, (&added, appends), &set, span);
         }
-    }
-
-    /// What is added, by the runs of the command that it is added to. Only where a run could tell is it parted.
-    fn rounds_of(&self, reading: &Reading, inner: &InnerCommand, added: Vec<Value>) -> Vec<Vec<Value>> {
-        let one = |name: &str| {
-            reading.flags.iter().any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|n| n.is("1")))
-        };
-        let first = match &inner.what {
-            InnerText::Argv(args) => args.first().map(|arg| arg.value.leading()).unwrap_or_default(),
-            _ => "".into(),
-        };
-        let is_shell = self.is_shell_name(first.rsplit('/').next().unwrap_or_default());
-        let apart = match (&inner.what, inner.replace.as_deref()) {
-            (InnerText::Line(..), mark) => mark.is_some(),
-            (InnerText::Argv(_), Some(_)) => is_shell,
-            (InnerText::Argv(_), None) => is_shell && ["-n", "--max-args", "-L", "--max-lines"].into_iter().any(one),
-            _ => false,
-        };
-        if apart && added.len() > 1 { added.into_iter().map(|value| vec![value]).collect() } else { vec![added] }
     }
 
     /// Walks one run of what a wrapper runs.
@@ -169,7 +151,7 @@ impl Walker<'_> {
                 let mut positional = inner.positional.iter().map(|operand| operand.value.clone());
                 child.zero = positional.next().unwrap_or_else(|| Value::text("sh"));
                 child.positional = Rc::new(positional.collect());
-                within.spans = self.spans_of(context, *at, &line);
+                within.spans = self.setting.spans_of(context, *at, &line);
                 within.dialect = Dialect::Bash;
                 self.read_value(&mut child, &within, &line, *at);
                 self.end_of_shell(&mut child);
@@ -184,21 +166,28 @@ impl Walker<'_> {
     }
 }
 
-impl Walker<'_> {
-    /// Follows an option of a wrapper that names the working directory of what it runs.
-    #[inline(never)]
-    fn other_directory(&self, child: &mut State, name: &str, reading: &Reading) {
-        let Some(program) = self.catalog.program(name) else { return };
-        let is_chdir = |names: &[String]| names.iter().any(|name| name == "--chdir");
-        let Some(option) = program.options.iter().find(|option| is_chdir(&option.names)) else { return };
-        let canonical = option.names.first().map_or("", String::as_str);
-        let given = reading.flags.iter().rev().find(|flag| flag.name == canonical).and_then(|flag| flag.value.as_ref());
-        if let Some(dir) = given {
-            let dir = dir.known().and_then(|dir| child.place(&dir));
-            child.move_to(dir);
-        }
+impl Setting<'_> {
+    /// What is added, by the runs of the command that it is added to. Only where a run could tell is it parted.
+    fn rounds_of(&self, reading: &Reading, inner: &InnerCommand, added: Vec<Value>) -> Vec<Vec<Value>> {
+        let one = |name: &str| {
+            reading.flags.iter().any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|n| n.is("1")))
+        };
+        let first = match &inner.what {
+            InnerText::Argv(args) => args.first().map(|arg| arg.value.leading()).unwrap_or_default(),
+            _ => "".into(),
+        };
+        let is_shell = self.is_shell_name(first.rsplit('/').next().unwrap_or_default());
+        let apart = match (&inner.what, inner.replace.as_deref()) {
+            (InnerText::Line(..), mark) => mark.is_some(),
+            (InnerText::Argv(_), Some(_)) => is_shell,
+            (InnerText::Argv(_), None) => is_shell && ["-n", "--max-args", "-L", "--max-lines"].into_iter().any(one),
+            _ => false,
+        };
+        if apart && added.len() > 1 { added.into_iter().map(|value| vec![value]).collect() } else { vec![added] }
     }
+}
 
+impl Walker<'_> {
     /// `command ::: values`: the command once for each value. `false`: there is no such list.
     #[inline(never)]
     fn listed(
@@ -246,6 +235,22 @@ impl Walker<'_> {
             }
         }
         true
+    }
+}
+
+impl Setting<'_> {
+    /// Follows an option of a wrapper that names the working directory of what it runs.
+    #[inline(never)]
+    fn other_directory(&self, child: &mut State, name: &str, reading: &Reading) {
+        let Some(program) = self.catalog.program(name) else { return };
+        let is_chdir = |names: &[String]| names.iter().any(|name| name == "--chdir");
+        let Some(option) = program.options.iter().find(|option| is_chdir(&option.names)) else { return };
+        let canonical = option.names.first().map_or("", String::as_str);
+        let given = reading.flags.iter().rev().find(|flag| flag.name == canonical).and_then(|flag| flag.value.as_ref());
+        if let Some(dir) = given {
+            let dir = dir.known().and_then(|dir| child.place(&dir));
+            child.move_to(dir);
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{Act, Effect, Operand, Taint, UnknownReason, Value};
 use super::arguments::{Arg, Derived, Reading};
 use super::enclosing::Context;
 use super::state::{Build as _, State, unknown};
-use super::streams::{Stream, descriptor};
+use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed, Program};
 
@@ -55,7 +55,7 @@ impl Walker<'_> {
         }
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
         // A clone of a place on this machine comes from nowhere else.
-        let clones = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
+        let clones = self.facts.acts.get(parent).and_then(|act| self.setting.catalog.program(act.verb.key()));
         let clones = clones.is_some_and(|program| program.tree.is_some());
         let is_here = |on: &Operand| clones && on.value.leading().starts_with(['/', '.', '~']);
         let fetches = reading.effects.iter().any(|derived| {
@@ -74,10 +74,10 @@ impl Walker<'_> {
             .map(|operand| &operand.value)
             .filter(|value| !is_target(value))
             .collect();
-        let comes = |source: &&Value| Self::file_key(state, source).is_some_and(|path| self.is_fetched(&path));
+        let comes = |source: &&Value| state.file(source).is_some_and(|path| self.so_far().is_fetched(&path));
         let given = reading.flags.iter().filter_map(|flag| flag.value.as_ref()).filter(|value| !is_target(value));
         let fetches =
-            fetches || !self.files.is_empty() && sources.iter().copied().chain(given).any(|from| comes(&from));
+            fetches || !self.files.written.is_empty() && sources.iter().copied().chain(given).any(|from| comes(&from));
         let taint = if fetches { taint.and(Taint::FETCHED) } else { taint };
         // What is copied from another host is as good as fetched.
         let remote = !fetches && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
@@ -88,7 +88,7 @@ impl Walker<'_> {
         let edits = self.facts.acts.get(parent).filter(|_| edits).map(replacements);
         let calls = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'))
             && reading.effects.iter().all(|derived| derived.effect.writes());
-        let program = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
+        let program = self.facts.acts.get(parent).and_then(|act| self.setting.catalog.program(act.verb.key()));
         let files_are_copied = copies && program.is_some_and(|program| program.copies);
         // Others make something else of what they read: they decrypt it, sort it, show it in another form.
         let is_call = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'));
@@ -105,10 +105,10 @@ impl Walker<'_> {
                 Value::default()
             }
             // A filter with a file to write.
-            [] if unchanged => self.stdin_of(state).0,
+            [] if unchanged => self.so_far().stdin_of(state).0,
             // A copy holds what its source does, which may have to be looked up when it is run.
             [source, rest @ ..] if unchanged && rest.iter().all(|other| other == source) => {
-                match self.content_of(state, source) {
+                match self.so_far().content_of(state, source) {
                     Some(text) => text,
                     None => {
                         for target in &derived.on {
@@ -119,7 +119,10 @@ impl Walker<'_> {
                 }
             }
             // Several go into a directory.
-            sources if files_are_copied && sources.iter().any(|source| self.content_of(state, source).is_none()) => {
+            sources
+                if files_are_copied
+                    && sources.iter().any(|source| self.so_far().content_of(state, source).is_none()) =>
+            {
                 for target in &derived.on {
                     let mut context = context.clone();
                     for source in sources {
@@ -131,7 +134,8 @@ impl Walker<'_> {
             }
             _ => {
                 // An archive holds what is put into it.
-                let holds = reading.output == OutputTaint::Copies && sources.iter().any(|on| self.is_secret(state, on));
+                let holds = reading.output == OutputTaint::Copies
+                    && sources.iter().any(|on| self.so_far().is_secret(state, on));
                 unknown(UnknownReason::CommandOutput, if holds { taint.and(Taint::SECRET) } else { taint })
             }
         };
@@ -157,74 +161,13 @@ impl Walker<'_> {
                 place.push_text("/");
                 place.push_text(name);
             }
-            if let Some(key) = Self::file_key(state, &place) {
-                let sink = self.file_sink(context, key, derived.effect == Effect::Append);
+            if let Some(key) = state.file(&place) {
+                let sink = self.files.open(&mut self.sinks, key, derived.effect == Effect::Append, context.conditional);
                 if let Some(sink) = self.sinks.get_mut(sink) {
                     sink.write(&text, taint, false);
                     sink.older |= edits.is_some();
                 }
             }
         }
-    }
-
-    /// What the line wrote to a file, when it did.
-    #[inline(never)]
-    pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
-        if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces() {
-            let [pipe] = self.pipes.as_slice() else { return None };
-            return self.sinks.get(*pipe).map(|sink| sink.text.clone());
-        }
-        if path.known().as_deref().and_then(descriptor) == Some(0) {
-            return Some(self.stdin_of(state).0);
-        }
-        let key = Self::file_key(state, path)?;
-        let sink = *self.files.get(&key)?.contents.last()?;
-        self.sinks.get(sink).map(|sink| sink.text.clone())
-    }
-
-    /// Whether what the line wrote to a file stands beside what it held before.
-    pub fn goes_on(&self, state: &State, path: &Value) -> bool {
-        let written = Self::file_key(state, path).and_then(|key| self.files.get(&key));
-        let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
-        sink.is_some_and(|sink| sink.older)
-    }
-
-    /// The taint of files that a program reads.
-    #[inline(never)]
-    pub fn loaded(&self, state: &State, reading: &Reading) -> Taint {
-        if state.streams.stdout.sink().is_none() {
-            // Nothing in the line reads it.
-            return Taint::default();
-        }
-        // `cut -d= -f1`: the names of the entries are not what they hold.
-        let given = |name: &str, text: &str| {
-            reading
-                .flags
-                .iter()
-                .any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|value| value.is(text)))
-        };
-        let names = given("-d", "=") && given("-f", "1");
-        let reads = reading
-            .effects
-            .iter()
-            .filter(|derived| derived.effect == Effect::Show || derived.effect == Effect::Load && !names);
-        reads.flat_map(|derived| &derived.on).fold(Taint::default(), |all, operand| {
-            let written = self.content_of(state, &operand.value).map(|text| text.taint()).unwrap_or_default();
-            let secret = if self.is_secret(state, &operand.value) { Taint::SECRET } else { Taint::default() };
-            all.and(written).and(secret)
-        })
-    }
-
-    /// Whether a file that a value names, behind an `@` too, got its content from a secret earlier in the line.
-    #[inline(never)]
-    pub fn holds_secret(&self, state: &State, value: &Value) -> bool {
-        let leading = value.leading();
-        let mark = leading.find('@').filter(|at| *at == 0 || leading[..*at].ends_with('='));
-        let path = mark.map_or_else(|| value.clone(), |at| value.without_leading(at + 1));
-        let Some(written) = Self::file_key(state, &path).and_then(|key| self.files.get(&key)) else { return false };
-        let holds = |sink: &usize| {
-            self.sinks.get(*sink).is_some_and(|sink| sink.taint.and(sink.text.taint()).has(Taint::SECRET))
-        };
-        written.contents.iter().any(holds) || written.copies.iter().any(|source| self.is_secret(state, &source.value()))
     }
 }

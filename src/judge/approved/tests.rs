@@ -71,9 +71,9 @@ fn a_yes_in_advance_says_whose_it_was() {
 
 #[test]
 fn a_directory_holds_itself_and_what_lies_below_but_no_neighbour() {
-    let directory = |path: &str| Place::Directory { path: path.to_owned() };
+    let directory = |path: &str| GrantPlace::Directory { path: path.to_owned() };
     for (place, cwd, holds) in [
-        (Place::Anywhere, "/x", true),
+        (GrantPlace::Anywhere, "/x", true),
         (directory("/home/ada/project"), "/home/ada/project", true),
         (directory("/home/ada/project/"), "/home/ada/project", true),
         (directory("/home/ada/project"), "/home/ada/project/src", true),

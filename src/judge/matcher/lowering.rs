@@ -9,7 +9,7 @@ mod own;
 
 use before::{
     copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make,
-    moved_into, naming, near, untouched,
+    moved_by_name, moved_into, naming, near, untouched,
 };
 pub(super) use before::{is_brought, is_quiet, makes};
 pub(super) use made::{is_maker, made};
@@ -244,14 +244,21 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
     }
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
     let made_since = || {
-        matches!(view.act.source, Source::Command | Source::Definition(_))
+        view.act.source == Source::Command
             && !is_opaque(view)
             && !moved_into(view, path)
             && !copied_into(view, path)
             && !linked(view, path)
             && !follows_unknown(view, path)
     };
-    missing && (untouched(view, path) || made_since())
+    // A file that a recipe replaces or takes away is what the recipes made, whatever they run to make it.
+    let of_recipes = || {
+        matches!(view.act.source, Source::Definition(_))
+            && !view.act.recursive
+            && !moved_by_name(view, path)
+            && !linked(view, path)
+    };
+    missing && (untouched(view, path) || made_since() || of_recipes())
 }
 
 /// Whether it is the act before it once more, in another directory, where a `cd` in front of both failed.

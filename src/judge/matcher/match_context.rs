@@ -51,7 +51,34 @@ pub(super) struct AnyRules {
 }
 
 /// How many names of packages are compared with all well-known ones in one invocation: it is only to say more.
-pub(super) const MOST_COMPARED: u32 = 8;
+const MOST_COMPARED: u32 = 8;
+
+impl<'a> MatchContext<'a> {
+    /// An invocation of which nothing was looked at yet.
+    pub fn new(
+        invocation: &'a Invocation,
+        facts: &'a Facts,
+        catalog: &'a Catalog,
+        policy: &'a Policy,
+        inquiry: &'a Inquiry<'a>,
+    ) -> Self {
+        Self {
+            invocation,
+            facts,
+            catalog,
+            policy,
+            inquiry,
+            placer: inquiry.placer(invocation),
+            text: OnceCell::new(),
+            effects: OnceCell::new(),
+            history: OnceCell::new(),
+            shown: OnceCell::new(),
+            raw: RefCell::default(),
+            any_rules: RefCell::default(),
+            compared: Cell::new(MOST_COMPARED),
+        }
+    }
+}
 
 impl MatchContext<'_> {
     /// The `*` rules that an act with these features could match. Those that speak of variables which it does not have

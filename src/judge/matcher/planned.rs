@@ -2,8 +2,6 @@
 //!
 //! What may not enter: what is at those places now, which is looked up when the command is written down.
 
-use std::cell::{Cell, OnceCell, RefCell};
-
 use super::lowering::place;
 use super::match_context::MatchContext;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Operand, Piece, UnknownReason, Value, Verb};
@@ -57,21 +55,7 @@ pub struct PlannedChanges {
 pub fn planned_changes(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &Policy) -> PlannedChanges {
     let answers = Answers::none();
     let inquiry = Inquiry::new(&answers);
-    let context = MatchContext {
-        invocation,
-        facts,
-        catalog,
-        policy,
-        inquiry: &inquiry,
-        placer: inquiry.placer(invocation),
-        text: OnceCell::new(),
-        effects: OnceCell::new(),
-        history: OnceCell::new(),
-        shown: OnceCell::new(),
-        raw: RefCell::default(),
-        any_rules: RefCell::default(),
-        compared: Cell::new(super::match_context::MOST_COMPARED),
-    };
+    let context = MatchContext::new(invocation, facts, catalog, policy, &inquiry);
     let mut planned = PlannedChanges { named: Vec::new(), ran: !facts.opaque.is_empty() };
     for (id, act) in facts.acts.iter().enumerate() {
         if act.remote.is_some() || act.dry_run || planned.named.len() >= MAX_CHANGES {

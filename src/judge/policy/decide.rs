@@ -2,7 +2,7 @@
 
 use super::{ApprovalReason, Cleared, Decision, Mode, Policy, Prompt, Refusal, SessionState, Support};
 use crate::judge::Judgment;
-use crate::judge::grant::{Grant, GrantId, Place, What};
+use crate::judge::grant::{Grant, GrantId, GrantPlace, What};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::risk::{CircumstanceFact, Risk, Tier};
 
@@ -154,8 +154,8 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
     let shape = |grant: &&Grant| match &grant.what {
         What::Shape { shape: known } => {
             let directory = match &grant.place {
-                Place::Directory { path } => Some(path.as_str()),
-                Place::Anywhere => None,
+                GrantPlace::Directory { path } => Some(path.as_str()),
+                GrantPlace::Anywhere => None,
             };
             let same = to_grant.as_ref() == Some(known) || names_no_rules(grant, known, judgment);
             same && judgment.reach.is_within(directory, &cwd)

@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::Judgment;
-use crate::judge::approved::{Grant, GrantId, Place, Until, What};
+use crate::judge::approved::{Grant, GrantId, GrantPlace, Until, What};
 use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::reach::Reach;
 use crate::judge::risk::{Circumstance, Risk};
@@ -31,7 +31,7 @@ fn asks(decision: &Decision) -> bool {
 }
 
 fn grant(id: i64, what: What) -> Grant {
-    let place = Place::Directory { path: "/home/ada/project".to_owned() };
+    let place = GrantPlace::Directory { path: "/home/ada/project".to_owned() };
     Grant { id: GrantId::Stored(id), what, place, until: Until::Revoked, given: 0, words: String::new() }
 }
 

@@ -96,3 +96,11 @@ fn one_finding_that_a_person_decides_makes_the_whole_a_decision() {
     assert!(!of(vec![plain()]).is_decision());
     assert!(of(vec![plain(), decided()]).is_decision());
 }
+
+#[test]
+fn what_was_lowered_says_why_nothing_is_lost() {
+    let plain = Finding::plain("a.b", Tier::High, Reversibility::Irreversible, "Deletes it.", Span::new(0, 1));
+    assert_eq!(plain.sentence(), "Deletes it.");
+    let lowered = Finding { lowered: Some("it can be created again".to_owned()), ..plain };
+    assert_eq!(lowered.sentence(), "It can be created again.");
+}

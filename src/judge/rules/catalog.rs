@@ -31,11 +31,23 @@ use super::problem::Problem;
 use super::secrets::SecretArguments;
 use super::source;
 use crate::judge::lexicon::{Known as Words, Lexicon};
+use crate::judge::rules::languages;
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
 static LEXICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.bin"));
+
+/// What names mean in languages.
+static LANGUAGES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/languages.bin"));
 static SECRETS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/secrets.bin"));
 static EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.bin"));
+
+/// What names mean in languages.
+#[must_use]
+pub fn languages() -> &'static languages::Known {
+    static READ: OnceLock<languages::Known> = OnceLock::new();
+    // The build script reads back what it packs. Without it nothing is told of what names mean.
+    READ.get_or_init(|| languages::Known::new(postcard::from_bytes(LANGUAGES).unwrap_or_default()))
+}
 
 /// Where programs take secrets, of all that guard comes with.
 #[must_use]

@@ -3,6 +3,9 @@
 //! `*` is any run of characters, `?` one, `[a-z]` and `[!a-z]` one of a set, `\` takes the next
 //! character as it is. Over paths `*` stays within a component and `**` crosses directories. Nothing
 //! is compiled, nothing is allocated, and the work is bounded by pattern length times text length.
+//!
+//! globset means something else by a glob: its `?` and sets match one byte, so that `[!a-c]` covers no `é`, braces are
+//! special, `/etc/**` leaves out `/etc`, and a bracket that is not closed is an error.
 
 /// Whether `pattern` covers all of `text`. `*` crosses slashes.
 #[must_use]

@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod expression;
 pub mod glob;
 mod index;
+pub mod languages;
 mod lazy;
 pub mod model;
 mod packages;

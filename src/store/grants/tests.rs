@@ -6,7 +6,7 @@ fn now() -> Timestamp {
 }
 
 fn give(sample: &Sample, what: &What, until: &Until) -> Result<i64, StoreError> {
-    let place = Place::Directory { path: "/home/ada".to_owned() };
+    let place = GrantPlace::Directory { path: "/home/ada".to_owned() };
     let grant = NewGrant { what, place: &place, until, words: "these words", user: "ada", session: "one" };
     sample.store.grant(&grant, now())
 }
@@ -27,7 +27,7 @@ fn a_grant_comes_back_as_it_was_given() {
     let wanted = Grant {
         id: GrantId::Stored(id),
         what: exact("make x"),
-        place: Place::Directory { path: "/home/ada".to_owned() },
+        place: GrantPlace::Directory { path: "/home/ada".to_owned() },
         until: Until::Revoked,
         given: now().as_second(),
         words: "these words".to_owned(),
@@ -105,7 +105,7 @@ fn what_cannot_be_bounded_is_not_granted() {
 fn a_grant_is_of_an_absolute_directory() {
     let sample = Sample::new();
     let place = |path: &str| {
-        let place = Place::Directory { path: path.to_owned() };
+        let place = GrantPlace::Directory { path: path.to_owned() };
         let what = exact("x");
         let until = Until::Revoked;
         let grant = NewGrant { what: &what, place: &place, until: &until, words: "", user: "ada", session: "one" };

@@ -97,6 +97,9 @@ fn strength(name: &str) -> Option<Strength> {
     const NO_SECRETS: &[&str] = &["public", "primary", "foreign", "sort", "cache", "partition", "row", "index", "host"];
 
     let trimmed = name.trim_start_matches('-');
+    if trimmed.eq_ignore_ascii_case("pw") {
+        return Some(Strength::Medium);
+    }
     if trimmed.len() < 3 || matches!(trimmed, "PWD" | "OLDPWD" | "NOPASSWD") {
         return None;
     }
@@ -107,6 +110,8 @@ fn strength(name: &str) -> Option<Strength> {
     if STRONG.contains(&last)
         || ENDINGS.iter().any(|ending| last.ends_with(ending))
         || last == "auth" && has("rediscli")
+        || matches!(last, "string" | "value" | "text" | "binary" | "data")
+            && before.last().is_some_and(|part| part == "secret")
     {
         return Some(Strength::Strong);
     }
@@ -220,12 +225,15 @@ impl Name<'_> {
         self.accept(words::value(self.text, at, self.opened()))
     }
 
-    /// `name = value` in a file or in code, `["name"] = value`. What a shell compares (`"$NAME" = x`) has a sign in front.
+    /// `name = value` in a file or in code, `["name"] = value`. What a shell compares (`"$NAME" = x`) has a sign in front; so
+    /// has a variable of Perl, PHP or PowerShell, whose text is in quotes (`$name = "…"`).
     fn set(&self, at: usize, key: bool) -> Option<Range<usize>> {
-        if self.strength < Strength::Medium || self.start.checked_sub(1).is_some_and(|before| self.refers(before)) {
+        let at = self.skip_blanks(at);
+        let text = !key && matches!(self.byte(at), Some(b'\'' | b'"'));
+        let referred = self.start.checked_sub(1).is_some_and(|before| self.refers(before));
+        if self.strength < Strength::Medium || referred && !text {
             return None;
         }
-        let at = self.skip_blanks(at);
         let mut span = words::value(self.text, at, None);
         let quoted = matches!(self.byte(at), Some(b'\'' | b'"'));
         if !quoted && let Some(end) = self.text.get(span.clone())?.find("\\n") {

@@ -20,10 +20,11 @@ pub(super) fn find(words: &[FlatWord], secrets: &mut Secrets<'_>) {
         command.options(secrets);
         command.operands(secrets);
         command.literals(secrets);
-        if command.writes_a_secret(secrets.text) {
+        let writes = command.writes_a_secret(secrets.text);
+        if writes {
             command.printed(secrets);
         }
-        if command.reads_a_secret(secrets.text) {
+        if writes || command.reads_a_secret(secrets.text) {
             command.here_strings(secrets);
             if let (true, Some(before)) = (piped, &fed_by) {
                 before.printed(secrets);
@@ -165,41 +166,12 @@ impl<'w> Command<'w> {
         }
     }
 
-    /// Whether what it prints goes to a file that is named as a secret's.
+    /// Whether what it prints, or is given as a here-string, goes to a file that is named as a secret's.
     fn writes_a_secret(&self, text: &str) -> bool {
-        const NAMES: [&str; 18] = [
-            "token",
-            "secret",
-            "secrets",
-            "password",
-            "passwd",
-            "passphrase",
-            "credential",
-            "credentials",
-            "apikey",
-            "api-key",
-            "api_key",
-            "id_rsa",
-            "id_ed25519",
-            "id_ecdsa",
-            ".netrc",
-            ".pgpass",
-            ".vault-token",
-            "auth-token",
-        ];
-        const ENDINGS: [&str; 8] = ["txt", "key", "pem", "token", "secret", "pass", "pwd", "env"];
-        self.texts(text).filter(|(word, _)| word.gap == Gap::Redirection).any(|(_, path)| {
-            let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-            let (stem, ending) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).unwrap_or((&name, ""));
-            let named = |text: &str| {
-                NAMES.iter().any(|known| {
-                    text == *known || text.ends_with(&format!("_{known}")) || text.ends_with(&format!("-{known}"))
-                })
-            };
-            named(&name)
-                || named(stem) && ENDINGS.contains(&ending)
-                || matches!(ending, "key" | "pem" | "token" | "secret")
-        })
+        let given = self.words.iter().any(|word| word.gap == Gap::HereString);
+        self.texts(text)
+            .filter(|(word, _)| word.gap == Gap::Redirection || given && word.gap != Gap::HereString)
+            .any(|(_, path)| is_file_of_secrets(path))
     }
 
     /// Whether what it reads from its input is a secret.
@@ -238,11 +210,55 @@ impl<'w> Command<'w> {
         for (word, written) in self.texts(text) {
             if saying && !written.starts_with('-') && !written.contains('%') && word.gap != Gap::Redirection {
                 let span = words::value(text, word.span.start, quote_before(text, word));
-                hide(secrets, span, Form::Next);
+                // The name of a variable is none: `echo NAME=secret > .env`.
+                let value = text.get(span.clone()).unwrap_or_default();
+                let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                let named = value.split_once('=').filter(|(name, value)| is_name(name) && !value.is_empty());
+                let start = named.map_or(span.start, |(name, _)| span.start + name.len() + 1);
+                hide(secrets, start..span.end, Form::Next);
             }
             saying = saying || matches!(written, "echo" | "printf");
         }
     }
+}
+
+/// Whether a path is named as a secret's file is: `~/.netrc`, `api-token.txt`, `.env.production`, `server.key`.
+fn is_file_of_secrets(path: &str) -> bool {
+    const NAMES: [&str; 18] = [
+        "token",
+        "secret",
+        "secrets",
+        "password",
+        "passwd",
+        "passphrase",
+        "credential",
+        "credentials",
+        "apikey",
+        "api-key",
+        "api_key",
+        "id_rsa",
+        "id_ed25519",
+        "id_ecdsa",
+        ".netrc",
+        ".pgpass",
+        ".vault-token",
+        "auth-token",
+    ];
+    const ENDINGS: [&str; 8] = ["txt", "key", "pem", "token", "secret", "pass", "pwd", "env"];
+    /// What a file of variables ends in that holds none.
+    const TEMPLATES: [&str; 5] = ["example", "sample", "template", "dist", "defaults"];
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let (stem, ending) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).unwrap_or((&name, ""));
+    let named = |text: &str| {
+        NAMES
+            .iter()
+            .any(|known| text == *known || text.ends_with(&format!("_{known}")) || text.ends_with(&format!("-{known}")))
+    };
+    let of_variables = name == ".env" || name.starts_with(".env.") && !TEMPLATES.contains(&ending);
+    named(&name)
+        || named(stem) && ENDINGS.contains(&ending)
+        || matches!(ending, "key" | "pem" | "token" | "secret")
+        || of_variables
 }
 
 /// Whether a name is one of these.

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
@@ -134,6 +134,14 @@ pub fn set_open_to_others(open: bool) {
     let _ = prctl::set_dumpable(open);
 }
 
+/// Whether a program may put keys into the input of its own terminal (`TIOCSTI`), as sysctl `dev.tty.legacy_tiocsti` says;
+/// `None` where the kernel has no such setting, and so always lets it.
+#[must_use]
+pub fn lets_keys_be_injected() -> Option<bool> {
+    let setting = std::fs::read("/proc/sys/dev/tty/legacy_tiocsti").ok()?;
+    Some(setting.trim_ascii() != b"0")
+}
+
 /// Has processes below this one become its children when their parents end.
 pub fn adopt_orphans(adopts: bool) {
     let _ = prctl::set_child_subreaper(adopts);
@@ -220,11 +228,4 @@ pub fn is_shared(directory: &Path) -> bool {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "magic numbers have 32 bits")]
     let kind = about.filesystem_type().0 as u32;
     SHARED.contains(&kind)
-}
-
-/// Where programs keep what is theirs, by the XDG base directory specification.
-#[must_use]
-pub fn data_directory() -> Option<PathBuf> {
-    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|data| data.is_absolute());
-    data.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(DATA)))
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use nix::sys::socket::{MsgFlags, SockFlag};
@@ -119,6 +119,12 @@ pub const fn set_open_to_others(_open: bool) {}
 /// Cannot be set: they are left alone.
 pub const fn adopt_orphans(_adopts: bool) {}
 
+/// Whether a program may put keys into the input of its own terminal: macOS always lets it, and has no setting for it.
+#[must_use]
+pub const fn lets_keys_be_injected() -> Option<bool> {
+    None
+}
+
 /// The time by a clock that goes on while the machine sleeps.
 #[must_use]
 pub fn steady_clock() -> Option<Duration> {
@@ -172,10 +178,4 @@ pub fn is_shared(directory: &Path) -> bool {
     nix::sys::statfs::statfs(directory).is_ok_and(|about| {
         ["nfs", "smbfs", "afpfs", "webdav", "osxfuse", "macfuse", "fusefs"].contains(&about.filesystem_type_name())
     })
-}
-
-/// Where programs keep what is theirs.
-#[must_use]
-pub fn data_directory() -> Option<PathBuf> {
-    directories::BaseDirs::new().map(|directories| directories.data_dir().to_owned())
 }

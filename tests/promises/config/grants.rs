@@ -29,11 +29,11 @@ until = 2030-01-31T12:00:00+02:00
     let [deploy, push, moment] = &loaded.grants[..] else { panic!("{:?}", loaded.grants) };
     assert_eq!(deploy.id, GrantId::Configured("deploy".to_owned()));
     assert_eq!(deploy.what, What::Exact { command: "make deploy".to_owned() });
-    assert_eq!(deploy.place, Place::Directory { path: "/srv/app".to_owned() });
+    assert_eq!(deploy.place, GrantPlace::Directory { path: "/srv/app".to_owned() });
     // date -u -d 2030-02-01 +%s
     assert_eq!(deploy.until, Until::Date { at: 1_896_134_400 });
     assert_eq!(deploy.words, "exactly `make deploy`, in /srv/app and below, until 2030-01-31");
-    assert_eq!((&push.place, &push.until), (&Place::Anywhere, &Until::Revoked));
+    assert_eq!((&push.place, &push.until), (&GrantPlace::Anywhere, &Until::Revoked));
     // date -u -d 2030-01-31T10:00:00Z +%s
     assert_eq!(moment.until, Until::Date { at: 1_896_084_000 });
 }

@@ -73,7 +73,7 @@ impl Shown {
                     "No" => break,
                     "Ar" | "Pa" | "Qq" => dash = "",
                     "," | "." | ";" | ")" => {}
-                    "--" => command.push("--".to_owned()),
+                    "--" if dash.is_empty() => command.push("--".to_owned()),
                     // Between options that follow one `Fl`.
                     word => {
                         command.push(format!("{dash}{word}"));

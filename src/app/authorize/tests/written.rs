@@ -18,7 +18,7 @@ fn the_time_of_an_answer_is_kept_only_where_somebody_had_it() {
     ] {
         let home = Home::of(Origin::Agent);
         let engine = home.engine();
-        let code = home.settle(&engine, &FLAGGED, no(refusal.clone()), || ()).unwrap_err();
+        let code = home.answered(&engine, &FLAGGED, no(refusal.clone()), || ()).unwrap_err();
         let row = home.row();
         assert_eq!((code, row.answer_ms), (exit::REFUSED, answer), "{refusal:?}");
         assert_eq!(row.decision.as_deref(), Some("deny"));
@@ -31,7 +31,7 @@ fn what_waits_in_the_queue_is_not_written_down_as_a_run() {
     let home = Home::of(Origin::Agent);
     let engine = home.engine();
     let queued = |_: &Invocation, _: &Judgment| Asked::Queued { request: "k3".to_owned() };
-    assert_eq!(home.settle(&engine, &FLAGGED, queued, || ()).unwrap_err(), exit::QUEUED);
+    assert_eq!(home.answered(&engine, &FLAGGED, queued, || ()).unwrap_err(), exit::QUEUED);
     assert!(home.rows().is_empty());
 }
 
@@ -42,14 +42,14 @@ fn what_a_reviewer_let_run_is_written_down_with_its_opinion_and_waited_for() {
     let let_run = |invocation: &Invocation, judgment: &Judgment| {
         Asked::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, Advance::Host)))
     };
-    let ready = home.settle(&engine, &FLAGGED, let_run, || ()).unwrap();
+    let ready = home.answered(&engine, &FLAGGED, let_run, || ()).unwrap();
     assert!(ready.asked);
     let row = home.row();
     assert_eq!(row.decision.as_deref(), Some("allow"));
     assert!(row.review.is_some());
     assert_eq!(row.answer_ms, None);
     let home = Home::of(Origin::Agent).without_record();
-    assert_eq!(home.settle(&home.engine(), &FLAGGED, let_run, || ()).unwrap_err(), exit::REFUSED);
+    assert_eq!(home.answered(&home.engine(), &FLAGGED, let_run, || ()).unwrap_err(), exit::REFUSED);
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn a_record_of_what_is_flagged_leaves_out_what_is_not() {
     let engine = home.engine();
     assert_eq!(authorized(&engine, argv(&engine, &["ls"]), PLAIN).unwrap().receipt, Receipt::Unrecorded);
     assert!(home.rows().is_empty());
-    assert!(home.settle(&engine, &FLAGGED, yes, || ()).is_ok());
-    assert!(home.settle(&engine, &["ls"], no(Refusal::Person { words: None }), || ()).is_err());
+    assert!(home.answered(&engine, &FLAGGED, yes, || ()).is_ok());
+    assert!(home.answered(&engine, &["ls"], no(Refusal::Person { words: None }), || ()).is_err());
     assert_eq!(home.rows().len(), 2);
     let invocation = argv(&engine, &["ls"]);
     let settled = || Settled::Allowed(&ApprovalReason::Score);
@@ -101,10 +101,10 @@ fn the_row_names_the_guard_that_waits_for_the_command_and_no_other() {
         Asked::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, Advance::Host)))
     };
     let home = Home::of(Origin::Agent);
-    home.settle(&home.engine(), &FLAGGED, yes, || ()).unwrap();
+    home.answered(&home.engine(), &FLAGGED, yes, || ()).unwrap();
     assert_eq!(waits(&home), Some(home.row().id));
     let home = Home::of(Origin::Agent);
-    home.settle(&home.engine(), &FLAGGED, let_run, || ()).unwrap();
+    home.answered(&home.engine(), &FLAGGED, let_run, || ()).unwrap();
     assert_eq!(waits(&home), Some(home.row().id));
 }
 

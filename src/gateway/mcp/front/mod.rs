@@ -33,7 +33,7 @@ use self::head::{accepts, agrees, is_here, text};
 use self::session::{Refusal, Session, SessionError};
 use self::stream::{Hanger, streamed};
 use super::message::{self, Asks};
-use crate::connections::{self, About, Manners, Places};
+use crate::connections::{self, About, ConnectionLimits, Slots};
 use crate::secrets::{hash, same, secret};
 use crate::submission;
 
@@ -151,8 +151,8 @@ async fn serve(args: ListenArgs) -> Result<u8, FrontError> {
         None => println!("guard-gateway: clients must send the header Authorization: Bearer {token}"),
     }
     let (_end, ended) = watch::channel(false);
-    let manners = Manners { places: Places::new(MOST, MOST), patience: front.patience(), ended };
-    let serving = tokio::spawn(connections::serve(listener, router, manners, |_, _| About::<()>::default()));
+    let limits = ConnectionLimits { slots: Slots::new(MOST, MOST), head_time: front.patience(), ended };
+    let serving = tokio::spawn(connections::serve(listener, router, limits, |_, _| About::<()>::default()));
     let mut seldom = tokio::time::interval(SELDOM.min(idle / 2));
     loop {
         tokio::select! {

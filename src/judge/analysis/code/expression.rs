@@ -4,7 +4,7 @@
 use super::calls::CallReader;
 use super::each::put_together;
 use super::scan::{Token, UNKNOWN_NAME};
-use super::{Call, Gap, Language, Sign, Slice, Text, constants, globs, names, unknown, value};
+use super::{Call, Gap, Language, Sign, Slice, Text, globs, names, results, unknown, value};
 use crate::judge::analysis::act::Value;
 
 /// The deepest nesting of brackets that is read.
@@ -131,7 +131,7 @@ impl CallReader<'_> {
                 self.at += 1;
                 let next = self.operand(depth);
                 let secret = all.secret || next.secret;
-                let text = constants::filled(all.text.unwrap_or_default().slice(), next.values());
+                let text = results::filled(all.text.unwrap_or_default().slice(), next.values());
                 all = Expression { secret, ..Expression::of_text(text) };
                 continue;
             }

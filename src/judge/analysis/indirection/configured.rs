@@ -10,6 +10,7 @@ use super::Ran;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::{Load, Tasks};
@@ -31,7 +32,7 @@ impl Walker<'_> {
         let words = reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
         let tasks: Vec<String> = words.filter(|_| load.tasks == Tasks::Named).collect();
         for file in &load.files {
-            for place in self.written_at(&dir, file) {
+            for place in self.so_far().written_at(&dir, file) {
                 let told = self.told(state, &place.value(), span);
                 let Some(text) = told.and_then(|text| text.known_text()) else { continue };
                 let called = format!("{name} {} in {}", tasks.join(" "), place.shown());
@@ -44,11 +45,14 @@ impl Walker<'_> {
             }
         }
     }
+}
 
+impl SoFar<'_, '_> {
     /// The files of this name in a directory that the line wrote, or that git does not have as they are.
     fn written_at(&self, dir: &Place, name: &str) -> Vec<Place> {
-        let there =
-            |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. })) && self.is_changed(path);
+        let there = |path: &str| {
+            matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. })) && self.setting.is_changed(path)
+        };
         let Some(place) = dir.join(name.trim_end_matches('*')) else { return Vec::new() };
         match name.strip_suffix('*') {
             Some(begin) => {
@@ -56,10 +60,10 @@ impl Walker<'_> {
                     true => file.below(&place).is_some_and(|rest| !rest.rough().is_empty()),
                     false => file.path().zip(place.path()).is_some_and(|(file, begin)| file.begins_with(begin)),
                 };
-                self.files.keys().filter(is_meant).cloned().collect()
+                self.files.written.keys().filter(is_meant).cloned().collect()
             }
             None => {
-                let is_there = self.files.contains_key(&place) || place.text().is_some_and(there);
+                let is_there = self.files.written.contains_key(&place) || place.text().is_some_and(there);
                 is_there.then_some(place).into_iter().collect()
             }
         }

@@ -59,11 +59,11 @@ impl Walker<'_> {
         let pattern = state.path(&value.pattern()?)?;
         // What lies among temporary files does so whatever it is called; work that lies there is work.
         if pattern.strip_prefix("/tmp/").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
-            && self.is_temporary(&Value::text(pattern.as_str()))
+            && self.setting.is_temporary(&Value::text(pattern.as_str()))
         {
             return Some(Place::of(pattern));
         }
-        let home = self.home(state).and_then(|home| home.known_text()).unwrap_or_default();
+        let home = self.expand().home(state).and_then(|home| home.known_text()).unwrap_or_default();
         let own = IN_HOME.iter().filter(|_| home.starts_with('/')).map(|name| format!("{home}/{name}"));
         let mut meant = OF_SYSTEM.iter().map(|&name| name.to_owned()).chain(own).filter(|path| names(&pattern, path));
         let first = meant.next()?;

@@ -209,11 +209,11 @@ impl Walker<'_> {
 
     /// Remembers that what lies at a place is fetched.
     fn fetched_to(&mut self, state: &State, context: &Context, place: Value) {
-        Self::file_key(state, &place).into_iter().for_each(|place| self.fetched_at(context, place));
+        state.file(&place).into_iter().for_each(|place| self.fetched_at(context, place));
     }
 
     fn fetched_at(&mut self, context: &Context, place: Place) {
-        let sink = self.file_sink(context, place, false);
+        let sink = self.files.open(&mut self.sinks, place, false, context.conditional);
         if let Some(sink) = self.sinks.get_mut(sink) {
             sink.write(&unknown(UnknownReason::CommandOutput, Taint::FETCHED), Taint::FETCHED, false);
         }
@@ -223,7 +223,7 @@ impl Walker<'_> {
     #[inline(never)]
     pub(super) fn project_code(&mut self, state: &State, context: &Context, program: &Program, ran: Ran<'_>) {
         let Ran { args, span, .. } = ran;
-        if self.files.is_empty() {
+        if self.files.written.is_empty() {
             return;
         }
         let Some(build) = runs_project(program, ran) else { return };
@@ -248,12 +248,12 @@ impl Walker<'_> {
             let word = word.rsplit_once('=').map_or(&*word, |(_, value)| value);
             let place = state.place(word).filter(|place| is_code(place.shown()));
             // A plain word may be a name of something else.
-            places.extend(place.filter(|path| word.contains(['/', '.']) || self.files.contains_key(path)));
+            places.extend(place.filter(|path| word.contains(['/', '.']) || self.files.written.contains_key(path)));
         }
         let own = usize::from(build.named && state.cwd.is_some());
-        let mut fetched = places.iter().skip(own).any(|place| self.is_fetched(place));
+        let mut fetched = places.iter().skip(own).any(|place| self.so_far().is_fetched(place));
         let (mut written, mut copies) = (Vec::new(), Vec::new());
-        for (path, file) in &self.files {
+        for (path, file) in &self.files.written {
             let Some((dir, name)) = path.split() else { continue };
             let Some(name) = name.known() else { continue };
             if !places.contains(&dir) || !(RECIPES.contains(&name) || language(name).is_some()) {
@@ -283,7 +283,7 @@ impl Walker<'_> {
                 detail,
                 span,
             );
-        } else if places.iter().skip(own).any(|place| self.is_unpacked(place)) {
+        } else if places.iter().skip(own).any(|place| self.so_far().is_unpacked(place)) {
             self.opaque(OpaqueReason::Script, "the command runs code from an archive that it unpacks", span);
         }
         for (language, call, text) in written.into_iter().filter(|(language, ..)| *language != "shell") {

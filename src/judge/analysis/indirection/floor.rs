@@ -110,7 +110,7 @@ impl Walker<'_> {
         span: Span,
     ) {
         const OURS: [PathClass; 3] = [PathClass::Project, PathClass::Temp, PathClass::InHome];
-        let ours = path.is_some_and(|path| self.place_of(state, &Value::text(path)).has_any(&OURS));
+        let ours = path.is_some_and(|path| self.setting.classes(state.cwd.as_ref(), &Value::text(path)).has_any(&OURS));
         let program = match (ours, described) {
             (true, _) => "unknown:root-own",
             (false, false) => "unknown:root",
@@ -146,7 +146,7 @@ impl Walker<'_> {
             if named.option.is_empty() && (reading.files == Files::Named || told) {
                 continue;
             }
-            let classes = self.place_of(state, &named.value);
+            let classes = self.setting.classes(state.cwd.as_ref(), &named.value);
             let operand = Operand { value: named.value, span: named.span };
             let has = |word: &str| named.option.split(['-', '_']).any(|part| part == word);
             let writes = !named.option.is_empty() && WRITES.into_iter().any(has);
@@ -177,7 +177,7 @@ impl Walker<'_> {
         // What a program that nobody knows reads from standard input it may show as well.
         if described.is_none()
             && let Stream::File(from, _) = &state.streams.stdin
-            && self.place_of(state, &from.value).has(PathClass::Secret)
+            && self.setting.classes(state.cwd.as_ref(), &from.value).has(PathClass::Secret)
         {
             read.push((**from).clone());
         }

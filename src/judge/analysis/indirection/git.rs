@@ -2,19 +2,21 @@
 
 use std::rc::Rc;
 
-use crate::judge::analysis::act::{Value, Verb};
+use crate::judge::analysis::act::{Act, Value};
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::command::Lookup;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recursion::{Callee, Calling};
+use crate::judge::analysis::resolve::Lookup;
+use crate::judge::analysis::setting::Setting;
+use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::analysis::wrappers::quoted_words;
-use crate::judge::rules::model::Program;
+use crate::judge::rules::model::{Follow, Program};
 use crate::judge::syntax::tree::Span;
 
 impl Walker<'_> {
@@ -24,7 +26,7 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
-        program: Option<&Program>,
+        (name, program): (&str, Option<&Program>),
         reading: &Reading,
         args: &[Field],
         env: &[(String, Value)],
@@ -43,7 +45,8 @@ impl Walker<'_> {
         let (text, root) = match self.given_alias(state, reading, env, alias) {
             Some(text) => (text, None),
             None => {
-                let Some(repository) = dir.as_ref().and_then(Place::text).and_then(|dir| self.inquiry.repository(dir))
+                let Some(repository) =
+                    dir.as_ref().and_then(Place::text).and_then(|dir| self.setting.inquiry.repository(dir))
                 else {
                     return;
                 };
@@ -55,8 +58,8 @@ impl Walker<'_> {
         let Some(inner) = self.definition(
             state,
             context,
-            "git",
-            (format!("git alias {alias}"), &rest.iter().map(|field| &field.value).collect::<Vec<_>>()),
+            name,
+            (format!("{name} alias {alias}"), &rest.iter().map(|field| &field.value).collect::<Vec<_>>()),
             span,
         ) else {
             return;
@@ -74,7 +77,7 @@ impl Walker<'_> {
             self.text(&mut child, &inner, &format!("{line} \"$@\""));
             return;
         }
-        let mut fields = vec![Field::text("git", span)];
+        let mut fields = vec![Field::text(name, span)];
         fields.extend(quoted_words(&text).into_iter().map(|word| Field::text(word, span)));
         fields.extend(rest.iter().cloned());
         self.run(&mut child, &inner, fields, Vec::new(), span, Lookup::Programs);
@@ -100,18 +103,7 @@ impl Walker<'_> {
             }
         }
         let brought = self.configured(state, env).into_iter().find(|(name, _)| is_key(name)).map(|(_, value)| value);
-        brought.or_else(|| self.set_before(&is_key))
-    }
-
-    /// What a `git config` earlier in the line sets a key to.
-    fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
-        self.spend(self.facts.acts.len() as u64 / 4);
-        self.facts.acts.iter().rev().find_map(|act| {
-            let configures = matches!(&act.verb, Verb::Program { name, .. } if name == "git")
-                && act.sub.first().is_some_and(|sub| sub == "config");
-            let [key, value] = act.operands.as_slice() else { return None };
-            (configures && key.value.known().is_some_and(|key| is_key(&key))).then(|| value.value.pattern())?
-        })
+        brought.or_else(|| self.so_far().set_before(&is_key))
     }
 
     /// The settings that `GIT_CONFIG_*` variables bring.
@@ -135,7 +127,7 @@ impl Walker<'_> {
     fn variable_of(&mut self, state: &State, env: &[(String, Value)], name: &str) -> Option<String> {
         match env.iter().rev().find(|(own, _)| own == name) {
             Some((_, value)) => value.known_text(),
-            None => match self.lookup(state, name) {
+            None => match self.expand().lookup(state, name) {
                 Bound::Scalar(value) => value.known_text(),
                 _ => None,
             },
@@ -148,6 +140,7 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
+        name: &str,
         args: &[Field],
         env: &[(String, Value)],
         span: Span,
@@ -160,11 +153,11 @@ impl Walker<'_> {
         if settings.is_empty() {
             return;
         }
-        let mut inner = within(context, "git").elsewhere(span);
+        let mut inner = within(context, name).elsewhere(span);
         inner.called(Calling::of(CALL));
-        let mut fields = vec![Field::text("git", span)];
-        for (name, value) in settings {
-            fields.extend([Field::text("-c", span), Field::text(format!("{name}={value}"), span)]);
+        let mut fields = vec![Field::text(name, span)];
+        for (key, value) in settings {
+            fields.extend([Field::text("-c", span), Field::text(format!("{key}={value}"), span)]);
         }
         fields.extend(args.iter().cloned());
         self.run(&mut state.child(env), &inner, fields, Vec::new(), span, Lookup::Programs);
@@ -172,7 +165,15 @@ impl Walker<'_> {
 
     /// A push to a remote that the line itself names the address of, or what goes there: judged by that.
     #[inline(never)]
-    pub(super) fn git_push(&mut self, state: &State, context: &Context, reading: &Reading, args: &[Field], span: Span) {
+    pub(super) fn git_push(
+        &mut self,
+        state: &State,
+        context: &Context,
+        name: &str,
+        reading: &Reading,
+        args: &[Field],
+        span: Span,
+    ) {
         const CALL: Callee = Callee::Step("a push by its address");
         if !reading.sub.iter().any(|sub| sub == "push") || context.is_called(&CALL) {
             return;
@@ -188,7 +189,7 @@ impl Walker<'_> {
         };
         let set = |key: &str| {
             let is_key = |name: &str| name.eq_ignore_ascii_case(&format!("remote.{remote}.{key}"));
-            given(&is_key).map(|(_, value)| value).or_else(|| self.set_before(&is_key))
+            given(&is_key).map(|(_, value)| value).or_else(|| self.so_far().set_before(&is_key))
         };
         // `url.BASE.insteadOf=PREFIX`: what is written with the prefix goes to the base.
         let stands = |name: &str| {
@@ -196,9 +197,9 @@ impl Walker<'_> {
             name.starts_with("url.") && (name.ends_with(".insteadof") || name.ends_with(".pushinsteadof"))
         };
         let base = given(&stands).and_then(|(name, _)| Some(name.get(4..name.rfind('.')?)?.to_owned()));
-        self.spend(self.facts.acts.len() as u64 / 4);
+        self.setting.spend(self.facts.acts.len() as u64 / 4);
         let added = self.facts.acts.iter().rev().find_map(|act| {
-            let is_it = act.verb.key() == "git" && act.sub.first().is_some_and(|sub| sub == "remote");
+            let is_it = act.sub.first().is_some_and(|sub| sub == "remote") && self.setting.keeps_git_settings(act);
             let [name, url] = act.operands.as_slice() else { return None };
             (is_it && name.value.is(&remote)).then(|| url.value.clone())
         });
@@ -207,9 +208,9 @@ impl Walker<'_> {
         if url.is_none() && refs.is_none() {
             return;
         }
-        let mut inner = within(context, "git").elsewhere(span);
+        let mut inner = within(context, name).elsewhere(span);
         inner.called(Calling::of(CALL));
-        let mut fields = vec![Field::text("git", span)];
+        let mut fields = vec![Field::text(name, span)];
         fields.extend(args.iter().cloned());
         let at = fields.iter().position(|field| named.as_ref().is_some_and(|name| field.value.is(name)));
         let place = Field::word(url.unwrap_or_else(|| Value::text(remote.as_str())), span);
@@ -219,5 +220,24 @@ impl Walker<'_> {
         }
         fields.extend(refs.map(|refs| Field::text(refs, span)));
         self.run(&mut state.child(&[]), &inner, fields, Vec::new(), span, Lookup::Programs);
+    }
+}
+
+impl Setting<'_> {
+    /// Whether an act is of a program whose settings and remotes are git's.
+    fn keeps_git_settings(&self, act: &Act) -> bool {
+        self.catalog.program(act.verb.key()).is_some_and(|program| program.follows.contains(&Follow::Git))
+    }
+}
+
+impl SoFar<'_, '_> {
+    /// What a `git config` earlier in the line sets a key to.
+    fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
+        self.setting.spend(self.acts.len() as u64 / 4);
+        self.acts.iter().rev().find_map(|act| {
+            let configures = act.sub.first().is_some_and(|sub| sub == "config") && self.setting.keeps_git_settings(act);
+            let [key, value] = act.operands.as_slice() else { return None };
+            (configures && key.value.known().is_some_and(|key| is_key(&key))).then(|| value.value.pattern())?
+        })
     }
 }

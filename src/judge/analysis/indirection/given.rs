@@ -7,14 +7,16 @@ use super::Ran;
 use super::configured::commands;
 use super::fetched::language_of;
 use super::targets::shell_functions;
-use crate::judge::analysis::act::{Effect, OpaqueReason, Operand, Piece, UnknownReason, Value};
+use crate::judge::analysis::act::{Effect, OpaqueReason, Operand, Piece, Taint, UnknownReason, Value};
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program::variable;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::shells::dialect;
+use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::{Stream, descriptor};
 use crate::judge::analysis::walk::Walker;
@@ -69,7 +71,7 @@ impl Walker<'_> {
             }
             let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();
             if load.operands && !listing {
-                files.extend(self.operand_files(state, load, ran));
+                files.extend(self.setting.operand_files(state, load, ran));
             }
             for name in &load.variables {
                 if variable(state, env, name).is_some_and(|value| self.comes_in(state, &value)) {
@@ -88,11 +90,17 @@ impl Walker<'_> {
                 }
             }
             if load.under.is_empty() && !listing {
-                files.extend(self.written_by_name(state, &load.files));
-                files.extend(self.found_by_name(state, &load.files));
+                files.extend(self.so_far().written_by_name(state, &load.files));
+                files.extend(self.so_far().found_by_name(state, &load.files));
             }
             if load.session {
-                files.retain(|file| self.is_of_session(state, file));
+                files.retain(|file| self.so_far().is_of_session(state, file));
+            }
+            if load.compiles {
+                files.retain(|file| match self.so_far().content_of(state, file) {
+                    Some(text) => !says_nothing(&text),
+                    None => self.so_far().is_of_session(state, file) || self.setting.is_of_work_tree(state, file),
+                });
             }
             for file in files.into_iter().take(MAX_FILES) {
                 self.load(state, context, load, &file, ran, env);
@@ -100,6 +108,136 @@ impl Walker<'_> {
         }
     }
 
+    /// Whether a file is what another command of the line gives: a pipe, or standard input where something feeds it.
+    fn comes_in(&self, state: &State, file: &Value) -> bool {
+        let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Pipe);
+        let fed = !matches!(state.streams.stdin, Stream::Inherited | Stream::Nothing | Stream::File(..));
+        file.pieces().iter().any(is_pipe)
+            || fed && (file.is("-") || file.known().as_deref().and_then(descriptor) == Some(0))
+    }
+
+    fn load(
+        &mut self,
+        state: &State,
+        context: &Context,
+        load: &Load,
+        file: &Value,
+        ran: Ran<'_>,
+        env: &[(String, Value)],
+    ) {
+        // A module by its name.
+        let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
+        let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
+        // `package.module:application`
+        let path = |name: String| Value::text(name.split(':').next().unwrap_or_default().replace('.', "/"));
+        let file = module.map_or_else(|| file.clone(), path);
+        let mut dirs = vec![String::new()];
+        if load.language == "python" && !file.leading().starts_with('/') {
+            let path = variable(state, env, "PYTHONPATH").and_then(|path| path.known_text()).unwrap_or_default();
+            dirs.extend(path.split(':').filter(|dir| !dir.is_empty()).map(|dir| format!("{dir}/")));
+        }
+        let ends = if load.endings.is_empty() { &[String::new()][..] } else { &load.endings };
+        for dir in &dirs {
+            for end in ends {
+                // What it is named by says which of the files that the line wrote it is.
+                let mut path = file.clone();
+                if !dir.is_empty() {
+                    path = Value::text(dir.as_str());
+                    path.push_value(&file);
+                }
+                if !end.is_empty() {
+                    path.push_text(end);
+                }
+                if !self.so_far().is_there(state, &path) {
+                    continue;
+                }
+                if load.lines.is_empty() {
+                    let said = format!("{} loads {}", ran.name, path.rough());
+                    self.loaded_file(state, context, &load.language, &path, said, ran, env);
+                } else {
+                    self.settings(state, context, ran.name, &path, &load.lines, ran.span);
+                }
+                return;
+            }
+        }
+    }
+
+    /// Reads a file that is loaded as what it is; `said` is what a person is told of how it comes to run.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn loaded_file(
+        &mut self,
+        state: &State,
+        context: &Context,
+        language: &str,
+        file: &Value,
+        said: String,
+        ran: Ran<'_>,
+        env: &[(String, Value)],
+    ) {
+        let Ran { name, span, .. } = ran;
+        let rough = file.rough().into_owned();
+        let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
+        let behind = self.so_far().behind(state, file).map(|(value, _)| value);
+        let file = behind.as_ref().unwrap_or(file);
+        let Some(inner) = self.definition(state, context, name, (said, &[file]), span) else { return };
+        match language {
+            "shell" => {
+                let mut child = state.child(env);
+                let inside = Context { dialect: dialect(name, name), ..inner };
+                self.script_file(&mut child, &inside, &Operand { value: file.clone(), span }, span, None);
+            }
+            "tasks" => {
+                let Some(text) = self.told(state, file, span).and_then(|text| text.known_text()) else { return };
+                self.tasks(state, &inner, &commands(&text, &[]));
+            }
+            // A keyword, blanks, and what may be a command.
+            "keyed" => {
+                let Some(text) = self.told(state, file, span).and_then(|text| text.known_text()) else { return };
+                let behind = |line: &str| Some(line.trim().split_once(char::is_whitespace)?.1.trim().to_owned());
+                self.tasks(state, &inner, &text.lines().filter_map(behind).collect::<Vec<_>>());
+            }
+            "make" => {
+                let Some(text) = self.told(state, file, span).and_then(|text| text.known_text()) else { return };
+                let recipes = text.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned);
+                let shells = shell_functions(&text).into_iter().map(str::to_owned);
+                self.tasks(state, &inner, &recipes.chain(shells).collect::<Vec<_>>());
+            }
+            _ => self.code_named(state, &within(context, name), language, file, &[""], span),
+        }
+    }
+
+    /// Walks the lines of settings that are commands.
+    pub(super) fn tasks(&mut self, state: &State, context: &Context, lines: &[String]) {
+        for line in lines {
+            let first = line.split_whitespace().next().unwrap_or_default();
+            let program = first.rsplit('/').next().unwrap_or_default();
+            let is_program = self.setting.catalog.program(program).is_some() || first.starts_with("./");
+            if is_program && syntax::parse(line.as_bytes(), Dialect::Sh).is_ok() {
+                self.text(&mut state.child(&[]), &context.perhaps(), line);
+            }
+        }
+    }
+
+    /// The state in which a program runs others: what lies in the directories of its own is found first.
+    pub(in crate::judge::analysis) fn with_bins(
+        &mut self,
+        state: &State,
+        name: &str,
+        env: &[(String, Value)],
+    ) -> Box<State> {
+        let mut child = state.child(env);
+        let bins = self.setting.catalog.program(name).map(|program| program.bins.clone()).unwrap_or_default();
+        let Some(dir) = state.dir().filter(|_| !bins.is_empty()) else { return child };
+        let mut path: String = bins.iter().map(|bin| format!("{}/{bin}:", dir.trim_end_matches('/'))).collect();
+        let outer = variable(state, env, "PATH").and_then(|value| value.known_text());
+        path.push_str(outer.as_deref().or_else(|| self.setting.invocation.env.get("PATH")).unwrap_or_default());
+        child.set_scalar("PATH", Value::text(path));
+        child.export("PATH");
+        child
+    }
+}
+
+impl Setting<'_> {
     /// The operands that may name a file which is loaded.
     fn operand_files(&self, state: &State, load: &Load, ran: Ran<'_>) -> Vec<Value> {
         let args = ran.args;
@@ -135,12 +273,10 @@ impl Walker<'_> {
         named.map(part).filter(is_new).collect()
     }
 
-    /// Whether a file is what another command of the line gives: a pipe, or standard input where something feeds it.
-    fn comes_in(&self, state: &State, file: &Value) -> bool {
-        let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Pipe);
-        let fed = !matches!(state.streams.stdin, Stream::Inherited | Stream::Nothing | Stream::File(..));
-        file.pieces().iter().any(is_pipe)
-            || fed && (file.is("-") || file.known().as_deref().and_then(descriptor) == Some(0))
+    /// Whether a file lies in a work tree of git, which does not have it as it is.
+    fn is_of_work_tree(&self, state: &State, file: &Value) -> bool {
+        let path = file.known().and_then(|path| state.path(&path));
+        path.and_then(|path| self.inquiry.git(&path)).is_some_and(|git| git.root.is_some() && !git.clean)
     }
 
     /// Whether a program is described as taking the next argument for the value of this one.
@@ -152,32 +288,31 @@ impl Walker<'_> {
         program.options.iter().chain(subs).find(is_it).is_some_and(|option| option.value == ValueKind::Required)
     }
 
+    /// Whether git does not have a file as it is, so that nobody need have looked at it.
+    pub(in crate::judge::analysis) fn is_changed(&self, path: &str) -> bool {
+        !self.inquiry.git(path).is_some_and(|git| git.clean)
+    }
+}
+
+impl SoFar<'_, '_> {
     /// Whether the line or an earlier command of the session wrote a file. What is fetched is judged where that is.
     fn is_of_session(&self, state: &State, file: &Value) -> bool {
         let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
         let wrote = |path: &str| {
-            let led = self.inquiry.path(path).map_or(path, |facts| facts.canonical.as_str());
-            self.inquiry.ledger().is_some_and(|ledger| ledger.has_written(led))
+            let led = self.setting.inquiry.path(path).map_or(path, |facts| facts.canonical.as_str());
+            self.setting.inquiry.ledger().is_some_and(|ledger| ledger.has_written(led))
         };
-        !self.is_fetched(&place)
-            && (self.files.contains_key(&place) || self.links.contains_key(&place) || place.text().is_some_and(wrote))
-    }
-
-    /// Whether git does not have a file as it is, so that nobody need have looked at it.
-    pub(in crate::judge::analysis) fn is_changed(&self, path: &str) -> bool {
-        !self.inquiry.git(path).is_some_and(|git| git.clean)
+        !self.is_fetched(&place) && (self.files.holds(&place) || place.text().is_some_and(wrote))
     }
 
     /// The files that lie under these names where the program stands, and that git does not have as they are.
     fn found_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
         let Some(dir) = state.dir() else { return Vec::new() };
         let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| state.path(name));
-        let written = |path: &String| {
-            let place = Place::of(path.as_str());
-            self.files.contains_key(&place) || self.links.contains_key(&place)
-        };
-        let there = |path: &String| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }));
-        let loaded = |path: &String| path.starts_with(dir) && !written(path) && there(path) && self.is_changed(path);
+        let written = |path: &String| self.files.holds(&Place::of(path.as_str()));
+        let there = |path: &String| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. }));
+        let loaded =
+            |path: &String| path.starts_with(dir) && !written(path) && there(path) && self.setting.is_changed(path);
         paths.filter(loaded).map(Value::text).collect()
     }
 
@@ -191,150 +326,30 @@ impl Walker<'_> {
             names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
         };
         let is_named_here = |place: &Place| place.below(dir).is_some_and(|below| is_named(below.rough()));
-        let written = self.files.keys().chain(self.links.keys());
+        let written = self.files.written.keys().chain(self.files.links.keys());
         let mut files: Vec<Value> = written.filter(|place| is_named_here(place)).map(Place::value).collect();
         // Without a pattern the session's own are found by their names.
         if !names.iter().any(|name| name.contains('*')) {
             return files;
         }
-        if let (Some(dir), Some(ledger)) = (dir.text(), self.inquiry.ledger()) {
-            let of_line = |path: &str| self.files.contains_key(&Place::of(path));
+        if let (Some(dir), Some(ledger)) = (dir.text(), self.setting.inquiry.ledger()) {
+            let of_line = |path: &str| self.files.written.contains_key(&Place::of(path));
             let own = ledger.written().filter(|path| path.strip_prefix(dir).is_some_and(is_named) && !of_line(path));
-            files.extend(own.filter(|path| self.is_changed(path)).take(MAX_FILES).map(Value::text));
+            files.extend(own.filter(|path| self.setting.is_changed(path)).take(MAX_FILES).map(Value::text));
         }
         files
     }
 
-    fn load(
-        &mut self,
-        state: &State,
-        context: &Context,
-        load: &Load,
-        file: &Value,
-        ran: Ran<'_>,
-        env: &[(String, Value)],
-    ) {
-        // A module by its name.
-        let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
-        let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
-        // `package.module:application`
-        let path = |name: String| Value::text(name.split(':').next().unwrap_or_default().replace('.', "/"));
-        let file = module.map_or_else(|| file.clone(), path);
-        let mut dirs = vec![String::new()];
-        if load.language == "python" && !file.leading().starts_with('/') {
-            let path = variable(state, env, "PYTHONPATH").and_then(|path| path.known_text()).unwrap_or_default();
-            dirs.extend(path.split(':').filter(|dir| !dir.is_empty()).map(|dir| format!("{dir}/")));
-        }
-        let ends = if load.endings.is_empty() { &[String::new()][..] } else { &load.endings };
-        for dir in &dirs {
-            for end in ends {
-                // What it is named by says which of the files that the line wrote it is.
-                let mut path = file.clone();
-                if !dir.is_empty() {
-                    path = Value::text(dir.as_str());
-                    path.push_value(&file);
-                }
-                if !end.is_empty() {
-                    path.push_text(end);
-                }
-                if !self.is_there(state, &path) {
-                    continue;
-                }
-                if load.lines.is_empty() {
-                    let said = format!("{} loads {}", ran.name, path.rough());
-                    self.loaded_file(state, context, &load.language, &path, said, ran, env);
-                } else {
-                    self.settings(state, context, ran.name, &path, &load.lines, ran.span);
-                }
-                return;
-            }
-        }
-    }
-
     /// Whether the line wrote a file, or it lies there.
     pub(super) fn is_there(&self, state: &State, file: &Value) -> bool {
-        let written = Self::file_key(state, file).is_some_and(|key| self.files.contains_key(&key));
+        let written = state.file(file).is_some_and(|key| self.files.written.contains_key(&key));
         if written || self.behind(state, file).is_some() {
             return true;
         }
         let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
         let is_read =
-            |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
+            |path: &str| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
         self.is_fetched(&place) || self.is_unpacked(&place) || place.text().is_some_and(is_read)
-    }
-
-    /// Reads a file that is loaded as what it is; `said` is what a person is told of how it comes to run.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn loaded_file(
-        &mut self,
-        state: &State,
-        context: &Context,
-        language: &str,
-        file: &Value,
-        said: String,
-        ran: Ran<'_>,
-        env: &[(String, Value)],
-    ) {
-        let Ran { name, span, .. } = ran;
-        let rough = file.rough().into_owned();
-        let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
-        let behind = self.behind(state, file).map(|(value, _)| value);
-        let file = behind.as_ref().unwrap_or(file);
-        let Some(inner) = self.definition(state, context, name, (said, &[file]), span) else { return };
-        match language {
-            "shell" => {
-                let mut child = state.child(env);
-                let inside = Context { dialect: dialect(name, name), ..inner };
-                self.script_file(&mut child, &inside, &Operand { value: file.clone(), span }, span, None);
-            }
-            "tasks" => {
-                let Some(text) = self.told(state, file, span).and_then(|text| text.known_text()) else { return };
-                self.tasks(state, &inner, &commands(&text, &[]));
-            }
-            // A keyword, blanks, and what may be a command.
-            "keyed" => {
-                let Some(text) = self.told(state, file, span).and_then(|text| text.known_text()) else { return };
-                let behind = |line: &str| Some(line.trim().split_once(char::is_whitespace)?.1.trim().to_owned());
-                self.tasks(state, &inner, &text.lines().filter_map(behind).collect::<Vec<_>>());
-            }
-            "make" => {
-                let Some(text) = self.told(state, file, span).and_then(|text| text.known_text()) else { return };
-                let recipes = text.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned);
-                let shells = shell_functions(&text).into_iter().map(str::to_owned);
-                self.tasks(state, &inner, &recipes.chain(shells).collect::<Vec<_>>());
-            }
-            _ => self.code_named(state, &within(context, name), language, file, &[""], span),
-        }
-    }
-
-    /// Walks the lines of settings that are commands.
-    pub(super) fn tasks(&mut self, state: &State, context: &Context, lines: &[String]) {
-        for line in lines {
-            let first = line.split_whitespace().next().unwrap_or_default();
-            let program = first.rsplit('/').next().unwrap_or_default();
-            let is_program = self.catalog.program(program).is_some() || first.starts_with("./");
-            if is_program && syntax::parse(line.as_bytes(), Dialect::Sh).is_ok() {
-                self.text(&mut state.child(&[]), &context.perhaps(), line);
-            }
-        }
-    }
-
-    /// The state in which a program runs others: what lies in the directories of its own is found first.
-    pub(in crate::judge::analysis) fn with_bins(
-        &mut self,
-        state: &State,
-        name: &str,
-        env: &[(String, Value)],
-    ) -> Box<State> {
-        let mut child = state.child(env);
-        let bins = self.catalog.program(name).map(|program| program.bins.clone()).unwrap_or_default();
-        let Some(dir) = state.dir().filter(|_| !bins.is_empty()) else { return child };
-        let mut path: String = bins.iter().map(|bin| format!("{}/{bin}:", dir.trim_end_matches('/'))).collect();
-        let outer = variable(state, env, "PATH").and_then(|value| value.known_text());
-        path.push_str(outer.as_deref().or_else(|| self.invocation.env.get("PATH")).unwrap_or_default());
-        child.set_scalar("PATH", Value::text(path));
-        child.export("PATH");
-        child
     }
 }
 
@@ -370,6 +385,13 @@ fn option_values(args: &[&Value], options: &[String]) -> Vec<Value> {
         }
     }
     values
+}
+
+/// Whether nothing is known of a text, and it was neither fetched nor decoded.
+pub(super) fn says_nothing(text: &Value) -> bool {
+    let unknown = |piece: &Piece| matches!(piece, Piece::Unknown(_));
+    let taint = text.taint();
+    !taint.has(Taint::FETCHED) && !taint.has(Taint::DECODED) && text.pieces().iter().all(unknown)
 }
 
 #[cfg(test)]

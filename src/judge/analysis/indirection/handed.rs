@@ -61,15 +61,15 @@ impl Walker<'_> {
             let file = format!("{script}{end}");
             let Some(path) = state.path(&file).filter(|path| !is_installed(path)) else { return };
             let file = Value::text(file);
-            if self.is_there(state, &file) {
-                let is_read = matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. }));
+            if self.so_far().is_there(state, &file) {
+                let is_read = matches!(self.setting.inquiry.file(&path), Some(FileFacts::Text { .. }));
                 // What is written there by this very command is what it makes, not what it is given.
-                let of_line = self.content_of(state, &file).is_some_and(|text| {
+                let of_line = self.so_far().content_of(state, &file).is_some_and(|text| {
                     !text.is_dynamic() || text.taint().has(Taint::FETCHED) || text.taint().has(Taint::DECODED)
                 });
-                let written = Self::file_key(state, &file).and_then(|key| self.files.get(&key));
+                let written = state.file(&file).and_then(|key| self.files.written.get(&key));
                 let is_copy = written.is_some_and(|written| !written.copies.is_empty());
-                if of_line || is_copy || is_read && self.is_changed(&path) {
+                if of_line || is_copy || is_read && self.setting.is_changed(&path) {
                     let said = format!("{} may run {script}{end}", ran.name);
                     let language = language_of(&path).unwrap_or("shell");
                     self.loaded_file(state, &context.perhaps(), language, &file, said, ran, env);

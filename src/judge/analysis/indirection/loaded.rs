@@ -48,7 +48,7 @@ impl Walker<'_> {
             named = rest.iter().find(|field| !field.value.leading().starts_with('-')).map(|field| field.value.clone());
         }
         let name = named.unwrap_or_else(|| Value::text(name));
-        let Some(name) = name.known_text().filter(|name| self.catalog.program(name).is_none()) else { return };
+        let Some(name) = name.known_text().filter(|name| self.setting.catalog.program(name).is_none()) else { return };
         let path = Value::text(name.replace('.', "/"));
         self.code_named(state, context, language, &path, &load.endings, span);
     }
@@ -66,15 +66,16 @@ impl Walker<'_> {
         for end in ends {
             let mut file = name.clone();
             file.push_text(end.as_ref());
-            if let Some(text) = self.content_of(state, &file) {
+            if let Some(text) = self.so_far().content_of(state, &file) {
                 self.code_text(state, context, language, &text, span);
                 return;
             }
             let place = file.known().and_then(|path| state.place(&path));
-            let copied = |place: &Place| self.files.get(place).is_some_and(|file| !file.copies.is_empty());
-            let made =
-                place.as_ref().is_some_and(|place| self.is_fetched(place) || self.is_unpacked(place) || copied(place));
-            let is_read = |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }));
+            let copied = |place: &Place| self.files.written.get(place).is_some_and(|file| !file.copies.is_empty());
+            let made = place.as_ref().is_some_and(|place| {
+                self.so_far().is_fetched(place) || self.so_far().is_unpacked(place) || copied(place)
+            });
+            let is_read = |path: &str| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. }));
             let there = || place.as_ref().and_then(Place::text).is_some_and(is_read);
             if made || there() {
                 self.code_file(state, context, language, &Operand { value: file, span }, span);
@@ -87,12 +88,12 @@ impl Walker<'_> {
     pub(super) fn code_on_stdin(&mut self, state: &State, context: &Context, language: &str, span: Span) {
         match &state.streams.stdin {
             Stream::Inherited | Stream::Nothing => {}
-            Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
+            Stream::File(operand, _) if self.so_far().content_of(state, &operand.value).is_none() => {
                 let operand = Operand::clone(operand);
                 self.code_file(state, context, language, &operand, span);
             }
             _ => {
-                let text = self.stdin_of(state).0;
+                let text = self.so_far().stdin_of(state).0;
                 self.code_text(state, context, language, &text, span);
             }
         }

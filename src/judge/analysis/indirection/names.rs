@@ -7,6 +7,7 @@ use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::search_results;
+use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::OperandList;
@@ -21,10 +22,10 @@ impl Walker<'_> {
             return;
         };
         let names = match flag.value.as_ref().filter(|file| !file.is("-")) {
-            Some(file) => self.names_in(state, file),
-            None => search_results::listed(&self.stdin_of(state).0),
+            Some(file) => self.so_far().names_in(state, file),
+            None => search_results::listed(&self.so_far().stdin_of(state).0),
         };
-        let names = names.unwrap_or_else(|| vec![unknown(UnknownReason::Input, self.stdin_of(state).1)]);
+        let names = names.unwrap_or_else(|| vec![unknown(UnknownReason::Input, self.so_far().stdin_of(state).1)]);
         let mut words: Vec<Arg> = args.iter().map(Field::arg).collect();
         // What is named lies below the place that it is taken from; what is behind that is where it goes.
         let (at, from) = match reading.operands.first().filter(|_| list.below_first) {
@@ -39,13 +40,15 @@ impl Walker<'_> {
         words.splice(at..at, listed);
         self.stands_for(state, &inner, name, name, &words, span);
     }
+}
 
+impl SoFar<'_, '_> {
     /// The names in a file, where the line wrote it or it can be read.
     fn names_in(&self, state: &State, file: &Value) -> Option<Vec<Value>> {
         if let Some(text) = self.content_of(state, file) {
             return search_results::listed(&text);
         }
-        match self.inquiry.file(&file.known().and_then(|path| state.path(&path))?) {
+        match self.setting.inquiry.file(&file.known().and_then(|path| state.path(&path))?) {
             Some(FileFacts::Text { bytes, .. }) => search_results::listed(&Value::text(String::from_utf8_lossy(bytes))),
             _ => None,
         }

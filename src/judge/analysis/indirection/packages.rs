@@ -58,7 +58,7 @@ impl Walker<'_> {
         let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
         let Some(place) = dir.join("package.json") else { return };
         // What installing a package runs is judged where it is installed.
-        if rest == usize::MAX && self.is_fetched(&place) {
+        if rest == usize::MAX && self.so_far().is_fetched(&place) {
             return;
         }
         let path = place.value();
@@ -68,8 +68,8 @@ impl Walker<'_> {
         let values = serde_json::Deserializer::from_str(told.text()).into_iter::<serde_json::Value>();
         let manifests: Vec<serde_json::Value> = values.map_while(Result::ok).take(MAX_MANIFESTS).collect();
         // A line that an edit puts in may be one of any script.
-        if self.goes_on(state, &path)
-            && let Some(put_in) = self.content_of(state, &path)
+        if self.so_far().goes_on(state, &path)
+            && let Some(put_in) = self.so_far().content_of(state, &path)
         {
             let inner = within(&context.perhaps(), name).elsewhere(span);
             self.read_value(&mut state.child(&[]), &inner, &put_in, span);
@@ -80,7 +80,7 @@ impl Walker<'_> {
                 // What was said last holds.
                 let said =
                     |manifest: &serde_json::Value| Some(manifest.get("scripts")?.get(&name_of)?.as_str()?.to_owned());
-                let put_in = manifests.is_empty() || self.goes_on(state, &path);
+                let put_in = manifests.is_empty() || self.so_far().goes_on(state, &path);
                 let set = || put_in.then(|| scripts_in(told.text(), &name_of)).flatten();
                 let Some(text) = set().or_else(|| manifests.iter().rev().find_map(said)) else { continue };
                 let Some(inner) = self.definition(
@@ -123,7 +123,7 @@ impl Walker<'_> {
         };
         let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
         let Some(key) = dir.join("package.json").filter(|_| !set.is_empty()) else { return };
-        let sink = self.file_sink(context, key, true);
+        let sink = self.files.open(&mut self.sinks, key, true, context.conditional);
         for (name, line) in set {
             let manifest = serde_json::json!({ "scripts": { name: line } });
             if let Some(sink) = self.sinks.get_mut(sink) {

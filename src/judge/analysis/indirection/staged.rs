@@ -13,6 +13,7 @@ use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::recursion::Callee;
+use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Program;
@@ -41,12 +42,12 @@ impl Walker<'_> {
             }
             None => None,
         };
-        let ledger = self.inquiry.ledger().filter(|ledger| ledger.written().next().is_some());
+        let ledger = self.setting.inquiry.ledger().filter(|ledger| ledger.written().next().is_some());
         let Some(ledger) = ledger else { return };
-        let led = |dir: &str| self.inquiry.path(dir).map(|facts| facts.canonical.clone());
-        let here = [state.dir(), self.invocation.cwd.to_str()].into_iter().flatten();
+        let led = |dir: &str| self.setting.inquiry.path(dir).map(|facts| facts.canonical.clone());
+        let here = [state.dir(), self.setting.invocation.cwd.to_str()].into_iter().flatten();
         let dirs: Vec<String> = here.flat_map(|dir| std::iter::once(dir.to_owned()).chain(led(dir))).collect();
-        let home = self.invocation.home.as_deref().and_then(std::path::Path::to_str);
+        let home = self.setting.invocation.home.as_deref().and_then(std::path::Path::to_str);
         let is_below = |path: &str| {
             let below = |dir: &String| path.strip_prefix(&**dir).is_some_and(|rest| rest.starts_with('/'));
             let place =
@@ -63,7 +64,7 @@ impl Walker<'_> {
             }
             let loads = if language == "shell" {
                 scripts += 1;
-                scripts <= MAX_FILES && self.is_named(path, &written)
+                scripts <= MAX_FILES && self.setting.is_named(path, &written)
             } else {
                 own.is_none_or(|own| own == language)
             };
@@ -73,11 +74,11 @@ impl Walker<'_> {
         }
         let mut bytes = MAX_BYTES;
         for (language, path) in files {
-            let Some(FileFacts::Text { bytes: text, .. }) = self.inquiry.file(&path) else { continue };
+            let Some(FileFacts::Text { bytes: text, .. }) = self.setting.inquiry.file(&path) else { continue };
             let Some(left) = bytes.checked_sub(text.len()) else { continue };
             if context.is_called(&Callee::File(path.clone()))
-                || self.files.contains_key(&Place::of(path.as_str()))
-                || !self.is_changed(&path)
+                || self.files.written.contains_key(&Place::of(path.as_str()))
+                || !self.setting.is_changed(&path)
             {
                 continue;
             }
@@ -93,14 +94,14 @@ impl Walker<'_> {
             self.facts.opaque.extend(found.into_iter().filter(is_grave));
         }
     }
+}
 
+impl Setting<'_> {
     /// Whether one of the last files that the session wrote names this one: a script of a shell is run by what names it.
     fn is_named(&self, path: &str, written: &[&str]) -> bool {
         let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
         written.iter().filter(|other| **other != path).take(MAX_FILES).any(|other| match self.inquiry.file(other) {
-            Some(FileFacts::Text { bytes, .. })
-                if bytes.len() <= MAX_BYTES && self.inquiry.fuel.spend(bytes.len() as u64 / 8) =>
-            {
+            Some(FileFacts::Text { bytes, .. }) if bytes.len() <= MAX_BYTES && self.spend(bytes.len() as u64 / 8) => {
                 bytes.windows(name.len()).any(|part| part == name)
             }
             _ => false,

@@ -6,9 +6,11 @@ use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::marked::Marked;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::recipes::{RecipeKind, Recipes};
+use crate::judge::analysis::recipes::{RecipeKind, Recipes, is_name};
+use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::{TOO_LARGE, Walker};
+use crate::judge::rules::model::Program;
 use crate::judge::syntax::tree::Span;
 
 /// The most calls of make's `shell` that are followed.
@@ -23,13 +25,13 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
-        name: &str,
+        (name, program): (&str, &Program),
         kind: RecipeKind,
         reading: &Reading,
         span: Span,
     ) {
         let dir = Self::named_directory(state, reading, &["-C", "--directory", "--working-directory", "-d"]);
-        let mut there = self.fork(state);
+        let mut there = self.setting.fork(state);
         there.cwd.clone_from(&dir);
         let names_file = |name: &str| matches!(name, "-f" | "--file" | "--makefile" | "--justfile");
         let named = reading.flags.iter().filter(|flag| names_file(&flag.name)).filter_map(|flag| flag.value.as_ref());
@@ -51,8 +53,8 @@ impl Walker<'_> {
                 (before, told) => before.or(told),
             };
             // A line that an edit puts in may be one of any recipe.
-            if self.goes_on(&there, file)
-                && let Some(put_in) = self.content_of(&there, file)
+            if self.so_far().goes_on(&there, file)
+                && let Some(put_in) = self.so_far().content_of(&there, file)
             {
                 let inner = within(&context.perhaps(), name).elsewhere(span);
                 self.read_value(&mut there.child(&[]), &inner, &put_in, span);
@@ -80,13 +82,13 @@ impl Walker<'_> {
         }
         if let Some((_, shell)) = given.iter().find(|(name, _)| kind == RecipeKind::Make && name == "SHELL") {
             let program = shell.rsplit('/').next().unwrap_or_default();
-            if !self.is_shell_name(program) {
+            if !self.setting.is_shell_name(program) {
                 let inner = within(context, name).elsewhere(span);
                 self.text(&mut state.child(&[]), &inner, shell);
             }
         }
         let Some(text) = text else { return };
-        if let Some(home) = self.home(state).and_then(|home| home.known_text()) {
+        if let Some(home) = self.expand().home(state).and_then(|home| home.known_text()) {
             given.push(("HOME".to_owned(), home));
         }
         let others: Vec<&str> = given.iter().map(|(_, value)| value.as_str()).collect();
@@ -113,22 +115,21 @@ impl Walker<'_> {
         }
         let rehearsed = reading.flags.iter().any(|flag| REHEARSALS.contains(&flag.name.as_str()));
         let mut recipes = Recipes::read(kind, text.text());
-        let defaults = self.catalog.program(name).map(|program| program.defaults.clone()).unwrap_or_default();
-        for (name, value) in defaults.iter().filter_map(|given| given.split_once('=')) {
+        for (name, value) in program.defaults.iter().filter_map(|given| given.split_once('=')) {
             recipes.give(name, value);
         }
         // What nothing sets is what the environment says, or empty; a file that is read in may set it.
         if kind == RecipeKind::Make && !Recipes::includes(text.text()) {
             for name in recipes.unset() {
-                if let Some(value) = self.handed_on(state, &name) {
+                if let Some(value) = self.setting.handed_on(state, &name) {
                     recipes.give(&name, &value);
                 }
             }
         }
-        let pay = |units: u64| self.inquiry.fuel.spend(units);
+        let pay = |units: u64| self.setting.spend(units);
         let lines = recipes.commands(&targets, &given, rehearsed, &pay);
         for line in lines {
-            if !self.inquiry.fuel.lasts() {
+            if !self.setting.inquiry.fuel.lasts() {
                 self.limit(span, TOO_LARGE);
                 break;
             }
@@ -141,7 +142,7 @@ impl Walker<'_> {
     }
 }
 
-impl Walker<'_> {
+impl Setting<'_> {
     /// What a program finds in its environment under a name, empty where that holds nothing; `None` where it is not known.
     fn handed_on(&self, state: &State, name: &str) -> Option<String> {
         match state.variable(name).map(|variable| variable.values.as_slice()) {
@@ -161,7 +162,6 @@ fn evaluated(text: &str) -> impl Iterator<Item = &str> {
 /// The commands in make's `$(shell …)`, and those whose output is assigned by `!=`.
 pub(super) fn shell_functions(text: &str) -> Vec<&str> {
     let assigned = text.lines().filter(|line| !line.starts_with('\t')).filter_map(|line| line.split_once("!="));
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
     let assigned = assigned.filter(|(name, _)| is_name(name.trim())).map(|(_, command)| command.trim());
     const OPEN: &str = "$(shell ";
     let inside = |at: usize| {
@@ -182,32 +182,13 @@ pub(super) fn shell_functions(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::judge::analysis::inquiry::Answers;
-    use crate::judge::analysis::question::{FileFacts, PathFacts, PathKind, Question, WorldAnswer};
-    use crate::judge::analysis::testing::line;
-    use crate::judge::policy::Policy;
+    use crate::judge::analysis::testing::world::MadeUp;
+    use crate::judge::ledger::Ledger;
     use crate::judge::risk::Tier;
-    use crate::judge::rules::catalog::Catalog;
 
     /// The tier of a command in a project that holds these files and nothing else.
     fn tier(command: &str, files: &[(&str, &str)]) -> Tier {
-        let named = |asked: &str| files.iter().find(|(name, _)| asked == format!("/home/dev/project/{name}"));
-        let source = |question: &Question| match question {
-            Question::File(asked) => WorldAnswer::File(named(asked).map_or(FileFacts::Missing, |(_, text)| {
-                FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] }
-            })),
-            Question::Path(asked) => {
-                let kind = match asked.as_str() {
-                    asked if named(asked).is_some() => PathKind::File,
-                    asked if asked.starts_with("/home/dev/project/") => PathKind::Missing,
-                    _ => PathKind::Directory,
-                };
-                WorldAnswer::Path(PathFacts { kind, canonical: asked.clone(), symlink: false, bytes: 0 })
-            }
-            _ => WorldAnswer::Unavailable,
-        };
-        let (catalog, policy) = (Catalog::builtin(), Policy::default());
-        crate::judge::judge(&line(command), &catalog, &policy, &Answers::of(&source)).risk.tier
+        MadeUp { files, ledger: Some(Ledger::default()), ..MadeUp::default() }.judge(command).risk.tier
     }
 
     fn made(command: &str, makefile: &str) -> Tier {
@@ -219,6 +200,9 @@ mod tests {
         assert_eq!(made("make", "app: main.c\n\t$(CC) $(CFLAGS) -o app main.c\n"), Tier::Low);
         assert_eq!(made("make", "app:\n\t$(Q)$(AR) rcs x.a x.o\n"), Tier::Low);
         assert_eq!(made("make", "clean:\n\t$(RM) main.c\n"), Tier::Medium);
+        // It gives its own name too.
+        let calls_itself = "app:\n\t$(MAKE) clean\nclean:\n\trm main.c\n";
+        assert_eq!(made("make", calls_itself), Tier::Medium);
         // What something sets is not its own.
         assert_eq!(made("make", "CC = rm\napp:\n\t$(CC) main.c\n"), Tier::Medium);
         assert_eq!(made("make CC='rm'", "app:\n\t$(CC) main.c\n"), Tier::Medium);
@@ -255,6 +239,18 @@ mod tests {
         ] {
             let program = if name == "a.sh" { "sh" } else { "python3" };
             assert_eq!(tier(&format!("{program} {name} x"), &[(name, text)]), Tier::High, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_a_recipe_replaces_where_none_was_is_its_own() {
+        let recipe = |end: &str| format!("x.o:\n\tfrob main.c > x.d.tmp\n\t{end}\n");
+        for own in ["mv x.d.tmp x.d", "rm -f x.d"] {
+            assert_eq!(made("make", &recipe(own)), Tier::Low, "{own}");
+            assert_eq!(made(&format!("mv main.c x.d; {own}"), ""), Tier::Medium, "{own}");
+        }
+        for other in ["rm -f main.c", "mv x.d main.c", "rm -rf out", "mv main.c x.d; rm -f x.d"] {
+            assert!(made("make", &recipe(other)) >= Tier::Medium, "{other}");
         }
     }
 

@@ -6,11 +6,10 @@
 use crate::judge::analysis::act::{Act, Effect, Piece, Taint, UnknownReason, Value};
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::enclosing::Context;
-use crate::judge::analysis::letter::Spelled;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::{FileFacts, PathKind};
 use crate::judge::analysis::state::{Build as _, State, unknown};
-use crate::judge::analysis::walk::{Walker, Written};
+use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::{Packed, Program, Unpack};
 
 use super::{Ran, patch};
@@ -52,8 +51,8 @@ impl Walker<'_> {
         for operand in &reading.operands {
             let Some(path) = operand.value.known_text() else { continue };
             let plain = PACKED.iter().find_map(|end| path.strip_suffix(end)).unwrap_or(&path);
-            let key = Self::file_key(state, &operand.value);
-            let fetched = key.is_some_and(|key| self.is_fetched(&key));
+            let key = state.file(&operand.value);
+            let fetched = key.is_some_and(|key| self.so_far().is_fetched(&key));
             let taint = if fetched { Taint::FETCHED } else { Taint::default() };
             let plain = state.place(plain);
             plain.into_iter().for_each(|place| self.unread(context, place, taint));
@@ -67,7 +66,7 @@ impl Walker<'_> {
         }
         let trees = reading.effects.iter().filter(|derived| derived.effect == Effect::Write && derived.recursive);
         for on in trees.flat_map(|derived| &derived.on) {
-            let inside = Self::file_key(state, &on.value).and_then(|dir| dir.any_in());
+            let inside = state.file(&on.value).and_then(|dir| dir.any_in());
             inside.into_iter().for_each(|place| self.unread(context, place, Taint::default()));
         }
     }
@@ -78,16 +77,16 @@ impl Walker<'_> {
         let Some(archive) = named.or_else(|| reading.operands.first().map(|operand| &operand.value)) else {
             return false;
         };
-        let key = Self::file_key(state, archive);
-        if key.as_ref().is_some_and(|key| self.is_fetched(key)) {
+        let key = state.file(archive);
+        if key.as_ref().is_some_and(|key| self.so_far().is_fetched(key)) {
             return false;
         }
-        if key.as_ref().is_some_and(|key| self.files.contains_key(key)) {
+        if key.as_ref().is_some_and(|key| self.files.written.contains_key(key)) {
             let packs = |act: &&Act| act.verb.key() == "zip" || act.flags.iter().any(|flag| flag.name == "-c");
-            self.spend(self.facts.acts.len() as u64);
+            self.setting.spend(self.facts.acts.len() as u64);
             return self.facts.acts.iter().filter(packs).any(|act| act.args.contains(archive));
         }
-        let missing = |path: &str| self.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing);
+        let missing = |path: &str| self.setting.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing);
         key.is_some_and(|place| self.has_built() && place.text().is_some_and(missing))
     }
 
@@ -95,7 +94,7 @@ impl Walker<'_> {
     fn has_built(&self) -> bool {
         let acts = &self.facts.acts;
         let builds = |act: &Act| {
-            act.remote.is_none() && self.catalog.program(act.verb.key()).is_some_and(Program::builds_projects)
+            act.remote.is_none() && self.setting.catalog.program(act.verb.key()).is_some_and(Program::builds_projects)
         };
         let (looked, found) = self.builder.get();
         if let Some(at) = found.filter(|at| acts.get(*at).is_some_and(builds)) {
@@ -112,59 +111,22 @@ impl Walker<'_> {
     fn unread(&mut self, context: &Context, place: Place, taint: Taint) {
         // What is fetched stays so.
         let beside = Context { conditional: context.conditional || place.is_any(), ..context.clone() };
-        let sink = self.file_sink(&beside, place, false);
+        let sink = self.files.open(&mut self.sinks, place, false, beside.conditional);
         if let Some(sink) = self.sinks.get_mut(sink) {
             sink.write(&unknown(UNREAD, taint), taint, false);
         }
     }
 
-    /// Whether nothing but an archive that the line unpacks can have brought what a path names.
-    pub fn is_unpacked(&self, place: &Place) -> bool {
-        let unread = |written: &Written| {
-            written.contents.iter().filter_map(|id| self.sinks.get(*id)).any(|sink| is_unread(&sink.text))
-        };
-        !self.files.is_empty()
-            && place.any_above(|_, any| self.files.get(any).is_some_and(unread))
-            && self.is_not_there(place)
-    }
-
-    /// Whether the world says nothing of a place, or that nothing is there.
-    pub fn is_not_there(&self, place: &Place) -> bool {
-        let there = place.text().and_then(|path| self.inquiry.path(path));
-        there.is_none_or(|facts| facts.kind == PathKind::Missing)
-    }
-
     /// What is built in a directory may be new there for that reason.
     #[inline(never)]
     pub(super) fn built(&mut self, state: &State) {
-        let Some(any) = state.cwd.as_ref().filter(|_| !self.files.is_empty()).and_then(Place::any_in) else { return };
+        let Some(any) = state.cwd.as_ref().filter(|_| !self.files.written.is_empty()).and_then(Place::any_in) else {
+            return;
+        };
         let sinks = &self.sinks;
-        if let Some(written) = self.files.get_mut(&any) {
+        if let Some(written) = self.files.written.get_mut(&any) {
             written.contents.retain(|id| sinks.get(*id).is_none_or(|sink| !is_unread(&sink.text)));
         }
-    }
-
-    /// The files that a place below a copied directory is a copy of, as far as they may be there.
-    #[inline(never)]
-    pub fn origins(&self, place: &Place) -> Vec<Place> {
-        let mut found = Vec::new();
-        for dir in place.above().filter(|dir| !self.files.is_empty() && !dir.is_root()) {
-            let Some(rest) = place.below(&dir) else { continue };
-            for source in self.files.get(&dir).into_iter().flat_map(|written| &written.copies) {
-                let name = source.split().map(|(_, name)| name).unwrap_or_default();
-                // As the directory itself, or into it.
-                let mut named = Spelled::text("/");
-                named.push_spelled(&name);
-                let into = rest.after(&named).filter(|rest| rest.rough().is_empty() || rest.rough().starts_with('/'));
-                found.extend(
-                    [Some(&rest), into.as_ref()].into_iter().flatten().filter_map(|rest| source.join_spelled(rest)),
-                );
-            }
-        }
-        found.retain(|place| {
-            !place.text().is_some_and(|path| matches!(self.inquiry.file(path), Some(FileFacts::Missing)))
-        });
-        found
     }
 
     /// What a patch makes of the files that it names.
@@ -174,7 +136,7 @@ impl Walker<'_> {
             let flag = reading.flags.iter().rev().find(|flag| names.contains(&flag.name.as_str()));
             flag.and_then(|flag| flag.value.clone())
         };
-        let mut there = self.fork(state);
+        let mut there = self.setting.fork(state);
         if let Some(dir) = value(&["-d", "--directory"]) {
             there.enter(&dir);
         }
@@ -184,19 +146,21 @@ impl Walker<'_> {
         };
         let mut texts = Vec::new();
         for file in given.iter().filter(|file| !file.is("-")) {
-            let key = Self::file_key(state, file);
-            if key.as_ref().is_some_and(|key| self.is_fetched(key)) {
+            let key = state.file(file);
+            if key.as_ref().is_some_and(|key| self.so_far().is_fetched(key)) {
                 texts.push(unknown(UNREAD, Taint::FETCHED));
-            } else if let Some(text) = self.content_of(state, file) {
+            } else if let Some(text) = self.so_far().content_of(state, file) {
                 texts.push(text);
-            } else if let Some(FileFacts::Text { bytes, .. }) = key.and_then(|place| self.inquiry.file(place.text()?)) {
+            } else if let Some(FileFacts::Text { bytes, .. }) =
+                key.and_then(|place| self.setting.inquiry.file(place.text()?))
+            {
                 texts.push(Value::text(String::from_utf8_lossy(bytes)));
             } else {
                 texts.push(unknown(UNREAD, Taint::default()));
             }
         }
         if texts.is_empty() {
-            texts.push(self.stdin_of(state).0);
+            texts.push(self.so_far().stdin_of(state).0);
         }
         let said = value(&["-p"]).and_then(|count| count.known_text()).and_then(|count| count.parse().ok());
         let strip = said.or(strip.and_then(|count| usize::try_from(count).ok()));
@@ -221,10 +185,10 @@ impl Walker<'_> {
     fn change(&mut self, state: &State, context: &Context, change: &patch::Change) {
         let place = Value::text(change.path.as_str());
         let Some(file) = state.place(&change.path) else { return };
-        let old = match self.content_of(state, &place).and_then(|text| text.known_text()) {
+        let old = match self.so_far().content_of(state, &place).and_then(|text| text.known_text()) {
             _ if change.creates => String::new(),
             Some(text) => text,
-            None => match file.text().and_then(|path| self.inquiry.file(path)) {
+            None => match file.text().and_then(|path| self.setting.inquiry.file(path)) {
                 Some(FileFacts::Text { bytes, .. }) if patch::is_plain(file.shown()) => {
                     String::from_utf8_lossy(bytes).into_owned()
                 }
@@ -232,7 +196,7 @@ impl Walker<'_> {
             },
         };
         let text = Value::text(change.apply(&old));
-        let sink = self.file_sink(context, file, false);
+        let sink = self.files.open(&mut self.sinks, file, false, context.conditional);
         if let Some(sink) = self.sinks.get_mut(sink) {
             sink.write(&text, Taint::default(), false);
         }

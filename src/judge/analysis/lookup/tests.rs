@@ -175,3 +175,70 @@ fn an_alias_of_two_words_is_one_of_fish() {
     assert!(removes("alias l 'rm'; l x", &[]));
     assert!(!removes("alias l 'ls'; l x", &[]));
 }
+
+mod resolver {
+    use super::super::*;
+    use super::PLANTED;
+    use crate::judge::analysis::files::FileModel;
+    use crate::judge::analysis::testing::line;
+    use crate::judge::analysis::testing::world::MadeUp;
+
+    const DIR: &str = "/home/dev/project";
+
+    /// Where a name or path leads to in front of which `PATH` is set so, and whether that is a planted program.
+    fn led(name: &str, path: Option<&str>, search: &str, by_shell: bool, is_remote: bool) -> (Led, bool) {
+        let mut files = FileModel::default();
+        files.links.insert(Place::of(format!("{DIR}/tools/eslint")), Place::of("/bin/rm"));
+        let world = MadeUp { files: &[("tools/git", PLANTED.1)], ..MadeUp::default() };
+        let state = State::at(Some(Place::of(DIR)));
+        world.given(&line(""), |setting| {
+            let so_far = SoFar { setting: &setting, acts: &[], sinks: &[], files: &files, pipes: &[] };
+            let env = [(PATH.to_owned(), Value::text(search))];
+            let mut resolver = Resolver::default();
+            let led = resolver.leads_to(so_far, &state, (name, path.map(Value::text)), &env, by_shell, is_remote);
+            let planted = led.path.as_ref().and_then(Value::known).is_some_and(|path| resolver.is_planted(&path));
+            (led, planted)
+        })
+    }
+
+    fn path(path: &str) -> Option<Value> {
+        Some(Value::text(path))
+    }
+
+    #[test]
+    fn what_stands_in_front_of_the_systems_programs_is_found_first() {
+        let found = led("git", None, "tools:/usr/bin", true, false);
+        assert_eq!(found, (Led { path: path(PLANTED.0), other: None }, true));
+        assert_eq!(led("git", None, "/usr/bin:tools", true, false), (Led::default(), false));
+        assert_eq!(led("rm", None, "tools:/usr/bin", true, false), (Led::default(), false));
+    }
+
+    #[test]
+    fn a_shell_takes_its_builtins_first_and_another_machine_has_its_own_programs() {
+        assert_eq!(led("cd", None, "tools:/usr/bin", true, false), (Led::default(), false));
+        assert_eq!(led("git", None, "tools:/usr/bin", false, true), (Led::default(), false));
+        let given = led("eslint", Some("tools/eslint"), "", false, true);
+        assert_eq!(given, (Led { path: path("tools/eslint"), other: None }, false));
+    }
+
+    #[test]
+    fn a_link_to_a_program_of_the_system_is_that_program_too() {
+        let (led, _) = led("eslint", Some("tools/eslint"), "", true, false);
+        assert_eq!(led, Led { path: path("tools/eslint"), other: Some("/bin/rm".into()) });
+    }
+
+    #[test]
+    fn what_a_program_is_found_by_is_remembered_once() {
+        let state = State::at(Some(Place::of(DIR)));
+        MadeUp::default().given(&line(""), |setting| {
+            let so_far = SoFar { setting: &setting, acts: &[], sinks: &[], files: &FileModel::default(), pipes: &[] };
+            let mut resolver = Resolver::default();
+            for name in ["git", "git", "rm"] {
+                resolver.leads_to(so_far, &state, (name, None), &[], true, false);
+            }
+            let names: Vec<&str> = resolver.programs.iter().map(|named| named.name.as_str()).collect();
+            assert_eq!(names, ["git", "rm"]);
+            assert!(resolver.programs.iter().all(|named| *named.dirs == ["/usr/bin", "/bin"]));
+        });
+    }
+}

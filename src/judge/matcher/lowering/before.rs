@@ -76,7 +76,9 @@ fn may_do_anything(context: &MatchContext<'_>, id: ActId, act: &Act) -> bool {
     let Verb::Program { name, .. } = &act.verb else { return false };
     let harmless =
         act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some() || makes(context, act);
-    !harmless && (act.code.is_some() || context.effects_of(id).next().is_none())
+    // What is guessed of a program that nothing describes, and where its output goes, is not all that it does.
+    let whole = context.program(act).is_some() && context.effects_of(id).next().is_some();
+    !harmless && (act.code.is_some() || !whole)
 }
 
 /// What is described only as a move goes where nothing says.
@@ -200,6 +202,12 @@ pub(super) fn moved_into(view: &View<'_>, path: &NormalPath) -> bool {
     moved_in_line(view, path) || brought_before(view, path)
 }
 
+/// Whether an act that names the path moved something there, or an earlier command of any session did.
+pub(super) fn moved_by_name(view: &View<'_>, path: &NormalPath) -> bool {
+    let moves = |act: &Act, effect: Effect| effect == Effect::Move && !is_scratch(view, act, MOST_MOVES);
+    brought_by_acts(view, path, view.id, moves) || brought_before(view, path)
+}
+
 /// Whether an earlier command brought something there that is nowhere else.
 fn brought_before(view: &View<'_>, path: &NormalPath) -> bool {
     // What has just been made has a name that nobody knew.
@@ -238,20 +246,20 @@ fn is_scratch(view: &View<'_>, act: &Act, left: u32) -> bool {
         from.is_some_and(|from| {
             let in_temp = || from.start == Start::Temporary || is_new_in_temp(view, &from);
             let is_temp = || left > 0 && in_temp() && !moved_within(view, &from, left - 1, mover);
-            !from.dynamic && !from.found && (is_temp() || is_new(view, &from, left, mover))
+            !from.dynamic && !from.found && (is_temp() || is_new(view, &from, left))
         })
     })
 }
 
 /// Whether the line itself made what is moved from a path: nothing was there before, and nothing else was moved there.
-fn is_new(view: &View<'_>, from: &NormalPath, left: u32, mover: ActId) -> bool {
+fn is_new(view: &View<'_>, from: &NormalPath, left: u32) -> bool {
     let missing = |text: &str| view.context.inquiry.path(text).is_some_and(|facts| facts.kind == PathKind::Missing);
     left > 0
         && place(from).is_some_and(|text| missing(&text))
         && created(view, from)
         && !linked(view, from)
         && !brought_before(view, from)
-        && !moved_within(view, from, left - 1, mover)
+        && !moved_within(view, from, left - 1, view.id)
 }
 
 /// Whether a path lies in the temp directory under a name that an earlier act of the line made, or with a number in it.
@@ -271,16 +279,17 @@ pub(super) fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
 /// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what
 /// moves things about in a work tree bring whatever they like.
 fn brought(view: &View<'_>, path: &NormalPath, until: ActId, from: impl Fn(&Act, Effect) -> bool) -> bool {
+    is_opaque(view) || brought_by_acts(view, path, until, from)
+}
+
+fn brought_by_acts(view: &View<'_>, path: &NormalPath, until: ActId, from: impl Fn(&Act, Effect) -> bool) -> bool {
     let context = view.context;
-    if is_opaque(view) {
-        return true;
-    }
     let pay = |units: u64| {
         context.spend(units);
     };
     let places = context.history().near(path, &pay);
     let movers = context.history().movers().iter().copied();
-    // Of what brought it on, that itself and what comes behind are none of those before, but in the act's own loop.
+    // What brought it on, and what comes behind that, brought nothing there before.
     let before = |(id, _): &(ActId, &Act)| until == view.id || *id < until;
     earlier(view, places.into_iter().chain(movers)).filter(before).any(|(_, act)| match &act.verb {
         Verb::Effect(Effect::Write | Effect::Edit | Effect::Append | Effect::Link) => {

@@ -81,7 +81,7 @@ fn no_grant_covers_what_none_may_cover_or_another_place() {
                 decide(&argv(Origin::Agent, &WORDS), judged, &Policy::default(), &SessionState::default(), &grants);
             assert!(asks(&decision), "{:?}", grants[0].what);
         }
-        let elsewhere = [Grant { place: Place::Directory { path: "/home/ada/other".to_owned() }, ..one }];
+        let elsewhere = [Grant { place: GrantPlace::Directory { path: "/home/ada/other".to_owned() }, ..one }];
         let judged = judgment(Tier::Medium);
         let decision =
             decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &SessionState::default(), &elsewhere);

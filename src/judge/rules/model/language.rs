@@ -76,35 +76,6 @@ impl Language {
         matches!(self, Self::Sql | Self::Redis | Self::Mongo)
     }
 
-    /// The names by which its code knows the home directory of the account.
-    #[must_use]
-    pub const fn home(self) -> &'static [&'static str] {
-        match self {
-            Self::Ruby => &["Dir.home", "Etc.getpwuid.dir"],
-            Self::Python => &["pwd.getpwuid.pw_dir"],
-            Self::Js => &["os.userInfo.homedir"],
-            _ => &[],
-        }
-    }
-
-    /// The names by which its code knows the file that it stands in, those of the directory of that file, and those of the
-    /// file as an address.
-    #[must_use]
-    pub const fn own_place(self) -> [&'static [&'static str]; 3] {
-        match self {
-            Self::Python => [&["__file__"], &[], &[]],
-            Self::Js => [
-                &["__filename", "import.meta.filename", "import.meta.path"],
-                &["__dirname", "import.meta.dirname", "import.meta.dir"],
-                &["import.meta.url"],
-            ],
-            Self::Ruby => [&["__FILE__"], &["__dir__"], &[]],
-            Self::Php => [&["__FILE__"], &["__DIR__"], &[]],
-            Self::Perl => [&["__FILE__"], &["$FindBin.Bin", "$FindBin.RealBin"], &[]],
-            _ => [&[], &[], &[]],
-        }
-    }
-
     /// Whether every call that its code makes is an act of its own, so that the interpreter's own act adds nothing.
     #[must_use]
     pub fn acts_by_call(self) -> bool {

@@ -28,6 +28,9 @@ pub struct Load {
     pub changed: bool,
     /// Only files that the line or the session wrote are read.
     pub session: bool,
+    /// The program translates the files and runs none of them: they are read where the session wrote them, or where they lie
+    /// in a work tree of git that does not have them as they are, and something is known of them.
+    pub compiles: bool,
     /// What a name may leave out at its end.
     pub endings: Vec<String>,
     /// Only with one of these words among its arguments.

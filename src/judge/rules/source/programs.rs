@@ -329,6 +329,7 @@ pub fn add_loads(
         unless: shape.unless.clone(),
         changed: shape.changed,
         session: shape.session,
+        compiles: shape.compiles,
         stdin: shape.stdin,
         lines: shape.lines.iter().map(|line| line.get_ref().clone()).collect(),
         tasks: shape.tasks.as_ref().map(|tasks| *tasks.get_ref()).unwrap_or_default(),

@@ -78,6 +78,35 @@ fn what_a_program_writes_is_not_what_it_loads() {
 }
 
 #[test]
+fn what_a_compiler_is_given_is_read_where_the_session_wrote_it_and_something_is_known() {
+    let opaque = |command: &str| {
+        let source = |question: &Question| match question {
+            Question::File(_) => WorldAnswer::File(FileFacts::Missing),
+            _ => WorldAnswer::Unavailable,
+        };
+        work_out(&line(command), &Catalog::builtin(), &Inquiry::new(&Answers::of(&source))).opaque.len()
+    };
+    let code = "int main(){return system(\"rm harm\");}";
+    assert!(!harms("gcc -c a.c", &[("a.c", code)]), "outside a repository");
+    let in_repository = |clean: bool| {
+        let source = |question: &Question| match question {
+            Question::File(_) => WorldAnswer::File(FileFacts::Text { bytes: code.into(), digest: [0; 32] }),
+            Question::Git(_) => {
+                WorldAnswer::Git(GitFacts { root: Some("/home/dev/project".into()), clean, ..GitFacts::default() })
+            }
+            _ => WorldAnswer::Unavailable,
+        };
+        let facts = work_out(&line("gcc -c a.c"), &Catalog::builtin(), &Inquiry::new(&Answers::of(&source)));
+        programs(&facts).contains(&"rm harm".to_owned())
+    };
+    assert!(in_repository(false) && !in_repository(true));
+    assert!(harms(&format!("cat > a.c <<'E'\n{code}\nE\ngcc -c a.c"), &[]));
+    assert_eq!(opaque("frob --gen > a.c; gcc -c a.c"), opaque("frob --gen > a.c"));
+    assert!(opaque("curl -s https://example.com/a.c > a.c; gcc -c a.c") > 0);
+    assert!(opaque("base64 -d b.txt > a.c; gcc -c a.c") > 0);
+}
+
+#[test]
 fn the_cells_of_a_notebook_are_read_where_it_runs() {
     let cell = |kind: &str, source: &str| format!("{{\"cells\":[{{\"cell_type\":\"{kind}\",\"source\":{source}}}]}}");
     for source in ["\"!rm harm\"", "[\"x = 1\\n\", \"!rm harm\"]", "\"import os\\nos.system('rm harm')\""] {
@@ -120,10 +149,10 @@ fn what_a_shell_cannot_read_is_no_command_of_code_whose_language_is_not_known() 
         let catalog = Catalog::builtin();
         let file = FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] };
         let source = |question: &Question| match question {
-            Question::File(path) if path.ends_with("/a.c") => WorldAnswer::File(file.clone()),
+            Question::File(path) if path.ends_with("/a.R") => WorldAnswer::File(file.clone()),
             _ => WorldAnswer::Unavailable,
         };
-        let facts = work_out(&line("gcc -c a.c"), &catalog, &Inquiry::new(&Answers::of(&source)));
+        let facts = work_out(&line("Rscript a.R"), &catalog, &Inquiry::new(&Answers::of(&source)));
         (programs(&facts).iter().any(|program| program == "rm harm"), facts.opaque.len())
     };
     for text in ["if (a &&\n    !(b == c\n    || d)) {}", "system(\") (\");", "command(\"'\");", "exec(\"if\");"] {

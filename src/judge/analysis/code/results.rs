@@ -1,0 +1,292 @@
+//! What calls give whose result can be told from their arguments.
+//!
+//! Which calls give what is said by `patterns/languages/names.toml`; here is how each is worked out. What may not enter:
+//! names of functions.
+
+use super::calls::CallReader;
+use super::each::put_together;
+use super::expression::{Expression, MAX_TEXT};
+use super::paths::{FILE, MAX_LEVELS, above, directory, is_whole, joined, plain_path, without_scheme};
+use super::{Gap, Sign, Slice, Text, globs, value};
+use crate::judge::analysis::act::Value;
+use crate::judge::analysis::decode;
+use crate::judge::rules::catalog::languages;
+use crate::judge::rules::languages::{CallResult, Gives};
+
+/// A call with what it is a method of.
+struct Called<'c> {
+    reader: &'c CallReader<'c>,
+    callee: &'c str,
+    of: &'c Expression,
+    subject: Option<Slice<'c>>,
+    arguments: &'c [Expression],
+}
+
+impl CallReader<'_> {
+    /// What a call gives, where that can be told.
+    pub fn known_result(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
+        let subject = of.subject.as_ref().map(Text::slice);
+        if subject.is_some_and(|subject| subject.has(Gap::Fetched)) {
+            return plain(Gap::Fetched);
+        }
+        if globs::finds(self.language, callee) {
+            let patterns: Vec<Value> = arguments.first()?.clone().values();
+            let of = if callee == "Pathname.glob" { self.of_paths() } else { Expression::default() };
+            return Some(Expression { list: Some(globs::found(&patterns)), ..of });
+        }
+        let called = Called { reader: self, callee, of, subject, arguments };
+        languages().results(self.language, callee).find_map(|result| called.given(result))?
+    }
+}
+
+fn plain(text: impl Into<Text>) -> Option<Expression> {
+    Some(Expression::of_text(text.into()))
+}
+
+fn list(values: Vec<Value>) -> Option<Expression> {
+    Some(Expression { list: Some(values), ..Expression::default() })
+}
+
+impl Called<'_> {
+    fn text(&self, at: usize) -> Option<Slice<'_>> {
+        Some(self.arguments.get(at)?.text.as_ref()?.slice())
+    }
+
+    /// Whether it is a method of paths, or makes one.
+    fn is_of_path(&self) -> bool {
+        self.callee.contains("Path")
+    }
+
+    fn path(&self, text: Text) -> Option<Expression> {
+        Some(if self.is_of_path() { Expression::of_path(text) } else { Expression::of_text(text) })
+    }
+
+    /// The files that fit a pattern, as paths that are objects.
+    fn files(&self, pattern: &Text) -> Option<Expression> {
+        Some(Expression { list: Some(vec![globs::globbed(pattern)]), ..self.reader.of_paths() })
+    }
+
+    /// The values that the object carries, with this between them.
+    fn strung(&self, between: &str) -> Option<Expression> {
+        let carried = self.of.carried.iter();
+        let all: Option<Vec<String>> = carried.map(|value| Some(value.known()?.into_owned())).collect();
+        plain(strung(&all.filter(|all| !all.is_empty())?, self.text(0).unwrap_or(between.into())))
+    }
+
+    /// What the call gives by an entry, if that can be told. The outer `None`: its arguments do not fit the entry.
+    fn given(&self, result: &CallResult) -> Option<Option<Expression>> {
+        let fits = self.fits(result.gives)?;
+        fits.then(|| self.worked_out(result))
+    }
+
+    /// Whether the arguments are those of which an entry speaks. `None` here only tells that they are not.
+    fn fits(&self, gives: Gives) -> Option<bool> {
+        let (subject, arguments) = (self.subject, self.arguments);
+        Some(match gives {
+            Gives::Text | Gives::Path | Gives::OwnWords => arguments.is_empty(),
+            Gives::PathFrom => self.text(1).is_some() && !self.text(0).or(subject).is_some_and(is_whole),
+            Gives::Directory | Gives::PathObject | Gives::Letters => !arguments.is_empty(),
+            Gives::AddressBeside => self.text(1)?.rough().starts_with(FILE),
+            Gives::PathBelow => subject.is_some() || self.of.list.is_some(),
+            // A text that is not known has no words either.
+            Gives::QuotedLine => self.text(0).is_none_or(|text| text.rough().contains(['"', '\'', '\\'])),
+            Gives::Parts | Gives::StrungElements | Gives::Filled | Gives::StrungBehind => subject.is_some(),
+            Gives::Replaced => subject.is_some() && !self.is_of_path(),
+            Gives::PartsByMark => !self.text(0)?.is_empty(),
+            Gives::SameElements => arguments.first()?.list.is_some(),
+            Gives::Statement => arguments.len() == 1,
+            Gives::ArgumentInAnEncoding => arguments.len() < 3,
+            Gives::FilesByPattern | Gives::FilesBelowByPattern => self.text(0).is_some(),
+            Gives::SameNames => {
+                let subject = subject?;
+                subject.has(Gap::Name) || subject.has(Gap::Each)
+            }
+            _ => true,
+        })
+    }
+
+    fn worked_out(&self, result: &CallResult) -> Option<Expression> {
+        let (subject, arguments, text) = (self.subject, self.arguments, |at: usize| self.text(at));
+        match result.gives {
+            Gives::Text => plain(self.reader.at_home(result.text.as_deref()?.into())),
+            Gives::Path => self.path(self.reader.at_home(result.text.as_deref()?.into())),
+            Gives::Nothing => plain(Text::default()),
+            Gives::Same | Gives::SameNames => plain(subject?),
+            Gives::SameElements => {
+                let first = arguments.first()?;
+                Some(Expression { list: first.list.clone(), name: first.name.clone(), ..Expression::default() })
+            }
+            Gives::Argument | Gives::ArgumentInAnEncoding | Gives::Statement | Gives::QuotedLine => plain(text(0)?),
+            Gives::Words | Gives::OwnWords => list(words(text(0).or(subject)?)),
+            Gives::Parts => match text(0) {
+                Some(mark) if !mark.trim().is_empty() => list(parted(subject?, mark)),
+                None if !arguments.is_empty() => None,
+                Some(mark) if mark.is_empty() => None,
+                _ => list(words(subject?)),
+            },
+            Gives::PartsByMark => list(parted(text(1)?, text(0)?)),
+            Gives::Strung => self.strung(""),
+            Gives::StrungWithCommas => self.strung(","),
+            Gives::StrungElements => {
+                let elements = arguments.first()?.list.as_ref()?;
+                let all: Option<Vec<String>> = elements.iter().map(|value| Some(value.known()?.into_owned())).collect();
+                plain(strung(&all?, subject?))
+            }
+            Gives::StrungBehind => {
+                let mut all = Text::from(subject?);
+                arguments.iter().for_each(|argument| all.push_text(&part(argument)));
+                plain(all)
+            }
+            Gives::Replaced => {
+                let long = subject?.len().saturating_mul(text(1)?.len()) > MAX_TEXT;
+                let from = text(0)?.known().filter(|from| !long && !from.is_empty());
+                let (of, to) = (subject?, text(1)?);
+                plain(from.map_or_else(|| Gap::Value.into(), |from| replaced(of, from, to)))
+            }
+            Gives::Filled => plain(filled(subject?, arguments.iter().cloned().flat_map(Expression::values).collect())),
+            Gives::Letters => {
+                let letter = |argument: &Expression| {
+                    char::from_u32(argument.raw.as_ref()?.known()?.parse().ok()?).map(Sign::Letter)
+                };
+                let letters = arguments.iter().map(|argument| letter(argument).unwrap_or(Sign::Gap(Gap::Value)));
+                plain(letters.collect::<Text>())
+            }
+            Gives::Base64 => plain(base64(text(0)?.known())),
+            Gives::Hexadecimal => plain(hexadecimal(text(0)?.known())),
+            Gives::DecodedAsNamed => match text(1).and_then(Slice::known) {
+                Some("base64" | "base64url") => plain(base64(text(0)?.known())),
+                Some("hex") => plain(hexadecimal(text(0)?.known())),
+                _ => plain(text(0)?),
+            },
+            Gives::Variable => {
+                let name = format!("{}.{}", before(self.callee), text(0)?.rough());
+                plain(self.reader.environment(&name)?)
+            }
+            Gives::PathFrom => plain(Text::joined([above(text(1)?), "/".into(), text(0)?])),
+            Gives::PathAtHome => self.path(self.reader.at_home(text(0).or(subject)?)),
+            Gives::Directory => {
+                let levels = arguments.get(1).and_then(|levels| levels.raw.as_ref()?.known()?.parse().ok());
+                let levels: usize = levels.unwrap_or(1).min(MAX_LEVELS);
+                plain((0..levels).fold(text(0)?.into(), |of: Text, _| directory(of.slice())))
+            }
+            Gives::PathBeside => self.path(Text::joined([directory(subject?).slice(), "/".into(), text(0)?])),
+            Gives::PathOfAddress => plain(text(0)?.cut(without_scheme)),
+            Gives::AddressBeside => plain(Text::joined([directory(text(1)?).slice(), "/".into(), text(0)?])),
+            Gives::PathObject => Some(self.reader.path_of(arguments)),
+            Gives::PathBelow => {
+                let of = &self.of;
+                let of = Expression { text: of.subject.clone(), list: of.list.clone(), ..Expression::default() };
+                let all: Vec<Expression> = std::iter::once(of).chain(arguments.iter().cloned()).collect();
+                Some(self.reader.path_of(&all))
+            }
+            Gives::JoinedPath => Some(Expression { name: None, ..self.reader.path_of(arguments) }),
+            Gives::PlainPath if arguments.is_empty() => self.path(plain_path(subject?.into())),
+            Gives::PlainPath => {
+                let all = put_together(arguments, |texts| plain_path(joined(texts)));
+                let name = self.reader.of_paths().name;
+                Some(if self.is_of_path() { Expression { name, ..all } } else { all })
+            }
+            Gives::TemporaryPath => plain(Gap::Temporary),
+            Gives::FilesByPattern => self.files(&Text::joined([above(subject?), "/".into(), text(0)?])),
+            Gives::FilesBelowByPattern => self.files(&Text::joined([above(subject?), "/**/".into(), text(0)?])),
+            Gives::AllBelow => self.files(&Text::joined([above(subject?), "/**".into()])),
+            Gives::AllIn => self.files(&Text::joined([above(subject?), "/*".into()])),
+            Gives::AllInArgument => plain(Text::joined([text(0)?, Text::from(Gap::Found).slice()])),
+            Gives::AName => plain(Gap::Name),
+        }
+    }
+}
+
+/// What stands in front of the last part of a name; `os` where that is nothing.
+fn before(callee: &str) -> &str {
+    callee.rsplit_once('.').map_or("os", |(before, _)| before)
+}
+
+/// The text of an argument, as far as it is known.
+fn part(argument: &Expression) -> Text {
+    argument.text.clone().unwrap_or_else(|| Gap::Value.into())
+}
+
+/// The words of a text.
+fn words(text: Slice<'_>) -> Vec<Value> {
+    text.rough().split_whitespace().map(|word| value(text.part(word))).collect()
+}
+
+/// The parts of a text between marks of this kind.
+fn parted(text: Slice<'_>, mark: Slice<'_>) -> Vec<Value> {
+    match mark.known() {
+        Some(mark) => text.rough().split(mark).map(|part| value(text.part(part))).collect(),
+        None => vec![super::unknown()],
+    }
+}
+
+/// Texts with another one between them.
+fn strung(texts: &[String], between: Slice<'_>) -> Text {
+    let mut all = Text::default();
+    for (index, text) in texts.iter().enumerate() {
+        if index > 0 {
+            all.push_text(between);
+        }
+        all.push_text(text);
+    }
+    all
+}
+
+/// A text with another one in the place of each of these. What is not known of it has none of them in it.
+fn replaced(text: Slice<'_>, from: &str, to: Slice<'_>) -> Text {
+    let mut all = Text::default();
+    for (index, kept) in text.rough().split(from).enumerate() {
+        if index > 0 {
+            all.push_text(to);
+        }
+        all.push_text(text.part(kept));
+    }
+    all
+}
+
+/// A pattern of text with its places filled: `%s`, `{}`. What does not fit is a hole.
+pub(super) fn filled(pattern: Slice<'_>, values: Vec<Value>) -> Text {
+    let mut values = values.into_iter();
+    let mut all = Text::default();
+    let mut rest = pattern.signs();
+    while let Some(sign) = rest.next().filter(|_| all.len() <= MAX_TEXT) {
+        match sign.letter() {
+            c @ ('%' | '{') => {
+                let ends =
+                    |letter: char| if c == '{' { letter == '}' } else { letter.is_ascii_alphabetic() || letter == '%' };
+                let kind = rest.by_ref().map(Sign::letter).find(|letter| ends(*letter));
+                match values.next().filter(|_| kind != Some('%')) {
+                    Some(value) => match value.known() {
+                        Some(text) => all.push_text(&*text),
+                        None => all.push_gap(Gap::Value),
+                    },
+                    None => all.push_gap(Gap::Value),
+                }
+            }
+            _ => all.push(sign),
+        }
+    }
+    all
+}
+
+fn base64(text: Option<&str>) -> Text {
+    let Some(text) = text else { return Gap::Value.into() };
+    let plain: String = text
+        .chars()
+        .map(|c| match c {
+            '-' => '+',
+            '_' => '/',
+            c => c,
+        })
+        .collect();
+    decoded(decode::base64(&plain))
+}
+
+fn hexadecimal(text: Option<&str>) -> Text {
+    decoded(text.and_then(decode::hexadecimal))
+}
+
+fn decoded(bytes: Option<Vec<u8>>) -> Text {
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    text.map_or_else(|| Gap::Value.into(), Text::from)
+}

@@ -1,0 +1,129 @@
+//! What is followed behind the act of a program: which steps, and in what order.
+//!
+//! What belongs here: choosing the steps from what was read of the program. What may not enter: taking them, which is the
+//! walk's, and knowledge of single programs.
+
+use super::arguments::{Arg, Reading};
+use super::builtins::Builtin;
+use super::program::is_shell;
+use crate::judge::risk::Tier;
+
+/// A program whose act was made.
+pub(super) struct Ran<'r> {
+    pub name: &'r str,
+    pub words: &'r [Arg],
+    pub reading: &'r Reading,
+    pub builtin: Option<Builtin>,
+    /// Something describes it, if only in single facts.
+    pub is_known: bool,
+    pub is_described: bool,
+    pub is_path: bool,
+    /// It is what lies at a path, whatever bears its name elsewhere.
+    pub elsewhere: bool,
+    /// It is a builtin that passed on what it prints by itself.
+    pub wrote: bool,
+    /// It runs nothing.
+    pub idle: bool,
+    pub root: bool,
+    pub is_remote: bool,
+}
+
+/// Something that is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The commands that it runs.
+    Inner,
+    /// What it types into a terminal.
+    Typed,
+    /// The code that it is given, by its place in the reading.
+    Code(usize),
+    /// Arguments of a program that nothing describes, which may be a command.
+    PerhapsWraps,
+    /// What programs are known to run as root in ways that are not described.
+    EscapesAsRoot,
+    /// Files, settings and definitions that it reads.
+    Leads,
+    /// What it is as root, when nobody can say.
+    Raised,
+    /// The files that it may touch beside those that it is described by.
+    Touches,
+    /// The file at its path, as a script; `if_brought`: only where the line or the project put it there.
+    Executable { if_brought: bool },
+    /// What it prints, for whatever reads that.
+    Prints,
+}
+
+/// The steps behind the act of a program, in order.
+pub(super) fn steps(ran: &Ran<'_>) -> Vec<Step> {
+    let Ran { name, words, reading, builtin, .. } = ran;
+    let mut steps = Vec::new();
+    if ran.wrote {
+        return steps;
+    }
+    if ran.idle {
+        if !ran.elsewhere {
+            steps.push(Step::Leads);
+        }
+        return steps;
+    }
+    if !reading.inner.is_empty() {
+        steps.push(Step::Inner);
+    }
+    if ran.is_known && !ran.elsewhere {
+        steps.push(Step::Typed);
+    }
+    steps.extend((0..reading.code.len()).map(Step::Code));
+    // A call in code, which no shell runs.
+    let is_call = name.contains(':');
+    let runs_more = builtin.is_some_and(Builtin::runs) || !reading.inner.is_empty() || !reading.code.is_empty();
+    let may_run = !ran.is_described || reading.tier > Tier::Safe && launches(words);
+    if may_run && !runs_more && !words.is_empty() && !is_call {
+        steps.push(Step::PerhapsWraps);
+    } else if ran.root && !is_call {
+        steps.push(Step::EscapesAsRoot);
+    }
+    steps.push(Step::Leads);
+    if ran.root && builtin.is_none() && !ran.is_remote && !is_call {
+        steps.push(Step::Raised);
+    }
+    if builtin.is_none() && !ran.is_remote {
+        steps.push(Step::Touches);
+    }
+    if ran.is_path && (ran.is_described || reading.code.is_empty()) {
+        steps.push(Step::Executable { if_brought: ran.is_described && !ran.elsewhere });
+    }
+    if reading.inner.is_empty() && !reading.code.iter().any(|source| is_shell(&source.language)) {
+        steps.push(Step::Prints);
+    }
+    steps
+}
+
+/// Whether arguments speak of starting something.
+fn launches(words: &[Arg]) -> bool {
+    const LAUNCHING: [&str; 20] = [
+        "exec",
+        "run",
+        "shell",
+        "x",
+        "enter",
+        "develop",
+        "ssh",
+        "spawn",
+        "env",
+        "--",
+        "-c",
+        "-e",
+        "-s",
+        "-x",
+        "-exec",
+        "--exec",
+        "--command",
+        "--run",
+        "--cmd",
+        "-E",
+    ];
+    words.iter().any(|arg| arg.value.known().is_some_and(|word| LAUNCHING.contains(&&*word)))
+}
+
+#[cfg(test)]
+mod tests;

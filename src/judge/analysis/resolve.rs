@@ -1,0 +1,118 @@
+//! From the word in command position to the names of the programs that it may stand for.
+//!
+//! What belongs here: reading the word. What may not enter: where a name lies, which is looked up behind it, and what the
+//! program does.
+
+use super::act::{Disguise, Piece, Unknown, UnknownReason, Value};
+use super::disguise;
+use super::expand::Field;
+use super::pattern::Pattern;
+use super::so_far::SoFar;
+use super::state::State;
+
+/// The most programs that a glob in command position is tried as.
+const MAX_CANDIDATES: usize = 8;
+
+/// How a command's first word is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lookup {
+    /// By a shell: functions, builtins, programs.
+    Shell,
+    /// By a shell, without functions (`command`).
+    NoFunctions,
+    /// By another program: programs alone.
+    Programs,
+}
+
+/// What a command word leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Resolved {
+    /// These names, each with its path when one was written and the way it was disguised.
+    Names(Vec<(String, Option<Value>, Option<Disguise>)>),
+    Nothing,
+    Unknown,
+}
+
+/// Finds what a command word leads to.
+#[inline(never)]
+pub(super) fn names(so_far: SoFar<'_, '_>, state: &State, word: &Field) -> Resolved {
+    let value = &word.value;
+    if let Some(text) = value.known() {
+        return plain(state, &text, word.disguise);
+    }
+    // Only the last component names the program.
+    let tail = match value.pieces().last() {
+        Some(Piece::Text(text)) => text.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty()),
+        _ => None,
+    };
+    // A file that a search finds is known by its name alone where that is a program's.
+    let is_found =
+        |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)));
+    let is_program =
+        |name: &&str| !value.pieces().iter().any(is_found) || so_far.setting.catalog.program(name).is_some();
+    if let Some(name) = tail.filter(is_program) {
+        return Resolved::Names(vec![(name.to_owned(), Some(value.clone()), word.disguise)]);
+    }
+    // What the line itself wrote there, under a name with a number in it.
+    if let Some(name) = so_far.made_here(state, value) {
+        return Resolved::Names(vec![(name, Some(value.clone()), word.disguise)]);
+    }
+    if value.is_dynamic() {
+        let is_unset =
+            |piece: &&Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. }));
+        let left = Value::of(value.pieces().iter().filter(|piece| !is_unset(piece)).cloned().collect());
+        if left.pieces().is_empty() || left.pieces().len() == value.pieces().len() {
+            return Resolved::Unknown;
+        }
+        let left = Field { value: left, disguise: Some(Disguise::Assembly), ..word.clone() };
+        return names(so_far, state, &left);
+    }
+    let Some(pattern) = value.pattern() else { return Resolved::Unknown };
+    let (dir, base) = pattern.rsplit_once('/').map_or((None, pattern.as_str()), |(dir, base)| (Some(dir), base));
+    if base.contains('(') || base.chars().all(|c| c == '*') {
+        return Resolved::Unknown;
+    }
+    let pattern = Pattern::new(base);
+    let mut names: Vec<String> = Vec::new();
+    for program in so_far.setting.catalog.all_programs() {
+        for name in &program.names {
+            if !name.contains(['*', '?', '[', ':']) && pattern.matches(name) == Some(true) && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+    }
+    if names.is_empty() || names.len() > MAX_CANDIDATES {
+        return Resolved::Unknown;
+    }
+    let path = |name: &str| dir.map(|dir| Value::text(format!("{dir}/{name}")));
+    Resolved::Names(names.into_iter().map(|n| (n.clone(), path(&n), Some(Disguise::Assembly))).collect())
+}
+
+/// A command word that is known text.
+#[inline(never)]
+fn plain(state: &State, text: &str, disguise: Option<Disguise>) -> Resolved {
+    // An earlier line that begins so, where there is a history; and what a program in front of it takes for a shell's.
+    if text.len() > 1 && text.starts_with('!') {
+        return Resolved::Unknown;
+    }
+    if let Some(path) = state.hashed.get(text) {
+        let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+        return Resolved::Names(vec![(name, Some(Value::text(path.as_str())), Some(Disguise::Assembly))]);
+    }
+    let named = |text: &str, disguise| {
+        let (name, path) = match text.rsplit_once('/') {
+            Some((_, name)) => (name, Some(Value::text(text))),
+            None => (text, None),
+        };
+        (!name.is_empty()).then(|| (name.to_owned(), path, disguise))
+    };
+    // What it looks like, beside the name that the shell looks for. Where nothing else is left, there is that alone.
+    let plain_names = disguise::plain_characters(text).filter(|plain| !plain.is_empty() && !plain.ends_with('/'));
+    let plain_names = plain_names.and_then(|plain| named(&plain, Some(Disguise::Characters)));
+    let disguise = if plain_names.is_some() { Some(Disguise::Characters) } else { disguise };
+    let names: Vec<_> = plain_names.into_iter().chain(named(text, disguise)).collect();
+    if names.is_empty() { Resolved::Nothing } else { Resolved::Names(names) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! A made-up world for tests: a project that holds some files and directories and nothing else.
+
+use crate::judge::analysis::inquiry::{Answers, Inquiry};
+use crate::judge::analysis::question::{FileFacts, PathFacts, PathKind, ProgramFacts, Question, WorldAnswer};
+use crate::judge::analysis::setting::Setting;
+use crate::judge::analysis::testing::{catalog, line};
+use crate::judge::invocation::Invocation;
+use crate::judge::ledger::Ledger;
+use crate::judge::policy::Policy;
+use crate::judge::rules::catalog::Catalog;
+use crate::judge::{Judgment, judge};
+
+/// The project of [`line`].
+const PROJECT: &str = "/home/dev/project/";
+
+/// What lies in the project, by its path there; what is outside is a directory without readable files.
+#[derive(Default)]
+pub struct MadeUp<'w> {
+    pub files: &'w [(&'w str, &'w str)],
+    pub directories: &'w [&'w str],
+    pub ledger: Option<Ledger>,
+}
+
+impl MadeUp<'_> {
+    fn answer(&self, question: &Question) -> WorldAnswer {
+        let file = |asked: &str| {
+            let below = asked.strip_prefix(PROJECT)?;
+            self.files.iter().find(|(name, _)| *name == below).map(|(_, text)| *text)
+        };
+        match question {
+            Question::File(asked) => WorldAnswer::File(file(asked).map_or(FileFacts::Missing, |text| {
+                FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] }
+            })),
+            Question::Path(asked) => {
+                let kind = match asked.strip_prefix(PROJECT) {
+                    Some(_) if file(asked).is_some() => PathKind::File,
+                    Some(below) if !self.directories.contains(&below) => PathKind::Missing,
+                    _ => PathKind::Directory,
+                };
+                WorldAnswer::Path(PathFacts { kind, canonical: asked.clone(), symlink: false, bytes: 0 })
+            }
+            Question::Resolve { name, dirs } => {
+                let mut paths = dirs.iter().map(|dir| format!("{dir}/{name}"));
+                let found = paths.find(|path| file(path).is_some()).map(|path| ProgramFacts {
+                    canonical: path.clone(),
+                    path,
+                    device: 0,
+                    inode: 0,
+                    bytes: 0,
+                    changed: 0,
+                    digest: None,
+                    since_session: false,
+                });
+                WorldAnswer::Resolve(found)
+            }
+            Question::Ledger => self.ledger.clone().map_or(WorldAnswer::Unavailable, WorldAnswer::Ledger),
+            _ => WorldAnswer::Unavailable,
+        }
+    }
+
+    /// What the built-in rules say of a command there.
+    pub fn judge(&self, command: &str) -> Judgment {
+        let source = |question: &Question| self.answer(question);
+        judge(&line(command), &Catalog::builtin(), &Policy::default(), &Answers::of(&source))
+    }
+
+    /// Runs a test of one pass with what an invocation is given there, and the catalog of the tests.
+    pub fn given<R>(&self, invocation: &Invocation, test: impl FnOnce(Setting<'_>) -> R) -> R {
+        let source = |question: &Question| self.answer(question);
+        let (answers, catalog) = (Answers::of(&source), catalog());
+        let inquiry = Inquiry::new(&answers);
+        test(Setting::new(invocation, &catalog, &inquiry))
+    }
+}

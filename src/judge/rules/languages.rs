@@ -1,0 +1,293 @@
+//! What names mean in languages: the form of `patterns/languages/names.toml`.
+//!
+//! Nothing but the form and looking a name up in it. The build script reads this file too, so it stands on `serde` and on
+//! what else the build script has.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::glob;
+use super::model::Language;
+
+/// The tables of all languages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Languages {
+    pub language: Vec<LanguageTable>,
+}
+
+/// What names mean in one language.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LanguageTable {
+    /// As descriptions call it; `*` is every language.
+    pub name: String,
+    #[serde(default)]
+    pub holds: Vec<Names>,
+    #[serde(default)]
+    pub results: Vec<CallResult>,
+}
+
+/// Names of variables and members of modules that hold the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Names {
+    pub what: Holds,
+    pub names: Vec<String>,
+    /// The name of a [`Holds::Program`].
+    #[serde(default)]
+    pub program: Option<String>,
+}
+
+/// What a variable holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holds {
+    /// The home directory of the account.
+    Home,
+    /// The file that the code stands in.
+    File,
+    /// The directory of that file.
+    Directory,
+    /// That file as an address.
+    Address,
+    /// The program that runs the code.
+    Program,
+}
+
+/// What some calls give.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallResult {
+    pub gives: Gives,
+    /// The last parts of their names.
+    pub calls: Vec<String>,
+    /// The whole name fits one of these globs, where there are any.
+    #[serde(default)]
+    pub of: Vec<String>,
+    /// What a [`Gives::Text`] or [`Gives::Path`] is; a tilde in front is the home directory.
+    #[serde(default)]
+    pub text: Option<String>,
+}
+
+/// What a call gives, from the object that it is a method of and from its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gives {
+    /// A text that is always the same, where there are no arguments.
+    Text,
+    /// That text as a path.
+    Path,
+    /// An empty text.
+    Nothing,
+    /// The text of the object.
+    Same,
+    /// The elements of the first argument.
+    SameElements,
+    /// The object, where it is a name of a directory's files.
+    SameNames,
+    /// The first argument.
+    Argument,
+    /// The first argument, of two at most.
+    ArgumentInAnEncoding,
+    /// The only argument.
+    Statement,
+    /// The first argument, where it has quotes in it.
+    QuotedLine,
+    /// The words of the first argument, or of the object.
+    Words,
+    /// The words of the object, where there are no arguments.
+    OwnWords,
+    /// The parts of the object between marks that the first argument says.
+    Parts,
+    /// The parts of the second argument between marks that the first says.
+    PartsByMark,
+    /// The values that the object carries, with the first argument between them.
+    Strung,
+    /// The same, with commas where there is no argument.
+    StrungWithCommas,
+    /// The elements of the first argument with the object between them.
+    StrungElements,
+    /// The object with the arguments behind it.
+    StrungBehind,
+    /// The object with the second argument in the place of the first.
+    Replaced,
+    /// The object with the arguments in its places.
+    Filled,
+    /// The letters of the numbers among the arguments.
+    Letters,
+    Base64,
+    Hexadecimal,
+    /// Decoded as the second argument says.
+    DecodedAsNamed,
+    /// What the environment holds under the first argument.
+    Variable,
+    /// The first argument, from the directory of the second.
+    PathFrom,
+    /// The first argument with its tilde expanded.
+    PathAtHome,
+    /// The directory of the first argument, so many levels up as the second says.
+    Directory,
+    /// The first argument in the directory of the object.
+    PathBeside,
+    /// The path in an address.
+    PathOfAddress,
+    /// The first argument in the directory of the address that the second is.
+    AddressBeside,
+    /// The arguments as one path that is an object.
+    PathObject,
+    /// The arguments below the object, as a path that is an object.
+    PathBelow,
+    /// The arguments as one path.
+    JoinedPath,
+    /// The arguments, or the object, as one path without `.` and `..`.
+    PlainPath,
+    /// A name that nobody else has.
+    TemporaryPath,
+    /// The files below the object that fit the first argument.
+    FilesBelowByPattern,
+    /// The files in the object that fit the first argument.
+    FilesByPattern,
+    /// All files below the object.
+    AllBelow,
+    /// All files in the object.
+    AllIn,
+    /// All files below the first argument.
+    AllInArgument,
+    /// The name of some file.
+    AName,
+}
+
+impl Languages {
+    /// What is wrong with the tables, in words.
+    ///
+    /// # Errors
+    /// The first that names no language, has a text that it does not give, or gives one that it does not have; the same
+    /// of programs, and of what a name holds in every language.
+    pub fn check(&self) -> Result<(), String> {
+        for table in &self.language {
+            if table.name != ANY && Language::of(&table.name).is_none() {
+                return Err(format!("no language is called {:?}", table.name));
+            }
+            for held in &table.holds {
+                if table.name == ANY || (held.what == Holds::Program) != held.program.is_some() {
+                    return Err(format!(
+                        "{:?} needs a language, and a program if and only if it holds one",
+                        held.names
+                    ));
+                }
+            }
+            for result in &table.results {
+                if matches!(result.gives, Gives::Text | Gives::Path) != result.text.is_some() {
+                    return Err(format!("{:?} needs a text if and only if it gives one", result.calls));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name of the table for every language.
+const ANY: &str = "*";
+
+/// All names by which something can be looked up.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Results of calls, by the last part of their names.
+    results: HashMap<String, Vec<(Option<Language>, CallResult)>>,
+    holds: HashMap<String, Vec<(Language, Holds, Option<String>)>>,
+}
+
+impl Known {
+    #[must_use]
+    pub fn new(languages: Languages) -> Self {
+        let mut known = Self::default();
+        // Those of one language first.
+        let (any, own): (Vec<_>, Vec<_>) = languages.language.into_iter().partition(|table| table.name == ANY);
+        for table in own.into_iter().chain(any) {
+            let language = Language::of(&table.name);
+            for (held, language) in table.holds.iter().filter_map(|held| Some((held, language?))) {
+                for name in &held.names {
+                    known.holds.entry(name.clone()).or_default().push((language, held.what, held.program.clone()));
+                }
+            }
+            for result in table.results {
+                for call in &result.calls {
+                    known.results.entry(call.clone()).or_default().push((language, result.clone()));
+                }
+            }
+        }
+        known
+    }
+
+    /// What a variable or a member of a module holds in a language, and the program where it is one.
+    #[must_use]
+    pub fn held(&self, language: Language, name: &str) -> Option<(Holds, Option<&str>)> {
+        let (_, what, program) = self.holds.get(name)?.iter().find(|(of, ..)| *of == language)?;
+        Some((*what, program.as_deref()))
+    }
+
+    /// What a call may give in a language, in the order in which it is tried.
+    pub fn results<'r>(&'r self, language: Language, callee: &'r str) -> impl Iterator<Item = &'r CallResult> {
+        let last = callee.rsplit('.').next().unwrap_or(callee);
+        let all = self.results.get(last).map(Vec::as_slice).unwrap_or_default();
+        let own = all.iter().filter(move |(of, _)| of.is_none_or(|of| of == language));
+        let fits = move |result: &&CallResult| {
+            result.of.is_empty() || result.of.iter().any(|pattern| glob::text(pattern, callee))
+        };
+        own.map(|(_, result)| result).filter(fits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> Known {
+        let result = |gives, calls: &[&str], of: &[&str]| CallResult {
+            gives,
+            calls: calls.iter().map(|name| (*name).to_owned()).collect(),
+            of: of.iter().map(|name| (*name).to_owned()).collect(),
+            text: None,
+        };
+        let file = Names { what: Holds::File, names: vec!["here".to_owned()], program: None };
+        let table = |name: &str, results| LanguageTable { name: name.to_owned(), holds: vec![file.clone()], results };
+        Known::new(Languages {
+            language: vec![
+                table("*", vec![result(Gives::Same, &["join", "trim"], &[])]),
+                table("js", vec![result(Gives::Strung, &["join"], &["join", "x.*"])]),
+            ],
+        })
+    }
+
+    #[test]
+    fn a_language_comes_before_every_language_and_names_fit_as_a_whole() {
+        let known = known();
+        assert_eq!(known.held(Language::Js, "here"), Some((Holds::File, None)));
+        assert_eq!((known.held(Language::Php, "here"), known.held(Language::Js, "there")), (None, None));
+        let of =
+            |language, callee: &str| known.results(language, callee).map(|result| result.gives).collect::<Vec<_>>();
+        assert_eq!(of(Language::Js, "join"), [Gives::Strung, Gives::Same]);
+        assert_eq!(of(Language::Js, "x.join"), [Gives::Strung, Gives::Same]);
+        assert_eq!(of(Language::Js, "y.join"), [Gives::Same]);
+        assert_eq!(of(Language::Php, "join"), [Gives::Same]);
+        assert_eq!(of(Language::Php, "a.b.trim"), [Gives::Same]);
+        assert_eq!(of(Language::Php, "trimmed"), []);
+    }
+
+    #[test]
+    fn a_table_names_a_language_and_a_text_where_it_gives_one() {
+        let checked = |text: &str| toml::from_str::<Languages>(text).map_err(|e| e.to_string()).and_then(|l| l.check());
+        let table = |name: &str, entry: &str| format!("[[language]]\nname = {name:?}\nresults = [{{ {entry} }}]\n");
+        assert_eq!(checked(&table("*", "gives = \"text\", text = \"~\", calls = [\"home\"]")), Ok(()));
+        assert!(checked(&table("cobol", "gives = \"same\", calls = [\"x\"]")).is_err());
+        assert!(checked(&table("*", "gives = \"text\", calls = [\"x\"]")).is_err());
+        assert!(checked(&table("*", "gives = \"same\", text = \"a\", calls = [\"x\"]")).is_err());
+        let held = |entry: &str| format!("[[language]]\nname = \"js\"\nholds = [{{ names = [\"x\"], {entry} }}]\n");
+        assert_eq!(checked(&held("what = \"file\"")), Ok(()));
+        assert!(checked(&held("what = \"program\"")).is_err());
+        assert!(checked(&held("what = \"home\", program = \"x\"")).is_err());
+        assert!(checked(&table("*", "gives = \"magic\", calls = [\"x\"]")).is_err());
+    }
+}
