@@ -25,6 +25,7 @@ fn a_directory_that_appears_after_the_next_call_is_nobodys() {
     assert!(fixture.runs("s", "false && mkdir gen && echo 1 > gen/x"));
     later();
     assert!(fixture.runs("s", "echo 1 > other.txt"));
+    later();
     fixture.write("gen/x", "a person's\n");
     assert!(!fixture.runs("s", "rm -rf gen"));
 }
