@@ -1,13 +1,15 @@
 //! The files that an approved command will change, and their state before it runs: for the ledger.
 //!
-//! What may not enter: judging, and reading the ledger.
+//! What may not enter: judging. Of the ledger it reads only what had been brought to where something is taken from.
 
 use std::path::Path;
 
 use crate::judge::Judgment;
 use crate::judge::analysis::question::{PathFacts, PathKind, Question, WorldAnswer};
 use crate::judge::invocation::Invocation;
-use crate::judge::ledger::{Before, Brought, CommandChanges, Done, FileKind, FileSnapshot, PathChange, Stat};
+use crate::judge::ledger::{
+    Before, Brought, CommandChanges, Done, FileKind, FileSnapshot, MAX_CHANGES, PathChange, Stat,
+};
 use crate::judge::matcher::{PlannedChange, PlannedChanges, planned_changes};
 use crate::world::World;
 
@@ -23,6 +25,12 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Comm
         return CommandChanges::default();
     }
     let world = World::new(invocation);
+    let goes_on = |change: &PlannedChange| matches!(change, PlannedChange::Bring { on: true, thrown_away: true, .. });
+    let earlier = if named.iter().any(goes_on) {
+        engine.ledger(invocation).map_or_else(Vec::new, |ledger| ledger.brought)
+    } else {
+        Vec::new()
+    };
     let mut changes = CommandChanges { ran: ran && is_guarded, ..CommandChanges::default() };
     for change in named {
         match change {
@@ -34,15 +42,20 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Comm
             | PlannedChange::Take { .. }
             | PlannedChange::Name(_)
             | PlannedChange::Put { .. } => {}
-            PlannedChange::Bring { from, to, moved, thrown_away } => {
-                let Some((from, to)) = ends(&world, &from, &to) else { continue };
-                let was = look(&world, &from).map(|look| look.stat);
-                if thrown_away && was.is_some() {
-                    changes.brought.push(Brought { to: to.clone(), from: from.clone(), moved });
-                }
-                if let Some(was) = was.filter(|_| moved && is_guarded) {
-                    changes.done.retain(|change| change.path != to);
-                    changes.done.push(PathChange { path: to, done: Done::Moved { from, was } });
+            PlannedChange::Bring { from, to, moved, thrown_away, on, found, replaces } => {
+                let Some((from, places)) = ends(&world, &from, &to, found, replaces) else { continue };
+                let Some(was) = look(&world, &from).map(|look| look.stat) else { continue };
+                for to in places {
+                    if on && thrown_away {
+                        // What lay there is made again, but for what had been brought there.
+                        changes.brought.extend(brought_on(&earlier, &from, &to, moved));
+                    } else if thrown_away {
+                        changes.brought.push(Brought { to: to.clone(), from: from.clone(), moved });
+                    }
+                    if moved && is_guarded {
+                        changes.done.retain(|change| change.path != to);
+                        changes.done.push(PathChange { path: to, done: Done::Moved { from: from.clone(), was } });
+                    }
                 }
             }
         }
@@ -98,16 +111,23 @@ fn gone(world: &World, named: &str) -> Option<PathChange> {
     Some(PathChange { path: facts.canonical, done: Done::Gone })
 }
 
-/// Where something comes from and where it comes to lie: in a directory, under its own name.
-fn ends(world: &World, from: &str, to: &str) -> Option<(String, String)> {
+/// Where what had been brought to one place lies when that is brought on to another.
+fn brought_on(earlier: &[Brought], from: &str, to: &str, moved: bool) -> Vec<Brought> {
+    earlier.iter().filter_map(|brought| brought.on(from, to, moved)).take(MAX_CHANGES).collect()
+}
+
+/// Where something comes from, and where it comes to lie: in a directory, under its own name; or in one of two places, of which
+/// only the command can tell.
+fn ends(world: &World, from: &str, to: &str, found: bool, replaces: bool) -> Option<(String, Vec<String>)> {
     let (source, target) = (path(world, from)?, path(world, to)?);
     let name = Path::new(from).file_name()?.to_str()?;
-    // What a glob stands for has names that are not known.
-    let to = match target.kind {
-        PathKind::Directory if source.kind != PathKind::Directory => {
-            format!("{}/{name}", target.canonical.trim_end_matches('/'))
-        }
-        _ => target.canonical,
-    };
-    Some((source.canonical, to))
+    // What a search or a glob stands for has names that are not known.
+    if found || target.kind != PathKind::Directory {
+        return Some((source.canonical, vec![target.canonical]));
+    }
+    let into = format!("{}/{name}", target.canonical.trim_end_matches('/'));
+    // A directory may take the place of an empty one.
+    let is_empty = || look(world, &target.canonical).and_then(|look| look.below).is_some_and(|below| below.is_empty());
+    let both = replaces && source.kind == PathKind::Directory && is_empty();
+    Some((source.canonical, if both { vec![target.canonical, into] } else { vec![into] }))
 }

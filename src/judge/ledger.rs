@@ -6,18 +6,29 @@
 //! the session's own while it was born and last changed within the windows in which the session's commands ran, so a
 //! file that a person edits, or puts in its place, is theirs again, whatever its other times say.
 //!
+//! Of a command whose end nobody saw it is known only that the session's next call came after it. A directory that it
+//! names, and that was born in between, is its own, with all that came into it without a pause. A file that it names is its
+//! own where it runs programs and the next call came soon. [`books`] adds that up.
+//!
 //! What may not enter: I/O, the clock, and how changes are worked out of a command.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
+
+mod books;
+
+use self::books::{Books, Whose};
 
 /// For how long after it was let go a command is taken to have run where nothing tells when it ended: as long as it
 /// takes to write a file, and shorter than a person needs to open one.
 pub const UNSEEN_MS: i64 = 2_000;
 
-/// The longest time that a command's end makes of a window.
+/// How soon after a command that runs programs the session's next call comes where all that the command names, and that
+/// changed until then, is taken for its work: in less time than a person needs to see a file, edit it and go on.
+pub const SOON_MS: i64 = 60_000;
+
+/// The longest time that a command's end, or the session's next call, makes of a window.
 pub const LONGEST_MS: i64 = 600_000;
 
 /// The kernel's clock for files lags behind the one that guard reads, by no more than this.
@@ -103,6 +114,21 @@ pub struct Brought {
     pub moved: bool,
 }
 
+impl Brought {
+    /// Where it lies when what is at one path is brought to another, if it lay there, in it or around it.
+    #[must_use]
+    pub fn on(&self, from: &str, to: &str, moved: bool) -> Option<Self> {
+        let to = match self.to.strip_prefix(from).filter(|_| is_within(&self.to, from)) {
+            Some(rest) => format!("{to}{rest}"),
+            // It may be in what is brought on.
+            None if is_within(from, &self.to) => to.to_owned(),
+            None => return None,
+        };
+        let from = if moved { self.from.clone() } else { self.to.clone() };
+        Some(Self { to, from, moved: moved && self.moved })
+    }
+}
+
 /// What a command made or began that is known by its name alone: a container, a branch, a terminal; or what it typed
 /// into such a terminal. As the command was given, in canonical names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,18 +182,39 @@ pub struct LedgerEntry {
     pub at: i64,
     /// When it had ended, where that is known.
     pub until: Option<i64>,
+    /// When the session's next command or tool was called, in milliseconds since 1970, where that is known; now, where there
+    /// was none yet.
+    #[serde(default)]
+    pub next: Option<i64>,
     #[serde(rename = "deeds")]
     pub changes: CommandChanges,
 }
 
 impl LedgerEntry {
     const fn window(&self) -> Window {
-        let until = match self.until {
-            Some(until) if until - self.at > LONGEST_MS => self.at + LONGEST_MS,
+        self.window_to(match self.until {
             Some(until) => until,
             None => self.at + UNSEEN_MS,
-        };
-        Window { from: self.at - LAG_MS, until }
+        })
+    }
+
+    /// In which it may have run, as far as is known.
+    fn reach(&self) -> Window {
+        match (self.until, self.next) {
+            (None, Some(next)) => self.window_to(next.max(self.at + UNSEEN_MS)),
+            _ => self.window(),
+        }
+    }
+
+    /// In which what it names may have been changed by it and hardly by anybody else.
+    fn named(&self) -> Window {
+        let is_soon = self.next.is_some_and(|next| next - self.at <= SOON_MS);
+        if self.changes.ran && is_soon { self.reach() } else { self.window() }
+    }
+
+    const fn window_to(&self, until: i64) -> Window {
+        let last = self.at + LONGEST_MS;
+        Window { from: self.at - LAG_MS, until: if until < last { until } else { last } }
     }
 }
 
@@ -181,19 +228,6 @@ struct Window {
 /// Whether a time lies in one of these windows.
 fn holds(windows: &[Window], time: i64) -> bool {
     windows.iter().any(|window| (window.from..=window.until).contains(&time))
-}
-
-/// Whose a path is, by the changes so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
-    /// No change tells.
-    Untold,
-    /// The session made it.
-    Own,
-    /// The session changed what git has.
-    Edited,
-    /// It was there before.
-    Theirs,
 }
 
 /// How the session stands to a file.
@@ -246,28 +280,20 @@ impl Ledger {
     /// Whether what lies at a path is still what this session made of it: of a directory, with all that it holds.
     #[must_use]
     pub fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Own> {
-        let books = Books::of(self);
-        match look.stat.kind {
-            FileKind::File | FileKind::Link => books.file(path, &look.stat),
-            FileKind::Directory => {
-                let below = look.below.as_ref()?;
-                let own = |(path, stat): &(String, Stat)| match stat.kind {
-                    FileKind::Directory => books.directory(path, stat),
-                    FileKind::File | FileKind::Link => books.file(path, stat) == Some(Own::Made),
-                    FileKind::Other => false,
-                };
-                (books.directory(path, &look.stat) && below.iter().all(own)).then_some(Own::Made)
-            }
-            FileKind::Other => None,
-        }
+        Books::of(self).owns(path, look)
     }
 
-    /// Whether something that may be a person's only copy was brought to the path, above it or below it.
+    /// Whether something that may be a person's only copy was brought to the path, above it or below it. `look` says what
+    /// lies at a path.
     #[must_use]
-    pub fn holds_what_was_brought(&self, path: &str) -> bool {
+    pub fn holds_what_was_brought<'s>(&self, path: &str, look: impl Fn(&str) -> Option<&'s FileSnapshot>) -> bool {
         let books = std::cell::OnceCell::new();
-        let own =
-            |brought: &Brought| brought.moved && books.get_or_init(|| Books::of(self)).whose(&brought.to) == Whose::Own;
+        let own = |brought: &Brought| {
+            let books = books.get_or_init(|| Books::of(self));
+            brought.moved
+                && books.whose(&brought.to) == Whose::Own
+                && look(&brought.to).is_some_and(|look| books.owns(&brought.to, look) == Some(Own::Made))
+        };
         self.unknown
             || self
                 .brought
@@ -280,148 +306,6 @@ impl Ledger {
 fn is_within(path: &str, directory: &str) -> bool {
     let directory = directory.trim_end_matches('/');
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// A ledger, added up.
-struct Books<'a> {
-    paths: HashMap<Cow<'a, str>, Page>,
-    /// When anything may have been made.
-    ran: Vec<Window>,
-    /// When any command ran that did anything.
-    all: Vec<Window>,
-    /// When something was made at or below a path, by path.
-    made: HashMap<Cow<'a, str>, Vec<Window>>,
-}
-
-#[derive(Clone)]
-struct Page {
-    whose: Whose,
-    windows: Vec<Window>,
-    /// When it was made where nothing was: what is born below it then came with it.
-    anew: Vec<Window>,
-}
-
-impl<'a> Books<'a> {
-    fn of(ledger: &'a Ledger) -> Self {
-        let ran = ledger.entries.iter().filter(|entry| entry.changes.ran).map(LedgerEntry::window).collect();
-        let all = ledger.entries.iter().map(LedgerEntry::window).collect();
-        let mut books = Self { paths: HashMap::new(), ran, all, made: HashMap::new() };
-        for entry in &ledger.entries {
-            // What is moved is looked up where it was before it is gone there.
-            let (moved, others): (Vec<_>, Vec<_>) =
-                entry.changes.done.iter().partition(|change| matches!(change.done, Done::Moved { .. }));
-            for change in moved.into_iter().chain(others) {
-                books.add(change, entry.window());
-            }
-        }
-        books
-    }
-
-    fn add(&mut self, change: &'a PathChange, window: Window) {
-        let before = self.whose(&change.path);
-        let whose = match &change.done {
-            Done::Gone => Whose::Untold,
-            Done::Made(Before::Nothing) => Whose::Own,
-            Done::Made(Before::Clean) => Whose::Edited,
-            Done::Made(Before::Kept(stat)) => match (before, self.is_in_time(&change.path, stat.changed)) {
-                (Whose::Own | Whose::Edited, true) => before,
-                (Whose::Untold, true) if is_born_in(&self.ran, stat) || self.is_born_above(&change.path, stat) => {
-                    Whose::Own
-                }
-                _ => Whose::Theirs,
-            },
-            Done::Moved { from, was } => match self.file(from, was) {
-                Some(Own::Made) => Whose::Own,
-                _ => Whose::Theirs,
-            },
-        };
-        if let Done::Moved { from, was } = &change.done
-            && whose == Whose::Own
-            && was.kind == FileKind::Directory
-        {
-            self.carry(from, &change.path);
-        }
-        // What was made before is gone, or is written over: its time tells nothing of what is there now.
-        let page = self.paths.entry(Cow::Borrowed(&change.path)).or_insert_with(|| Page::new(whose));
-        page.whose = whose;
-        page.windows.push(window);
-        if change.done == Done::Made(Before::Nothing) {
-            page.anew.push(window);
-            let mut above = change.path.as_str();
-            loop {
-                self.made.entry(Cow::Borrowed(above)).or_default().push(window);
-                match above.rfind('/') {
-                    Some(at) if at > 0 => above = &above[..at],
-                    _ => break,
-                }
-            }
-        }
-    }
-
-    /// What is known of a directory of its own and of all below goes with it to where it is moved.
-    fn carry(&mut self, from: &str, to: &str) {
-        let there = |path: &str| {
-            let rest = path.strip_prefix(from).filter(|_| is_within(path, from))?;
-            Some(Cow::Owned(format!("{to}{rest}")))
-        };
-        let pages: Vec<_> = self.paths.iter().filter_map(|(path, page)| Some((there(path)?, page.clone()))).collect();
-        let made: Vec<_> = self.made.iter().filter_map(|(path, made)| Some((there(path)?, made.clone()))).collect();
-        self.paths.extend(pages);
-        self.made.extend(made);
-    }
-
-    /// Whether what bears this time came with a directory above the path that was made where nothing was.
-    fn came_with(&self, path: &str, time: i64) -> bool {
-        let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
-        let mut above = ends.filter_map(|at| self.paths.get(path.get(..at)?));
-        above.any(|page| page.whose == Whose::Own && holds(&page.anew, time))
-    }
-
-    fn whose(&self, path: &str) -> Whose {
-        self.paths.get(path).map_or(Whose::Untold, |page| page.whose)
-    }
-
-    /// Whether a change at that time was a command of the session.
-    fn is_in_time(&self, path: &str, changed: i64) -> bool {
-        self.paths.get(path).is_some_and(|page| holds(&page.windows, changed))
-            || holds(&self.ran, changed)
-            || self.came_with(path, changed)
-    }
-
-    fn file(&self, path: &str, stat: &Stat) -> Option<Own> {
-        if !self.is_in_time(path, stat.changed) {
-            return None;
-        }
-        match self.whose(path) {
-            // Another name for a file that was there before is as old as that.
-            Whose::Own => (stat.born.is_none() || is_born_in(&self.all, stat)).then_some(Own::Made),
-            Whose::Edited => Some(Own::Edited),
-            Whose::Untold => (is_born_in(&self.ran, stat) || self.is_born_above(path, stat)).then_some(Own::Made),
-            Whose::Theirs => None,
-        }
-    }
-
-    /// A directory changes with each name in it, so only its birth tells.
-    fn directory(&self, path: &str, stat: &Stat) -> bool {
-        let made = self.made.get(path).map_or(&[][..], Vec::as_slice);
-        stat.kind == FileKind::Directory
-            && self.whose(path) != Whose::Theirs
-            && (is_born_in(made, stat) || is_born_in(&self.ran, stat) || self.is_born_above(path, stat))
-    }
-
-    fn is_born_above(&self, path: &str, stat: &Stat) -> bool {
-        stat.born.is_some_and(|born| self.came_with(path, born))
-    }
-}
-
-impl Page {
-    const fn new(whose: Whose) -> Self {
-        Self { whose, windows: Vec::new(), anew: Vec::new() }
-    }
-}
-
-fn is_born_in(windows: &[Window], stat: &Stat) -> bool {
-    stat.born.is_some_and(|born| holds(windows, born))
 }
 
 #[cfg(test)]

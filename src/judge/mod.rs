@@ -225,6 +225,7 @@ fn describe(question: &Question) -> String {
         Question::Repository(path) => format!("the repository of {path}"),
         Question::File(path) => format!("the content of {path}"),
         Question::Program(name) | Question::Resolve { name, .. } => format!("the program that {name} resolves to"),
+        Question::Changed(path) => format!("what was changed in the repository of {path}"),
         Question::FileSnapshot(path) => format!("the modification time of {path}"),
         Question::Ledger => "what this session made".to_owned(),
     }
@@ -249,6 +250,7 @@ fn binding(answer: &WorldAnswer) -> String {
             format!("{canonical} {device} {inode} {bytes} {changed} {digest}")
         }
         // What they lead to is a finding that counts or does not, and that is compared.
+        WorldAnswer::Changed(files) => format!("{files:?}"),
         WorldAnswer::FileSnapshot(_) | WorldAnswer::Ledger(_) => String::new(),
         WorldAnswer::Unavailable => "unavailable".to_owned(),
     }

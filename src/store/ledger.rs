@@ -4,6 +4,7 @@
 //! altered by hand lowers nothing: a ledger with such a part is none. That a row was taken out shows in the chain.
 //! Nothing is read here unless judgment asks.
 
+use jiff::Timestamp;
 use rusqlite::{Connection, Row, params};
 
 use super::Store;
@@ -19,17 +20,20 @@ const COMMANDS: i64 = 2000;
 /// How many rows are looked at for what was brought somewhere; if there are more, it may be anywhere.
 const BRINGING: i64 = 4096;
 
+/// An entry with the number of its row.
+type NumberedEntry = (i64, LedgerEntry);
+
 /// How many bytes of rows are read.
 const MOST: usize = 4 << 20;
 
 /// The commands of a session that did anything to files, with when they ended where that is known; the newest first.
-pub(super) const OF_SESSION: &str = "SELECT at, made, session, user,
+pub(super) const OF_SESSION: &str = "SELECT at, made, session, user, id,
       (SELECT max(ended.at) FROM record AS ended WHERE ended.about = record.id AND ended.kind = 'result')
     FROM record WHERE session = ?1 AND made IS NOT NULL ORDER BY id DESC LIMIT ?2";
 
 /// All commands that brought something to where things are thrown away; the newest first.
 pub(super) const BROUGHT: &str =
-    "SELECT at, made, session, user, NULL FROM record INDEXED BY keeping WHERE kept = 1 ORDER BY id DESC LIMIT ?1";
+    "SELECT at, made, session, user, id, NULL FROM record INDEXED BY keeping WHERE kept = 1 ORDER BY id DESC LIMIT ?1";
 
 /// The part of a row that says what a command does to files: its text, and whether it brings something. Nothing where the
 /// command does not run, where it does nothing, or of names that the record must not show.
@@ -85,26 +89,52 @@ impl Store {
     pub fn ledger(&self, session: &str, user: &str) -> Result<Ledger, StoreError> {
         let key = DigestKey::read_or_make(&self.paths.key())?;
         let (own, brought) = self.persist(|connection| {
-            let own = read(connection, OF_SESSION, params![session, COMMANDS], &key, user)?;
+            let mut own = read(connection, OF_SESSION, params![session, COMMANDS], &key, user)?;
+            if let Some((entries, _)) = &mut own {
+                find_next(connection, session, entries, Timestamp::now().as_millisecond())?;
+            }
             Ok((own, read(connection, BROUGHT, params![BRINGING], &key, user)?))
         })?;
         let altered = || StoreError::Refused { why: "the file entries of the record were changed by hand".to_owned() };
-        let (mut entries, _) = own.ok_or_else(altered)?;
+        let mut entries: Vec<_> = own.ok_or_else(altered)?.0.into_iter().map(|(_, entry)| entry).collect();
         let (bringing, rows) = brought.ok_or_else(altered)?;
         entries.reverse();
-        let brought = bringing.into_iter().flat_map(|entry| entry.changes.brought).collect::<Vec<Brought>>();
+        let brought = bringing.into_iter().flat_map(|(_, entry)| entry.changes.brought).collect::<Vec<Brought>>();
         Ok(Ledger { entries, brought, unknown: rows >= BRINGING })
     }
 }
 
-/// Rows in the order of the query, and how many there were; `None` when one is not what guard wrote.
+/// The first of the rows that follow one which calls something in the same session, and how many rows were looked at.
+pub(super) const NEXT: &str = "SELECT min(at) FILTER (WHERE session = ?2 AND kind IN ('intent', 'advised')), count(*)
+    FROM (SELECT at, session, kind FROM record WHERE id > ?1 ORDER BY id LIMIT ?3)";
+
+/// How many rows behind that of a command are looked at for the next call of its session.
+const FOLLOWING: i64 = 32;
+
+/// How many of a session's commands are asked for the call that came next.
+const FOLLOWED: usize = 256;
+
+/// Adds when the session's next call came, to commands of which nobody saw the end and that made files.
+fn find_next(connection: &Connection, session: &str, entries: &mut [NumberedEntry], now: i64) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(NEXT)?;
+    let unseen = |entry: &LedgerEntry| entry.until.is_none() && !entry.changes.done.is_empty();
+    for (id, entry) in entries.iter_mut().filter(|(_, entry)| unseen(entry)).take(FOLLOWED) {
+        let (next, looked): (Option<i64>, i64) =
+            statement.query_row(params![*id, session, FOLLOWING], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        // Where other sessions' rows fill what is looked at, it is not known.
+        entry.next = next.or_else(|| (looked < FOLLOWING).then_some(now));
+    }
+    Ok(())
+}
+
+/// Rows with their numbers in the order of the query, and how many there were; `None` when one is not what guard wrote.
 fn read(
     connection: &Connection,
     query: &str,
     with: impl rusqlite::Params,
     key: &DigestKey,
     user: &str,
-) -> rusqlite::Result<Option<(Vec<LedgerEntry>, i64)>> {
+) -> rusqlite::Result<Option<(Vec<NumberedEntry>, i64)>> {
     let mut statement = connection.prepare(query)?;
     let mut rows = statement.query(with)?;
     let (mut entries, mut bytes, mut count) = (Vec::new(), 0, 0);
@@ -119,7 +149,7 @@ fn read(
         if bytes > MOST {
             break;
         }
-        entries.push(entry);
+        entries.push((row.get(4)?, entry));
     }
     Ok(Some((entries, count)))
 }
@@ -131,5 +161,5 @@ fn entry(row: &Row<'_>, key: &DigestKey, user: &str) -> rusqlite::Result<Option<
         return Ok(None);
     }
     let Ok(changes) = serde_json::from_str(text) else { return Ok(None) };
-    Ok(Some((LedgerEntry { at, until: row.get(4)?, changes }, made.len())))
+    Ok(Some((LedgerEntry { at, until: row.get(5)?, next: None, changes }, made.len())))
 }

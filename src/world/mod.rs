@@ -72,6 +72,7 @@ impl World {
         let answered = match question {
             Question::Path(path) => absolute(path).and_then(paths::facts).map(WorldAnswer::Path),
             Question::FileSnapshot(path) => absolute(path).and_then(snapshot::look).map(WorldAnswer::FileSnapshot),
+            Question::Changed(dir) => absolute(dir).and_then(|dir| self.git.changed(dir)).map(WorldAnswer::Changed),
             // The record tells, where there is one.
             Question::Ledger => Ok(WorldAnswer::Ledger(Ledger::default())),
             Question::Git(path) => absolute(path).and_then(|path| self.git.facts(path)).map(WorldAnswer::Git),

@@ -10,6 +10,13 @@ use crate::harness::home::Home;
 use crate::harness::tools;
 use crate::hooks::hook;
 
+#[path = "ledger/brought.rs"]
+mod brought;
+#[path = "ledger/edits.rs"]
+mod edits;
+#[path = "ledger/slow.rs"]
+mod slow;
+
 /// A project with a repository in it, in which agents work.
 struct Fixture {
     home: Home,

@@ -243,6 +243,14 @@ impl<'a> Inquiry<'a> {
         }
     }
 
+    /// Which files of the repository that holds `dir` are tracked and not as in HEAD? `None` also when there is none.
+    pub fn changed(&self, dir: &str) -> Option<&'a [String]> {
+        match self.ask(Question::Changed(dir.into())) {
+            Some(WorldAnswer::Changed(files)) => Some(files),
+            _ => None,
+        }
+    }
+
     /// What has this session done to files?
     pub fn ledger(&self) -> Option<&'a Ledger> {
         match self.ask(Question::Ledger) {

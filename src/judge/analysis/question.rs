@@ -23,6 +23,8 @@ pub enum Question {
     Resolve { name: String, dirs: Vec<String> },
     /// When was what lies at this path made and last changed, with all that a directory holds?
     FileSnapshot(String),
+    /// Which files of the repository that holds this directory are tracked and not as in HEAD, and lie on the disk?
+    Changed(String),
     /// What has this session done to files, and what was brought where?
     Ledger,
 }
@@ -32,7 +34,7 @@ impl Question {
     pub(super) fn size(&self) -> u64 {
         let text = match self {
             Self::Path(text) | Self::Git(text) | Self::Repository(text) | Self::File(text) => text,
-            Self::Program(text) | Self::FileSnapshot(text) => text,
+            Self::Program(text) | Self::FileSnapshot(text) | Self::Changed(text) => text,
             Self::Ledger => return 64,
             Self::Resolve { name, dirs } => return (name.len() + dirs.len() * 64) as u64,
         };
@@ -54,6 +56,8 @@ pub enum WorldAnswer {
     Program(Option<String>),
     Resolve(Option<ProgramFacts>),
     FileSnapshot(Option<FileSnapshot>),
+    /// Absolute paths.
+    Changed(Vec<String>),
     Ledger(Ledger),
     /// It was asked and could not be answered (no permission, a limit).
     Unavailable,
@@ -161,7 +165,8 @@ impl Question {
             | Self::Repository(about)
             | Self::File(about)
             | Self::Program(about)
-            | Self::FileSnapshot(about) => is_no_name(about),
+            | Self::FileSnapshot(about)
+            | Self::Changed(about) => is_no_name(about),
             Self::Resolve { name, dirs } => is_no_name(name) || dirs.iter().any(|dir| is_no_name(dir)),
             Self::Ledger => false,
         }
@@ -185,6 +190,7 @@ impl Question {
                 return Ok(Self::Resolve { name: out(name)?, dirs });
             }
             Self::FileSnapshot(path) => (path, Self::FileSnapshot),
+            Self::Changed(path) => (path, Self::Changed),
             Self::Ledger => return Ok(self),
         };
         match reserved::given_out(about)? {
@@ -233,7 +239,7 @@ impl WorldAnswer {
                 let plainly = |brought: &Brought| Brought { to: plain(&brought.to), ..brought.clone() };
                 Self::Ledger(Ledger { brought: ledger.brought.iter().map(plainly).collect(), ..ledger.clone() })
             }
-            Self::File(_) | Self::FileSnapshot(_) | Self::Unavailable => self.clone(),
+            Self::File(_) | Self::FileSnapshot(_) | Self::Changed(_) | Self::Unavailable => self.clone(),
         }
     }
 }

@@ -168,7 +168,8 @@ mod tests {
         let path = |name: &str| format!("{PROJECT}/{name}");
         let done = made.map(|made| PathChange { path: path(made), done: Done::Made(Before::Nothing) });
         let changes = CommandChanges { done: done.into_iter().collect(), ..CommandChanges::default() };
-        let ledger = Ledger { entries: vec![LedgerEntry { at: 0, until: None, changes }], ..Ledger::default() };
+        let ledger =
+            Ledger { entries: vec![LedgerEntry { at: 0, until: None, next: None, changes }], ..Ledger::default() };
         let world = MadeUp { files: &[(name, text)], directories: &["src"], ledger: Some(ledger) };
         let judgment = world.judge(command);
         let mut rules: Vec<String> = judgment.risk.findings.iter().map(|finding| finding.rule.clone()).collect();

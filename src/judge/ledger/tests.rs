@@ -11,6 +11,7 @@ fn at(seconds: i64, done: Vec<(&str, Done)>) -> LedgerEntry {
     LedgerEntry {
         at: NOON + seconds * 1000,
         until: None,
+        next: None,
         changes: CommandChanges { done, ..CommandChanges::default() },
     }
 }
@@ -215,19 +216,119 @@ fn what_was_brought_counts_where_it_lies_above_and_below() {
     let one = |moved| Brought { to: "/p/build/n".to_owned(), from: "/p/n".to_owned(), moved };
     let with = |moved| Ledger { brought: vec![one(moved)], ..Ledger::default() };
     for path in ["/p/build", "/p/build/n", "/p/build/n/deep", "/p", "/p/build/"] {
-        assert!(with(true).holds_what_was_brought(path), "{path}");
-        assert!(with(false).holds_what_was_brought(path), "{path}");
+        assert!(with(true).holds_what_was_brought(path, |_| None), "{path}");
+        assert!(with(false).holds_what_was_brought(path, |_| None), "{path}");
     }
     for path in ["/p/build/m", "/p/bui", "/q", "/p/buildings"] {
-        assert!(!with(true).holds_what_was_brought(path), "{path}");
+        assert!(!with(true).holds_what_was_brought(path, |_| None), "{path}");
     }
-    assert!(!Ledger::default().holds_what_was_brought("/p"));
-    assert!(Ledger { unknown: true, ..Ledger::default() }.holds_what_was_brought("/p"));
+    assert!(!Ledger::default().holds_what_was_brought("/p", |_| None));
+    assert!(Ledger { unknown: true, ..Ledger::default() }.holds_what_was_brought("/p", |_| None));
     // Its own file it may move and lose.
     let moved = Done::Moved { from: "/p/n".to_owned(), was: stat(0, 0) };
     let entries = vec![at(0, vec![("/p/n", MADE)]), at(3, vec![("/p/build/n", moved)])];
-    assert!(!Ledger { entries: entries.clone(), ..with(true) }.holds_what_was_brought("/p/build"));
-    assert!(Ledger { entries, ..with(false) }.holds_what_was_brought("/p/build"));
+    let lies = |changed| FileSnapshot { stat: stat(0, changed), below: Some(Vec::new()) };
+    let holds = |moved, look: &FileSnapshot| {
+        let ledger = Ledger { entries: entries.clone(), ..with(moved) };
+        ledger.holds_what_was_brought("/p/build", |path| (path == "/p/build/n").then_some(look))
+    };
+    assert!(!holds(true, &lies(3)));
+    assert!(holds(false, &lies(3)));
+    // Until somebody else changes it there.
+    assert!(holds(true, &lies(30)));
+}
+
+#[test]
+fn a_persons_work_in_a_directory_of_its_own_stays_that_where_the_directory_is_brought() {
+    let moved = |from: &str, was| Done::Moved { from: from.to_owned(), was };
+    let entries = vec![
+        at(0, vec![("/p/own", MADE), ("/p/own/sub", MADE)]),
+        at(9, vec![("/p/own/sub/n", moved("/p/n", stat(-90, -90)))]),
+        at(18, vec![("/p/build/own", moved("/p/own", Stat { kind: FileKind::Directory, ..stat(0, 0) }))]),
+    ];
+    let brought = Brought { to: "/p/build/own".to_owned(), from: "/p/own".to_owned(), moved: true };
+    let ledger = Ledger { entries, brought: vec![brought], unknown: false };
+    let holds = |below: Vec<(&str, Stat)>| {
+        let below = below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect();
+        let look = FileSnapshot { stat: directory(0), below: Some(below) };
+        ledger.holds_what_was_brought("/p/build", |_| Some(&look))
+    };
+    assert!(!holds(vec![("/p/build/own/sub", directory(0))]));
+    assert!(holds(vec![("/p/build/own/sub", directory(0)), ("/p/build/own/sub/n", stat(-90, 9))]));
+}
+
+#[test]
+fn what_is_brought_on_takes_along_what_was_brought() {
+    let there = |moved| Brought { to: "/p/build/n".to_owned(), from: "/p/n".to_owned(), moved };
+    let on = |moved, from: &str, to: &str, next| there(moved).on(from, to, next).map(|on| (on.to, on.from, on.moved));
+    let is = |to: &str, from: &str, moved| Some((to.to_owned(), from.to_owned(), moved));
+    assert_eq!(on(true, "/p/build", "/p/dist/b", true), is("/p/dist/b/n", "/p/n", true));
+    assert_eq!(on(true, "/p/build/n", "/tmp/q", true), is("/tmp/q", "/p/n", true));
+    assert_eq!(on(true, "/p/build/n/deep", "/tmp/q", true), is("/tmp/q", "/p/n", true));
+    // A copy is nothing while the first is there, wherever that lies.
+    assert_eq!(on(true, "/p/build", "/tmp/q", false), is("/tmp/q/n", "/p/build/n", false));
+    assert_eq!(on(false, "/p/build", "/tmp/q", true), is("/tmp/q/n", "/p/n", false));
+    for elsewhere in ["/p/bui", "/p/build/m", "/p/other"] {
+        assert_eq!(on(true, elsewhere, "/tmp/q", true), None, "{elsewhere}");
+    }
+}
+
+fn next(seconds: i64, entry: LedgerEntry) -> LedgerEntry {
+    LedgerEntry { next: Some(NOON + seconds * 1000), ..entry }
+}
+
+#[test]
+fn a_directory_that_a_slow_command_names_is_its_own_with_what_came_into_it_without_a_pause() {
+    let entries = || vec![next(90, at(0, vec![("/p/d", MADE)]))];
+    let own = |born: i64, below: Vec<(&str, Stat)>| {
+        let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
+        ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(born), below })
+    };
+    assert_eq!(own(40, Vec::new()), Some(Own::Made));
+    let built = || vec![("/p/d/a", stat(40, 41)), ("/p/d/e", directory(43)), ("/p/d/e/b", stat(43, 44))];
+    assert_eq!(own(40, built()), Some(Own::Made));
+    let with = |path: &'static str, stat| built().into_iter().chain([(path, stat)]).collect::<Vec<_>>();
+    // A person's, after a pause: put in, put into a part of it, or changed there; and what is older.
+    assert_eq!(own(40, with("/p/d/notes", stat(47, 47))), None);
+    assert_eq!(own(40, with("/p/d/e/notes", stat(60, 60))), None);
+    assert_eq!(own(40, with("/p/d/c", stat(41, 60))), None);
+    assert_eq!(own(40, with("/p/d/old", stat(-9, 41))), None);
+    // After the session's next call it made nothing.
+    assert_eq!(own(91, Vec::new()), None);
+    assert_eq!(own(89, vec![("/p/d/a", stat(90, 91))]), None);
+    // The same command makes no other directory, and one whose next call is not known makes none later.
+    assert_eq!(
+        ledger(entries()).owns("/p/other", &FileSnapshot { stat: directory(40), below: Some(Vec::new()) }),
+        None
+    );
+    let unknown = ledger(vec![at(0, vec![("/p/d", MADE)])]);
+    assert_eq!(unknown.owns("/p/d", &FileSnapshot { stat: directory(40), below: Some(Vec::new()) }), None);
+    // A person's work that was moved into it in the meantime is none of it.
+    let theirs = Done::Moved { from: "/p/n".to_owned(), was: stat(41, 41) };
+    let entries = vec![next(41, at(0, vec![("/p/d", MADE)])), next(90, at(41, vec![("/p/d/n", theirs)]))];
+    let look = FileSnapshot { stat: directory(40), below: Some(vec![("/p/d/n".to_owned(), stat(41, 41))]) };
+    assert_eq!(ledger(entries).owns("/p/d", &look), None);
+}
+
+#[test]
+fn a_file_that_a_slow_program_writes_is_its_own_where_the_next_call_came_soon() {
+    let entry = |changes: Vec<(&str, Done)>| {
+        let entry = at(0, changes);
+        LedgerEntry { changes: CommandChanges { ran: true, ..entry.changes }, ..entry }
+    };
+    let made = |seconds| vec![next(seconds, entry(vec![("/p/a", MADE)]))];
+    assert_eq!(owns(made(50), "/p/a", stat(0, 45)), Some(Own::Made));
+    assert_eq!(owns(made(50), "/p/a", stat(45, 45)), Some(Own::Made));
+    assert_eq!(owns(made(50), "/p/a", stat(0, 51)), None);
+    assert_eq!(owns(made(50), "/p/a", stat(-9, 45)), None);
+    assert_eq!(owns(made(61), "/p/a", stat(0, 45)), None);
+    // What it does not name may be anybody's by then.
+    assert_eq!(owns(made(50), "/p/b", stat(45, 45)), None);
+    let edited = vec![next(50, entry(vec![("/p/a", Done::Made(Before::Clean))]))];
+    assert_eq!(owns(edited, "/p/a", stat(-900, 45)), Some(Own::Edited));
+    // What runs no program has ended long before.
+    assert_eq!(owns(vec![next(50, at(0, vec![("/p/a", MADE)]))], "/p/a", stat(0, 45)), None);
+    assert_eq!(owns(vec![next(50, at(0, vec![("/p/a", MADE)]))], "/p/a", stat(45, 45)), None);
 }
 
 #[test]

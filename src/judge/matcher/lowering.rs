@@ -11,10 +11,10 @@ use before::{
     copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make,
     moved_by_name, moved_into, naming, near, untouched,
 };
-pub(super) use before::{is_quiet, makes};
+pub(super) use before::{is_brought, is_quiet, makes};
 pub(super) use made::{is_maker, made};
 pub(super) use own::OWN_NOTE;
-use own::{is_own_note, own_work};
+use own::{has_own_edits_alone, is_own_note, own_work};
 
 use super::history::History;
 use super::match_context::{MatchContext, View};
@@ -55,7 +55,7 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         Lowering::Tracked => is_tracked(view, path).then_some("it is unchanged since the last commit"),
         Lowering::Session => own_work(view, seen, path),
         Lowering::Notes => is_own_note(view, path).then_some(OWN_NOTE),
-        Lowering::Scratch | Lowering::Container => None,
+        Lowering::Scratch | Lowering::Edits | Lowering::Container => None,
     });
     // What was not looked at to the end lowers nothing.
     reason.filter(|_| view.context.spend(0))
@@ -73,7 +73,8 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     if facts.contains(&Lowering::Container) && view.act.remote.as_ref().is_some_and(is_fresh) {
         return Some("it happens in a container that this command starts");
     }
-    if view.act.remote.is_some() || !facts.contains(&Lowering::Scratch) {
+    let is_about = |fact| view.act.remote.is_none() && facts.contains(&fact);
+    if !is_about(Lowering::Scratch) && !is_about(Lowering::Edits) {
         return None;
     }
     let act = view.act;
@@ -92,6 +93,12 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     };
     let mut named = act.flags.iter().filter(is_place).peekable();
     if !place.here && named.peek().is_none() {
+        return None;
+    }
+    if is_about(Lowering::Edits) && named.peek().is_none() && has_own_edits_alone(view) {
+        return view.context.spend(0).then_some("only this session changed anything there since the last commit");
+    }
+    if !is_about(Lowering::Scratch) {
         return None;
     }
     let here = act.cwd.as_ref().and_then(NormalPath::of_place);

@@ -4,7 +4,7 @@
 
 use super::lowering::place;
 use super::match_context::MatchContext;
-use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Operand, Verb};
+use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Operand, Piece, UnknownReason, Value, Verb};
 use crate::judge::analysis::inquiry::{Answers, Inquiry};
 use crate::judge::analysis::terminals;
 use crate::judge::invocation::Invocation;
@@ -31,6 +31,12 @@ pub enum PlannedChange {
         moved: bool,
         /// What lies there is made again or thrown away.
         thrown_away: bool,
+        /// So is what lay where it comes from.
+        on: bool,
+        /// What it comes from is in that place, under names that are not known.
+        found: bool,
+        /// It may take the place of a directory, instead of coming to lie in it.
+        replaces: bool,
     },
     /// Made, begun or typed into under a name that is no path.
     Name(Named),
@@ -65,17 +71,19 @@ fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, planned: &mut Planne
     match &act.verb {
         Verb::Effect(effect) if effect.writes() => {
             let sources = act.parent.map(|parent| sources(context, parent)).unwrap_or_default();
+            let replaces = act.parent.is_some_and(|parent| may_replace(context, parent));
             for target in act.operands.iter().filter_map(|operand| named(context, act, operand)) {
                 planned.named.push(PlannedChange::Make { path: target.clone() });
-                for (from, moved) in &sources {
+                for Brings { from, moved, found } in &sources {
                     let thrown_away = is_thrown_away(context, &target);
+                    let on = is_thrown_away(context, from);
                     // What is copied to where it stays is a new file like any other.
-                    if !moved {
+                    if !moved && !on {
                         planned.named.push(PlannedChange::Put { from: from.clone(), to: target.clone() });
                     }
                     if *moved || thrown_away {
-                        let (from, to) = (from.clone(), target.clone());
-                        planned.named.push(PlannedChange::Bring { from, to, moved: *moved, thrown_away });
+                        let (from, to, moved, found) = (from.clone(), target.clone(), *moved, *found);
+                        planned.named.push(PlannedChange::Bring { from, to, moved, thrown_away, on, found, replaces });
                     }
                 }
             }
@@ -108,22 +116,52 @@ fn named(context: &MatchContext<'_>, act: &Act, operand: &Operand) -> Option<Str
     place(&context.placer.path(&operand.value, act.cwd.as_ref())?)
 }
 
-/// What a program takes what it writes from, and whether it is taken away there. What a glob stands for lies in its
-/// directory.
-fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<(String, bool)> {
-    let from = |act: &Act, operand: &Operand| {
-        let mut path = context.placer.path(&operand.value, act.cwd.as_ref())?;
-        let first = path.components.iter().position(|component| component.glob.is_some() || component.is_unknown());
-        path.components.truncate(first.unwrap_or(path.components.len()));
-        place(&path)
+/// What a program takes what it writes from.
+struct Brings {
+    from: String,
+    /// It is taken away there.
+    moved: bool,
+    /// What is taken lies in that directory, under names that are not known.
+    found: bool,
+}
+
+/// What a program takes what it writes from. What a glob or a search stands for lies in its directory, and what is moved from
+/// where nobody knows may lie wherever the program works.
+fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<Brings> {
+    let from = |act: &Act, operand: &Operand, moved: bool| {
+        let path = context.placer.path(&operand.value, act.cwd.as_ref());
+        let known = path.filter(|path| !path.dynamic || path.found).and_then(|mut path| {
+            let first = path.components.iter().position(|component| component.glob.is_some() || component.is_unknown());
+            let found = first.is_some() || path.found || path.globbed || path.everything;
+            path.components.truncate(first.unwrap_or(path.components.len()));
+            (path.found, path.dynamic, path.globbed, path.everything) = (false, false, false, false);
+            Some(Brings { from: place(&path)?, moved, found })
+        });
+        let anywhere = || {
+            let from = act.cwd.as_ref().filter(|_| moved && is_named_elsewhere(&operand.value))?.text()?.to_owned();
+            Some(Brings { from, moved, found: true })
+        };
+        known.or_else(anywhere)
     };
     context
         .effects_of(parent)
         .filter(|(_, effect)| matches!(effect, Effect::Move | Effect::Show | Effect::Load | Effect::Link))
         .flat_map(|(act, effect)| act.operands.iter().map(move |operand| (act, operand, effect == Effect::Move)))
-        .filter_map(|(act, operand, moved)| Some((from(act, operand)?, moved)))
-        .filter(|(from, _)| !is_thrown_away(context, from))
+        .filter_map(|(act, operand, moved)| from(act, operand, moved))
         .collect()
+}
+
+/// Whether what a program moves to a directory may take its place: where nothing says that it comes to lie in it.
+fn may_replace(context: &MatchContext<'_>, parent: ActId) -> bool {
+    let Some(act) = context.facts.acts.get(parent) else { return true };
+    !context.program(act).is_some_and(|program| program.copies) || act.flags.iter().any(|flag| flag.name == "-T")
+}
+
+/// Whether a value begins with a name that is read, or kept in a variable, and that nobody knows.
+fn is_named_elsewhere(value: &Value) -> bool {
+    use UnknownReason::{CommandOutput, Found, Input, Variable};
+    let Some(Piece::Unknown(unknown)) = value.pieces().first() else { return false };
+    matches!(unknown.why, Variable(_) | CommandOutput | Input | Found(_))
 }
 
 /// Whether what lies there is made again or thrown away: named as generated, or in the temp directory.

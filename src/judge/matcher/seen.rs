@@ -208,7 +208,10 @@ impl<'a> Seen<'a> {
         };
         let kept = match inquiry.git(&facts.canonical) {
             // Changes that were not committed are nowhere else.
-            Some(git) if git.root.is_some() => git.tracked && git.clean || git.ignored,
+            // What was brought to where things are made again is made by nobody.
+            Some(git) if git.root.is_some() => {
+                git.tracked && git.clean || git.ignored && !lowering::is_brought(context, &facts.canonical)
+            }
             _ => !outside().unwrap_or_default(),
         };
         // Code that reads a file and writes it again edits it.

@@ -285,6 +285,8 @@ pub enum Lowering {
     Scratch,
     /// The session's own work: what its commands and tools made, or they alone changed, and is still as they left it.
     Session,
+    /// The act takes back changes of the work tree worked in, and all that is changed there is the session's own.
+    Edits,
     /// A note of the agent whose session this is, as the description of its program says.
     Notes,
     /// The act runs in a container that this very command starts.
@@ -295,7 +297,7 @@ impl Lowering {
     /// Whether it is a property of the act, so that a rule without operands may name it.
     #[must_use]
     pub const fn is_of_act(self) -> bool {
-        matches!(self, Self::Scratch | Self::Container)
+        matches!(self, Self::Scratch | Self::Container | Self::Edits)
     }
 }
 

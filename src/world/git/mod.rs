@@ -66,6 +66,17 @@ impl Git {
         repository.map(|repository| settings::describe(&repository, &self.env)).transpose()
     }
 
+    /// The files on the disk that the repository tracks which holds `dir`, and that are not as in HEAD.
+    ///
+    /// # Errors
+    ///
+    /// As [`Git::repository`]; or there is no repository, its index is too long, or too many files are changed.
+    pub fn changed(&self, dir: &Path) -> Known<Vec<String>> {
+        let repository = self.holding(&paths::resolve(dir)?.canonical)?.ok_or(Unanswered)?;
+        self.is_not_led_elsewhere(Some(&repository))?;
+        status::Status::new(repository).changed()
+    }
+
     /// Where the command is started.
     #[must_use]
     pub fn cwd(&self) -> &Path {

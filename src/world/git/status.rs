@@ -1,14 +1,16 @@
-//! The state of single files against index and HEAD, told quickly: for what a person is shown, never for a verdict.
+//! The state of files against index and HEAD, told quickly: the times that no program sets settle it for most. For what a
+//! person is shown, and for whether anything but a session's own edits would be taken back.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use gix::ObjectId;
 use gix::bstr::ByteSlice;
-use gix::index::entry::{Stage, Stat};
+use gix::index::entry::{Flags, Stage, Stat};
 use gix::objs::tree::EntryMode;
 
 use super::facts;
@@ -19,6 +21,12 @@ use crate::world::{Known, Unanswered};
 
 /// The largest file whose bytes are compared, where times and size do not settle it.
 const MAX_HASHED: u64 = 4 * 1024 * 1024;
+
+/// The most entries of an index that are gone through.
+const MAX_ENTRIES: usize = 20_000;
+
+/// The most changed files that are told.
+const MAX_CHANGED: usize = 64;
 
 /// How a file stands to its repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +73,31 @@ impl Status {
         }
         let ignored = ignore::is_ignored(&self.repository, relative, false)?;
         Ok(if ignored { FileState::Ignored } else { FileState::Untracked })
+    }
+
+    /// The tracked files on the disk that are not as in HEAD: absolute paths, all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Status::of`]; or there are too many, or one that git is told not to look at.
+    pub fn changed(&self) -> Known<Vec<String>> {
+        let root = self.repository.root.as_ref().ok_or(Unanswered)?;
+        let index = self.repository.index()?;
+        if index.entries().len() > MAX_ENTRIES {
+            return Err(Unanswered);
+        }
+        let mut changed: Vec<String> = Vec::new();
+        for entry in index.entries() {
+            let relative = Path::new(OsStr::from_bytes(entry.path(index)));
+            let is_hidden = entry.flags.intersects(Flags::ASSUME_VALID | Flags::SKIP_WORKTREE);
+            if is_hidden || self.of(relative)? == FileState::Changed && root.join(relative).symlink_metadata().is_ok() {
+                if is_hidden || changed.len() >= MAX_CHANGED {
+                    return Err(Unanswered);
+                }
+                changed.push(root.join(relative).to_str().ok_or(Unanswered)?.to_owned());
+            }
+        }
+        Ok(changed)
     }
 
     /// Whether the file on disk is another than the one in the index: by its times and size, and where these differ

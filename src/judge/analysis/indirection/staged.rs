@@ -146,7 +146,8 @@ mod tests {
         let path = |name: &str| if name.starts_with('/') { name.to_owned() } else { format!("{PROJECT}/{name}") };
         let done = files.iter().map(|(name, _, done)| PathChange { path: path(name), done: done.clone() }).collect();
         let changes = CommandChanges { done, ..CommandChanges::default() };
-        let ledger = Ledger { entries: vec![LedgerEntry { at: 0, until: None, changes }], ..Ledger::default() };
+        let ledger =
+            Ledger { entries: vec![LedgerEntry { at: 0, until: None, next: None, changes }], ..Ledger::default() };
         let source = |question: &Question| match question {
             Question::File(asked) => {
                 let found = files.iter().find(|(name, ..)| path(name) == *asked);

@@ -205,7 +205,7 @@ pub(super) fn moved_into(view: &View<'_>, path: &NormalPath) -> bool {
 /// Whether an act that names the path moved something there, or an earlier command of any session did.
 pub(super) fn moved_by_name(view: &View<'_>, path: &NormalPath) -> bool {
     let moves = |act: &Act, effect: Effect| effect == Effect::Move && !is_scratch(view, act, MOST_MOVES);
-    brought_by_acts(view, path, moves) || brought_before(view, path)
+    brought_by_acts(view, path, view.id, moves) || brought_before(view, path)
 }
 
 /// Whether an earlier command brought something there that is nowhere else.
@@ -216,28 +216,37 @@ fn brought_before(view: &View<'_>, path: &NormalPath) -> bool {
     }
     let known = path.components.iter().take_while(|component| component.is_plain()).count();
     let above = NormalPath { components: path.components.iter().take(known).cloned().collect(), ..path.clone() };
-    view.context.inquiry.ledger().is_none_or(|ledger| ledger.holds_what_was_brought(&above.rough()))
+    is_brought(view.context, &above.rough())
+}
+
+/// Whether an earlier command of any session brought something to the path that is nowhere else.
+pub(in crate::judge::matcher) fn is_brought(context: &MatchContext<'_>, path: &str) -> bool {
+    let inquiry = context.inquiry;
+    inquiry.ledger().is_none_or(|ledger| ledger.holds_what_was_brought(path, |path| inquiry.look(path)))
 }
 
 fn moved_in_line(view: &View<'_>, path: &NormalPath) -> bool {
-    moved_within(view, path, MOST_MOVES)
+    moved_within(view, path, MOST_MOVES, view.id)
 }
 
 /// How often what the line made may be moved on until it is no more told from a person's work.
 const MOST_MOVES: u32 = 4;
 
-fn moved_within(view: &View<'_>, path: &NormalPath, left: u32) -> bool {
-    brought(view, path, |act, effect| effect == Effect::Move && !is_scratch(view, act, left))
+/// Whether one of the acts before `until` moved something there.
+fn moved_within(view: &View<'_>, path: &NormalPath, left: u32, until: ActId) -> bool {
+    brought(view, path, until, |act, effect| effect == Effect::Move && !is_scratch(view, act, left))
 }
 
 /// Whether all that an act names lay in the temp directory, which is no more when it is moved within it, or was made by the
 /// line itself.
 fn is_scratch(view: &View<'_>, act: &Act, left: u32) -> bool {
+    let mover = act.parent.unwrap_or(view.id);
     act.operands.iter().all(|operand| {
         let from = view.context.placer.path(&operand.value, act.cwd.as_ref());
         from.is_some_and(|from| {
-            let in_temp = from.start == Start::Temporary || is_new_in_temp(view, &from);
-            !from.dynamic && !from.found && (in_temp || is_new(view, &from, left))
+            let in_temp = || from.start == Start::Temporary || is_new_in_temp(view, &from);
+            let is_temp = || left > 0 && in_temp() && !moved_within(view, &from, left - 1, mover);
+            !from.dynamic && !from.found && (is_temp() || is_new(view, &from, left))
         })
     })
 }
@@ -250,7 +259,7 @@ fn is_new(view: &View<'_>, from: &NormalPath, left: u32) -> bool {
         && created(view, from)
         && !linked(view, from)
         && !brought_before(view, from)
-        && !moved_within(view, from, left - 1)
+        && !moved_within(view, from, left - 1, view.id)
 }
 
 /// Whether a path lies in the temp directory under a name that an earlier act of the line made, or with a number in it.
@@ -264,23 +273,25 @@ fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
 /// Whether an earlier act copied something there that the line did not make.
 pub(super) fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
     let reads = |effect: Effect| matches!(effect, Effect::Show | Effect::Load);
-    brought(view, path, |act, effect| reads(effect) && !is_scratch(view, act, MOST_MOVES))
+    brought(view, path, view.id, |act, effect| reads(effect) && !is_scratch(view, act, MOST_MOVES))
 }
 
 /// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what
 /// moves things about in a work tree bring whatever they like.
-fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bool) -> bool {
-    is_opaque(view) || brought_by_acts(view, path, from)
+fn brought(view: &View<'_>, path: &NormalPath, until: ActId, from: impl Fn(&Act, Effect) -> bool) -> bool {
+    is_opaque(view) || brought_by_acts(view, path, until, from)
 }
 
-fn brought_by_acts(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bool) -> bool {
+fn brought_by_acts(view: &View<'_>, path: &NormalPath, until: ActId, from: impl Fn(&Act, Effect) -> bool) -> bool {
     let context = view.context;
     let pay = |units: u64| {
         context.spend(units);
     };
     let places = context.history().near(path, &pay);
     let movers = context.history().movers().iter().copied();
-    earlier(view, places.into_iter().chain(movers)).any(|(_, act)| match &act.verb {
+    // What brought it on, and what comes behind that, brought nothing there before.
+    let before = |(id, _): &(ActId, &Act)| until == view.id || *id < until;
+    earlier(view, places.into_iter().chain(movers)).filter(before).any(|(_, act)| match &act.verb {
         Verb::Effect(Effect::Write | Effect::Edit | Effect::Append | Effect::Link) => {
             let brings =
                 act.parent.is_some_and(|parent| context.effects_of(parent).any(|(act, effect)| from(act, effect)));

@@ -1,5 +1,6 @@
 //! What lowers a finding because it belongs to this session: its work and its notes.
 
+use super::before::{ignored_otherwise, is_opaque};
 use super::{linked, matched, moved_into, place};
 use crate::judge::agents;
 use crate::judge::analysis::act::{Effect, Verb};
@@ -81,6 +82,27 @@ pub(super) fn own_work(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> O
         Own::Edited if recursive && look.stat.kind != FileKind::File => None,
         Own::Edited => Some("only this session changed it since the last commit"),
     }
+}
+
+/// Whether all that is changed in the work tree worked in is what this session's commands and tools changed there, and no
+/// earlier act of the line brings anything else.
+pub(super) fn has_own_edits_alone(view: &View<'_>) -> bool {
+    let (act, inquiry) = (view.act, view.context.inquiry);
+    let Some(here) = act.cwd.as_ref().and_then(NormalPath::of_place) else { return false };
+    let Some(dir) = place(&here).filter(|_| !is_opaque(view)) else { return false };
+    if moved_into(view, &here) || linked(view, &here) || ignored_otherwise(view) {
+        return false;
+    }
+    let (Some(changed), Some(ledger)) = (inquiry.changed(&dir), inquiry.ledger()) else { return false };
+    // Where nothing is changed, what the act takes back is made until then.
+    !changed.is_empty()
+        && changed.iter().all(|path| {
+            // What a program brought back from where git keeps it was somebody's before.
+            inquiry.look(path).and_then(|look| ledger.owns(path, look)).is_some_and(|own| match own {
+                Own::Edited => true,
+                Own::Made => ledger.has_made(path),
+            })
+        })
 }
 
 /// Where a link lies that is deleted by its name: the link goes, and nothing of what it leads to.

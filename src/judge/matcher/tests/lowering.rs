@@ -397,6 +397,7 @@ fn of_session(path: &str, changed: i64) -> [(Question, WorldAnswer); 2] {
     let entry = LedgerEntry {
         at: NOON,
         until: None,
+        next: None,
         changes: CommandChanges { done: vec![change], ..CommandChanges::default() },
     };
     let look = FileSnapshot { stat: Stat { kind: FileKind::File, born: Some(NOON), changed }, below: Some(Vec::new()) };

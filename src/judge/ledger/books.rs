@@ -1,0 +1,227 @@
+//! The changes of a session, added up: whose each path is, and when it may have been made and changed by the session.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::{
+    Before, Done, FileKind, FileSnapshot, Ledger, LedgerEntry, Own, PathChange, Stat, UNSEEN_MS, Window, holds,
+    is_within,
+};
+
+/// Whose a path is, by the changes so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// No change tells.
+    Untold,
+    /// The session made it.
+    Own,
+    /// The session changed what git has.
+    Edited,
+    /// It was there before.
+    Theirs,
+}
+
+/// A ledger, added up.
+pub(super) struct Books<'a> {
+    paths: HashMap<Cow<'a, str>, Page>,
+    /// When anything may have been made.
+    ran: Vec<Window>,
+    /// When any command ran that did anything.
+    all: Vec<Window>,
+    /// How far each command may have reached.
+    reach: Vec<Window>,
+    /// When something may have been made at or below a path, by path.
+    made: HashMap<Cow<'a, str>, Vec<Window>>,
+}
+
+#[derive(Clone)]
+struct Page {
+    whose: Whose,
+    windows: Vec<Window>,
+    /// When it was made where nothing was: what is born below it then came with it.
+    anew: Vec<Window>,
+}
+
+impl<'a> Books<'a> {
+    /// Of all commands of a session.
+    pub(super) fn of(ledger: &'a Ledger) -> Self {
+        let ran = ledger.entries.iter().filter(|entry| entry.changes.ran).map(LedgerEntry::window).collect();
+        let all = ledger.entries.iter().map(LedgerEntry::window).collect();
+        let reach = ledger.entries.iter().map(LedgerEntry::reach).collect();
+        let mut books = Self { paths: HashMap::new(), ran, all, reach, made: HashMap::new() };
+        for entry in &ledger.entries {
+            // What is moved is looked up where it was before it is gone there.
+            let (moved, others): (Vec<_>, Vec<_>) =
+                entry.changes.done.iter().partition(|change| matches!(change.done, Done::Moved { .. }));
+            for change in moved.into_iter().chain(others) {
+                books.add(change, entry);
+            }
+        }
+        books
+    }
+
+    fn add(&mut self, change: &'a PathChange, entry: &LedgerEntry) {
+        let before = self.whose(&change.path);
+        let whose = match &change.done {
+            Done::Gone => Whose::Untold,
+            Done::Made(Before::Nothing) => Whose::Own,
+            Done::Made(Before::Clean) => Whose::Edited,
+            Done::Made(Before::Kept(stat)) => match (before, self.is_in_time(&change.path, stat.changed)) {
+                (Whose::Own | Whose::Edited, true) => before,
+                (Whose::Untold, true) if is_born_in(&self.ran, stat) || self.is_born_above(&change.path, stat) => {
+                    Whose::Own
+                }
+                _ => Whose::Theirs,
+            },
+            Done::Moved { from, was } => match self.file(from, was) {
+                Some(Own::Made) => Whose::Own,
+                _ => Whose::Theirs,
+            },
+        };
+        if let Done::Moved { from, was } = &change.done
+            && whose == Whose::Own
+            && was.kind == FileKind::Directory
+        {
+            self.carry(from, &change.path);
+        }
+        // What was made before is gone, or is written over: its time tells nothing of what is there now.
+        let page = self.paths.entry(Cow::Borrowed(&change.path)).or_insert_with(|| Page::new(whose));
+        page.whose = whose;
+        page.windows.push(entry.named());
+        if change.done == Done::Made(Before::Nothing) {
+            page.anew.push(entry.named());
+            let mut above = change.path.as_str();
+            loop {
+                self.made.entry(Cow::Borrowed(above)).or_default().push(entry.reach());
+                match above.rfind('/') {
+                    Some(at) if at > 0 => above = &above[..at],
+                    _ => break,
+                }
+            }
+        }
+    }
+
+    /// What is known of a directory of its own and of all below goes with it to where it is moved.
+    fn carry(&mut self, from: &str, to: &str) {
+        let there = |path: &str| {
+            let rest = path.strip_prefix(from).filter(|_| is_within(path, from))?;
+            Some(Cow::Owned(format!("{to}{rest}")))
+        };
+        let pages: Vec<_> = self.paths.iter().filter_map(|(path, page)| Some((there(path)?, page.clone()))).collect();
+        let made: Vec<_> = self.made.iter().filter_map(|(path, made)| Some((there(path)?, made.clone()))).collect();
+        self.paths.extend(pages);
+        self.made.extend(made);
+    }
+
+    /// Whether what bears this time came with a directory above the path that was made where nothing was.
+    fn came_with(&self, path: &str, time: i64) -> bool {
+        let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+        let mut above = ends.filter_map(|at| self.paths.get(path.get(..at)?));
+        above.any(|page| page.whose == Whose::Own && holds(&page.anew, time))
+    }
+
+    /// Whose a path is, by the changes alone.
+    pub(super) fn whose(&self, path: &str) -> Whose {
+        self.paths.get(path).map_or(Whose::Untold, |page| page.whose)
+    }
+
+    /// Whether a change at that time was a command of the session.
+    fn is_in_time(&self, path: &str, changed: i64) -> bool {
+        self.paths.get(path).is_some_and(|page| holds(&page.windows, changed))
+            || holds(&self.ran, changed)
+            || self.came_with(path, changed)
+    }
+
+    /// Whether what lies at a path is still what the session made of it.
+    pub(super) fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Own> {
+        match look.stat.kind {
+            FileKind::File | FileKind::Link => self.file(path, &look.stat),
+            FileKind::Directory => {
+                let below = look.below.as_ref()?;
+                if !self.directory(path, &look.stat) {
+                    return None;
+                }
+                let spell = self.spell(&look.stat, below);
+                let own = |(path, stat): &(String, Stat)| match stat.kind {
+                    FileKind::Directory => self.directory(path, stat) || self.came_in(&spell, path, stat),
+                    FileKind::File | FileKind::Link => {
+                        self.file(path, stat) == Some(Own::Made)
+                            || self.came_in(&spell, path, stat) && holds(&spell, stat.changed)
+                    }
+                    FileKind::Other => false,
+                };
+                below.iter().all(own).then_some(Own::Made)
+            }
+            FileKind::Other => None,
+        }
+    }
+
+    /// The time from the birth of a directory of the session's to the first pause of [`UNSEEN_MS`] in which nothing in it was
+    /// born or changed, as long as the command may have run that made it.
+    fn spell(&self, stat: &Stat, below: &[(String, Stat)]) -> Vec<Window> {
+        let reach = |born: i64| {
+            let of = self.reach.iter().filter(|reach| (reach.from..=reach.until).contains(&born));
+            of.map(|reach| reach.until).max()
+        };
+        let Some((born, last)) = stat.born.and_then(|born| Some((born, reach(born)?))) else { return Vec::new() };
+        let mut times: Vec<i64> =
+            below.iter().flat_map(|(_, stat)| [Some(stat.changed), stat.born]).flatten().collect();
+        times.retain(|time| (born..=last).contains(time));
+        times.sort_unstable();
+        let until = times.iter().try_fold(born, |until, time| match time - until <= UNSEEN_MS {
+            true => Ok(*time),
+            false => Err(until),
+        });
+        let until = match until {
+            Ok(until) | Err(until) => until,
+        };
+        vec![Window { from: born, until }]
+    }
+
+    /// Whether something came into a directory of the session's with what the session put there.
+    fn came_in(&self, spell: &[Window], path: &str, stat: &Stat) -> bool {
+        is_born_in(spell, stat) && matches!(self.whose(path), Whose::Own | Whose::Untold)
+    }
+
+    fn file(&self, path: &str, stat: &Stat) -> Option<Own> {
+        if !self.is_in_time(path, stat.changed) {
+            return None;
+        }
+        match self.whose(path) {
+            // Another name for a file that was there before is as old as that.
+            Whose::Own => {
+                (stat.born.is_none() || is_born_in(&self.all, stat) || self.is_born_at(path, stat)).then_some(Own::Made)
+            }
+            Whose::Edited => Some(Own::Edited),
+            Whose::Untold => (is_born_in(&self.ran, stat) || self.is_born_above(path, stat)).then_some(Own::Made),
+            Whose::Theirs => None,
+        }
+    }
+
+    /// A directory changes with each name in it, so only its birth tells.
+    fn directory(&self, path: &str, stat: &Stat) -> bool {
+        let made = self.made.get(path).map_or(&[][..], Vec::as_slice);
+        stat.kind == FileKind::Directory
+            && self.whose(path) != Whose::Theirs
+            && (is_born_in(made, stat) || is_born_in(&self.ran, stat) || self.is_born_above(path, stat))
+    }
+
+    /// Whether it was born when a command made it that names it.
+    fn is_born_at(&self, path: &str, stat: &Stat) -> bool {
+        self.paths.get(path).is_some_and(|page| is_born_in(&page.anew, stat))
+    }
+
+    fn is_born_above(&self, path: &str, stat: &Stat) -> bool {
+        stat.born.is_some_and(|born| self.came_with(path, born))
+    }
+}
+
+impl Page {
+    const fn new(whose: Whose) -> Self {
+        Self { whose, windows: Vec::new(), anew: Vec::new() }
+    }
+}
+
+fn is_born_in(windows: &[Window], stat: &Stat) -> bool {
+    stat.born.is_some_and(|born| holds(windows, born))
+}

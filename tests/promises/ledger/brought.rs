@@ -1,0 +1,95 @@
+//! What is brought to where things are made again or thrown away is known there, however often it is brought on, and whoever
+//! brings it.
+
+use std::fs;
+
+use super::Fixture;
+
+/// A project with what nobody else keeps, and with what is made again.
+fn project() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "build/\ndist/\n");
+    fixture.git(&["commit", "-qam", "second"]);
+    fixture.write("build/made.o", "x");
+    fixture.write("dist/made.js", "x");
+    fixture.write("draft.txt", "a person's\n");
+    fixture.write("notes/n.txt", "a person's\n");
+    fixture
+}
+
+#[test]
+fn it_is_followed_over_several_places() {
+    let after = |moves: &[&str]| {
+        let fixture = project();
+        moves.iter().for_each(|line| fixture.does("s", line));
+        fixture
+    };
+    for (moves, asked) in [
+        (&["mkdir own", "mv draft.txt own/", "mv own build/"][..], "rm -rf build"),
+        (&["mkdir -p own/sub", "mv draft.txt own/sub/", "mv own build/"], "rm -rf build"),
+        (&["mv notes build/n", "mv build/n dist/b"], "rm -rf dist"),
+        (&["mv notes build/n", "mv build dist/b"], "rm -rf dist"),
+        (&["mv notes build/n", "mv build dist/b", "mv dist/b build"], "rm -rf build"),
+        (&["mv notes build/n", "rm -r dist/*; mv build dist"], "rm -rf dist"),
+        (&["mv draft.txt build/", "mv build/* dist/"], "rm -rf dist"),
+    ] {
+        let fixture = after(moves);
+        assert!(!fixture.runs("s", asked), "{moves:?}");
+        assert!(!fixture.runs("t", asked), "{moves:?}: another session");
+    }
+    for (moves, runs) in [
+        (&["mkdir own", "mv own build/"][..], "rm -rf build"),
+        (&["mv build/made.o build/other.o", "mv build dist/b"], "rm -rf dist"),
+        (&["mv notes build/n", "mv build dist/b", "mv dist/b/n notes"], "rm -rf dist"),
+    ] {
+        assert!(after(moves).runs("s", runs), "{moves:?}");
+    }
+}
+
+#[test]
+fn it_is_followed_through_the_temp_directory() {
+    let fixture = project();
+    let away = tempfile::tempdir().unwrap();
+    let away = away.path().to_str().unwrap();
+    fixture.does("s", &format!("mkdir {away}/d"));
+    fixture.does("s", &format!("mv notes {away}/d/"));
+    fixture.does("s", &format!("mv {away}/d {away}/e"));
+    for session in ["s", "t"] {
+        assert!(!fixture.runs(session, &format!("rm -rf {away}/e")), "{session}");
+    }
+    fixture.does("s", &format!("mv {away}/e/notes notes"));
+    assert!(fixture.runs("s", &format!("rm -rf {away}/e")));
+    // In one line as well.
+    assert!(!fixture.runs("s", "mv notes /tmp/guard-q1 && mv /tmp/guard-q1 /tmp/guard-q2 && rm -rf /tmp/guard-q2"));
+    assert!(fixture.runs("s", "mkdir /tmp/guard-q1 && mv /tmp/guard-q1 /tmp/guard-q2 && rm -rf /tmp/guard-q2"));
+    assert!(fixture.runs("s", "d=$(mktemp -d); mkdir $d/a; mv $d/a $d/b; mv $d/b $d/c; rm -rf $d"));
+}
+
+#[test]
+fn a_search_and_a_loop_over_names_that_nobody_knows_bring_it_too() {
+    for line in [
+        "find . -maxdepth 1 -name 'draft*' -exec mv {} build/ \\;",
+        "find notes -type f -exec mv -t build {} +",
+        "find . -maxdepth 1 -name 'draft*' | while read f; do mv \"$f\" build/; done",
+    ] {
+        let fixture = project();
+        fixture.does("s", line);
+        assert!(!fixture.runs("s", "rm -rf build"), "{line}");
+        assert!(fixture.runs("s", "rm -rf dist"), "{line}");
+    }
+    let fixture = project();
+    fixture.does("s", "find build -name '*.o' -exec mv {} dist/ \\;");
+    assert!(fixture.runs("s", "rm -rf dist"));
+}
+
+#[test]
+fn it_is_not_written_over_as_what_is_made_again_is() {
+    let fixture = project();
+    assert!(fixture.runs("s", "echo x > build/made.o"));
+    fixture.does("s", "mv draft.txt build/d");
+    assert!(!fixture.runs("s", "echo x > build/d"));
+    assert!(!fixture.runs("s", "cp kept.py build/d"));
+    assert!(fixture.runs("s", "echo x > build/made.o"));
+    fs::rename(fixture.home.path("work/build/d"), fixture.home.path("work/draft.txt")).unwrap();
+    assert!(fixture.runs("s", "echo x > build/d"));
+}
