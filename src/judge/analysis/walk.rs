@@ -125,6 +125,8 @@ pub(super) struct Walker<'a> {
     pub called: BTreeSet<String>,
     /// Files that were read as code.
     pub read: BTreeSet<String>,
+    /// Files of the session that were read with a program, as whom and from which directory.
+    pub staged: BTreeSet<(String, bool, String)>,
     pub resolver: Resolver<'a>,
     /// How many acts were looked at for one that builds, and which one does.
     pub builder: std::cell::Cell<(usize, Option<usize>)>,
@@ -152,6 +154,7 @@ impl<'a> Walker<'a> {
             expansion: Expansion::default(),
             called: BTreeSet::new(),
             read: BTreeSet::new(),
+            staged: BTreeSet::new(),
             resolver: Resolver::default(),
             builder: std::cell::Cell::default(),
             dashed: Dashed::default(),

@@ -55,6 +55,7 @@ impl Walker<'_> {
             (dirs.iter().any(below) || place()) && !OF_OTHERS.iter().any(|others| path.contains(others))
         };
         let written: Vec<&str> = ledger.written().filter(|path| is_below(path)).collect();
+        self.setting.inquiry.fuel.spend(written.len() as u64 / 4);
         let mut files: Vec<(&str, String)> = Vec::new();
         let mut scripts = 0;
         for path in &written {
@@ -79,6 +80,8 @@ impl Walker<'_> {
             if context.is_called(&Callee::File(path.clone()))
                 || self.files.written.contains_key(&Place::of(path.as_str()))
                 || !self.setting.is_changed(&path)
+                // What a line runs often says each time what it said before.
+                || !self.staged.insert((path.clone(), context.root, state.dir().unwrap_or_default().to_owned()))
             {
                 continue;
             }
@@ -238,6 +241,16 @@ mod tests {
         assert!(!harms("make", &[("notes.md", HARM, made())]), "no code");
         assert!(!harms("make", &[("run.sh", "rm harm\n", made())]), "a script is judged where it runs");
         assert!(!harms("make", &[("drop.sql", "DROP TABLE a;", made())]));
+    }
+
+    #[test]
+    fn a_file_is_read_once_for_what_runs_as_the_same_account_in_the_same_directory() {
+        let count = |command: &str| {
+            let read = staged(command, &[("src/a.py", HARM, made())]).0;
+            read.iter().filter(|program| *program == "rm harm").count()
+        };
+        assert_eq!(["make", "make; make", "make; sudo make"].map(count), [1, 1, 2]);
+        assert!(count("make; cd src; make") > 1);
     }
 
     #[test]

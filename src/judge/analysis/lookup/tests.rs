@@ -184,7 +184,8 @@ fn a_program_that_the_session_put_among_tools_is_what_it_says() {
     let removes = |text: &str, written: &str| {
         let done = vec![PathChange { path: tool(written), done: Done::Made(Before::Nothing) }];
         let changes = CommandChanges { done, ..CommandChanges::default() };
-        let ledger = Ledger { entries: vec![LedgerEntry { at: 0, until: None, next: None, changes }], ..Ledger::default() };
+        let ledger =
+            Ledger { entries: vec![LedgerEntry { at: 0, until: None, next: None, changes }], ..Ledger::default() };
         let source = |question: &Question| match question {
             Question::File(_) => {
                 WorldAnswer::File(FileFacts::Text { bytes: b"#!/bin/sh\nrm -rf x\n".to_vec(), digest: [0; 32] })
