@@ -102,6 +102,8 @@ fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, planned: &mut Planne
             if act.tier == Tier::Safe || super::lowering::is_quiet(name) {
                 return;
             }
+            // A compiler takes its time, and writes more than it is told to name.
+            planned.ran |= context.program(act).is_some_and(|program| program.compiles);
             if super::lowering::makes(context, act) {
                 let made = act.operands.iter().filter_map(|operand| named(context, act, operand));
                 planned.named.extend(made.map(|path| PlannedChange::Make { path }));
@@ -169,4 +171,31 @@ fn is_thrown_away(context: &MatchContext<'_>, path: &str) -> bool {
     let Some(path) = crate::judge::analysis::paths::NormalPath::absolute(path) else { return false };
     let classes = context.placer.of(&path, context.catalog, context.inquiry);
     classes.has_any(&[PathClass::Generated, PathClass::Temp])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::planned_changes;
+    use crate::judge::analysis::inquiry::{Answers, Inquiry};
+    use crate::judge::analysis::work_out;
+    use crate::judge::invocation::Origin;
+    use crate::judge::policy::Policy;
+    use crate::judge::rules::catalog::Catalog;
+    use crate::judge::testing::line;
+
+    #[test]
+    fn what_runs_code_or_compiles_may_make_more_than_it_names() {
+        let (catalog, answers) = (Catalog::builtin(), Answers::none());
+        let ran = |command: &str| {
+            let invocation = line(Origin::Agent, command);
+            let facts = work_out(&invocation, &catalog, &Inquiry::new(&answers));
+            planned_changes(&invocation, &facts, &catalog, &Policy::default()).ran
+        };
+        for command in ["gcc -c a.c -o a.o -MMD -MF a.d", "frobnicate", "python3 a.py"] {
+            assert!(ran(command), "{command}");
+        }
+        for command in ["echo 1 > a", "cp a b", "mkdir a", "ls"] {
+            assert!(!ran(command), "{command}");
+        }
+    }
 }
