@@ -8,7 +8,7 @@
 //!
 //! Of a command whose end nobody saw it is known only that the session's next call came after it. A directory that it
 //! names, and that was born in between, is its own, with all that came into it without a pause. A file that it names is its
-//! own where it runs programs and the next call came soon. [`books`] adds that up.
+//! own where it runs programs and the next call came soon. `books` adds that up.
 //!
 //! What may not enter: I/O, the clock, and how changes are worked out of a command.
 
