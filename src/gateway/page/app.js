@@ -18,19 +18,49 @@ let again_at;
 const AGAIN_MS = 2000;
 const LOOK_MS = 30000;
 const ANSWER_MS = 15000;
+const SILENT_MS = 3000;
+// As many as a browser opens to one host.
+const CONNECTIONS = 6;
 let lost = false;
 
-async function call(method, path, body) {
+/** Calls the API once. What is read is given up after a while: a connection that is cut without a word answers never. */
+async function call(method, path, body, signal = method === "GET" ? AbortSignal.timeout(ANSWER_MS) : undefined) {
   const response = await fetch(path, {
-    method, credentials: "same-origin",
-    // What is read is given up after a while: a connection that is cut without a word answers never.
-    signal: method === "GET" ? AbortSignal.timeout(ANSWER_MS) : undefined,
+    method, credentials: "same-origin", signal,
     headers: { "x-guard": "1", ...(body ? { "content-type": "application/json" } : {}) },
     body: body ? JSON.stringify(body) : undefined,
   });
   const value = response.status === 204 ? {} : await response.json();
   if (!response.ok) throw Object.assign(new Error(value.detail ?? response.statusText), { status: response.status });
   return value;
+}
+
+/**
+ * Reads what can be read any number of times. A browser goes on using connections that were cut without a word, so a
+ * read that is not answered is sent again beside the first: over all that it still holds, and then over a new one.
+ */
+function read(path) {
+  const over = new AbortController();
+  const limit = setTimeout(() => over.abort(new Error("no answer")), ANSWER_MS);
+  let sent = 0;
+  let failed = 0;
+  return new Promise((answered, refused) => {
+    const send = () => {
+      sent += 1;
+      // Its stream may hold the last connection that the browser would open.
+      if (sent > 1) { lost = true; stream?.close(); }
+      call("GET", path, undefined, over.signal).then(answered, (error) => {
+        failed += 1;
+        if (error.status || failed === sent) refused(error);
+      });
+    };
+    send();
+    const more = setInterval(() => { if (sent < CONNECTIONS) send(); }, SILENT_MS);
+    over.signal.addEventListener("abort", () => clearInterval(more));
+  }).finally(() => {
+    clearTimeout(limit);
+    over.abort();
+  });
 }
 
 let quiet;
@@ -170,10 +200,10 @@ function refresh() {
 
 async function load() {
   try {
-    const { requests } = await call("GET", "/v1/requests?status=pending");
+    const { requests } = await read("/v1/requests?status=pending");
     for (const request of requests) {
       if (!bars.has(request.action_id)) {
-        const one = await call("GET", `/v1/requests/${request.action_id}`);
+        const one = await read(`/v1/requests/${request.action_id}`);
         bars.set(request.action_id, one.approve_bar);
         if (one.by_passkey) signs.add(request.action_id);
         if (one.grant_by_passkey) grants.add(request.action_id);
@@ -190,10 +220,16 @@ async function load() {
     if (error.status === 401) return login();
     lost = true;
     $("state").textContent = `not connected: ${error.message}`;
+    reconnectLater();
   }
 }
 
-/** Hears of changes. A stream that ends is begun anew for as long as somebody is logged in. */
+function reconnectLater() {
+  clearTimeout(again_at);
+  if (stream) again_at = setTimeout(reconnect, AGAIN_MS);
+}
+
+/** Hears of changes. A stream that ends is begun anew for as long as somebody is logged in: see `reconnect`. */
 function listen() {
   clearTimeout(again_at);
   stream?.close();
@@ -203,7 +239,7 @@ function listen() {
     $("state").textContent = "connection lost, reconnecting…";
     // A browser tries a lost connection again by itself, and gives up where it is answered by something else: the error
     // of a proxy, or that the session has ended, which the list says too.
-    if (stream.readyState === EventSource.CLOSED) again_at = setTimeout(reconnect, AGAIN_MS);
+    if (stream.readyState === EventSource.CLOSED) reconnectLater();
   };
   for (const kind of ["request.filed", "request.answered", "request.used", "request.late", "request.void",
     "request.lapsed", "request.partly", "reset"]) {
@@ -211,11 +247,10 @@ function listen() {
   }
 }
 
-async function reconnect() {
+/** Reads the list, and then hears of changes again: a stream whose connection is dead would wait for ever. */
+function reconnect() {
   lost = true;
-  await refresh();
-  // What answers otherwise than the list does is asked again; who has to log in is not.
-  if (lost && stream) listen();
+  return refresh();
 }
 
 // A connection that is cut without a word looks as if nothing happened: the list is read now and then all the same, and

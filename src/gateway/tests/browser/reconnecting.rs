@@ -170,6 +170,9 @@ fn the_list_survives_a_lost_connection() {
 #[test]
 fn the_list_survives_a_connection_that_is_cut_without_a_word() {
     let (gateway, relay, mut page) = relayed();
+    // As many connections as a browser keeps to one host, and all of them dead.
+    let many = "Promise.all(Array.from({ length: 6 }, () => fetch('/v1/replies').then((told) => told.text())))";
+    page.run(many);
     relay.stall();
     let agent = gateway.agent(MEDIUM);
     gateway.waiting();
