@@ -18,7 +18,7 @@ let again_at;
 const AGAIN_MS = 2000;
 const LOOK_MS = 30000;
 const ANSWER_MS = 15000;
-const SILENT_MS = 3000;
+const SILENT_MS = 2000;
 // As many as a browser opens to one host.
 const CONNECTIONS = 6;
 let lost = false;
@@ -27,6 +27,8 @@ let lost = false;
 async function call(method, path, body, signal = method === "GET" ? AbortSignal.timeout(ANSWER_MS) : undefined) {
   const response = await fetch(path, {
     method, credentials: "same-origin", signal,
+    // A browser that may keep an answer asks for it once at a time.
+    cache: "no-store",
     headers: { "x-guard": "1", ...(body ? { "content-type": "application/json" } : {}) },
     body: body ? JSON.stringify(body) : undefined,
   });
