@@ -41,7 +41,11 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                 {
                     calls.push(Call::new("exec".into(), vec![value(command)]));
                 }
-                let args = arguments(&tokens, at, world);
+                let mut args = arguments(&tokens, at, world);
+                // `Directory("x").delete(recursive: true)`
+                if before == Some(&Token::Mark(')')) && !args.is_empty() && args.iter().all(Value::is_option) {
+                    args.splice(0..0, last.iter().cloned());
+                }
                 // Code in a text: `eval(parse(text = "…"))`.
                 if matches!(name.as_str(), "parse" | "eval" | "evalString" | "include_string") && depth > 0 {
                     let inner =

@@ -352,6 +352,8 @@ fn another_way_to_a_function_is_that_function() {
     has("ruby", "Pathname.new('a').rmtree", "Pathname.rmtree(a)");
     has("other", "do.call('system', list('x'))", "system(x)");
     has("other", "new File('a').deleteDir()", "deleteDir(a)");
+    has("other", "Directory('a').deleteSync(recursive: true)", "deleteSync(a, --recursive=true)");
+    has("other", "listing('a'); deleteSync(recursive: true)", "deleteSync(--recursive=true)");
     has("other", "set output '|x'", "exec(x)");
     has("other", "Command::new(\"rm\").args([\"-rf\", \"x\"]).arg(\"y\")", "execute(rm, -rf, x, y)");
 }

@@ -7,6 +7,7 @@
 use serde_json::Value as Json;
 
 use super::Ran;
+use super::given::is_one_of;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
@@ -48,25 +49,21 @@ impl Walker<'_> {
 }
 
 impl SoFar<'_, '_> {
-    /// The files of this name in a directory that the line wrote, or that git does not have as they are.
-    fn written_at(&self, dir: &Place, name: &str) -> Vec<Place> {
+    /// The files of this name in a directory that the line wrote, or that git does not have as they are; of a name with `*`,
+    /// those of them that the line or the session wrote.
+    fn written_at(&self, dir: &Place, name: &String) -> Vec<Place> {
+        if name.contains('*') {
+            let names = std::slice::from_ref(name);
+            let is_meant = |file: &&Place| file.below(dir).is_some_and(|below| is_one_of(names, below.rough()));
+            let earlier = self.written_earlier(dir, names).into_iter().map(Place::of);
+            return self.files.written.keys().filter(is_meant).cloned().chain(earlier).collect();
+        }
         let there = |path: &str| {
             matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. })) && self.setting.is_changed(path)
         };
-        let Some(place) = dir.join(name.trim_end_matches('*')) else { return Vec::new() };
-        match name.strip_suffix('*') {
-            Some(begin) => {
-                let is_meant = |file: &&Place| match begin.ends_with('/') {
-                    true => file.below(&place).is_some_and(|rest| !rest.rough().is_empty()),
-                    false => file.path().zip(place.path()).is_some_and(|(file, begin)| file.begins_with(begin)),
-                };
-                self.files.written.keys().filter(is_meant).cloned().collect()
-            }
-            None => {
-                let is_there = self.files.written.contains_key(&place) || place.text().is_some_and(there);
-                is_there.then_some(place).into_iter().collect()
-            }
-        }
+        let Some(place) = dir.join(name) else { return Vec::new() };
+        let is_there = self.files.written.contains_key(&place) || place.text().is_some_and(there);
+        is_there.then_some(place).into_iter().collect()
     }
 }
 
@@ -232,11 +229,11 @@ fn parts(line: &str) -> Vec<String> {
         return vec![command.trim_end_matches(')').to_owned()];
     }
     let mut all = Vec::new();
-    if line.starts_with(['{', '"', '[']) || line.contains("= [") {
+    let lists = ["= [", "\": [", "': [", "\":[", "':["];
+    if line.starts_with(['{', '"', '[']) || lists.iter().any(|list| line.contains(list)) {
         // Every string of JSON, and of a list.
         let said = SAID.iter().any(|key| line.starts_with(&format!("\"{key}\"")));
-        let strings = line.split('"').skip(1).step_by(2).filter(|_| !said);
-        all.extend(strings.map(str::to_owned));
+        all.extend(quoted(line).filter(|_| !said));
         return all;
     }
     let key = line.split_once([':', '=']).filter(|(key, _)| {
@@ -249,7 +246,7 @@ fn parts(line: &str) -> Vec<String> {
             let value = value.trim().trim_end_matches(',');
             // Lists and objects of one line.
             if value.starts_with(['{', '[']) || value.contains("[\"") {
-                all.extend(value.split('"').skip(1).step_by(2).map(str::to_owned));
+                all.extend(quoted(value));
             }
             let value = value.strip_prefix('{').map_or(value, |inner| {
                 let inner = inner.trim_end_matches('}');
@@ -261,6 +258,12 @@ fn parts(line: &str) -> Vec<String> {
         None => all.push(line.trim_start_matches("RUN ").trim_matches(['"', '\'']).to_owned()),
     }
     all
+}
+
+/// The strings of a line: between double quotes, or between single ones where it has no others.
+fn quoted(line: &str) -> impl Iterator<Item = String> {
+    let quote = if line.contains('"') { '"' } else { '\'' };
+    line.split(quote).skip(1).step_by(2).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -317,5 +320,8 @@ mod tests {
         assert!(of("commands =\n    rm x\n", &[]).contains(&"rm x".to_owned()));
         assert!(of("execute_process(COMMAND rm x)\n", &[]).contains(&"rm x".to_owned()));
         assert!(of("    entry: rm x\n", &[]).contains(&"rm x".to_owned()));
+        for text in ["return {\"actions\": [\"rm x\", \"rm y\"]}", "return {'actions': ['rm x', 'rm y']}", "cmds: ['rm x', 'rm y']"] {
+            assert!(["rm x", "rm y"].iter().all(|command| of(text, &[]).contains(&(*command).to_owned())), "{text}");
+        }
     }
 }

@@ -320,24 +320,24 @@ impl SoFar<'_, '_> {
     /// session wrote and git does not have as they are.
     fn written_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
         let Some(dir) = state.cwd.as_ref().filter(|_| !names.is_empty()) else { return Vec::new() };
-        let is_named = |below: &str| {
-            let Some(below) = below.strip_prefix('/') else { return false };
-            let last = below.rsplit('/').next().unwrap_or(below);
-            names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
-        };
-        let is_named_here = |place: &Place| place.below(dir).is_some_and(|below| is_named(below.rough()));
+        let is_named_here = |place: &Place| place.below(dir).is_some_and(|below| is_one_of(names, below.rough()));
         let written = self.files.written.keys().chain(self.files.links.keys());
         let mut files: Vec<Value> = written.filter(|place| is_named_here(place)).map(Place::value).collect();
         // Without a pattern the session's own are found by their names.
-        if !names.iter().any(|name| name.contains('*')) {
-            return files;
-        }
-        if let (Some(dir), Some(ledger)) = (dir.text(), self.setting.inquiry.ledger()) {
-            let of_line = |path: &str| self.files.written.contains_key(&Place::of(path));
-            let own = ledger.written().filter(|path| path.strip_prefix(dir).is_some_and(is_named) && !of_line(path));
-            files.extend(own.filter(|path| self.setting.is_changed(path)).take(MAX_FILES).map(Value::text));
+        if names.iter().any(|name| name.contains('*')) {
+            files.extend(self.written_earlier(dir, names).into_iter().map(Value::text));
         }
         files
+    }
+
+    /// The files below a directory that earlier commands of the session wrote under one of these names, that this line did
+    /// not write and that git does not have as they are.
+    pub(super) fn written_earlier(&self, dir: &Place, names: &[String]) -> Vec<&str> {
+        let (Some(dir), Some(ledger)) = (dir.text(), self.setting.inquiry.ledger()) else { return Vec::new() };
+        let is_named = |path: &&str| path.strip_prefix(dir).is_some_and(|below| is_one_of(names, below));
+        let of_line = |path: &&str| self.files.written.contains_key(&Place::of(*path));
+        let own = ledger.written().filter(|path| is_named(path) && !of_line(path));
+        own.filter(|path| self.setting.is_changed(path)).take(MAX_FILES).collect()
     }
 
     /// Whether the line wrote a file, or it lies there.
@@ -351,6 +351,13 @@ impl SoFar<'_, '_> {
             |path: &str| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
         self.is_fetched(&place) || self.is_unpacked(&place) || place.text().is_some_and(is_read)
     }
+}
+
+/// Whether what stands behind a directory in a path is one of these names, which may be globs.
+pub(super) fn is_one_of(names: &[String], below: &str) -> bool {
+    let Some(below) = below.strip_prefix('/') else { return false };
+    let last = below.rsplit('/').next().unwrap_or(below);
+    names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
 }
 
 /// What a value names: itself, or, where it is a list of options for another program, what these are given.

@@ -146,6 +146,15 @@ mod tests {
     /// The programs that a command comes to run from files of the session, and how many parts are opaque, where the session
     /// did this to these files and git has those whose names begin with `kept` as they are.
     fn staged(command: &str, files: &[(&str, &str, Done)]) -> (Vec<String>, usize) {
+        worked_out(command, files, true)
+    }
+
+    /// As `staged`, with the programs that it runs otherwise.
+    fn all(command: &str, files: &[(&str, &str, Done)]) -> (Vec<String>, usize) {
+        worked_out(command, files, false)
+    }
+
+    fn worked_out(command: &str, files: &[(&str, &str, Done)], staged: bool) -> (Vec<String>, usize) {
         let path = |name: &str| if name.starts_with('/') { name.to_owned() } else { format!("{PROJECT}/{name}") };
         let done = files.iter().map(|(name, _, done)| PathChange { path: path(name), done: done.clone() }).collect();
         let changes = CommandChanges { done, ..CommandChanges::default() };
@@ -166,7 +175,7 @@ mod tests {
         let catalog = Catalog::builtin();
         let facts = work_out(&line(command), &catalog, &Inquiry::new(&Answers::of(&source)));
         let mut found = Vec::new();
-        for act in facts.acts.iter().filter(|act| act.staged) {
+        for act in facts.acts.iter().filter(|act| act.staged || !staged) {
             if let Verb::Program { name, .. } = &act.verb {
                 let words = act.args.iter().map(|value| value.rough().into_owned());
                 found.push(std::iter::once(name.clone()).chain(words).collect::<Vec<_>>().join(" "));
@@ -194,6 +203,19 @@ mod tests {
         assert!(harms("npx mocha", &[("tests/boot.js", script, made())]));
         let changed = Done::Made(Before::Clean);
         assert!(harms("tox", &[("a.py", HARM, changed)]));
+    }
+
+    #[test]
+    fn settings_that_a_pattern_names_are_read_where_the_session_wrote_them() {
+        let tests = "@test 'x' {\n  rm harm\n}\n";
+        let runs = |name: &str, done: Done| {
+            let (found, _) = all("bats spec", &[(name, tests, done)]);
+            found.contains(&"rm harm".to_owned())
+        };
+        assert!(runs("spec/deep/a.bats", made()));
+        assert!(runs("a.bats", Done::Made(Before::Clean)));
+        assert!(!runs("kept.bats", Done::Made(Before::Clean)));
+        assert!(!runs("a.txt", made()));
     }
 
     #[test]
