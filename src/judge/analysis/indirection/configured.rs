@@ -320,7 +320,11 @@ mod tests {
         assert!(of("commands =\n    rm x\n", &[]).contains(&"rm x".to_owned()));
         assert!(of("execute_process(COMMAND rm x)\n", &[]).contains(&"rm x".to_owned()));
         assert!(of("    entry: rm x\n", &[]).contains(&"rm x".to_owned()));
-        for text in ["return {\"actions\": [\"rm x\", \"rm y\"]}", "return {'actions': ['rm x', 'rm y']}", "cmds: ['rm x', 'rm y']"] {
+        for text in [
+            "return {\"actions\": [\"rm x\", \"rm y\"]}",
+            "return {'actions': ['rm x', 'rm y']}",
+            "cmds: ['rm x', 'rm y']",
+        ] {
             assert!(["rm x", "rm y"].iter().all(|command| of(text, &[]).contains(&(*command).to_owned())), "{text}");
         }
     }

@@ -299,15 +299,19 @@ fn brought_by_acts(view: &View<'_>, path: &NormalPath, until: ActId, from: impl 
         }
         Verb::Effect(Effect::Move) => goes_nowhere(context, act),
         Verb::Program { name, .. } => {
-            let tree = context.program(act).and_then(|program| program.tree.as_ref());
+            let program = context.program(act);
+            let tree = program.and_then(|program| program.tree.as_ref());
+            // What a call with effects brings is told by these.
+            let is_told = program.is_some_and(|program| !program.effects.is_empty());
             // What has just been made there lies in no other work tree.
             let elsewhere = path.start == Start::Temporary
                 || path.components.iter().any(|component| component.is_unknown())
                 || path.lies_in_made();
             !elsewhere && tree.is_some_and(|tree| act.sub.first().is_some_and(|sub| tree.moves.contains(sub)))
-                || name.split_once(':').is_some_and(|(_, call)| {
-                    ["move", "rename", "copy", "replace", "cp", "mv"].iter().any(|word| call.contains(word))
-                })
+                || !is_told
+                    && name.split_once(':').is_some_and(|(_, call)| {
+                        ["move", "rename", "copy", "replace", "cp", "mv"].iter().any(|word| call.contains(word))
+                    })
         }
         Verb::Effect(_) => false,
     })
