@@ -25,7 +25,7 @@ use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Note;
 use crate::judge::tools;
-use crate::prompt::confirm::confirm;
+use crate::prompt::confirm::confirm_prose;
 use crate::store::{Ended, Listed, NewGrant, StoreError};
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
@@ -251,7 +251,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
         };
         shown.push_str(&examples(shape, directory));
     }
-    if !confirm(&shown, "Add this grant?")? {
+    if !confirm_prose(&shown, "Add this grant?")? {
         return refuse("grant not added");
     }
     // A grant may let run what is of tier 3, again and again.

@@ -16,7 +16,7 @@ use super::failure::Failure;
 use super::{exit, screen, time};
 use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::risk::Tier;
-use crate::prompt::confirm::confirm;
+use crate::prompt::confirm::confirm_prose;
 use crate::store::{Habit, NewGrant, StoreError};
 use crate::ui::visible;
 
@@ -145,7 +145,7 @@ fn accept(number: usize) -> Result<u8, Failure> {
     if let What::Shape { shape } = &offer.what {
         said.push_str(&examples(shape, &offer.directory));
     }
-    if !confirm(&said, "Add this grant?")? {
+    if !confirm_prose(&said, "Add this grant?")? {
         return refused("grant not added");
     }
     let grant = NewGrant {

@@ -15,6 +15,7 @@ use super::failure::{Failure, unless_unread};
 use super::pager::Output;
 use super::{engine, exit, screen};
 use crate::store::{Entry, Filter, Store, StoreError};
+use crate::ui::count::counted;
 use crate::ui::style::{Line, Look, Style};
 
 mod day;
@@ -213,7 +214,7 @@ impl Sessions {
 
     fn lines(self) -> impl Iterator<Item = Line> {
         self.0.into_iter().flat_map(|(name, rows)| {
-            let count = if rows.len() == 1 { "1 row".to_owned() } else { format!("{} rows", rows.len()) };
+            let count = counted(rows.len() as u64, "row", "rows");
             let head = Line::of(Style::Strong, format!("{}, {count}", crate::ui::visible::text(&name)));
             [Line::new(), head].into_iter().chain(rows)
         })

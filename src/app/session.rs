@@ -15,7 +15,7 @@ use super::screen::Fitted;
 use super::{exit, record_backend, time};
 use crate::judge::approved::{GrantPlace, Until, What as Covers};
 use crate::judge::risk::Tier;
-use crate::prompt::confirm::confirm;
+use crate::prompt::confirm::confirm_prose;
 use crate::service::message;
 use crate::store::{NewGrant, StoreError};
 use crate::ui::visible;
@@ -179,7 +179,7 @@ fn trust(id: &str) -> Result<u8, Failure> {
          asks about tier 3 and 4, production, shells and interpreters.\n",
         visible::text(&session)
     );
-    if !confirm(&shown, "Trust this session?")? {
+    if !confirm_prose(&shown, "Trust this session?")? {
         return refused("session not trusted");
     }
     let grant = NewGrant {

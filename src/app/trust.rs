@@ -17,7 +17,7 @@ use super::log::named;
 use crate::config::{ConfigProblem, Layer};
 use crate::judge::document::quoted;
 use crate::judge::risk::CircumstanceFact;
-use crate::prompt::confirm::confirm;
+use crate::prompt::confirm::confirm_prose;
 use crate::ui::visible;
 
 /// The arguments of `guard trust`.
@@ -155,7 +155,7 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, TrustErro
             visible::text(&directory),
             -weight
         );
-        if !confirm(&shown, "Trust this directory?").map_err(TrustError::Terminal)? {
+        if !confirm_prose(&shown, "Trust this directory?").map_err(TrustError::Terminal)? {
             return Ok(None);
         }
         directories.push(directory.clone());

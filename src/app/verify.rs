@@ -12,6 +12,7 @@ use super::log::prune::extent;
 use super::screen::Fitted;
 use super::{engine, exit, time};
 use crate::store::{Audit, Head, Link, PrunedEnd, Store};
+use crate::ui::count::counted;
 
 /// The arguments of `guard verify`.
 #[derive(Debug, Args)]
@@ -268,7 +269,7 @@ fn tell(out: &mut impl Write, audit: &Audit) -> io::Result<()> {
     if audit.more > 0 {
         writeln!(out, "and {} more", audit.more)?;
     }
-    let rows = if audit.rows == 1 { "1 row".to_owned() } else { format!("{} rows", audit.rows) };
+    let rows = counted(audit.rows, "row", "rows");
     match (audit.head, audit.faults.is_empty()) {
         (None, true) => return writeln!(out, "The record is empty."),
         (_, true) => writeln!(out, "{rows}, the chain is intact.")?,

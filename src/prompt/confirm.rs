@@ -9,6 +9,7 @@
 use std::io;
 
 use super::line;
+use crate::ui::wrap;
 
 /// Shows a text and a question behind it. Only `y` or `yes` means yes; Enter, the end of the file and all else mean no.
 ///
@@ -20,6 +21,14 @@ pub fn confirm(text: &str, question: &str) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// As [`confirm`], with a text of plain lines, which are wrapped at blanks where the terminal is narrower.
+///
+/// # Errors
+/// As [`confirm`].
+pub fn confirm_prose(text: &str, question: &str) -> io::Result<bool> {
+    confirm(&wrap::text(text, line::columns()), question)
 }
 
 fn is_yes(line: &str) -> bool {

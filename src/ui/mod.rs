@@ -14,6 +14,7 @@
 pub mod card;
 pub mod card_view;
 pub mod command;
+pub mod count;
 pub mod diff;
 pub mod explain;
 pub mod foot;

@@ -34,7 +34,10 @@ fn in_a_trusted_folder_tier_2_runs_and_tier_3_is_asked_about() {
     std::fs::write(&config, "# mine\n[weights]\nroot = 0.0\n").unwrap();
     assert!(!runs(&home, &medium));
     let screen = says(&home, &["trust"], "\r");
-    assert!(screen.contains("score 0.5 lower") && screen.contains("not trusted"), "{screen}");
+    // No word is broken at the end of a line.
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("would score 0.5 lower for every requester, and many would"), "{screen}");
+    assert!(screen.contains("not trusted"), "{screen}");
     assert!(!runs(&home, &medium));
     let screen = says(&home, &["trust", "."], "y\r");
     assert!(screen.contains("is now trusted"), "{screen}");

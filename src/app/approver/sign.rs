@@ -14,6 +14,7 @@ use crate::config::approvers::Enrolled;
 use crate::judge::approver::{self, Approver, ApproverKey, BadSignature, NAMESPACE, PublicKey, Signed};
 use crate::judge::risk::Tier;
 use crate::prompt::line;
+use crate::ui::count::counted;
 
 /// How often a passphrase or a code may be wrong.
 const TRIES: usize = 3;
@@ -155,7 +156,8 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
         if tried == TRIES {
             return Err(error.into());
         }
-        line::tell(&format!("guard: {error}; {} attempts left", TRIES - tried))?;
+        let left = counted((TRIES - tried) as u64, "attempt", "attempts");
+        line::tell(&format!("guard: {error}; {left} left"))?;
         tried += 1;
     }
 }

@@ -12,6 +12,7 @@ use crate::app::update::{self, Said};
 use crate::config::reviewer::{Provider, Voice};
 use crate::judge::policy::Mode;
 use crate::store::{Filter, Store};
+use crate::ui::count::counted;
 
 /// A larger record is not read through here.
 const MAX_READ: u64 = 16 << 20;
@@ -82,7 +83,8 @@ fn record(ward: &Ward) -> Vec<Finding> {
     }
     let finding = match store.verify() {
         Ok(audit) if audit.faults.is_empty() => {
-            Finding::ok("record", format!("the record is writable, and its {} rows are unchanged", audit.rows))
+            let rows = counted(audit.rows, "row is", "rows are");
+            Finding::ok("record", format!("the record is writable, and its {rows} unchanged"))
         }
         Ok(audit) => {
             let first = audit.faults.first().map(ToString::to_string).unwrap_or_default();

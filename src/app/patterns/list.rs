@@ -9,6 +9,7 @@ use crate::judge::rules::model::{Examples, Program, Rule, Tool};
 use crate::judge::rules::problem::nearest;
 use crate::judge::sort;
 use crate::judge::tier::Tier;
+use crate::ui::count::counted;
 use crate::ui::style::{Line, Style};
 use crate::ui::wrap;
 
@@ -72,9 +73,10 @@ pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8,
         .collect();
     out.lines(&lines)?;
     let of_tools = entries.iter().filter(|entry| matches!(entry, ListedRule::Tool(_))).count();
+    let rules = counted(entries.len() as u64, "rule", "rules");
     let count = match of_tools {
-        0 => format!("{} rules", entries.len()),
-        _ => format!("{} rules, {of_tools} of them for tools", entries.len()),
+        0 => rules,
+        _ => format!("{rules}, {of_tools} of them for tools"),
     };
     out.lines(&[Line::of(Style::Dim, count)])?;
     Ok(exit::ALLOW)

@@ -1,6 +1,7 @@
 //! The counts in words.
 
 use super::tally::Tally;
+use crate::ui::count::{counted, number};
 
 /// How many rules, commands and days are shown.
 const ROWS: usize = 10;
@@ -91,12 +92,13 @@ fn skipped(tally: &Tally, text: &mut String) {
         notes.push(format!("{placeless} have no directory; judged strictly, without looking at files"));
     }
     if tally.skipped_lines > 0 {
-        notes.push(format!("{} lines could not be read and were skipped", number(tally.skipped_lines)));
+        let lines = counted(tally.skipped_lines, "line", "lines");
+        notes.push(format!("skipped {lines} that could not be read"));
     }
     if !tally.unreadable.is_empty() {
-        let files = tally.unreadable.len();
+        let files = counted(tally.unreadable.len() as u64, "file", "files");
         let first = tally.unreadable.first().map(|(path, why)| format!("{}: {why}", path.display()));
-        notes.push(format!("{files} files could not be read and were skipped ({})", first.unwrap_or_default()));
+        notes.push(format!("skipped {files} that could not be read ({})", first.unwrap_or_default()));
     }
     if !notes.is_empty() {
         text.push('\n');
@@ -105,24 +107,6 @@ fn skipped(tally: &Tally, text: &mut String) {
             text.push('\n');
         }
     }
-}
-
-/// A number and what it counts.
-pub(in crate::app) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", number(count), if count == 1 { one } else { many })
-}
-
-/// With a comma every three digits.
-pub(in crate::app) fn number(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// In percent, with one digit behind the point.

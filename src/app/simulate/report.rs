@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::again::{Again, PolicyVerdict};
 use crate::app::replay::one_line;
-use crate::app::replay::report::{counted, number};
 use crate::app::time;
 use crate::judge::sort;
 use crate::store::Entry;
+use crate::ui::count::{counted, number};
 use crate::ui::visible;
 
 /// How many commands and rules are named where not all are wanted.
