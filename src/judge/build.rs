@@ -35,6 +35,7 @@ mod judge {
         pub mod problem;
         pub mod secrets;
         pub mod source;
+        pub mod source_files;
         pub mod subs;
     }
 }
@@ -51,6 +52,7 @@ use judge::rules::languages::Languages;
 use judge::rules::model::PackageList;
 use judge::rules::secrets::SecretArguments;
 use judge::rules::source::{Nothing, read_all};
+use judge::rules::source_files::SourceFiles;
 
 /// Where they are: in the repository a link leads there, in a package it is the files themselves.
 const DIRECTORY: &str = "patterns";
@@ -60,6 +62,9 @@ const LEXICON: &str = "guess/tools.toml";
 
 /// What names mean in languages.
 const LANGUAGES: &str = "languages/names.toml";
+
+/// Which files hold code.
+const SOURCE_FILES: &str = "languages/files.toml";
 
 /// Where programs take secrets.
 const SECRETS: &str = "redaction/programs.toml";
@@ -128,6 +133,13 @@ fn build() -> Result<(), Box<dyn Error>> {
     if postcard::from_bytes::<Languages>(&names)? != languages {
         return Err("the names of languages do not come back from the store".into());
     }
+    let sources = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(SOURCE_FILES))?;
+    let sources: SourceFiles = toml::from_str(&sources).map_err(|error| format!("patterns/{SOURCE_FILES}: {error}"))?;
+    sources.check().map_err(|error| format!("patterns/{SOURCE_FILES}: {error}"))?;
+    let source_files = postcard::to_allocvec(&sources)?;
+    if postcard::from_bytes::<SourceFiles>(&source_files)? != sources {
+        return Err("the names of source files do not come back from the store".into());
+    }
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("patterns.bin"), blob)?;
     std::fs::write(out.join("examples.bin"), examples)?;
@@ -135,6 +147,7 @@ fn build() -> Result<(), Box<dyn Error>> {
     std::fs::write(out.join("lexicon.bin"), words)?;
     std::fs::write(out.join("languages.bin"), names)?;
     std::fs::write(out.join("secrets.bin"), secret_arguments)?;
+    std::fs::write(out.join("sources.bin"), source_files)?;
     Ok(())
 }
 

@@ -30,6 +30,7 @@ use super::model::{Examples, Program, Rule, Support, Tool};
 use super::problem::Problem;
 use super::secrets::SecretArguments;
 use super::source;
+use super::source_files::SourceFiles;
 use crate::judge::lexicon::{Known as Words, Lexicon};
 use crate::judge::rules::languages;
 
@@ -39,6 +40,8 @@ static LEXICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.bin"))
 /// What names mean in languages.
 static LANGUAGES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/languages.bin"));
 static SECRETS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/secrets.bin"));
+/// Which files hold code.
+static SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.bin"));
 static EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.bin"));
 
 /// What names mean in languages.
@@ -47,6 +50,14 @@ pub fn languages() -> &'static languages::Known {
     static READ: OnceLock<languages::Known> = OnceLock::new();
     // The build script reads back what it packs. Without it nothing is told of what names mean.
     READ.get_or_init(|| languages::Known::new(postcard::from_bytes(LANGUAGES).unwrap_or_default()))
+}
+
+/// Which files hold code, by their names.
+#[must_use]
+pub fn source_files() -> &'static SourceFiles {
+    static READ: OnceLock<SourceFiles> = OnceLock::new();
+    // The build script reads back what it packs.
+    READ.get_or_init(|| postcard::from_bytes(SOURCES).unwrap_or_default())
 }
 
 /// Where programs take secrets, of all that guard comes with.

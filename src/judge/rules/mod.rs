@@ -14,5 +14,6 @@ mod packages;
 pub mod problem;
 pub mod secrets;
 pub mod source;
+pub mod source_files;
 pub mod subs;
 pub mod text;

@@ -16,7 +16,7 @@ const WORDS: [(&str, &str); 5] = [
     ),
     (
         "names of source files and endings of file names",
-        "R cc cmake cs dart dune go gradle groovy jar java m4 nim py rpm sbt sc scala swift tar tsx v vue xz zig zip",
+        "cc go jar java m4 py rpm sc tar tsx vue xz zip",
     ),
     (
         "keys, columns and forms of guard's own data",

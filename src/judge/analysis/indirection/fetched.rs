@@ -8,133 +8,14 @@ use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recursion::{Callee, Calling};
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::catalog::source_files;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{Build, FetchInto, Program};
 
-/// Files that a program which builds a project reads to know what to run, beside source code.
-const RECIPES: [&str; 26] = [
-    "Cargo.toml",
-    "CMakeLists.txt",
-    "Gemfile",
-    "Gruntfile.js",
-    "Makefile",
-    "Rakefile",
-    "Vagrantfile",
-    "WORKSPACE",
-    "build.gradle",
-    "build.ninja",
-    "build.xml",
-    "compose.yaml",
-    "compose.yml",
-    "composer.json",
-    "docker-compose.yaml",
-    "docker-compose.yml",
-    "meson.build",
-    "mix.exs",
-    "package.json",
-    "pom.xml",
-    "pyproject.toml",
-    "setup.cfg",
-    "tox.ini",
-    ".npmrc",
-    ".pre-commit-config.yaml",
-    "Taskfile.yml",
-];
-
-/// Files without an ending that says what they are, with the language that their text is read as.
-const NAMES: [(&str, &str); 20] = [
-    ("Appfile", "ruby"),
-    ("BUILD", "python"),
-    ("BUILD.bazel", "python"),
-    ("Capfile", "ruby"),
-    ("Dangerfile", "ruby"),
-    ("Fastfile", "ruby"),
-    ("Gemfile", "ruby"),
-    ("Guardfile", "ruby"),
-    ("Jenkinsfile", "other"),
-    ("Podfile", "ruby"),
-    ("Rakefile", "ruby"),
-    ("SConscript", "python"),
-    ("SConstruct", "python"),
-    ("Snakefile", "python"),
-    ("Tiltfile", "python"),
-    ("Vagrantfile", "ruby"),
-    ("configure.ac", "m4"),
-    ("configure.in", "m4"),
-    ("dune", "other"),
-    ("wscript", "python"),
-];
-
-/// The language that a file of this name is read as, by its ending.
+/// The language that a file of this name is read as.
 pub fn language_of(path: &str) -> Option<&'static str> {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if let Some((_, language)) = NAMES.iter().find(|(known, _)| *known == name) {
-        return Some(language);
-    }
-    let (_, extension) = name.rsplit_once('.')?;
-    SOURCES.iter().find(|(known, _)| *known == extension).map(|(_, language)| *language)
+    source_files().language_of(path)
 }
-
-/// Names of source files, with the language that their text is read as.
-const SOURCES: [(&str, &str); 57] = [
-    ("ipynb", "notebook"),
-    ("Rmd", "report"),
-    ("qmd", "report"),
-    ("m4", "m4"),
-    ("sbt", "other"),
-    ("cmake", "other"),
-    ("py", "python"),
-    ("js", "js"),
-    ("mjs", "js"),
-    ("cjs", "js"),
-    ("ts", "js"),
-    ("rb", "ruby"),
-    ("pl", "perl"),
-    ("pm", "perl"),
-    ("lua", "lua"),
-    ("php", "php"),
-    ("rs", "other"),
-    ("go", "other"),
-    ("gradle", "other"),
-    ("R", "other"),
-    ("r", "other"),
-    ("c", "other"),
-    ("cc", "other"),
-    ("cpp", "other"),
-    ("cr", "other"),
-    ("cs", "other"),
-    ("csx", "other"),
-    ("d", "other"),
-    ("dart", "other"),
-    ("ex", "other"),
-    ("exs", "other"),
-    ("f", "other"),
-    ("f90", "other"),
-    ("fs", "other"),
-    ("fsx", "other"),
-    ("groovy", "other"),
-    ("hs", "other"),
-    ("java", "other"),
-    ("jl", "other"),
-    ("jsx", "js"),
-    ("kt", "other"),
-    ("kts", "other"),
-    ("ml", "other"),
-    ("mts", "js"),
-    ("nim", "other"),
-    ("pas", "other"),
-    ("pp", "other"),
-    ("sc", "other"),
-    ("scala", "other"),
-    ("sh", "shell"),
-    ("sql", "sql"),
-    ("swift", "other"),
-    ("tcl", "tcl"),
-    ("tsx", "js"),
-    ("v", "other"),
-    ("vala", "other"),
-    ("zig", "other"),
-];
 
 impl Walker<'_> {
     /// Remembers what a program fetches where no effect says which files hold it.
@@ -256,7 +137,7 @@ impl Walker<'_> {
         for (path, file) in &self.files.written {
             let Some((dir, name)) = path.split() else { continue };
             let Some(name) = name.known() else { continue };
-            if !places.contains(&dir) || !(RECIPES.contains(&name) || language(name).is_some()) {
+            if !places.contains(&dir) || !(source_files().is_recipe(name) || language(name).is_some()) {
                 continue;
             }
             // What is named itself is read by who is given it.

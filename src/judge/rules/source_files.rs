@@ -1,0 +1,115 @@
+//! Which files hold code: the form of `patterns/languages/files.toml`.
+//!
+//! Nothing but the form and looking a name up in it. The build script reads this file too, so it stands on `serde` and on
+//! what else the build script has.
+
+use serde::{Deserialize, Serialize};
+
+use super::model::Language;
+
+/// All that is known of names of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceFiles {
+    /// Files that a program reads to know what it builds and runs, beside source code.
+    pub recipes: Vec<String>,
+    pub source: Vec<SourceNames>,
+}
+
+/// The files that hold code in one language.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceNames {
+    /// As descriptions call it.
+    pub language: String,
+    /// What stands behind the last dot of their names.
+    #[serde(default)]
+    pub endings: Vec<String>,
+    /// Whole names.
+    #[serde(default)]
+    pub files: Vec<String>,
+}
+
+/// What is read, and has no reader among the languages: it is walked as the shell does, or cell by cell.
+const WALKED: [&str; 3] = ["shell", "notebook", "report"];
+
+impl SourceFiles {
+    /// What is wrong with the tables, in words.
+    ///
+    /// # Errors
+    /// A table that names no language, or names none of its files; a name that two tables have.
+    pub fn check(&self) -> Result<(), String> {
+        let mut known: Vec<&String> = Vec::new();
+        for source in &self.source {
+            let name = &source.language;
+            if Language::of(name).is_none() && !WALKED.contains(&name.as_str()) {
+                return Err(format!("no language is called {name:?}"));
+            }
+            if source.endings.is_empty() && source.files.is_empty() {
+                return Err(format!("{name:?} has neither endings nor files"));
+            }
+            for name in source.endings.iter().chain(&source.files) {
+                if known.contains(&name) {
+                    return Err(format!("{name:?} is listed twice"));
+                }
+                known.push(name);
+            }
+        }
+        Ok(())
+    }
+
+    /// The language that a file of this name is read as.
+    #[must_use]
+    pub fn language_of(&self, path: &str) -> Option<&str> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let whole = self.source.iter().find(|source| source.files.iter().any(|known| known == name));
+        let ending = || {
+            let (_, ending) = name.rsplit_once('.')?;
+            self.source.iter().find(|source| source.endings.iter().any(|known| known == ending))
+        };
+        whole.or_else(ending).map(|source| source.language.as_str())
+    }
+
+    /// Whether a file of this name says what a program builds and runs.
+    #[must_use]
+    pub fn is_recipe(&self, name: &str) -> bool {
+        self.recipes.iter().any(|known| known == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SourceFiles;
+
+    const TABLES: &str = "recipes = [\"Cargo.toml\"]\n\
+        [[source]]\nlanguage = \"python\"\nendings = [\"py\"]\nfiles = [\"BUILD.js\"]\n\
+        [[source]]\nlanguage = \"js\"\nendings = [\"js\"]\n";
+
+    fn read(text: &str) -> SourceFiles {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_whole_name_comes_before_an_ending() {
+        let files = read(TABLES);
+        assert_eq!(files.check(), Ok(()));
+        assert_eq!(files.language_of("a/b.js"), Some("js"));
+        assert_eq!(files.language_of("b.js/c.d.py"), Some("python"));
+        assert_eq!(files.language_of("a/BUILD.js"), Some("python"));
+        assert_eq!(
+            (files.language_of("js"), files.language_of("a.js/x"), files.language_of("a.JS")),
+            (None, None, None)
+        );
+        assert!(files.is_recipe("Cargo.toml") && !files.is_recipe("b.js"));
+    }
+
+    #[test]
+    fn a_table_names_a_language_and_each_name_once() {
+        let faulty = |table: &str| read(&format!("{TABLES}[[source]]\n{table}\n")).check().is_err();
+        assert!(!faulty("language = \"shell\"\nendings = [\"sh\"]"));
+        assert!(faulty("language = \"cobol\"\nendings = [\"cob\"]"));
+        assert!(faulty("language = \"ruby\""));
+        assert!(faulty("language = \"ruby\"\nendings = [\"py\"]"));
+        assert!(faulty("language = \"ruby\"\nfiles = [\"BUILD.js\"]"));
+    }
+}
