@@ -14,10 +14,7 @@ const WORDS: [(&str, &str); 5] = [
         "ash awk bash cmd dash duckdb ex fish gdb ipython ksh lua mongo perl php powershell python ruby rzsh sed sh \
          sqlite3 zsh",
     ),
-    (
-        "names of source files and endings of file names",
-        "cc go jar java m4 py rpm sc tar tsx vue xz zip",
-    ),
+    ("names of source files and endings of file names", "cc go jar java m4 py rpm sc tar tsx vue xz zip"),
     (
         "keys, columns and forms of guard's own data",
         "agent as at code defaults dir env file from granted host id init kind last llm named near one q script strip timeout tree \
