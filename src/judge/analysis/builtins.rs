@@ -46,6 +46,7 @@ pub(super) enum Builtin {
     Jobs,
     History,
     Fc,
+    AddHook,
     Compgen,
     Print,
     Zstyle,
@@ -95,6 +96,7 @@ impl Builtin {
             "history" => Self::History,
             "fc" => Self::Fc,
             "compgen" | "complete" => Self::Compgen,
+            "add-zsh-hook" => Self::AddHook,
             "print" => Self::Print,
             "zstyle" => Self::Zstyle,
             "fish_add_path" => Self::AddPath,
@@ -258,6 +260,13 @@ impl Walker<'_> {
                 }
             }
             Builtin::Compgen => self.compgen(state, context, name, args, span),
+            // `add-zsh-hook precmd function`: zsh calls it later, as if it stood in the hook's array.
+            Builtin::AddHook => {
+                let removes = |field: &Field| field.value.is("-d") || field.value.is("-D");
+                if let Some(function) = operands(args).nth(1).filter(|_| !args.iter().any(removes)) {
+                    self.call_by_name(state, context, name, &function.value, span);
+                }
+            }
             Builtin::Print => {
                 let prompts =
                     |field: &Field| field.value.known().is_some_and(|text| text.starts_with('-') && text.contains('P'));
@@ -320,14 +329,27 @@ impl Walker<'_> {
                     }
                 }
                 Some("-C") => self.read_value(&mut state.fork(), &inside.perhaps(), &next.value, span),
-                Some("-F") => {
-                    if let Some(function) = next.value.known_text().and_then(|name| state.functions.get(&name).cloned())
+                Some("-F") => self.call_by_name(state, context, name, &next.value, span),
+                // `complete -a 'words (command)'` of fish
+                Some("-a" | "--arguments" | "-xa" | "-fa") => {
+                    let text = next.value.known_text().unwrap_or_default();
+                    if let Some((_, rest)) = text.split_once('(')
+                        && let Some((command, _)) = rest.rsplit_once(')')
                     {
-                        self.call(&mut state.fork(), &inside.perhaps(), &function, &[], span);
+                        self.read_value(&mut state.fork(), &inside.perhaps(), &Value::text(command), span);
                     }
                 }
+                // `complete -n 'command'` of fish: whether what it offers fits here
+                Some("-n" | "--condition") => self.read_value(&mut state.fork(), &inside.perhaps(), &next.value, span),
                 _ => {}
             }
+        }
+    }
+
+    /// Calls a function that the shell calls later, if it is known.
+    fn call_by_name(&mut self, state: &State, context: &Context, name: &str, function: &Value, span: Span) {
+        if let Some(function) = function.known_text().and_then(|name| state.functions.get(&name).cloned()) {
+            self.call(&mut state.fork(), &within(context, name).elsewhere(span).perhaps(), &function, &[], span);
         }
     }
 

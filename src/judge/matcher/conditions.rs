@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::lowering;
 use super::match_context::{View, words};
 use super::seen::Seen;
-use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Piece, Taint, Verb};
+use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Piece, Taint, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::invocation::Origin;
 use crate::judge::rules::blob::Features;
@@ -64,7 +65,8 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
         && (when.no_taken_by.is_empty() || !taken_by_alone(view, &when.no_taken_by))
         && when.words.iter().all(|test| view.words().iter().any(|word| word.passes(test, view)))
         && when.text.as_ref().is_none_or(|test| view.context.finds(test))
-        && code_holds(act, when);
+        && code_holds(act, when)
+        && (when.brought.is_empty() || when.brought.iter().any(|name| is_brought_into(view, name)));
     if !plain {
         return None;
     }
@@ -229,6 +231,13 @@ fn is_verb(catalog: &Catalog, name: &str, verb: &str) -> bool {
 fn is_wrapped(view: &View<'_>, when: &Match) -> bool {
     let is = |wrapper: &str, verbs: &[String]| is_among(view, wrapper, verbs);
     view.act.wrappers.iter().any(|wrapper| is(wrapper, &when.wrapped) && !is(wrapper, &when.no_wrapped))
+}
+
+/// Whether a person's work was moved into a directory, or below it, of the one in which the act runs.
+fn is_brought_into(view: &View<'_>, name: &str) -> bool {
+    let path = view.context.placer.path(&Value::text(name), view.act.cwd.as_ref());
+    view.context.spend(8);
+    path.is_some_and(|path| lowering::is_known_to_be_moved(view, &path))
 }
 
 /// Whether the output reaches one of these verbs through pipes and through filters that pass on what they read.

@@ -11,7 +11,7 @@ use before::{
     copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make,
     moved_by_name, moved_into, naming, near, untouched,
 };
-pub(super) use before::{is_brought, is_quiet, makes};
+pub(super) use before::{is_brought, is_known_to_be_moved, is_quiet, makes};
 pub(super) use made::{is_maker, made};
 pub(super) use own::OWN_NOTE;
 use own::{has_own_edits_alone, is_own_note, own_work};

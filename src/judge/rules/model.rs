@@ -85,6 +85,8 @@ pub struct Match {
     pub no_feeds: Vec<String>,
     /// Not where substitutions take all of its output and hand it to these programs alone.
     pub no_taken_by: Vec<String>,
+    /// A person's work was moved into one of these directories, of the one in which the act runs.
+    pub brought: Vec<String>,
     /// It stands in one of these wrappers.
     pub wrapped: Vec<String>,
     /// Wrappers that do not count for [`Match::wrapped`].

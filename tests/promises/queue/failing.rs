@@ -110,10 +110,15 @@ fn a_bell_that_rings_without_end_says_nothing() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
     let wakeup = home.data().join("queue").join(&asker.id);
-    while !wakeup.exists() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let mut pipe = std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&wakeup).unwrap();
+    // The pipe is made before it is opened for reading, and nobody can write to it in between.
+    let mut pipe = loop {
+        match std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&wakeup) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENXIO)) => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            pipe => break pipe.unwrap(),
+        }
+    };
     for _ in 0..500 {
         let _ = pipe.write(&[1; 512]);
         std::thread::sleep(Duration::from_millis(1));

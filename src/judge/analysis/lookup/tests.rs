@@ -124,6 +124,8 @@ fn tables_of_the_shell_lead_to_what_they_hold() {
         "BASH_ALIASES[ls]=rm; ls x",
         "jobs -x rm x",
         "compgen -W '$(rm x)'",
+        "complete -c frob -a 'a b (rm x) c'",
+        "complete -c frob -n 'rm x' -a 'a b'",
         "history -s 'rm x'; fc -s",
         "SECONDS='a[$(rm x)]'",
         "${OSTYPE:+rm} x",
@@ -142,11 +144,20 @@ fn what_zsh_calls_by_itself_is_walked() {
         "chpwd() { rm x; }; cd /tmp",
         "f() { rm x; }; zshexit_functions=(f)",
         "TRAPZERR() { rm x; }; false",
+        "f() { rm x; }; autoload -Uz add-zsh-hook; add-zsh-hook chpwd f",
         "print -P '$(rm x)'",
         "command_not_found_handler() { rm x; }; frob",
     ] {
         let facts = facts_with(&line_in(text, Dialect::Zsh, &[]), &[]);
         assert!(programs(&facts).contains(&"rm x".to_owned()), "{text}\n{}", dump(&facts));
+    }
+}
+
+#[test]
+fn a_function_that_a_hook_no_longer_calls_is_not_walked() {
+    for text in ["f() { rm x; }; add-zsh-hook -d chpwd f", "f() { rm x; }; add-zsh-hook chpwd g"] {
+        let facts = facts_with(&line_in(text, Dialect::Zsh, &[]), &[]);
+        assert!(!programs(&facts).contains(&"rm x".to_owned()), "{text}\n{}", dump(&facts));
     }
 }
 

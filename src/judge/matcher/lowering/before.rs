@@ -204,19 +204,38 @@ pub(super) fn moved_into(view: &View<'_>, path: &NormalPath) -> bool {
 
 /// Whether an act that names the path moved something there, or an earlier command of any session did.
 pub(super) fn moved_by_name(view: &View<'_>, path: &NormalPath) -> bool {
+    moved_by_acts(view, path) || brought_before(view, path)
+}
+
+/// Whether it is known that an act that names the path moved something there, or that an earlier command of any session
+/// did. Where nobody can say, nothing was moved: this raises what is harmless otherwise.
+pub(in crate::judge::matcher) fn is_known_to_be_moved(view: &View<'_>, path: &NormalPath) -> bool {
+    let inquiry = view.context.inquiry;
+    let is_recorded = |path: &str| {
+        let ledger = inquiry.ledger().filter(|ledger| !ledger.unknown);
+        ledger.is_some_and(|ledger| ledger.holds_what_was_brought(path, |path| inquiry.look(path)))
+    };
+    moved_by_acts(view, path) || known_part(path).is_some_and(|path| is_recorded(&path))
+}
+
+fn moved_by_acts(view: &View<'_>, path: &NormalPath) -> bool {
     let moves = |act: &Act, effect: Effect| effect == Effect::Move && !is_scratch(view, act, MOST_MOVES);
-    brought_by_acts(view, path, view.id, moves) || brought_before(view, path)
+    brought_by_acts(view, path, view.id, moves)
 }
 
 /// Whether an earlier command brought something there that is nowhere else.
 fn brought_before(view: &View<'_>, path: &NormalPath) -> bool {
-    // What has just been made has a name that nobody knew.
+    known_part(path).is_some_and(|path| is_brought(view.context, &path))
+}
+
+/// The path up to its first component that is not known. What has just been made has a name that nobody knew before.
+fn known_part(path: &NormalPath) -> Option<String> {
     if path.start != Start::Root {
-        return false;
+        return None;
     }
     let known = path.components.iter().take_while(|component| component.is_plain()).count();
     let above = NormalPath { components: path.components.iter().take(known).cloned().collect(), ..path.clone() };
-    is_brought(view.context, &above.rough())
+    Some(above.rough())
 }
 
 /// Whether an earlier command of any session brought something to the path that is nowhere else.

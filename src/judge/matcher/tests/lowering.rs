@@ -446,6 +446,29 @@ fn where_a_person_s_work_was_brought_nothing_is_generated() {
 }
 
 #[test]
+fn a_rule_about_what_was_moved_into_a_directory_asks_the_line_and_the_ledger() {
+    let rules = catalog(&[("one", "program = \"zap\"\nbrought = [\"out-dir\", \"other\"]")]);
+    let finds = |acts: Vec<Act>, ledger: Option<Ledger>| {
+        let answers = Answers::none();
+        if let Some(ledger) = ledger {
+            answers.insert(Question::Ledger, WorldAnswer::Ledger(ledger));
+        }
+        found_with(&rules, &line(acts), &answers).len()
+    };
+    let with = |to: &str, unknown: bool| {
+        let brought = Brought { to: to.into(), from: "/home/me/notes".into(), moved: true };
+        finds(vec![program("zap", &[])], Some(Ledger { brought: vec![brought], unknown, ..Ledger::default() }))
+    };
+    assert_eq!(with("/home/me/project/out-dir/notes", false), 1);
+    assert_eq!(with("/home/me/project/other", false), 1);
+    assert_eq!(with("/home/me/project/out-dir-2/notes", false), 0);
+    assert_eq!(with("/home/me/out-dir/notes", false), 0);
+    // Where nobody can say, and without a ledger, it is as if nothing had been moved.
+    assert_eq!(with("/home/me/project/out-dir/notes", true), 0);
+    assert_eq!(finds(vec![program("zap", &[])], None), 0);
+}
+
+#[test]
 fn a_rule_for_writing_finds_edits_too() {
     let both = catalog(&[("one", "program = \":write\"")]);
     for kind in [Effect::Write, Effect::Edit] {

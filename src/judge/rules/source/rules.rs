@@ -187,6 +187,7 @@ impl Check<'_> {
             feeds: shape.feeds.clone(),
             no_feeds: shape.no_feeds.clone(),
             no_taken_by: shape.no_taken_by.clone(),
+            brought: shape.brought.clone(),
             wrapped: shape.wrapped.clone(),
             no_wrapped: shape.no_wrapped.clone(),
             outside: shape.outside.clone(),
