@@ -10,13 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use self::connection::next;
 use super::buttons::{Button, Own, buttons};
 use super::heard::FromPlace;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelError, ChannelState, Did, Doing, Failed, Inbox, Press, Tap, heard, http};
+use super::{Card, Channel, ChannelError, ChannelState, Did, Doing, Failed, Inbox, Press, hand_in, heard, http};
 
 /// The most characters of a message that are others' words; Discord takes 2000 in all.
 const MOST: usize = 1400;
@@ -134,7 +133,7 @@ impl Discord {
             None => "this is not a button of guard".to_owned(),
             Some(did) => {
                 let approver = self.approver(from, chat);
-                match tokio::time::timeout(PRESSED, self.hand_in(approver, from, did, inbox)).await {
+                match tokio::time::timeout(PRESSED, hand_in(inbox, &self.name, approver, from, did)).await {
                     Ok(told) => told,
                     Err(_) => "guard needs more time; see the message for the result".to_owned(),
                 }
@@ -151,7 +150,7 @@ impl Discord {
     async fn typed(&self, message: &Value, inbox: &Inbox) {
         let heard = if self.commands { heard::discord_message(message) } else { None };
         let Some(FromPlace { from, chat, did: Some(did) }) = heard else { return };
-        let told = self.hand_in(self.approver(from, chat), from, did, inbox).await;
+        let told = hand_in(inbox, &self.name, self.approver(from, chat), from, did).await;
         if chat.chars().all(|c| c.is_ascii_digit()) {
             let body = json!({ "content": cut(&told, 1900), "allowed_mentions": { "parse": [] } });
             let _ = self.call(reqwest::Method::POST, &format!("/channels/{chat}/messages"), Some(&body)).await;
@@ -168,7 +167,7 @@ impl Discord {
         let message = message.clone();
         let approver = self.approver(from, chat);
         let is_stranger = approver.is_none();
-        let told = self.hand_in(approver, from, did, inbox).await;
+        let told = hand_in(inbox, &self.name, approver, from, did).await;
         if !told.is_empty() && (!is_stranger || self.is_first_refusal(from, &message)) {
             let body = json!({
                 "content": cut(&told, 1900), "allowed_mentions": { "parse": [] },
@@ -182,16 +181,6 @@ impl Discord {
     fn is_first_refusal(&self, stranger: &str, message: &str) -> bool {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.len() < REFUSED && refused.insert((stranger.to_owned(), message.to_owned()))
-    }
-
-    async fn hand_in(&self, approver: Option<String>, user: &str, did: Did, inbox: &Inbox) -> String {
-        let (reply, told) = oneshot::channel();
-        let tap = Tap { channel: self.name.clone(), approver, from: user.to_owned(), did, reply };
-        let lost = || "guard did not accept it; try again".to_owned();
-        if inbox.send(tap).await.is_err() {
-            return lost();
-        }
-        told.await.unwrap_or_else(|_| lost())
     }
 }
 

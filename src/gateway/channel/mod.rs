@@ -206,6 +206,17 @@ pub struct Tap {
 /// Where taps go.
 pub type Inbox = mpsc::Sender<Tap>;
 
+/// Hands in what somebody did on a channel, and waits for what they are to be told.
+async fn hand_in(inbox: &Inbox, channel: &str, approver: Option<String>, from: &str, did: Did) -> String {
+    let (reply, told) = oneshot::channel();
+    let tap = Tap { channel: channel.to_owned(), approver, from: from.to_owned(), did, reply };
+    let lost = || "guard did not accept it; try again".to_owned();
+    if inbox.send(tap).await.is_err() {
+        return lost();
+    }
+    told.await.unwrap_or_else(|_| lost())
+}
+
 /// How a channel is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "lowercase")]

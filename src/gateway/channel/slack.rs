@@ -11,14 +11,13 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::buttons::{Button, Own, buttons};
 use super::heard::FromPlace;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelError, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
+use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, Press, Status, hand_in, heard, http};
 
 /// The most characters of a message that are others' words; a section of Slack's takes 3000.
 const MOST: usize = 2400;
@@ -187,20 +186,10 @@ impl Slack {
         let approver = known.map(|(name, _)| name.clone());
         let told = match did {
             None => "this is not a button of guard".to_owned(),
-            Some(did) => self.hand_in(approver, user, did, inbox).await,
+            Some(did) => hand_in(inbox, &self.name, approver, user, did).await,
         };
         let body = json!({ "channel": chat, "user": user, "text": Medium::Slack.escape(&cut(&told, 1900)) });
         let _ = self.call("chat.postEphemeral", &self.token, &body).await;
-    }
-
-    async fn hand_in(&self, approver: Option<String>, user: &str, did: Did, inbox: &Inbox) -> String {
-        let (reply, told) = oneshot::channel();
-        let tap = Tap { channel: self.name.clone(), approver, from: user.to_owned(), did, reply };
-        let lost = || "guard did not accept it; try again".to_owned();
-        if inbox.send(tap).await.is_err() {
-            return lost();
-        }
-        told.await.unwrap_or_else(|_| lost())
     }
 }
 

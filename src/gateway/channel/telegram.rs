@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use super::buttons::{Button, Own, buttons};
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, Status, Tap, heard, http};
+use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, Status, hand_in, heard, http};
 
 /// How long one look for updates lasts.
 const POLL: Duration = Duration::from_secs(50);
@@ -92,14 +91,7 @@ impl Telegram {
         let approver = approver.map(|(name, _)| name.clone());
         let told = match did {
             None => "this is not a button of guard".to_owned(),
-            Some(did) => {
-                let (reply, told) = oneshot::channel();
-                let tap = Tap { channel: self.name.clone(), approver, from: from.to_string(), did, reply };
-                match inbox.send(tap).await {
-                    Ok(()) => told.await.unwrap_or_else(|_| "guard did not accept it; try again".to_owned()),
-                    Err(_) => return,
-                }
-            }
+            Some(did) => hand_in(inbox, &self.name, approver, &from.to_string(), did).await,
         };
         // The one who pressed sees a sign that it arrived; without, their button goes round and round.
         let _ = match callback {
