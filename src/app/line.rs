@@ -49,8 +49,8 @@ pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, EngineError> 
     let mut text = args.line.into_vec();
     let mut before = args.names.into_vec();
     if args.shell == Interactive::Fish {
-        text = super::fish::as_bash(&text);
-        before = super::fish::as_bash(&before);
+        text = syntax::fish::as_bash(&text);
+        before = syntax::fish::as_bash(&before);
     } else if syntax::completeness(&[&text, &b"\n"[..]].concat(), dialect) == Completeness::Incomplete {
         return Ok(NOT_WHOLE);
     }

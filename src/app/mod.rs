@@ -20,7 +20,6 @@ pub mod exit;
 pub mod explain;
 pub mod export;
 pub mod failure;
-mod fish;
 pub mod gateway;
 pub mod hook;
 pub mod init;

@@ -151,10 +151,7 @@ impl Walker<'_> {
             Builtin::Popd => popd(state, args),
             Builtin::Declare | Builtin::Export => self.declare(state, context, name, args),
             Builtin::Unset => unset(state, args),
-            Builtin::Set => {
-                self.set_of_fish(state, args);
-                set(state, args);
-            }
+            Builtin::Set => set(state, args),
             Builtin::Shift => {
                 let count = operands(args).next().and_then(|field| field.value.known()?.parse().ok()).unwrap_or(1);
                 let count = state.positional.len().min(count);
@@ -350,15 +347,6 @@ impl Walker<'_> {
     fn call_by_name(&mut self, state: &State, context: &Context, name: &str, function: &Value, span: Span) {
         if let Some(function) = function.known_text().and_then(|name| state.functions.get(&name).cloned()) {
             self.call(&mut state.fork(), &within(context, name).elsewhere(span).perhaps(), &function, &[], span);
-        }
-    }
-
-    /// `set -x PATH dir $PATH` of fish, where lists are parted by blanks.
-    fn set_of_fish(&mut self, state: &mut State, args: &[Field]) {
-        let mut words = args.iter().skip_while(|field| field.value.leading().starts_with('-'));
-        if words.next().is_some_and(|name| name.value.is("PATH")) {
-            let dirs: Vec<Value> = words.map(|field| field.value.clone()).collect();
-            state.set_scalar("PATH", Value::join(dirs.iter(), ":"));
         }
     }
 

@@ -36,6 +36,8 @@ pub(super) struct Context {
     pub spans: Spans,
     pub source: Source,
     pub dialect: Dialect,
+    /// The text is fish's, which is read in bash's grammar after a translation.
+    pub fish: bool,
     pub conditional: bool,
     /// In a file of the session that the command may load: only the grave counts.
     pub staged: bool,
@@ -58,6 +60,12 @@ impl Context {
     /// Why code that is fetched or decoded in this line is not known: as root it is worse.
     pub const fn fetched_code(&self) -> OpaqueReason {
         if self.root { OpaqueReason::FetchedCodeAsRoot } else { OpaqueReason::FetchedCode }
+    }
+
+    /// From here on texts are read as this shell does, and no longer as fish.
+    pub fn reads(&mut self, dialect: Dialect) {
+        self.dialect = dialect;
+        self.fish = false;
     }
 
     /// Inside one more wrapper of this name.

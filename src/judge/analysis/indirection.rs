@@ -229,7 +229,7 @@ impl Walker<'_> {
         let mut inner = within(context, wrapper).elsewhere(span);
         inner.called(call);
         inner.source = Source::Definition(what);
-        inner.dialect = Dialect::Sh;
+        inner.reads(Dialect::Sh);
         Some(inner)
     }
 

@@ -14,7 +14,6 @@ use super::recursion::{Callee, Calling, Nested};
 use super::resolve::Lookup;
 use super::secret_names::is_secret_name;
 use super::setting::Setting;
-use super::shells::dialect;
 use super::so_far::SoFar;
 use super::state::{Build as _, State};
 use super::streams::descriptor;
@@ -296,8 +295,7 @@ impl Walker<'_> {
                 self.add_code(act, &language, Value::text(text));
             }
             Some(name) => {
-                let dialect = dialect(&name, &name);
-                self.numbered_text(state, &context.reading(dialect), text);
+                self.numbered_text(state, &context.read_by(&name, &name), text);
             }
             None => self.numbered_text(state, context, text),
         }
@@ -327,7 +325,7 @@ impl Walker<'_> {
         child.zero = path.clone();
         child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
         let value = self.so_far().behind(state, path).map_or_else(|| path.clone(), |(behind, _)| behind);
-        let context = Context { dialect: Dialect::Bash, ..context.clone() };
+        let context = context.reading(Dialect::Bash);
         let before = self.facts.acts.len();
         let is_whole = self.written_script(&mut child, &context, &value, span, Some(act));
         if self.facts.acts.len() > before {

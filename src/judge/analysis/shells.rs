@@ -17,6 +17,9 @@ use super::walk::Walker;
 use crate::judge::invocation::Request;
 use crate::judge::syntax::tree::{Dialect, Span};
 
+/// The language whose code is translated before it is read.
+const FISH: &str = "fish";
+
 impl Walker<'_> {
     /// Runs code that an interpreter is handed.
     #[inline(never)]
@@ -45,15 +48,14 @@ impl Walker<'_> {
             return;
         }
         let mut child = state.child(env);
-        let mut inside = within(context, name);
-        inside.dialect = dialect(name, &source.language);
+        let mut inside = within(context, name).read_by(name, &source.language);
         self.startup(&mut child, &inside, span);
         let mut positional = source.positional.iter().map(|operand| operand.value.clone());
         match &source.from {
             CodeFrom::Inline(value, at) => {
                 child.zero = positional.next().unwrap_or_else(|| Value::text(name));
                 child.positional = Rc::new(positional.collect());
-                inside.spans = self.setting.spans_of(context, *at, value);
+                inside.spans = if inside.fish { Spans::At(*at) } else { self.setting.spans_of(context, *at, value) };
                 self.read_value(&mut child, &inside, value, *at);
             }
             CodeFrom::Script(file) => {
@@ -293,7 +295,7 @@ impl SoFar<'_, '_> {
 }
 
 /// The shell whose grammar a program of this name reads.
-pub(super) fn dialect(name: &str, language: &str) -> Dialect {
+fn dialect(name: &str, language: &str) -> Dialect {
     match (name, language) {
         (_, "zsh") | ("zsh" | "rzsh", _) => Dialect::Zsh,
         ("sh" | "dash" | "ash", _) => Dialect::Sh,
@@ -302,6 +304,11 @@ pub(super) fn dialect(name: &str, language: &str) -> Dialect {
 }
 
 impl Context {
+    /// The context of a text that a program of this name reads, whose language this is.
+    pub fn read_by(&self, name: &str, language: &str) -> Self {
+        Self { dialect: dialect(name, language), fish: language == FISH, ..self.clone() }
+    }
+
     /// The span of a construct in the command as given.
     pub fn spans_at(&self, span: Span) -> Span {
         match self.spans {

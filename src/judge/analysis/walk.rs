@@ -239,7 +239,9 @@ impl<'a> Walker<'a> {
     }
 
     /// Reads and walks a text.
-    pub fn bytes(&mut self, state: &mut State, context: &Context, mut text: &[u8]) {
+    pub fn bytes(&mut self, state: &mut State, context: &Context, text: &[u8]) {
+        let translated = context.fish.then(|| syntax::fish::as_bash(text));
+        let mut text = translated.as_deref().unwrap_or(text);
         while self.reads(context, text.len()) {
             match syntax::parse(text, context.dialect) {
                 // A shell runs the lines before the one that it cannot read.
@@ -378,7 +380,7 @@ impl Context {
 
     /// The context of a text read by another shell.
     pub fn reading(&self, dialect: Dialect) -> Self {
-        Self { dialect, ..self.clone() }
+        Self { dialect, fish: false, ..self.clone() }
     }
 }
 

@@ -152,13 +152,13 @@ impl Walker<'_> {
                 child.zero = positional.next().unwrap_or_else(|| Value::text("sh"));
                 child.positional = Rc::new(positional.collect());
                 within.spans = self.setting.spans_of(context, *at, &line);
-                within.dialect = Dialect::Bash;
+                within.reads(Dialect::Bash);
                 self.read_value(&mut child, &within, &line, *at);
                 self.end_of_shell(&mut child);
             }
             InnerText::Somewhere(args) => self.somewhere(&mut child, &within, args, set, span, |_, _| true),
             InnerText::BareShell => {
-                within.dialect = Dialect::Bash;
+                within.reads(Dialect::Bash);
                 self.stdin_code(&mut child, &within, span);
                 self.end_of_shell(&mut child);
             }

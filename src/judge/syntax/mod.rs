@@ -22,6 +22,7 @@ mod source;
 mod word;
 mod zsh;
 
+pub mod fish;
 pub mod limits;
 pub mod parser;
 pub mod tree;

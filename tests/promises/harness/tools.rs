@@ -27,7 +27,7 @@ const NEEDS: &[(&str, &[&str])] = &[
     ("shfmt", &["syntax::oracles::"]),
     ("ssh-keygen", &["approvers::an_ssh_key_signs", "approvers::several::"]),
     ("systemd-analyze", &["service::standing_up::the_unit_names"]),
-    ("fish", &["init::a_function_of_the_same_name_as_one_of_fish"]),
+    ("fish", &["init::a_function_of_the_same_name_as_one_of_fish", "syntax::executions::what_fish_runs"]),
     (
         "zsh",
         &[

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use guard::judge::syntax::fish::as_bash;
 use guard::judge::syntax::parse;
 use guard::judge::syntax::tree::{Command as Node, Dialect, Script};
 use guard::judge::syntax::visit;
@@ -220,12 +221,167 @@ const ZSH_PIECES: &[&str] = &[
     "function { ",
 ];
 
+/// Pieces of fish code.
+const FISH_PIECES: &[&str] = &[
+    "rm x",
+    "rm x",
+    "rm x",
+    "echo",
+    " ",
+    " ",
+    "\n",
+    ";",
+    "; ",
+    "&",
+    "|",
+    "&&",
+    "||",
+    "(",
+    ")",
+    "$(",
+    "\"",
+    "\"",
+    "'",
+    "'",
+    "\\",
+    "\\'",
+    "\\\"",
+    "\\\n",
+    "\\(",
+    "#",
+    " #",
+    "<",
+    ">",
+    ">>",
+    ">?",
+    "2>",
+    "&>",
+    "&|",
+    "^",
+    "and ",
+    "or ",
+    "not ",
+    "! ",
+    "if ",
+    "else",
+    "else if ",
+    "while ",
+    "for i in ",
+    "for i in a; ",
+    "begin",
+    "begin; ",
+    "end",
+    "; end",
+    "switch a",
+    "case a",
+    "case '*'",
+    "case b; ",
+    "function f",
+    "function f; ",
+    "f",
+    "f\n",
+    "set ",
+    "set y ",
+    "set -x y ",
+    "set -a y ",
+    "set -p y ",
+    "set -U y ",
+    "y=a ",
+    "$y",
+    "$y[1]",
+    "$argv",
+    "$argv[1]",
+    "\"$argv\"",
+    "{",
+    "}",
+    ",",
+    "{a,b}",
+    "*",
+    "?",
+    "~",
+    "%",
+    "`",
+    "$",
+    "=",
+    "-- ",
+    "return",
+    "time ",
+    "in ",
+    "then ",
+    "do ",
+    "done",
+    "fi",
+    "esac",
+    "()",
+    "(())",
+    "\t",
+    "\\x72m x",
+    "r\\m x",
+    "r'm' x",
+];
+
+/// Forms of fish, each running `rm`.
+const FISH_FORMS: &[&str] = &[
+    "true; and rm x",
+    "false; or rm x",
+    "not rm x",
+    "begin; rm x; end",
+    "begin\nrm x\nend",
+    "if true; rm x; end",
+    "if false; else; rm x; end",
+    "if false; else if true; rm x; end",
+    "if rm x; end",
+    "while rm x; break; end",
+    "for i in a; rm x; end",
+    "for i in (rm x); end",
+    "switch a; case b; case a; rm x; end",
+    "switch a\ncase '*'\nrm x\nend",
+    "switch (rm x); case a; end",
+    "function f; rm x; end; f",
+    "function f --argument-names a; rm $a; end; f x",
+    "function f --on-event fish_exit; rm x; end",
+    "set y (rm x)",
+    "set -x y (rm x) b",
+    "set -p y (rm x)",
+    "set y rm; $y x",
+    "set y a rm; $y[2] x",
+    "echo (rm x)",
+    "echo \"$(rm x)\"",
+    "echo a(rm x)b",
+    "y=(rm x) true",
+    "y=a rm x",
+    "rm x | cat",
+    "true | rm x",
+    "true && rm x",
+    "false || rm x",
+    "rm x &",
+    "begin; rm x; end | cat",
+    "echo 'it\\'s'; rm x",
+    "echo \"a\\\"\"; rm x",
+    "echo {a,(rm x)}",
+    "echo a > (rm x)y",
+    "# a\nrm x",
+    "echo a #b\nrm x",
+    "echo a#b; rm x",
+    "if true; and true; rm x; end",
+    "begin; true; end; and rm x",
+    "echo \\'; rm x; echo \\'",
+    "echo '\\\\'; rm x",
+    "time rm x",
+    "! rm x",
+    "{a,rm} x; rm x",
+];
+
 /// Texts built of pieces, and texts that run `rm` with a piece put in, left out or doubled.
 pub fn text(random: &mut Random, seeds: &[&str], zsh: bool) -> String {
     let piece = |random: &mut Random| {
         let list = if zsh && random.below(2) == 0 { ZSH_PIECES } else { PIECES };
         random.pick(list)
     };
+    mixed(random, seeds, piece)
+}
+
+fn mixed<'p>(random: &mut Random, seeds: &[&str], piece: impl Fn(&mut Random) -> &'p str) -> String {
     let mut text = String::new();
     if random.below(2) == 0 || seeds.is_empty() {
         for _ in 0..2 + random.below(10) {
@@ -291,6 +447,12 @@ fn runs_rm(shell: &[&str], text: &str, root: &Path) -> bool {
 }
 
 fn try_shell(shell: &[&str], dialect: Dialect, seeds: &[&str], seed: u64) {
+    let read = |text: &str| parse(text.as_bytes(), dialect).ok();
+    try_texts(shell, read, |random| text(random, seeds, dialect == Dialect::Zsh), seed);
+}
+
+/// Gives texts of `write` to a shell, where `read` makes trees of them that name no `rm`.
+fn try_texts(shell: &[&str], read: impl Fn(&str) -> Option<Script>, write: impl Fn(&mut Random) -> String, seed: u64) {
     let times: usize = std::env::var("GUARD_TEST_EXECUTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
     let root = tempfile::tempdir().expect("a folder");
     let bin = root.path().join("bin");
@@ -302,12 +464,12 @@ fn try_shell(shell: &[&str], dialect: Dialect, seeds: &[&str], seed: u64) {
     let mut hidden = Vec::new();
     let mut tried = 0;
     while tried < times {
-        let text = text(&mut random, seeds, dialect == Dialect::Zsh);
+        let text = write(&mut random);
         if text.contains('\0') || !text.contains("rm") {
             continue;
         }
         // Only what is read and shows nothing can hide something.
-        if parse(text.as_bytes(), dialect).is_ok_and(|script| !shows(&script)) {
+        if read(&text).is_some_and(|script| !shows(&script)) {
             tried += 1;
             if runs_rm(shell, &text, root.path()) {
                 hidden.push(format!("{text:?}"));
@@ -327,6 +489,16 @@ fn seeds() -> Vec<&'static str> {
 
 fn number(name: &str) -> u64 {
     std::env::var("GUARD_TEST_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1) + name.len() as u64
+}
+
+#[test]
+fn what_fish_runs_the_translation_shows() {
+    let read = |text: &str| parse(&as_bash(text.as_bytes()), Dialect::Bash).ok();
+    let write = |random: &mut Random| mixed(random, FISH_FORMS, |random| random.pick(FISH_PIECES));
+    for form in FISH_FORMS {
+        assert!(read(form).is_none_or(|script| shows(&script)), "{form}");
+    }
+    try_texts(&["/usr/bin/fish", "--no-config"], read, write, number("fish"));
 }
 
 #[test]

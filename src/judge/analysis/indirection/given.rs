@@ -15,7 +15,6 @@ use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program::variable;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::setting::Setting;
-use crate::judge::analysis::shells::dialect;
 use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::{Stream, descriptor};
@@ -183,7 +182,7 @@ impl Walker<'_> {
         match language {
             "shell" => {
                 let mut child = state.child(env);
-                let inside = Context { dialect: dialect(name, name), ..inner };
+                let inside = inner.read_by(name, name);
                 self.script_file(&mut child, &inside, &Operand { value: file.clone(), span }, span, None);
             }
             "tasks" => {
