@@ -52,7 +52,7 @@ const KNOWN: [(&str, &str, &str); 15] = [
 ];
 
 /// Functions and words of the languages that a file reads, which are also names of programs.
-const READ: [(&str, &str); 21] = [
+const READ: [(&str, &str); 22] = [
     ("judge/analysis/code/call.rs", "chmod chown compile find import open rename rm rmdir truncate unlink"),
     ("judge/analysis/code/calls.rs", "find grep import open say"),
     ("judge/analysis/code/client.rs", "import open"),
@@ -78,6 +78,7 @@ const READ: [(&str, &str); 21] = [
     ("judge/analysis/code/tcl.rs", "open"),
     ("judge/analysis/code/values.rs", "rename rmdir unlink"),
     ("judge/analysis/code/windows.rs", "cmd.exe"),
+    ("judge/syntax/fish.rs", "begin query"),
     ("judge/syntax/zsh/qualifiers.rs", "bc"),
 ];
 
