@@ -62,7 +62,7 @@ pub(super) enum Nested {
 }
 
 impl Walker<'_> {
-    /// As [`Self::nested`], of a definition that is given these values; the context inside it. `None`: it is not walked.
+    /// As [`SoFar::nested`], of a definition that is given these values; the context inside it. `None`: it is not walked.
     pub fn begin_definition(
         &mut self,
         state: &State,

@@ -22,6 +22,9 @@ enum Block {
     Case,
 }
 
+/// What makes the translation one that does not parse, in quotes too.
+const UNREADABLE: &[u8] = b" )$(";
+
 /// How deep substitutions are followed.
 const MAX_DEPTH: u32 = 64;
 
@@ -105,7 +108,7 @@ impl FishReader<'_> {
                 }
                 // Newer versions take it for a letter, and older ones start another command.
                 b'&' if self.is_in_word() => {
-                    self.out.extend_from_slice(b" )");
+                    self.out.extend_from_slice(UNREADABLE);
                     self.take(1);
                 }
                 b';' | b'\n' | b'&' | b'|' => {
@@ -132,7 +135,7 @@ impl FishReader<'_> {
                 b'\\' if self.rest.get(1) == Some(&b'\n') => self.copy(2),
                 // Nobody writes a keyword like that: it does not parse.
                 _ if begins && self.is_keyword_in_disguise() => {
-                    self.out.extend_from_slice(b" )");
+                    self.out.extend_from_slice(UNREADABLE);
                     self.take(1);
                 }
                 b'\'' => {
@@ -150,6 +153,10 @@ impl FishReader<'_> {
                 b'$' if self.rest.starts_with(b"$argv") => {
                     self.arguments(true);
                     begins = false;
+                }
+                b'$' if self.is_indexed() => {
+                    self.out.extend_from_slice(UNREADABLE);
+                    self.take(1);
                 }
                 _ if begins => begins = self.word(),
                 _ => self.copy(1),
@@ -177,6 +184,15 @@ impl FishReader<'_> {
         self.depth -= 1;
         (self.between, self.behind, self.blocks, self.is_prefixed) = around;
         self.copy(1);
+    }
+
+    /// Whether the next is a variable with an index: of a list, which is one text here.
+    fn is_indexed(&self) -> bool {
+        const MOST_DOLLARS: usize = 16;
+        let dollars = self.rest.iter().take(MOST_DOLLARS).take_while(|byte| **byte == b'$').count();
+        let name =
+            self.rest.iter().skip(dollars).take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+        name > 0 && self.rest.get(dollars + name) == Some(&b'[')
     }
 
     /// Whether the next byte has letters on both sides.
@@ -271,6 +287,7 @@ impl FishReader<'_> {
         let index = index.filter(|index| !index.is_empty() && index.iter().all(u8::is_ascii_digit)).map(<[u8]>::to_vec);
         let text = match &index {
             Some(index) => [b"${", index.as_slice(), b"}"].concat(),
+            None if self.rest.first() == Some(&b'[') => UNREADABLE.to_vec(),
             None => b"$@".to_vec(),
         };
         self.take(index.map_or(0, |index| index.len() + 2));
@@ -365,7 +382,7 @@ impl FishReader<'_> {
                 self.out.extend_from_slice(b"for");
                 return false;
             }
-            b"else" if self.blocks.last() != Some(&Block::If) => self.out.extend_from_slice(b" )"),
+            b"else" if self.blocks.last() != Some(&Block::If) => self.out.extend_from_slice(UNREADABLE),
             b"else" => {
                 let blanks = self.rest.iter().take_while(|byte| b" \t".contains(byte)).count();
                 let rest = self.rest.get(blanks..).unwrap_or_default();
@@ -542,6 +559,10 @@ impl FishReader<'_> {
             match byte {
                 b'\\' => self.copy(2.min(self.rest.len())),
                 b'$' if self.rest.starts_with(b"$argv") => self.arguments(false),
+                b'$' if self.is_indexed() => {
+                    self.out.extend_from_slice(UNREADABLE);
+                    self.take(1);
+                }
                 b'$' if self.rest.starts_with(b"$(") => {
                     self.copy(2);
                     self.substitution();
@@ -634,6 +655,11 @@ mod tests {
         for line in [
             "switch x; ls; end",
             "case x; ls",
+            "ls $x[1]",
+            "ls \"a $x[2..3]\"",
+            "ls $argv[2..-1]",
+            "ls \"$argv[-1]\"",
+            "ls $$x[1]",
             "X=a else; ls",
             "if true; begin; else; ls; end; end",
             "end",
