@@ -498,7 +498,9 @@ fn what_fish_runs_the_translation_shows() {
     for form in FISH_FORMS {
         assert!(read(form).is_none_or(|script| shows(&script)), "{form}");
     }
-    try_texts(&["/usr/bin/fish", "--no-config"], read, write, number("fish"));
+    let fish = crate::harness::tools::find("fish").expect("fish, which the run looked for");
+    let fish = fish.to_str().expect("a path of ASCII");
+    try_texts(&[fish, "--no-config"], read, write, number("fish"));
 }
 
 #[test]
