@@ -104,6 +104,8 @@ mod slips;
 mod source;
 #[path = "promises/status.rs"]
 mod status;
+#[path = "promises/swapping.rs"]
+mod swapping;
 #[path = "promises/syntax/mod.rs"]
 mod syntax;
 #[path = "promises/trusting.rs"]
