@@ -23,7 +23,7 @@ pub struct HookCall {
     pub is_left: bool,
 }
 
-/// At which of its moments a host asks. It decides how the answer must look.
+/// The hook event at which a host asks. The form of the answer depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Before a tool is used.

@@ -68,7 +68,7 @@ fn objects(value: &Value) -> Value {
     }
 }
 
-/// At which moment it asks.
+/// The hook event that the input belongs to.
 fn event<'a>(hook: &'a Hook, input: &Value) -> Result<&'a model::Event, Wrong> {
     let name = |event: &model::Event| event.field.iter().find_map(|field| at(input, field)?.as_str());
     let named = hook.events.iter().find_map(name);

@@ -297,7 +297,7 @@ fn section(host: &Host) -> String {
     text
 }
 
-/// The moments at which an agent asks.
+/// The hook events at which an agent asks.
 fn events(host: &Host) -> Vec<&'static str> {
     let mut events = Vec::new();
     for wire in &host.user {

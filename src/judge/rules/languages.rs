@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::glob;
 use super::model::Language;
+use super::problem::TableError;
 
 /// The tables of all languages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,22 +166,19 @@ impl Languages {
     /// # Errors
     /// The first that names no language, has a text that it does not give, or gives one that it does not have; the same
     /// of programs, and of what a name holds in every language.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), TableError> {
         for table in &self.language {
             if table.name != ANY && Language::of(&table.name).is_none() {
-                return Err(format!("no language is called {:?}", table.name));
+                return Err(TableError::UnknownLanguage(table.name.clone()));
             }
             for held in &table.holds {
                 if table.name == ANY || (held.what == Holds::Program) != held.program.is_some() {
-                    return Err(format!(
-                        "{:?} needs a language, and a program if and only if it holds one",
-                        held.names
-                    ));
+                    return Err(TableError::Holds(held.names.clone()));
                 }
             }
             for result in &table.results {
                 if matches!(result.gives, Gives::Text | Gives::Path) != result.text.is_some() {
-                    return Err(format!("{:?} needs a text if and only if it gives one", result.calls));
+                    return Err(TableError::Gives(result.calls.clone()));
                 }
             }
         }
@@ -278,16 +276,21 @@ mod tests {
 
     #[test]
     fn a_table_names_a_language_and_a_text_where_it_gives_one() {
-        let checked = |text: &str| toml::from_str::<Languages>(text).map_err(|e| e.to_string()).and_then(|l| l.check());
+        let read = |text: &str| toml::from_str::<Languages>(text);
+        let checked = |text: &str| read(text).unwrap().check();
         let table = |name: &str, entry: &str| format!("[[language]]\nname = {name:?}\nresults = [{{ {entry} }}]\n");
+        let calls = vec!["x".to_owned()];
         assert_eq!(checked(&table("*", "gives = \"text\", text = \"~\", calls = [\"home\"]")), Ok(()));
-        assert!(checked(&table("cobol", "gives = \"same\", calls = [\"x\"]")).is_err());
-        assert!(checked(&table("*", "gives = \"text\", calls = [\"x\"]")).is_err());
-        assert!(checked(&table("*", "gives = \"same\", text = \"a\", calls = [\"x\"]")).is_err());
+        let unknown = Err(TableError::UnknownLanguage("cobol".to_owned()));
+        assert_eq!(checked(&table("cobol", "gives = \"same\", calls = [\"x\"]")), unknown);
+        let gives = Err(TableError::Gives(calls.clone()));
+        assert_eq!(checked(&table("*", "gives = \"text\", calls = [\"x\"]")), gives);
+        assert_eq!(checked(&table("*", "gives = \"same\", text = \"a\", calls = [\"x\"]")), gives);
         let held = |entry: &str| format!("[[language]]\nname = \"js\"\nholds = [{{ names = [\"x\"], {entry} }}]\n");
         assert_eq!(checked(&held("what = \"file\"")), Ok(()));
-        assert!(checked(&held("what = \"program\"")).is_err());
-        assert!(checked(&held("what = \"home\", program = \"x\"")).is_err());
-        assert!(checked(&table("*", "gives = \"magic\", calls = [\"x\"]")).is_err());
+        let holds = Err(TableError::Holds(calls));
+        assert_eq!(checked(&held("what = \"program\"")), holds);
+        assert_eq!(checked(&held("what = \"home\", program = \"x\"")), holds);
+        assert!(read(&table("*", "gives = \"magic\", calls = [\"x\"]")).is_err());
     }
 }

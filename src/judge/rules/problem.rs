@@ -48,3 +48,18 @@ impl fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
+
+/// One fault of the tables in `patterns/languages`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TableError {
+    #[error("no language is called {0:?}")]
+    UnknownLanguage(String),
+    #[error("{0:?} needs a language, and a program if and only if it holds one")]
+    Holds(Vec<String>),
+    #[error("{0:?} needs a text if and only if it gives one")]
+    Gives(Vec<String>),
+    #[error("{0:?} has neither endings nor files")]
+    NoFiles(String),
+    #[error("{0:?} is listed twice")]
+    ListedTwice(String),
+}

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::model::Language;
+use super::problem::TableError;
 
 /// All that is known of names of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,19 +39,19 @@ impl SourceFiles {
     ///
     /// # Errors
     /// A table that names no language, or names none of its files; a name that two tables have.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), TableError> {
         let mut known: Vec<&String> = Vec::new();
         for source in &self.source {
             let name = &source.language;
             if Language::of(name).is_none() && !WALKED.contains(&name.as_str()) {
-                return Err(format!("no language is called {name:?}"));
+                return Err(TableError::UnknownLanguage(name.clone()));
             }
             if source.endings.is_empty() && source.files.is_empty() {
-                return Err(format!("{name:?} has neither endings nor files"));
+                return Err(TableError::NoFiles(name.clone()));
             }
             for name in source.endings.iter().chain(&source.files) {
                 if known.contains(&name) {
-                    return Err(format!("{name:?} is listed twice"));
+                    return Err(TableError::ListedTwice(name.clone()));
                 }
                 known.push(name);
             }
@@ -80,6 +81,7 @@ impl SourceFiles {
 #[cfg(test)]
 mod tests {
     use super::SourceFiles;
+    use crate::judge::rules::problem::TableError;
 
     const TABLES: &str = "recipes = [\"Cargo.toml\"]\n\
         [[source]]\nlanguage = \"python\"\nendings = [\"py\"]\nfiles = [\"BUILD.js\"]\n\
@@ -105,11 +107,13 @@ mod tests {
 
     #[test]
     fn a_table_names_a_language_and_each_name_once() {
-        let faulty = |table: &str| read(&format!("{TABLES}[[source]]\n{table}\n")).check().is_err();
-        assert!(!faulty("language = \"shell\"\nendings = [\"sh\"]"));
-        assert!(faulty("language = \"cobol\"\nendings = [\"cob\"]"));
-        assert!(faulty("language = \"ruby\""));
-        assert!(faulty("language = \"ruby\"\nendings = [\"py\"]"));
-        assert!(faulty("language = \"ruby\"\nfiles = [\"BUILD.js\"]"));
+        let checked = |table: &str| read(&format!("{TABLES}[[source]]\n{table}\n")).check();
+        assert_eq!(checked("language = \"shell\"\nendings = [\"sh\"]"), Ok(()));
+        let unknown = TableError::UnknownLanguage("cobol".to_owned());
+        assert_eq!(checked("language = \"cobol\"\nendings = [\"cob\"]"), Err(unknown));
+        assert_eq!(checked("language = \"ruby\""), Err(TableError::NoFiles("ruby".to_owned())));
+        let twice = |name: &str| Err(TableError::ListedTwice(name.to_owned()));
+        assert_eq!(checked("language = \"ruby\"\nendings = [\"py\"]"), twice("py"));
+        assert_eq!(checked("language = \"ruby\"\nfiles = [\"BUILD.js\"]"), twice("BUILD.js"));
     }
 }

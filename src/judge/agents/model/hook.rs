@@ -53,7 +53,7 @@ pub struct Hook {
     pub leaves: Vec<String>,
 }
 
-/// A moment at which it asks.
+/// A hook event at which it asks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
@@ -79,7 +79,7 @@ pub struct Event {
     pub own: Vec<String>,
 }
 
-/// What kind of moment.
+/// What kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HookEvent {
@@ -157,7 +157,7 @@ pub enum Does {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
-    /// At these moments, whatever else is said.
+    /// At these events, whatever else is said.
     #[serde(default)]
     pub at: Vec<HookEvent>,
     /// The field that names its mode, and the modes in which it asks.
