@@ -48,7 +48,7 @@ breaker_after = 3
 known_hosts = ["git.example.com", "*.pkg.example.com", "mirror.example.org"]
 production = ["live-eu", "live-us"]
 protected_branches = ["stable", "stable/*"]
-trusted_folders = ["~/src/playground"]
+trusted_directories = ["~/src/playground"]
 
 [thresholds]
 cli = 2.5
@@ -79,7 +79,7 @@ struct Home {
 
 impl Home {
     fn new() -> Self {
-        Self { directory: tempfile::tempdir().expect("a temporary folder") }
+        Self { directory: tempfile::tempdir().expect("a temporary directory") }
     }
 
     /// With a configuration and fifty rules of the user's own.

@@ -268,7 +268,7 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
             .collect();
         let problems: Vec<_> = enrolled.problems.iter().map(ToString::to_string).collect();
         let whole = serde_json::json!({
-            "approvers": approvers, "folder": enrolled.directory, "changeable": enrolled.changeable, "problems": problems,
+            "approvers": approvers, "directory": enrolled.directory, "changeable": enrolled.changeable, "problems": problems,
         });
         return writeln!(out, "{whole}");
     }

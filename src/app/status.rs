@@ -75,7 +75,7 @@ struct Status {
     grants: usize,
     /// What the newest of them cover, in words.
     granted: Vec<String>,
-    trusted_folders: Vec<String>,
+    trusted_directories: Vec<String>,
     /// A newer version than this one, where the configured program names one.
     newer: Option<String>,
     /// The rows of the record; `None` where there is none yet.
@@ -145,7 +145,7 @@ fn waiting() -> Result<usize, Failure> {
 
 fn status(engine: &Engine) -> Result<Status, Failure> {
     let problems = engine.problems();
-    let Policy { mode, preset, thresholds, trusted_folders, .. } = engine.policy();
+    let Policy { mode, preset, thresholds, trusted_directories, .. } = engine.policy();
     let places = Places::of(&engine.caller)?;
     let (agents, without): (Vec<&Host>, Vec<&Host>) =
         HOSTS.iter().filter(|host| places.is_there(host)).partition(|host| asks(&places, host));
@@ -191,7 +191,7 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
         waiting: waiting()?,
         grants: all_granted.len(),
         granted: all_granted.into_iter().rev().take(MOST as usize).collect(),
-        trusted_folders: trusted_folders.clone(),
+        trusted_directories: trusted_directories.clone(),
         newer: update::newest(engine).and_then(|said| said.newer().map(str::to_owned)),
         rows: store.as_ref().map(|store| store.head()).transpose()?.flatten().map(|head| head.row),
         refused: store.as_ref().map_or_else(|| Ok(Vec::new()), refused)?,
@@ -287,8 +287,8 @@ fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
     for words in &status.granted {
         say("", Style::Dim, visible::line(words.as_bytes(), false));
     }
-    if !status.trusted_folders.is_empty() {
-        say("trusted", Style::Plain, status.trusted_folders.join(", "));
+    if !status.trusted_directories.is_empty() {
+        say("trusted", Style::Plain, status.trusted_directories.join(", "));
     }
     match status.rows {
         None => say("record", Style::Plain, "empty".to_owned()),

@@ -34,7 +34,7 @@ pub struct TrustArgs {
     list: bool,
 }
 
-const KEY: &str = "trusted_folders";
+const KEY: &str = "trusted_directories";
 
 /// Trusts a directory, or lists those that are trusted, and returns the exit code: 126 when it is refused.
 ///
@@ -43,7 +43,7 @@ const KEY: &str = "trusted_folders";
 pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
     if args.list {
         let engine = Engine::open()?;
-        let directories = &engine.policy().trusted_folders;
+        let directories = &engine.policy().trusted_directories;
         let mut out = io::stdout().lock();
         if directories.is_empty() {
             writeln!(out, "No trusted directories.")?;
@@ -148,7 +148,7 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, TrustErro
         directories.retain(|known| *known != directory);
     } else {
         let weight =
-            engine.policy().weights.get(&CircumstanceFact::TrustedFolder).map_or(0.0, |weight| weight.as_f64());
+            engine.policy().weights.get(&CircumstanceFact::TrustedDirectory).map_or(0.0, |weight| weight.as_f64());
         let shown = format!(
             "In {} and below, commands of tier 2 and below would score {:.1} lower for every requester, and many \
              would run without asking.\nGuard still asks about tier 3 and 4.\n",
@@ -165,7 +165,7 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, TrustErro
     file::replace(&path, old.as_deref(), &new, false).map_err(named)?;
     // What another layer forbids, and what this file could not say, is told, and taken back.
     let again = Engine::open()?;
-    if !args.remove && !again.policy().trusted_folders.contains(&directory) {
+    if !args.remove && !again.policy().trusted_directories.contains(&directory) {
         let problem = again.config().problems.first().cloned();
         file::replace(&path, Some(&new), &text, false).map_err(named)?;
         return Err(problem.map_or(TrustError::Prevented, TrustError::Problem));
@@ -233,20 +233,19 @@ mod tests {
     #[test]
     fn a_directory_is_added_and_all_else_stays_as_it_was() {
         let directories = |all: &[&str]| all.iter().map(|directory| (*directory).to_owned()).collect::<Vec<_>>();
-        let text =
-            "# mine\nmode = \"manual\"\ntrusted_folders = [ \"/a\", # why\n  \"/b\" ]  # end\n\n[queue]\nwait = 5\n";
+        let text = "# mine\nmode = \"manual\"\ntrusted_directories = [ \"/a\", # why\n  \"/b\" ]  # end\n\n[queue]\nwait = 5\n";
         let mut all = listed(text).unwrap();
         assert_eq!(all, directories(&["/a", "/b"]));
         all.push("/c d\"\\".to_owned());
         let new = with(text, &all).unwrap();
-        let wanted = "# mine\nmode = \"manual\"\ntrusted_folders = [\"/a\", \"/b\", \"/c d\\\"\\\\\"]  # end\n\n[queue]\nwait = 5\n";
+        let wanted = "# mine\nmode = \"manual\"\ntrusted_directories = [\"/a\", \"/b\", \"/c d\\\"\\\\\"]  # end\n\n[queue]\nwait = 5\n";
         assert_eq!(new, wanted);
         assert_eq!(
             with("[queue]\nwait = 5\n", &directories(&["/a"])).unwrap(),
-            "trusted_folders = [\"/a\"]\n[queue]\nwait = 5\n"
+            "trusted_directories = [\"/a\"]\n[queue]\nwait = 5\n"
         );
-        assert_eq!(with("", &directories(&["/a"])).unwrap(), "trusted_folders = [\"/a\"]\n");
-        assert!(with("trusted_folders = 3", &directories(&["/a"])).is_ok());
-        assert!(listed("trusted_folders = 3").is_err() && listed("a = [").is_err());
+        assert_eq!(with("", &directories(&["/a"])).unwrap(), "trusted_directories = [\"/a\"]\n");
+        assert!(with("trusted_directories = 3", &directories(&["/a"])).is_ok());
+        assert!(listed("trusted_directories = 3").is_err() && listed("a = [").is_err());
     }
 }

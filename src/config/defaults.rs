@@ -21,7 +21,7 @@ pub const PRESETS: &[(Key, [i64; 4])] = &[
     (Key::WeightOutsideProject,     [ 25,  50,  50, 100]),
     (Key::WeightProtectedBranch,    [ 50,  50, 100, 100]),
     (Key::WeightDisguise,           [ 50,  50, 100, 150]),
-    (Key::WeightTrustedFolder,      [-50, -50, -25,   0]),
+    (Key::WeightTrustedDirectory,      [-50, -50, -25,   0]),
     (Key::WeightSecretsRead,        [100, 100, 150, 200]),
     (Key::WeightEgressAfterSecrets, [150, 150, 200, 250]),
     (Key::WeightOtherAgent,         [150, 150, 150, 200]),
@@ -73,8 +73,8 @@ pub fn fail_closed(policy: &mut Policy) {
     policy.queue_pending = policy.queue_pending.min(built_in.queue_pending);
     policy.retention_days = policy.retention_days.max(built_in.retention_days);
     policy.retention_mib = policy.retention_mib.max(built_in.retention_mib);
-    policy.weights.insert(CircumstanceFact::TrustedFolder, Weight(0));
-    policy.trusted_folders.clear();
+    policy.weights.insert(CircumstanceFact::TrustedDirectory, Weight(0));
+    policy.trusted_directories.clear();
     policy.known_hosts.clear();
     policy.disabled_rules.clear();
     for (list, default) in
@@ -152,7 +152,7 @@ mod tests {
             entry.key.set(&mut policy, lax);
         }
         policy.protected_branches.clear();
-        policy.trusted_folders.push("/**".to_owned());
+        policy.trusted_directories.push("/**".to_owned());
         fail_closed(&mut policy);
         for entry in KEYS.iter().filter(|entry| entry.key != Key::Preset) {
             if let (Some(now), Some(default)) = (entry.key.get(&policy), entry.key.get(&built_in)) {
@@ -160,7 +160,7 @@ mod tests {
             }
         }
         assert_eq!(policy.protected_branches, built_in.protected_branches);
-        assert!(policy.trusted_folders.is_empty());
+        assert!(policy.trusted_directories.is_empty());
     }
 
     #[test]

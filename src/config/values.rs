@@ -15,7 +15,7 @@ impl Key {
             Self::WeightOutsideProject => Fact::OutsideProject,
             Self::WeightProtectedBranch => Fact::ProtectedBranch,
             Self::WeightDisguise => Fact::Disguise,
-            Self::WeightTrustedFolder => Fact::TrustedFolder,
+            Self::WeightTrustedDirectory => Fact::TrustedDirectory,
             Self::WeightSecretsRead => Fact::SecretsRead,
             Self::WeightEgressAfterSecrets => Fact::EgressAfterSecrets,
             Self::WeightOtherAgent => Fact::OtherAgent,
@@ -119,7 +119,7 @@ impl Key {
     #[must_use]
     pub const fn list(self, policy: &Policy) -> Option<&Vec<String>> {
         Some(match self {
-            Self::TrustedFolders => &policy.trusted_folders,
+            Self::TrustedDirectories => &policy.trusted_directories,
             Self::ProtectedBranches => &policy.protected_branches,
             Self::Production => &policy.production,
             Self::KnownHosts => &policy.known_hosts,
@@ -134,7 +134,7 @@ impl Key {
     /// The same, to change it.
     pub const fn list_mut(self, policy: &mut Policy) -> Option<&mut Vec<String>> {
         Some(match self {
-            Self::TrustedFolders => &mut policy.trusted_folders,
+            Self::TrustedDirectories => &mut policy.trusted_directories,
             Self::ProtectedBranches => &mut policy.protected_branches,
             Self::Production => &mut policy.production,
             Self::KnownHosts => &mut policy.known_hosts,

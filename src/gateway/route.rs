@@ -80,7 +80,7 @@ mod tests {
         let text = "
             [[route]]
             tiers = [3]
-            folder = \"/srv\"
+            directory = \"/srv\"
             channels = [\"team\"]
             [[route]]
             rule = \"packages.new\"

@@ -62,8 +62,8 @@ pub fn circumstances(
             add(CircumstanceFact::ProtectedBranch, Some(branch));
         }
         let cwd = invocation.cwd.to_string_lossy();
-        if policy.trusted_folders.iter().any(|directory| trusted(directory, &cwd)) {
-            add(CircumstanceFact::TrustedFolder, None);
+        if policy.trusted_directories.iter().any(|directory| trusted(directory, &cwd)) {
+            add(CircumstanceFact::TrustedDirectory, None);
         }
     }
     all

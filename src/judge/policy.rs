@@ -45,7 +45,7 @@ pub struct Policy {
     /// How many different approvers sign a yes to what is of a tier.
     pub approvals: Approvals,
     /// Globs over absolute directories that are trusted.
-    pub trusted_folders: Vec<String>,
+    pub trusted_directories: Vec<String>,
     /// Branch names, by glob, that are protected.
     pub protected_branches: Vec<String>,
     /// Words that name production in a context, profile, variable or host.
@@ -93,7 +93,7 @@ impl Default for Policy {
             (Fact::OutsideProject, 50),
             (Fact::ProtectedBranch, 50),
             (Fact::Disguise, 50),
-            (Fact::TrustedFolder, -50),
+            (Fact::TrustedDirectory, -50),
             (Fact::SecretsRead, 100),
             (Fact::EgressAfterSecrets, 150),
             (Fact::OtherAgent, 150),
@@ -121,7 +121,7 @@ impl Default for Policy {
             queue_notify: Vec::new(),
             confirm_code: false,
             approvals: Approvals { medium: 1, high: 1, critical: 1 },
-            trusted_folders: Vec::new(),
+            trusted_directories: Vec::new(),
             protected_branches: words(&["main", "master", "trunk", "develop", "release", "release/*", "production"]),
             production: words(&["prod", "production", "prd", "live"]),
             known_hosts: Vec::new(),

@@ -93,7 +93,7 @@ pub enum CircumstanceFact {
     OutsideProject,
     ProtectedBranch,
     Disguise,
-    TrustedFolder,
+    TrustedDirectory,
     SecretsRead,
     EgressAfterSecrets,
     OtherAgent,
@@ -161,7 +161,7 @@ impl Risk {
     pub fn within(mut self, context: Vec<Circumstance>) -> Self {
         for circumstance in context {
             match circumstance.fact {
-                CircumstanceFact::TrustedFolder if self.tier > Tier::Medium => continue,
+                CircumstanceFact::TrustedDirectory if self.tier > Tier::Medium => continue,
                 CircumstanceFact::Production if self.tier == Tier::Low => {
                     self.tier = Tier::Medium;
                     self.score = self.score.max(Weight::of_tier(Tier::Medium));

@@ -176,7 +176,7 @@ pub const fn circumstance_words(fact: CircumstanceFact) -> &'static str {
         CircumstanceFact::OutsideProject => "outside the project",
         CircumstanceFact::ProtectedBranch => "protected branch",
         CircumstanceFact::Disguise => "disguised",
-        CircumstanceFact::TrustedFolder => "trusted directory",
+        CircumstanceFact::TrustedDirectory => "trusted directory",
         CircumstanceFact::SecretsRead => "secrets were read",
         CircumstanceFact::EgressAfterSecrets => "sends data after reading secrets",
         CircumstanceFact::OtherAgent => "another agent's files",

@@ -108,7 +108,7 @@ fn assert_closed(policy: &Policy) {
         assert!(threshold <= Weight(101), "{threshold}");
     }
     assert_eq!(policy.mode, Mode::Manual);
-    assert!(!policy.yolo && policy.trusted_folders.is_empty() && policy.disabled_rules.is_empty());
+    assert!(!policy.yolo && policy.trusted_directories.is_empty() && policy.disabled_rules.is_empty());
 }
 
 #[test]
@@ -125,7 +125,7 @@ mode = "off"
 preset = "strict"
 prompts_per_hour = 7
 breaker_after = 4
-trusted_folders = ["~/play", "/srv/**/scratch/"]
+trusted_directories = ["~/play", "/srv/**/scratch/"]
 protected_branches = ["next", "!master"]
 production = ["eu-1"]
 known_hosts = ["Git.Example.org"]
@@ -151,7 +151,7 @@ critical_finish = 25
     assert_eq!((policy.timeouts.high, policy.timeouts.critical_finish), (15, 25));
     assert_eq!((policy.prompts_per_hour, policy.breaker_after, policy.retention_days), (7, 4, 30));
     let home = fixture.path("home");
-    assert_eq!(policy.trusted_folders, [format!("{}/play", home.display()), "/srv/**/scratch".to_owned()]);
+    assert_eq!(policy.trusted_directories, [format!("{}/play", home.display()), "/srv/**/scratch".to_owned()]);
     assert!(policy.protected_branches.contains(&"next".to_owned()));
     assert!(!policy.protected_branches.contains(&"master".to_owned()));
     assert!(policy.protected_branches.contains(&"main".to_owned()));

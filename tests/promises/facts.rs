@@ -73,10 +73,10 @@ struct StandIn {
 
 impl StandIn {
     fn new() -> Self {
-        let directory = tempfile::tempdir().expect("a temp folder");
+        let directory = tempfile::tempdir().expect("a temp directory");
         let rm = directory.path().join("rm");
         crate::harness::program::write(&rm, "#!/bin/sh\nprintf '%s\\n' \"$*\" >> \"$STAND_IN_LOG\"\n");
-        fs::create_dir(directory.path().join("work")).expect("a work folder");
+        fs::create_dir(directory.path().join("work")).expect("a work directory");
         Self { directory }
     }
 

@@ -81,7 +81,7 @@ fn the_transcripts_of_three_agents_are_judged_each_command_once() {
             { "day": "2026-11-21", "calls": 2, "ask": 1, "deny": 0 },
         ])
     );
-    assert_eq!((&found["files"], &found["folder_unknown"]), (&json!(5), &json!(1)));
+    assert_eq!((&found["files"], &found["directory_unknown"]), (&json!(5), &json!(1)));
     // It is the same each time, and nothing was written or run.
     assert_eq!(replayed(&home, &[]), found);
     assert!(!home.data().exists() && home.ran() == 0);
@@ -132,7 +132,7 @@ fn where_the_directory_is_gone_nothing_is_looked_up() {
     write(&home, ".claude/projects/p/a.jsonl", &[there, gone]);
     let found = replayed(&home, &[]);
     assert_eq!(numbers(&found), [2, 1, 1, 0], "{found}");
-    assert_eq!(found["folder_gone"], 1);
+    assert_eq!(found["directory_gone"], 1);
     assert!(home.prints(&["replay"], 0).contains("1 ran in directories that no longer exist"));
 }
 
@@ -150,7 +150,7 @@ fn a_shells_history_and_a_list_are_read_as_a_persons_commands() {
         fs::write(&path, text).unwrap();
         let found = replayed(&home, &[path.to_str().unwrap()]);
         assert_eq!(numbers(&found), [2, 1, 1, 0], "{name}: {found}");
-        assert_eq!((&found["by"], &found["folder_unknown"]), (&json!({ "history": 2 }), &json!(2)), "{name}");
+        assert_eq!((&found["by"], &found["directory_unknown"]), (&json!({ "history": 2 }), &json!(2)), "{name}");
         assert_eq!(found["days"].as_array().unwrap().len(), usize::from(name != "list"), "{name}");
     }
     // Tier 2 is asked about where an agent runs it, and not where a person does.
@@ -233,7 +233,7 @@ fn three(found: &Value, agent: &str) {
     assert_eq!(found["by"], json!({ agent: 3 }), "{found}");
     assert_eq!((&found["commands"], &found["file_changes"]), (&json!(2), &json!(1)), "{agent}: {found}");
     assert_eq!(found["skipped"], json!({ "files": 0, "lines": 0 }), "{agent}: {found}");
-    assert_eq!((&found["folder_unknown"], &found["folder_gone"]), (&json!(0), &json!(0)), "{agent}: {found}");
+    assert_eq!((&found["directory_unknown"], &found["directory_gone"]), (&json!(0), &json!(0)), "{agent}: {found}");
     let days: Vec<_> = found["days"].as_array().unwrap().iter().map(|day| day["day"].as_str().unwrap()).collect();
     assert_eq!(days, ["2026-11-20"], "{agent}: {found}");
 }

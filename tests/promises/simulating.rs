@@ -90,7 +90,7 @@ fn trust_grants_and_rules_that_are_switched_off_decide_otherwise() {
          until = \"revoked\"\n",
     );
     assert_eq!(changes(&simulated(&home, &["--config", &grant])), ["git push --force origin main: ask allow"]);
-    let trust = policy(&home, "trust.toml", &format!("trusted_folders = [\"{work}\"]\nweights.root = 0\n"));
+    let trust = policy(&home, "trust.toml", &format!("trusted_directories = [\"{work}\"]\nweights.root = 0\n"));
     assert!(changes(&simulated(&home, &["--config", &trust])).contains(&"npm install some-pkg: ask allow".to_owned()));
     let weights = policy(&home, "weights.toml", "weights.root = 0\n");
     assert_eq!(changes(&simulated(&home, &["--config", &weights])), [""; 0]);
@@ -140,7 +140,7 @@ fn a_directory_that_is_gone_changes_no_decision_by_itself() {
     }
     std::fs::remove_dir(home.path("work/gone")).unwrap();
     let told = simulated(&home, &[]);
-    assert_eq!((changes(&told).len(), told["folder_gone"].as_u64()), (0, Some(2)), "{told}");
+    assert_eq!((changes(&told).len(), told["directory_gone"].as_u64()), (0, Some(2)), "{told}");
 }
 
 #[test]

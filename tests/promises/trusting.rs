@@ -25,7 +25,7 @@ fn runs(home: &Home, words: &[&str]) -> bool {
 }
 
 #[test]
-fn in_a_trusted_folder_tier_2_runs_and_tier_3_is_asked_about() {
+fn in_a_trusted_directory_tier_2_runs_and_tier_3_is_asked_about() {
     let home = stage::home();
     let medium = ["npm", "install", "some-pkg"];
     // As root half a point more would hide it.
@@ -43,7 +43,7 @@ fn in_a_trusted_folder_tier_2_runs_and_tier_3_is_asked_about() {
     assert!(screen.contains("is now trusted"), "{screen}");
     let work = home.path("work");
     let text = std::fs::read_to_string(&config).unwrap();
-    assert_eq!(text, format!("trusted_folders = [\"{}\"]\n# mine\n[weights]\nroot = 0.0\n", work.display()));
+    assert_eq!(text, format!("trusted_directories = [\"{}\"]\n# mine\n[weights]\nroot = 0.0\n", work.display()));
     assert_eq!(home.prints(&["trust", "--list"], 0), format!("{}\n", work.display()));
     assert!(runs(&home, &medium));
     assert!(!runs(&home, &FLAGGED));
@@ -53,7 +53,7 @@ fn in_a_trusted_folder_tier_2_runs_and_tier_3_is_asked_about() {
     let mut terminal = person(&home, &["trust", "--remove", work.to_str().unwrap()]);
     terminal.wait_exit();
     assert!(!runs(&home, &medium));
-    assert!(std::fs::read_to_string(&config).unwrap().starts_with("trusted_folders = []\n# mine\n"));
+    assert!(std::fs::read_to_string(&config).unwrap().starts_with("trusted_directories = []\n# mine\n"));
 }
 
 #[test]

@@ -263,7 +263,7 @@ pub(super) fn cef(entry: &Entry, host: &str) -> String {
         ("cs1", optional(&entry.command)),
         ("cs2Label", "rule".to_owned()),
         ("cs2", rules(entry).join(",")),
-        ("cs3Label", "folder".to_owned()),
+        ("cs3Label", "directory".to_owned()),
         ("cs3", optional(&entry.cwd)),
         ("cs4Label", "session".to_owned()),
         ("cs4", optional(&entry.session)),

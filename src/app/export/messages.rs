@@ -46,7 +46,7 @@ fn fields(entry: &Entry) -> Vec<(&'static str, String)> {
         ("score", entry.score.map_or_else(String::new, |score| score.to_string())),
         ("rules", rules(entry).join(" ")),
         ("reason", reason(entry)),
-        ("folder", or(&entry.cwd)),
+        ("directory", or(&entry.cwd)),
         ("user", or(&entry.user)),
         ("origin", or(&entry.origin)),
         ("agent", or(&entry.agent)),

@@ -127,8 +127,8 @@ impl Tally {
             })).collect::<Vec<_>>(),
             "files": self.files,
             "skipped": { "files": self.unreadable.len(), "lines": self.skipped_lines },
-            "folder_gone": self.gone,
-            "folder_unknown": self.placeless,
+            "directory_gone": self.gone,
+            "directory_unknown": self.placeless,
         })
     }
 }

@@ -50,7 +50,6 @@ pub struct Request {
     pub origin: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    #[serde(rename = "folder")]
     pub directory: String,
     /// Its approval would settle it; otherwise a person sees its opinion.
     pub settles: bool,

@@ -138,7 +138,7 @@ impl Report {
                 .collect::<Vec<_>>(),
             "changes": self.changes.iter().map(change).collect::<Vec<_>>(),
             "reviewer_may_settle": self.reviewer,
-            "partly_hidden": self.hidden, "folder_gone": self.gone, "unreadable": self.unreadable,
+            "partly_hidden": self.hidden, "directory_gone": self.gone, "unreadable": self.unreadable,
         })
     }
 

@@ -62,7 +62,6 @@ pub struct Route {
     /// A part of the session's name.
     pub session: Option<String>,
     /// The directory, and all below it.
-    #[serde(rename = "folder")]
     pub directory: Option<String>,
     /// The rule of the worst finding.
     pub rule: Option<String>,

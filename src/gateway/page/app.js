@@ -156,10 +156,10 @@ async function answer(id, verb, words, scope, signing) {
 function drawBatch() {
   const chosen = waiting.filter((request) => selected.has(request.action_id));
   $("batch").hidden = waiting.length < 2;
-  const folders = [...new Set(chosen.map((request) => request.cwd))].join(", ");
+  const directories = [...new Set(chosen.map((request) => request.cwd))].join(", ");
   const worst = Math.max(0, ...chosen.map((request) => request.tier));
   $("batch-text").textContent = chosen.length
-    ? `${chosen.length} selected, in ${folders}; highest tier: ${worst}.`
+    ? `${chosen.length} selected, in ${directories}; highest tier: ${worst}.`
     : `${waiting.length} waiting.`;
   $("batch-effect").replaceChildren(...effects(chosen));
   $("batch-approve").disabled = chosen.length === 0;

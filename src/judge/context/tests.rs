@@ -139,9 +139,9 @@ fn a_directory_is_trusted_with_what_lies_below_it_and_only_for_what_is_flagged()
         ("/home/ada/project/sub", false),
         ("/srv", false),
     ] {
-        let policy = Policy { trusted_folders: vec![directory.to_owned()], ..Policy::default() };
+        let policy = Policy { trusted_directories: vec![directory.to_owned()], ..Policy::default() };
         let all = within(1000, vec![program("x")], &found(Tier::Medium), &policy, "topic");
-        assert_eq!(all.iter().any(|one| one.fact == CircumstanceFact::TrustedFolder), wanted, "{directory}");
+        assert_eq!(all.iter().any(|one| one.fact == CircumstanceFact::TrustedDirectory), wanted, "{directory}");
         assert_eq!(within(1000, vec![program("x")], &[], &policy, "topic"), [], "{directory}, nothing flagged");
     }
 }

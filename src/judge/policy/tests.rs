@@ -336,7 +336,7 @@ fn the_default_policy_is_the_one_that_the_risk_model_states() {
             (Fact::OutsideProject, 50),
             (Fact::ProtectedBranch, 50),
             (Fact::Disguise, 50),
-            (Fact::TrustedFolder, -50),
+            (Fact::TrustedDirectory, -50),
             (Fact::SecretsRead, 100),
             (Fact::EgressAfterSecrets, 150),
             (Fact::OtherAgent, 150),

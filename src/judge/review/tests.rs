@@ -286,7 +286,7 @@ fn any_finding() -> impl Strategy<Value = Finding> {
 
 fn any_context() -> impl Strategy<Value = Circumstance> {
     use CircumstanceFact as Fact;
-    let facts = [Fact::Production, Fact::Root, Fact::AskedAgain, Fact::TrustedFolder, Fact::EgressAfterSecrets];
+    let facts = [Fact::Production, Fact::Root, Fact::AskedAgain, Fact::TrustedDirectory, Fact::EgressAfterSecrets];
     (proptest::sample::select(facts.to_vec()), -100_i32..300).prop_map(|(fact, weight)| Circumstance {
         fact,
         weight: Weight(weight),

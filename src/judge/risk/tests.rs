@@ -35,9 +35,9 @@ fn circumstances_add_up_and_are_kept() {
 }
 
 #[test]
-fn a_trusted_folder_takes_away_from_tier_2_and_below_and_never_below_nothing() {
+fn a_trusted_directory_takes_away_from_tier_2_and_below_and_never_below_nothing() {
     let trusted = |tier, weight| {
-        let context = vec![circumstance(CircumstanceFact::TrustedFolder, weight)];
+        let context = vec![circumstance(CircumstanceFact::TrustedDirectory, weight)];
         let risk = Risk::join(Tier::Safe, vec![finding("a", tier)], context);
         (risk.score.0, risk.context.len())
     };

@@ -219,7 +219,7 @@ pub struct Asked {
     directory: tempfile::TempDir,
 }
 
-/// The program that asks, writing its answer to `answer` in `folder`.
+/// The program that asks, writing its answer to `answer` in `directory`.
 pub fn asker(directory: &Path, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(ARGUMENTS);

@@ -15,10 +15,10 @@ fn a_stronger_layer_replaces_a_value_and_adds_to_a_list() {
 #[test]
 fn what_the_machine_locks_can_only_be_tightened() {
     let fixture = Fixture::new();
-    fixture.machine("thresholds.agent = 1.5\nlocked = [\"thresholds\", \"mode\", \"trusted_folders\"]");
+    fixture.machine("thresholds.agent = 1.5\nlocked = [\"thresholds\", \"mode\", \"trusted_directories\"]");
     fixture.user("thresholds.agent = 1.0");
     assert_eq!(fixture.policy().thresholds.agent, Weight(100));
-    fixture.user("# tired\nthresholds.agent = 2.0\nmode = \"off\"\ntrusted_folders = [\"~/a\"]\n");
+    fixture.user("# tired\nthresholds.agent = 2.0\nmode = \"off\"\ntrusted_directories = [\"~/a\"]\n");
     assert_eq!(
         fixture.problems(),
         [
@@ -27,7 +27,7 @@ fn what_the_machine_locks_can_only_be_tightened() {
             "home/.config/guard/config.toml:2: thresholds.agent: 2.0 is less strict than 1.5, and the machine's \
              configuration locks it; remove the line, or make it stricter",
             &format!(
-                "home/.config/guard/config.toml:4: trusted_folders: adds \"{}/a\", but the machine's configuration \
+                "home/.config/guard/config.toml:4: trusted_directories: adds \"{}/a\", but the machine's configuration \
                  locks it; remove the entry",
                 fixture.path("home").display()
             )
@@ -76,17 +76,17 @@ fn only_the_machine_can_lock() {
 #[test]
 fn a_project_can_tighten_everything() {
     let fixture = Fixture::new();
-    fixture.user("trusted_folders = [\"~/play\"]\nthresholds.cli = 3.0");
+    fixture.user("trusted_directories = [\"~/play\"]\nthresholds.cli = 3.0");
     let home = fixture.path("home");
     fixture.project(&format!(
-        "preset = \"paranoid\"\nprotected_branches = [\"next\"]\nproduction = [\"eu\"]\ntrusted_folders = [\"!{}/play\"]\n\
+        "preset = \"paranoid\"\nprotected_branches = [\"next\"]\nproduction = [\"eu\"]\ntrusted_directories = [\"!{}/play\"]\n\
          [timeouts]\nhigh = 5\n[thresholds]\ncli = 0.5\n",
         home.display()
     ));
     let policy = fixture.policy();
     assert_eq!((policy.thresholds.cli, policy.thresholds.agent), (Weight(50), Weight(100)));
     assert_eq!((policy.timeouts.high, policy.timeouts.medium), (5, 30));
-    assert!(policy.trusted_folders.is_empty());
+    assert!(policy.trusted_directories.is_empty());
     assert!(policy.protected_branches.contains(&"next".to_owned()));
 }
 
@@ -97,11 +97,11 @@ fn whatever_a_project_would_loosen_is_named_with_file_line_and_key() {
         ("preset = \"relaxed\"", "preset: relaxed is less strict than balanced"),
         ("thresholds.agent = 2.1", "thresholds.agent: 2.1 is less strict than 2.0"),
         ("weights.root = 0.4", "weights.root: 0.4 is less strict than 0.5"),
-        ("weights.trusted_folder = -0.6", "weights.trusted_folder: -0.6 is less strict than -0.5"),
+        ("weights.trusted_directory = -0.6", "weights.trusted_directory: -0.6 is less strict than -0.5"),
         ("timeouts.high = 31", "timeouts.high: 31 is less strict than 30"),
         ("prompts_per_hour = 11", "prompts_per_hour: 11 is less strict than 10"),
         ("breaker_after = 4", "breaker_after: 4 is less strict than 3"),
-        ("trusted_folders = [\"/srv/x\"]", "trusted_folders: adds \"/srv/x\""),
+        ("trusted_directories = [\"/srv/x\"]", "trusted_directories: adds \"/srv/x\""),
         ("known_hosts = [\"evil.example\"]", "known_hosts: adds \"evil.example\""),
         ("disabled_rules = [\"git.push-force\"]", "disabled_rules: adds \"git.push-force\""),
         ("protected_branches = [\"!main\"]", "protected_branches: removes \"main\""),

@@ -17,7 +17,7 @@ fn shims() -> Shims {
 
 /// A line for bash in a new project, first without guard, then with guard for every shell that is named or searched for.
 #[track_caller]
-fn alike(line: &str, folders: &[&Path], make: impl Fn(&Path)) {
+fn alike(line: &str, directories: &[&Path], make: impl Fn(&Path)) {
     let shims = shims();
     let ran = |is_guarded: bool| {
         let project = shims.home.path(if is_guarded { "guarded/project" } else { "plain/project" });
@@ -26,7 +26,7 @@ fn alike(line: &str, folders: &[&Path], make: impl Fn(&Path)) {
         let mut command = if is_guarded { shims.guard("bash") } else { shims.real("bash") };
         let front = shims.home.path("shims");
         let searched =
-            folders.iter().copied().chain([Path::new("/usr/local/bin"), Path::new("/usr/bin"), Path::new("/bin")]);
+            directories.iter().copied().chain([Path::new("/usr/local/bin"), Path::new("/usr/bin"), Path::new("/bin")]);
         let all: Vec<&Path> = is_guarded.then_some(front.as_path()).into_iter().chain(searched).collect();
         command.env("PATH", std::env::join_paths(all).unwrap());
         let shell = if is_guarded { front.join("bash") } else { "/bin/bash".into() };

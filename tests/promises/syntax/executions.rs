@@ -430,7 +430,7 @@ fn runs_rm(shell: &[&str], text: &str, root: &Path) -> bool {
     let mark = root.join("mark");
     let _ = fs::remove_dir_all(&directory);
     let _ = fs::remove_file(&mark);
-    fs::create_dir(&directory).expect("a folder");
+    fs::create_dir(&directory).expect("a directory");
     let _ = Command::new("/usr/bin/timeout")
         .args(["-s", "KILL", "2"])
         .args(shell)
@@ -454,9 +454,9 @@ fn try_shell(shell: &[&str], dialect: Dialect, seeds: &[&str], seed: u64) {
 /// Gives texts of `write` to a shell, where `read` makes trees of them that name no `rm`.
 fn try_texts(shell: &[&str], read: impl Fn(&str) -> Option<Script>, write: impl Fn(&mut Random) -> String, seed: u64) {
     let times: usize = std::env::var("GUARD_TEST_EXECUTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
-    let root = tempfile::tempdir().expect("a folder");
+    let root = tempfile::tempdir().expect("a directory");
     let bin = root.path().join("bin");
-    fs::create_dir(&bin).expect("a folder");
+    fs::create_dir(&bin).expect("a directory");
     let stand_in = bin.join("rm");
     crate::harness::program::write(&stand_in, &format!("#!/bin/sh\n: > '{}'\n", root.path().join("mark").display()));
     assert!(runs_rm(shell, "rm x", root.path()), "the stand-in works");

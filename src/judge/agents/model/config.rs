@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Its directory below the home.
-    #[serde(rename = "folder")]
     pub directory: String,
     /// The variable that names another one; empty where there is none.
     #[serde(default)]
@@ -222,10 +221,8 @@ pub enum When {
     /// Only when it is there already: the agent then reads it and not the other.
     There,
     /// Only when its directory is there.
-    #[serde(rename = "folder")]
     Directory,
     /// Only when the directory two levels above it is there.
-    #[serde(rename = "folder-above")]
     DirectoryAbove,
 }
 

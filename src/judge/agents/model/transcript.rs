@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Transcript {
     /// Directories below the agent's own, or `.` for that itself; they are searched with all that is below them.
-    #[serde(rename = "folders")]
     pub directories: Vec<String>,
     /// What is below them is not searched.
     #[serde(default)]
@@ -78,35 +77,19 @@ pub struct CallForm {
 }
 
 /// What is wrong with the description of a transcript.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TranscriptError {
-    /// A key that holds nothing.
+    #[error("{0}: at least one is needed")]
     Missing(&'static str),
-    /// A directory that does not lie below the agent's.
+    #[error("directories: {0:?} must lead down from the agent's directory")]
     Outside(String),
-    /// A place that does not begin with `/`.
+    #[error("{0:?} is no JSON pointer: one begins with /")]
     NoPlace(String),
-    /// A form of calls without its parts.
+    #[error("call: at, input and one of tool and only are needed")]
     Call,
-    /// `**` before the last step.
+    #[error("{0:?}: ** may only be the last step")]
     EarlyStars(String),
 }
-
-impl std::fmt::Display for TranscriptError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Missing(key) => write!(f, "{key}: at least one is needed"),
-            Self::Outside(directory) => {
-                write!(f, "folders: {directory:?} must lead down from the agent's directory")
-            }
-            Self::NoPlace(place) => write!(f, "{place:?} is no place: one begins with /"),
-            Self::Call => f.write_str("call: at, input and one of tool and only are needed"),
-            Self::EarlyStars(way) => write!(f, "{way:?}: ** may only be the last step"),
-        }
-    }
-}
-
-impl std::error::Error for TranscriptError {}
 
 impl Transcript {
     /// Whether the description is one.
@@ -115,7 +98,7 @@ impl Transcript {
     /// What is wrong with it.
     pub fn check(&self) -> Result<(), TranscriptError> {
         let empty = [
-            ("folders", self.directories.is_empty()),
+            ("directories", self.directories.is_empty()),
             ("names", self.names.is_empty()),
             ("call", self.call.is_empty()),
         ];
@@ -165,7 +148,7 @@ mod tests {
     #[test]
     fn what_is_no_description_is_told_with_its_place() {
         assert_eq!(with(|_| ()), Ok(()));
-        assert!(with(|it| it.directories.clear()).is_err_and(|why| why.to_string().starts_with("folders")));
+        assert!(with(|it| it.directories.clear()).is_err_and(|why| why.to_string().starts_with("directories")));
         assert!(with(|it| it.names.clear()).is_err_and(|why| why.to_string().starts_with("names")));
         assert!(with(|it| it.call.clear()).is_err_and(|why| why.to_string().starts_with("call")));
         for directory in ["/etc", "../x", "a/../b", "", "a//b", "./a"] {
