@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use self::words::{LINES, arguments, fed, is_worked_out, last_part, leave_out_content, leave_out_settings};
 use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
 use super::code;
 use super::documents::{code_cells, code_chunks};
@@ -21,17 +22,17 @@ use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
 use crate::judge::ledger::Own;
-use crate::judge::rules::model::{ArgumentPlace, EffectSpec, OutputTaint, Rule};
+use crate::judge::rules::model::{ArgumentPlace, EffectSpec, Language, OutputTaint, Rule};
 use crate::judge::syntax::tree::Span;
 
 /// The most files that scripts import which are read.
 const MAX_IMPORTS: u32 = 12;
 
-/// The languages in which a script is read as a file.
-const READ: [&str; 16] = [
-    "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "other", "perl", "php", "python", "redis", "ruby", "sed",
-    "sql", "tcl",
-];
+mod words;
+
+/// Files that are read cell by cell, or chunk by chunk.
+const NOTEBOOK: &str = "notebook";
+const REPORT: &str = "report";
 
 impl Walker<'_> {
     /// Reads code and walks the calls in it that the catalog knows.
@@ -45,10 +46,11 @@ impl Walker<'_> {
         text: &Value,
         span: Span,
     ) {
+        let reader = Language::of(language);
         let operands = act.and_then(|id| self.facts.acts.get(id)).map(|act| &act.operands);
-        let text = match (language, operands) {
+        let text = match (reader, operands) {
             // A command of redis is spread over the operands.
-            ("redis", Some(operands)) if !operands.is_empty() => {
+            (Some(Language::Redis), Some(operands)) if !operands.is_empty() => {
                 let mut all = Value::default();
                 for operand in operands {
                     all.push_value(&operand.value);
@@ -57,7 +59,7 @@ impl Walker<'_> {
                 all
             }
             // Variables that are set in front of the program.
-            ("awk", _) => {
+            (Some(Language::Awk), _) => {
                 let flags = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.flags.as_slice());
                 let mut all = Value::default();
                 for flag in flags.unwrap_or_default().iter().filter(|flag| flag.name == "-v") {
@@ -73,22 +75,24 @@ impl Walker<'_> {
         };
         // Code that code puts together is known in all its parts, or not at all.
         let by_call = act.and_then(|id| self.facts.acts.get(id)).is_some_and(|act| act.verb.key().contains(':'));
-        let made = by_call && language != "sql" && text.pieces().iter().any(is_made);
+        let is_sql = reader == Some(Language::Sql);
+        let made = by_call && !is_sql && text.pieces().iter().any(is_made);
         let Some(source) = code::Source::of(&text).filter(|_| !made) else {
             // A statement that a program puts together is its own affair.
-            let own = language == "sql" && matches!(context.source, Source::Code(_));
+            let own = is_sql && matches!(context.source, Source::Code(_));
             if !text.pieces().is_empty() && !own {
                 self.opaque(OpaqueReason::Code, format!("the {language} code that runs is not known"), span);
             }
             return;
         };
+        let Some(language) = reader else { return };
         let home = self
             .expand()
             .home(state)
             .and_then(|home| home.known().map(std::borrow::Cow::into_owned))
             .unwrap_or_default();
         let fetches = |callee: &str| {
-            let described = self.setting.catalog.program(&format!("{language}:{callee}"));
+            let described = self.setting.catalog.program(&verb(language, callee));
             described.is_some_and(|program| program.output == OutputTaint::Fetched)
         };
         let knows = |callee: &str| self.setting.knows(language, callee);
@@ -100,15 +104,19 @@ impl Walker<'_> {
         let world = code::World { home: &home, file, fetches: &fetches, knows: &knows, acts: &acts };
         let read = code::read(language, &source, world);
         if read.cut {
-            self.opaque(OpaqueReason::Limit, format!("too many calls in the {language} code to analyse"), span);
+            self.opaque(
+                OpaqueReason::Limit,
+                format!("too many calls in the {} code to analyse", language.name()),
+                span,
+            );
         }
         let mut calls = read.calls;
         let given = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.args.as_slice()).unwrap_or_default();
         let leaves =
             leaves_scratch(source.rough()) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
-        if language == "sql" && !leaves && self.is_scratch(state, act, &home) {
+        if is_sql && !leaves && self.is_scratch(state, act, &home) {
             calls.iter_mut().for_each(|call| call.facts.push(Value::text("--scratch")));
-        } else if language == "sql" && by_call {
+        } else if is_sql && by_call {
             let act = act.and_then(|id| self.facts.acts.get(id));
             let flag = act.and_then(|act| act.flags.iter().find(|flag| flag.name == "--made"));
             let names = flag.and_then(|flag| flag.value.as_ref()?.known().map(std::borrow::Cow::into_owned));
@@ -181,25 +189,28 @@ impl Walker<'_> {
         let Some(FileFacts::Text { bytes, .. }) = self.setting.inquiry.file(&path) else { return false };
         // A byte that is no text stands in a comment or a name for those that read it all the same.
         let text = &*String::from_utf8_lossy(bytes);
-        let is_read = READ.contains(&language) || matches!(language, "notebook" | "report");
+        let reader = Language::of(language).filter(|reader| reader.has_scripts());
+        let is_read = reader.is_some() || matches!(language, NOTEBOOK | REPORT);
         if is_read && std::str::from_utf8(bytes).is_ok() && text.contains('\0') {
             self.opaque(OpaqueReason::Script, format!("{path} is not text"), span);
         }
         match language {
-            "notebook" => self.embedded_text(state, context, "ipython", &path, &code_cells(text), span),
-            "report" => {
+            NOTEBOOK => self.embedded_text(state, context, Language::Ipython, &path, &code_cells(text), span),
+            REPORT => {
                 let mut read = true;
                 for (engine, code) in code_chunks(text) {
                     let known = language_of(&format!("chunk.{engine}"));
                     let language = known.map_or_else(|| self.setting.language(&engine), str::to_owned);
-                    match self.setting.is_shell_name(&engine) {
-                        true => self.text(&mut state.child(&[]), &self.script_context(context, &path, span), &code),
-                        false => read &= self.embedded_text(state, context, &language, &path, &code, span),
+                    if self.setting.is_shell_name(&engine) {
+                        self.text(&mut state.child(&[]), &self.script_context(context, &path, span), &code);
+                        continue;
                     }
+                    let reader = Language::of(&language).filter(|reader| reader.has_scripts());
+                    read &= reader.is_some_and(|it| self.embedded_text(state, context, it, &path, &code, span));
                 }
                 read
             }
-            _ => self.embedded_text(state, context, language, &path, text, span),
+            _ => reader.is_some_and(|it| self.embedded_text(state, context, it, &path, text, span)),
         }
     }
 
@@ -208,14 +219,11 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
-        language: &str,
+        language: Language,
         path: &str,
         text: &str,
         span: Span,
     ) -> bool {
-        if !READ.contains(&language) {
-            return false;
-        }
         let home = self
             .expand()
             .home(state)
@@ -242,7 +250,7 @@ impl Walker<'_> {
         let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
         for call in &mut read.calls {
             if LINES.contains(&last_part(&call.callee)) || self.setting.acts(language, &call.callee) {
-                let program = self.setting.catalog.program(&format!("{language}:{}", call.callee));
+                let program = self.setting.catalog.program(&verb(language, &call.callee));
                 leave_out_settings(language, call, program.map(|program| &*program.chdir).unwrap_or_default());
             } else if self.setting.writes_first(language, &call.callee) {
                 leave_out_content(call);
@@ -270,18 +278,18 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
-        language: &str,
+        language: Language,
         script: &str,
         module: &str,
         span: Span,
     ) {
-        let loads = if language == "js" { "run-file" } else { "import-module" };
-        let callee = format!("{language}:{loads}");
+        let loads = if language == Language::Js { "run-file" } else { "import-module" };
+        let callee = verb(language, loads);
         let loads = self.setting.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
         let Some((dir, _)) = script.rsplit_once('/') else { return };
-        let module = if language == "js" { module.to_owned() } else { module.replace('.', "/") };
+        let module = if language == Language::Js { module.to_owned() } else { module.replace('.', "/") };
         let ends = loads.iter().flat_map(|load| &load.endings).map(String::as_str);
-        for end in std::iter::once("").filter(|_| language == "js").chain(ends) {
+        for end in std::iter::once("").filter(|_| language == Language::Js).chain(ends) {
             let Some(path) = state.path(&format!("{dir}/{module}{end}")) else { continue };
             if context.is_called(&Callee::File(path.clone()))
                 || !matches!(self.setting.inquiry.file(&path), Some(FileFacts::Text { .. }))
@@ -289,13 +297,13 @@ impl Walker<'_> {
                 continue;
             }
             if self.setting.is_changed(&path) && self.limits.takes_script(MAX_IMPORTS) {
-                self.embedded_file(state, context, language, &Operand { value: Value::text(path), span }, span);
+                self.embedded_file(state, context, language.name(), &Operand { value: Value::text(path), span }, span);
             }
             return;
         }
     }
 
-    fn calls(&mut self, state: &State, context: &Context, language: &str, calls: Vec<code::Call>, span: Span) {
+    fn calls(&mut self, state: &State, context: &Context, language: Language, calls: Vec<code::Call>, span: Span) {
         if !self.enter(depth::TEXT, span) {
             return;
         }
@@ -309,12 +317,12 @@ impl Walker<'_> {
             if !self.setting.knows(language, &call.callee) {
                 continue;
             }
-            let name = format!("{language}:{}", call.callee);
+            let name = verb(language, &call.callee);
             if !self.step(span) {
                 break;
             }
             let inside =
-                Context { source: Source::Code(language.to_owned()), spans: Spans::At(span), ..context.clone() };
+                Context { source: Source::Code(language.name().to_owned()), spans: Spans::At(span), ..context.clone() };
             // A call that stands for a command is that command.
             let command = self.setting.catalog.program(&name).filter(|program| !program.command.is_empty());
             if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
@@ -343,8 +351,8 @@ impl Setting<'_> {
     }
 
     /// Whether a call by this very name runs programs or code, or deletes.
-    fn acts(&self, language: &str, callee: &str) -> bool {
-        let name = format!("{language}:{callee}");
+    fn acts(&self, language: Language, callee: &str) -> bool {
+        let name = verb(language, callee);
         self.catalog.program(&name).filter(|program| program.names.contains(&name)).is_some_and(|program| {
             let deletes = program.effects.iter().any(|effect| effect.does == Effect::Delete);
             deletes || !program.wraps.is_empty() || program.runs.is_some()
@@ -352,24 +360,24 @@ impl Setting<'_> {
     }
 
     /// Whether a call moves or links files, or runs what may do so.
-    fn moves(&self, language: &str, callee: &str) -> bool {
-        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+    fn moves(&self, language: Language, callee: &str) -> bool {
+        self.catalog.program(&verb(language, callee)).is_some_and(|program| {
             let moves = |effect: &EffectSpec| matches!(effect.does, Effect::Move | Effect::Link);
             program.effects.iter().any(moves) || !program.wraps.is_empty() || program.runs.is_some()
         })
     }
 
     /// Whether a call writes the file that its first argument names, and does nothing else.
-    fn writes_first(&self, language: &str, callee: &str) -> bool {
-        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+    fn writes_first(&self, language: Language, callee: &str) -> bool {
+        self.catalog.program(&verb(language, callee)).is_some_and(|program| {
             let first = |effect: &EffectSpec| effect.does.writes() && effect.to == ArgumentPlace::First;
             !program.effects.is_empty() && program.effects.iter().all(first)
         })
     }
 
     /// Whether a call is described, or a rule names it.
-    fn knows(&self, language: &str, callee: &str) -> bool {
-        let name = format!("{language}:{callee}");
+    fn knows(&self, language: Language, callee: &str) -> bool {
+        let name = verb(language, callee);
         // A rule for all of a language's programs is none for its calls.
         let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
         self.catalog.program(&name).is_some() || self.catalog.rules(&name).any(of_calls)
@@ -405,137 +413,12 @@ fn is_made(piece: &Piece) -> bool {
     matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Other(_)) && unknown.taint == Taint::default())
 }
 
-/// Whether a value stands for all that a walk over a directory finds, of whatever name.
-fn is_everything(value: &Value) -> bool {
-    let Some((Piece::Unknown(first), rest)) = value.pieces().split_first() else { return false };
-    let says = |piece: &Piece| match piece {
-        Piece::Text(text) => text.chars().any(|c| c != '/'),
-        Piece::Glob(glob) => glob != "*",
-        Piece::Unknown(_) => false,
-    };
-    matches!(first.why, UnknownReason::Found(_)) && !rest.iter().any(says)
-}
-
 /// Whether a call brings in a module.
 fn is_import(callee: &str) -> bool {
     matches!(callee, "import-module" | "run-file")
 }
 
-/// Whether a value is more than text and what a search finds.
-fn is_worked_out(value: &Value) -> bool {
-    value.pieces().iter().any(|piece| match piece {
-        Piece::Unknown(unknown) => {
-            !matches!(unknown.why, UnknownReason::Found(Some(_)) | UnknownReason::Temporary { .. })
-        }
-        Piece::Text(_) | Piece::Glob(_) => false,
-    })
-}
-
-/// Takes what a script works out for itself out of a call that runs or deletes something, where it does not say what: named
-/// arguments, and what stands behind a command line or is a callback. In which directory (`chdir`) stays.
-fn leave_out_settings(language: &str, call: &mut code::Call, chdir: &[String]) {
-    let moves = |arg: &Value| chdir.iter().any(|option| arg.leading().strip_prefix(&**option) == Some("="));
-    call.args.retain(|arg| !(arg.is_option() && is_worked_out(arg)) || moves(arg));
-    let is_line = LINES.contains(&last_part(&call.callee));
-    if language != "js" && !is_line {
-        return;
-    }
-    loop {
-        let mut behind = call.args.iter().enumerate().skip(1);
-        let last = behind.rfind(|(_, arg)| !arg.is_option()).filter(|(_, arg)| is_worked_out(arg));
-        let Some((at, _)) = last else { return };
-        call.args.remove(at);
-    }
-}
-
-/// Takes what a script works out for itself out of a call that writes a file which it names: the content.
-fn leave_out_content(call: &mut code::Call) {
-    let first = call.args.iter().position(|arg| !arg.is_option()).map_or(0, |at| at + 1);
-    let behind = call.args.split_off(first);
-    call.args.extend(behind.into_iter().filter(|arg| !is_worked_out(arg)));
-}
-
-/// The name of a call without what it belongs to.
-fn last_part(callee: &str) -> &str {
-    callee.rsplit('.').next().unwrap_or_default()
-}
-
-/// Calls whose first argument alone is the command, or the code.
-const LINES: [&str; 7] = ["exec", "execSync", "eval", "shell_exec", "passthru", "popen", "system"];
-
-/// What a call hands to the program that it runs, where it says so.
-fn fed(language: &str, call: &code::Call) -> Option<Value> {
-    let written = call
-        .args
-        .iter()
-        .filter(|arg| arg.is_option())
-        .filter_map(Value::known)
-        .find_map(|text| text.strip_prefix("--input=").filter(|text| !text.is_empty()).map(str::to_owned));
-    let none = |text: &str| text.ends_with("DEVNULL") || matches!(text, "None" | "sys.stdin" | "0" | "");
-    let piped =
-        |text: &str| text.strip_prefix("--stdin=").is_some_and(|stdin| !none(stdin)) || text.starts_with("--input=");
-    let last = call.callee.rsplit('.').next().unwrap_or_default();
-    // A process that is started beside the code is written to by it.
-    let inherits = |text: &str| text.contains("inherit") || text.contains("ignore");
-    let beside = language == "js"
-        && matches!(last, "spawn" | "exec" | "execFile")
-        && !call.args.iter().filter_map(Value::known).any(|text| inherits(&text));
-    let pipes = language == "perl" && call.callee == "pipe" || last.contains("popen") || beside;
-    let unknown = || super::state::unknown(UnknownReason::Other("what a program hands on"), Taint::default());
-    match written {
-        Some(text) => Some(Value::text(text)),
-        None => {
-            let mut settings = call.args.iter().filter(|arg| arg.is_option()).filter_map(Value::known);
-            (pipes || settings.any(|text| piped(&text))).then(unknown)
-        }
-    }
-}
-
-/// A call's arguments as a program reads them: what the reader of the code says, what is named (`recursive: true`,
-/// `shell=True`) and `--line` when the rest is one string for a shell or stands for a whole command, as options in front;
-/// what the call is given by place is an operand, whatever it looks like.
-fn arguments(language: &str, call: code::Call, span: Span) -> Vec<Field> {
-    let field = |value: Value| Field { operand: !value.is_option(), ..Field::word(value, span) };
-    let said = call.facts.into_iter().map(Value::into_option);
-    if language == "sql" {
-        let mut words: Vec<Value> = said.collect();
-        let said = words.iter().filter(|fact| !fact.leading().contains('=')).count();
-        if said + call.args.len() == 1 {
-            words.push(Value::text("--line").into_option());
-        }
-        return words.into_iter().chain(call.args).map(field).collect();
-    }
-    let is_named = |value: &Value| value.is_option() && value.known().is_some_and(|text| text.contains('='));
-    let (mut options, mut rest): (Vec<Value>, Vec<Value>) = call.args.into_iter().partition(is_named);
-    // What the reader alone may say.
-    options.retain(|option| {
-        let leading = option.leading();
-        !["--line=", "--made=", "--scratch="].iter().any(|fact| leading.starts_with(fact))
-    });
-    // What follows a command line says what to do with its output.
-    let last = call.callee.rsplit('.').next().unwrap_or_default();
-    if matches!(language, "js" | "php" | "python") && LINES.contains(&last) {
-        rest.truncate(1);
-    }
-    // `os.spawnl(mode, path, name, …)`: the way to start it, and the name that it is given, are none of its arguments.
-    if language == "python"
-        && call.callee.starts_with("os.")
-        && (last.len() > 4 && last.starts_with("exec") || last.contains("spawn"))
-    {
-        let skip = usize::from(last.starts_with("spawn")).min(rest.len());
-        rest.drain(..skip);
-        rest.drain(1.min(rest.len())..2.min(rest.len()));
-    }
-    let shell = options.iter().any(|option| {
-        option.known().is_some_and(|text| matches!(&*text.to_ascii_lowercase(), "--shell=true" | "--shell=/bin/bash"))
-    });
-    // A number alone is no line.
-    let number = rest.first().and_then(Value::known).is_some_and(|text| text.parse::<i64>().is_ok());
-    if shell || rest.len() == 1 && !number {
-        options.push(Value::text("--line").into_option());
-    }
-    if rest.iter().any(is_everything) {
-        options.push(Value::text("--recursive=true").into_option());
-    }
-    said.chain(options).chain(rest).map(field).collect()
+/// The name under which a call is described.
+fn verb(language: Language, callee: &str) -> String {
+    format!("{}:{callee}", language.name())
 }

@@ -18,6 +18,7 @@ use super::so_far::SoFar;
 use super::state::{Build as _, State};
 use super::streams::descriptor;
 use super::walk::Walker;
+use crate::judge::rules::model::Language;
 use crate::judge::syntax::tree::{Dialect, Span};
 
 /// Scripts that one line may lead to, scripts in scripts counted.
@@ -271,7 +272,9 @@ impl Walker<'_> {
         // Code of another language is read as where its interpreter is given the file.
         if let Some(name) = interpreter(text).filter(|name| !self.setting.is_shell_name(name)) {
             let language = self.setting.language(&name);
-            self.embedded_text(state, context, &language, path, text, span);
+            if let Some(reader) = Language::of(&language).filter(|reader| reader.has_scripts()) {
+                self.embedded_text(state, context, reader, path, text, span);
+            }
             self.add_code(act, &language, Value::text(text));
             return;
         }

@@ -133,11 +133,10 @@ impl Source {
     }
 }
 
-/// Reads code. A language that has no reader gives no calls.
+/// Reads code.
 #[must_use]
-pub fn read(language: &str, source: &Source, world: World<'_>) -> Read {
+pub fn read(language: Language, source: &Source, world: World<'_>) -> Read {
     let text = source.0.slice();
-    let Some(language) = Language::of(language) else { return Read::default() };
     let mut calls = match language {
         Language::Python
         | Language::Js

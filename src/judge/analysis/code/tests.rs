@@ -17,7 +17,7 @@ fn seen(language: &str, text: &str) -> Vec<String> {
 fn seen_in(file: &str, language: &str, text: &str) -> Vec<String> {
     let fetches = |callee: &str| callee.ends_with("urlopen");
     read(
-        language,
+        Language::of(language).unwrap(),
         &Source::known(text),
         World { home: "/home/dev", file, fetches: &fetches, knows: &knows, acts: &|_| false },
     )
@@ -138,7 +138,7 @@ fn what_the_shell_puts_in_is_unknown() {
             [Some(Piece::Text(text.into())), mark, Some(Piece::Text(rest.into()))].into_iter().flatten().collect(),
         );
         let world = World { home: "/home/dev", file: "", fetches: &|_| false, knows: &knows, acts: &|_| false };
-        let mut calls = read("python", &Source::of(&code).unwrap(), world).calls;
+        let mut calls = read(Language::Python, &Source::of(&code).unwrap(), world).calls;
         calls.pop().unwrap().args.pop().unwrap()
     };
     assert!(call("open('", Some(unknown_piece()), "').read()").is_dynamic());
@@ -157,7 +157,7 @@ fn what_a_loop_goes_through_is_known() {
     let calls = |text: &str| {
         let fetches = |_: &str| false;
         read(
-            "python",
+            Language::Python,
             &Source::known(text),
             World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
         )
@@ -203,7 +203,7 @@ fn a_temporary_directory_and_what_is_fetched_are_told_from_what_is_unknown() {
     let read = |text: &str| {
         let fetches = |callee: &str| callee.ends_with("urlopen");
         read(
-            "python",
+            Language::Python,
             &Source::known(text),
             World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
         )
@@ -478,7 +478,7 @@ fn code_of_any_depth_is_read_without_end_or_fall() {
         ("php", "foreach ("),
     ] {
         let read = read(
-            language,
+            Language::of(language).unwrap(),
             &Source::known(&part.repeat(20_000)),
             World { home: "/home/dev", file: "", fetches: &|_| false, knows: &knows, acts: &|_| false },
         );
@@ -564,7 +564,7 @@ fn names_that_a_listing_gives_are_any_names() {
     let found = |language: &str, text: &str, expected: &str| {
         let fetches = |_: &str| false;
         let calls = read(
-            language,
+            Language::of(language).unwrap(),
             &Source::known(text),
             World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
         )
@@ -704,7 +704,7 @@ fn a_function_that_is_handed_on_is_called_with_what_it_is_given() {
 fn a_function_of_the_c_library_is_lua_s_own_of_the_same_name() {
     let removes = |text: &str| {
         read(
-            "lua",
+            Language::Lua,
             &Source::known(text),
             World {
                 home: "/home/dev",

@@ -1,0 +1,140 @@
+//! A call in code as an invocation: which of its arguments are words of the program that it stands for, and in which order.
+//!
+//! What may not enter: walking code, and what a call does.
+
+use super::super::act::{Piece, Taint, UnknownReason, Value};
+use super::super::code;
+use super::super::expand::Field;
+use super::super::state::unknown;
+use crate::judge::rules::model::Language;
+use crate::judge::syntax::tree::Span;
+
+/// Whether a value is more than text and what a search finds.
+pub(super) fn is_worked_out(value: &Value) -> bool {
+    value.pieces().iter().any(|piece| match piece {
+        Piece::Unknown(unknown) => {
+            !matches!(unknown.why, UnknownReason::Found(Some(_)) | UnknownReason::Temporary { .. })
+        }
+        Piece::Text(_) | Piece::Glob(_) => false,
+    })
+}
+
+/// Takes what a script works out for itself out of a call that runs or deletes something, where it does not say what: named
+/// arguments, and what stands behind a command line or is a callback. In which directory (`chdir`) stays.
+pub(super) fn leave_out_settings(language: Language, call: &mut code::Call, chdir: &[String]) {
+    let moves = |arg: &Value| chdir.iter().any(|option| arg.leading().strip_prefix(&**option) == Some("="));
+    call.args.retain(|arg| !(arg.is_option() && is_worked_out(arg)) || moves(arg));
+    let is_line = LINES.contains(&last_part(&call.callee));
+    if language != Language::Js && !is_line {
+        return;
+    }
+    loop {
+        let mut behind = call.args.iter().enumerate().skip(1);
+        let last = behind.rfind(|(_, arg)| !arg.is_option()).filter(|(_, arg)| is_worked_out(arg));
+        let Some((at, _)) = last else { return };
+        call.args.remove(at);
+    }
+}
+
+/// Takes what a script works out for itself out of a call that writes a file which it names: the content.
+pub(super) fn leave_out_content(call: &mut code::Call) {
+    let first = call.args.iter().position(|arg| !arg.is_option()).map_or(0, |at| at + 1);
+    let behind = call.args.split_off(first);
+    call.args.extend(behind.into_iter().filter(|arg| !is_worked_out(arg)));
+}
+
+/// The name of a call without what it belongs to.
+pub(super) fn last_part(callee: &str) -> &str {
+    callee.rsplit('.').next().unwrap_or_default()
+}
+
+/// Calls whose first argument alone is the command, or the code.
+pub(super) const LINES: [&str; 7] = ["exec", "execSync", "eval", "shell_exec", "passthru", "popen", "system"];
+
+/// What a call hands to the program that it runs, where it says so.
+pub(super) fn fed(language: Language, call: &code::Call) -> Option<Value> {
+    let written = call
+        .args
+        .iter()
+        .filter(|arg| arg.is_option())
+        .filter_map(Value::known)
+        .find_map(|text| text.strip_prefix("--input=").filter(|text| !text.is_empty()).map(str::to_owned));
+    let none = |text: &str| text.ends_with("DEVNULL") || matches!(text, "None" | "sys.stdin" | "0" | "");
+    let piped =
+        |text: &str| text.strip_prefix("--stdin=").is_some_and(|stdin| !none(stdin)) || text.starts_with("--input=");
+    let last = call.callee.rsplit('.').next().unwrap_or_default();
+    // A process that is started beside the code is written to by it.
+    let inherits = |text: &str| text.contains("inherit") || text.contains("ignore");
+    let beside = language == Language::Js
+        && matches!(last, "spawn" | "exec" | "execFile")
+        && !call.args.iter().filter_map(Value::known).any(|text| inherits(&text));
+    let pipes = language == Language::Perl && call.callee == "pipe" || last.contains("popen") || beside;
+    let handed = || unknown(UnknownReason::Other("what a program hands on"), Taint::default());
+    match written {
+        Some(text) => Some(Value::text(text)),
+        None => {
+            let mut settings = call.args.iter().filter(|arg| arg.is_option()).filter_map(Value::known);
+            (pipes || settings.any(|text| piped(&text))).then(handed)
+        }
+    }
+}
+
+/// A call's arguments as a program reads them: what the reader of the code says, what is named (`recursive: true`,
+/// `shell=True`) and `--line` when the rest is one string for a shell or stands for a whole command, as options in front;
+/// what the call is given by place is an operand, whatever it looks like.
+pub(super) fn arguments(language: Language, call: code::Call, span: Span) -> Vec<Field> {
+    let field = |value: Value| Field { operand: !value.is_option(), ..Field::word(value, span) };
+    let said = call.facts.into_iter().map(Value::into_option);
+    if language == Language::Sql {
+        let mut words: Vec<Value> = said.collect();
+        let said = words.iter().filter(|fact| !fact.leading().contains('=')).count();
+        if said + call.args.len() == 1 {
+            words.push(Value::text("--line").into_option());
+        }
+        return words.into_iter().chain(call.args).map(field).collect();
+    }
+    let is_named = |value: &Value| value.is_option() && value.known().is_some_and(|text| text.contains('='));
+    let (mut options, mut rest): (Vec<Value>, Vec<Value>) = call.args.into_iter().partition(is_named);
+    // What the reader alone may say.
+    options.retain(|option| {
+        let leading = option.leading();
+        !["--line=", "--made=", "--scratch="].iter().any(|fact| leading.starts_with(fact))
+    });
+    // What follows a command line says what to do with its output.
+    let last = call.callee.rsplit('.').next().unwrap_or_default();
+    if matches!(language, Language::Js | Language::Php | Language::Python) && LINES.contains(&last) {
+        rest.truncate(1);
+    }
+    // `os.spawnl(mode, path, name, …)`: the way to start it, and the name that it is given, are none of its arguments.
+    if language == Language::Python
+        && call.callee.starts_with("os.")
+        && (last.len() > 4 && last.starts_with("exec") || last.contains("spawn"))
+    {
+        let skip = usize::from(last.starts_with("spawn")).min(rest.len());
+        rest.drain(..skip);
+        rest.drain(1.min(rest.len())..2.min(rest.len()));
+    }
+    let shell = options.iter().any(|option| {
+        option.known().is_some_and(|text| matches!(&*text.to_ascii_lowercase(), "--shell=true" | "--shell=/bin/bash"))
+    });
+    // A number alone is no line.
+    let number = rest.first().and_then(Value::known).is_some_and(|text| text.parse::<i64>().is_ok());
+    if shell || rest.len() == 1 && !number {
+        options.push(Value::text("--line").into_option());
+    }
+    if rest.iter().any(is_everything) {
+        options.push(Value::text("--recursive=true").into_option());
+    }
+    said.chain(options).chain(rest).map(field).collect()
+}
+
+/// Whether a value stands for all that a walk over a directory finds, of whatever name.
+fn is_everything(value: &Value) -> bool {
+    let Some((Piece::Unknown(first), rest)) = value.pieces().split_first() else { return false };
+    let says = |piece: &Piece| match piece {
+        Piece::Text(text) => text.chars().any(|c| c != '/'),
+        Piece::Glob(glob) => glob != "*",
+        Piece::Unknown(_) => false,
+    };
+    matches!(first.why, UnknownReason::Found(_)) && !rest.iter().any(says)
+}
