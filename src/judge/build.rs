@@ -208,7 +208,7 @@ fn packages() -> Result<Vec<PackageList>, Box<dyn Error>> {
         if names.is_empty() || names.iter().any(|name| name.is_empty() || name.contains(char::is_whitespace)) {
             return Err(format!("{}: a line that is no name", path.display()).into());
         }
-        lists.push(PackageList { index: index.to_owned(), alike: String::new(), names });
+        lists.push(PackageList { index: index.to_owned(), alike: String::new(), marks: Vec::new(), names });
     }
     Ok(lists)
 }

@@ -253,14 +253,27 @@ fn packages_are_known_by_name_and_nearly_known_ones_are_named() {
 
 #[test]
 fn who_writes_a_pattern_file_says_which_packages_are_well_known_but_no_project_does() {
-    let text = "family = 'o'\nabout = 'o'\n[[packages]]\nindex = 'npm'\nnames = ['unheard-of', '@ours/*']\n";
+    let text = "family = 'o'\nabout = 'o'\n[[packages]]\nindex = 'npm'\nmarks = ['dev:']\nnames = ['unheard-of', '@ours/*', 'Ours.*']\n";
     let file = |layer| PatternFile { path: "o.toml".into(), text: text.into(), layer };
     let (catalog, problems) = Catalog::with_files([file(Layer::User)]);
     assert!(problems.is_empty(), "{problems:?}");
-    for (name, known) in [("unheard-of", true), ("@ours/x", true), ("@theirs/x", false), ("ours", false)] {
+    for (name, known) in [
+        ("unheard-of", true),
+        ("@ours/x", true),
+        ("@theirs/x", false),
+        ("ours", false),
+        ("ours.x", true),
+        ("oursx", false),
+    ] {
         assert_eq!(catalog.packages().has("npm", name), known, "{name}");
     }
     assert!(!catalog.packages().has("pypi", "unheard-of"));
+    let named = |requirement: &str| catalog.packages().named("npm", requirement).map(|(_, name)| name);
+    assert_eq!(named("dev:unheard-of@^2"), Some("unheard-of".to_owned()));
+    assert_eq!(named("dev:"), None);
+    assert_eq!(named("test:unheard-of"), Some("test".to_owned()));
+    assert_eq!(catalog.packages().like("npm", "unheard-off"), Some("unheard-of".to_owned()));
+    assert_eq!(catalog.packages().like("npm", "devx"), None);
     let (catalog, problems) = Catalog::with_files([file(Layer::Project)]);
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(!catalog.packages().has("npm", "unheard-of"));

@@ -322,12 +322,22 @@ impl Blob {
     #[must_use]
     pub fn has_package(&self, index: &str, name: &str) -> bool {
         let listed = |name: &str| find(self.part(Part::Packages), &format!("{index}:{name}")).is_some();
-        let scopes = || name.match_indices('/').filter_map(|(slash, _)| name.get(..=slash));
+        let scopes = || name.match_indices(['/', '.']).filter_map(|(end, _)| name.get(..=end));
         listed(name) || scopes().any(|scope| listed(&format!("{scope}*")))
     }
 
     /// All packages of an index that the lists name.
     pub fn packages<'a>(&'a self, index: &'a str) -> impl Iterator<Item = &'a str> + 'a {
+        self.listed(index).filter(|name| !name.ends_with(':'))
+    }
+
+    /// Whether a client of an index takes this before a name (`dev:`).
+    #[must_use]
+    pub fn has_mark(&self, index: &str, mark: &str) -> bool {
+        mark.ends_with(':') && find(self.part(Part::Packages), &format!("{index}:{mark}")).is_some()
+    }
+
+    fn listed<'a>(&'a self, index: &'a str) -> impl Iterator<Item = &'a str> + 'a {
         let part = self.part(Part::Packages);
         let from = place(part, index.as_bytes()).unwrap_or_else(|place| place);
         let below = entries_from(part, from).take_while(move |(name, _)| name.starts_with(index));

@@ -344,7 +344,9 @@ pub struct PackageList {
     pub index: String,
     /// Characters that the index takes for one another in a name.
     pub alike: String,
-    /// Names; `@scope/*` covers all below it.
+    /// What a client takes before a name, with the colon: `dev:`.
+    pub marks: Vec<String>,
+    /// Names; `@scope/*` covers all below it, and `Scope.*`.
     pub names: Vec<String>,
 }
 

@@ -400,13 +400,23 @@ fn packages(place: SourceFile<'_>, list: &shape::PackagesShape, known: &dyn Know
         return Err(place.problem(&span, "packages: index", &format!("`{index}` is no index"), "write `npm`, `pypi`"));
     }
     for name in &list.names {
-        let plain = name.strip_suffix("/*").unwrap_or(name);
+        let plain = name.strip_suffix("/*").or_else(|| name.strip_suffix(".*")).unwrap_or(name);
         if plain.is_empty() || plain.contains(['*', ' ', ':']) {
             let what = format!("`{name}` is no package");
-            return Err(place.problem(&span, "packages: names", &what, "write `left-pad`, or `@ours/*` for a scope"));
+            return Err(place.problem(
+                &span,
+                "packages: names",
+                &what,
+                "write `left-pad`, or `@ours/*` or `Ours.*` for a scope",
+            ));
         }
     }
-    Ok(PackageList { index: index.clone(), alike: list.alike.clone(), names: list.names.clone() })
+    if let Some(mark) = list.marks.iter().find(|mark| mark.len() < 2 || mark.find(':') != Some(mark.len() - 1)) {
+        let what = format!("`{mark}` is no mark");
+        return Err(place.problem(&span, "packages: marks", &what, "write a word and a colon: `dev:`"));
+    }
+    let (alike, marks, names) = (list.alike.clone(), list.marks.clone(), list.names.clone());
+    Ok(PackageList { index: index.clone(), alike, marks, names })
 }
 
 /// The values of a spanned list.

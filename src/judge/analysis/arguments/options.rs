@@ -107,12 +107,16 @@ impl<'a> Scan<'a> {
             Some((name, _)) => (name, Some(arg.value.without_leading(name.len() + 1))),
             None => (leading, None),
         };
-        let spec = self.spec(name).or_else(|| self.abbreviated(name));
+        let exact = self.spec(name);
+        let spec = exact.or_else(|| self.abbreviated(name));
         if spec.is_none() && attached.is_none() {
             self.takes_back(name);
         }
         match (spec, attached) {
             (Some(spec), None) if spec.value == ValueKind::Required && !arg.value.is_dynamic() => {
+                if exact.is_none() {
+                    self.perhaps_operand = Some(self.at + 1);
+                }
                 self.push_with_next(spec, name, arg);
             }
             (spec, attached) => {

@@ -18,6 +18,9 @@ pub(super) struct Scan<'a> {
     pub flags: Vec<Flag>,
     /// Operands, as indices into `args`.
     pub operands: Vec<usize>,
+    /// What an abbreviated option took as its value, as an index into `args`: a program that knows no abbreviations, or has
+    /// an option of that name, takes it for an operand.
+    pub perhaps_operand: Option<usize>,
     /// Commands between a word like `-exec` and its `;`: the word and the arguments in between.
     pub enclosed: Vec<Enclosed<'a>>,
     /// A shell's `-s`.
@@ -69,6 +72,7 @@ impl<'a> Scan<'a> {
             unknown_sub: None,
             flags: Vec::new(),
             operands: Vec::new(),
+            perhaps_operand: None,
             enclosed: Vec::new(),
             reads_stdin: false,
             runs_module: false,
@@ -109,6 +113,9 @@ impl<'a> Scan<'a> {
             }
         }
         self.close_path();
+        if self.operands.is_empty() {
+            self.operands.extend(self.perhaps_operand.filter(|at| *at < self.args.len()));
+        }
         self
     }
 

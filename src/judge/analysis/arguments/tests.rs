@@ -117,6 +117,15 @@ fn an_ambiguous_abbreviation_stays_as_written() {
 }
 
 #[test]
+fn what_an_abbreviation_takes_stays_an_operand_where_there_is_no_other() {
+    let tool = program(Style::Gnu, &["--device-id="]);
+    assert_eq!(shape(&read_line(&tool, "--dev x")), "--device-id=x | x");
+    assert_eq!(shape(&read_line(&tool, "--dev x y")), "--device-id=x | y");
+    assert_eq!(shape(&read_line(&tool, "--dev")), "--device-id |");
+    assert_eq!(shape(&read_line(&tool, "--device-id x")), "--device-id=x |");
+}
+
+#[test]
 fn posix_options_end_at_the_first_operand() {
     let tool = program(Style::Posix, &["-u="]);
     assert_eq!(shape(&read_line(&tool, "-u root x -v")), "-u=root | x -v");

@@ -132,6 +132,8 @@ fn packages(contents: &Contents) -> BTreeMap<String, u32> {
         for name in &list.names {
             all.insert(format!("{}:{}", list.index, packages::folded(name, &alike)), 0);
         }
+        // A name ends with no colon.
+        all.extend(list.marks.iter().map(|mark| (format!("{}:{mark}", list.index), 0)));
     }
     all
 }

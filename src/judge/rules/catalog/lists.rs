@@ -83,6 +83,9 @@ impl Packages<'_> {
     #[must_use]
     pub fn named<'i>(&self, index: &'i str, requirement: &str) -> Option<(&'i str, String)> {
         let (index, prefix) = index.split_once(':').unwrap_or((index, ""));
+        let marked = requirement.split_inclusive(':').next().unwrap_or_default();
+        let is_marked = self.catalog.open().any(|(_, file)| file.blob.has_mark(index, marked));
+        let requirement = if is_marked { requirement.get(marked.len()..)? } else { requirement };
         let name = packages::named(requirement, index)?;
         Some((index, packages::folded(&format!("{prefix}{name}"), &self.alike(index))))
     }

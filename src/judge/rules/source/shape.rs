@@ -299,6 +299,7 @@ impl HostsShape {
 pub struct PackagesShape {
     pub index: At<String>,
     pub alike: String,
+    pub marks: Vec<String>,
     pub names: Vec<String>,
 }
 
@@ -307,6 +308,7 @@ impl PackagesShape {
         Self {
             index: from.need("index", Fields::text),
             alike: from.line("alike").unwrap_or_default(),
+            marks: from.lines("marks"),
             names: from.lines("names"),
         }
     }
