@@ -139,6 +139,19 @@ fn a_persons_change_in_between_ends_it() {
 }
 
 #[test]
+fn a_work_tree_of_its_own_it_may_remove_with_its_changes_and_no_other() {
+    let fixture = Fixture::new();
+    let remove = "git worktree remove --force ../tree";
+    fixture.does("s", "git worktree add -q ../tree -b tree");
+    fixture.does("s", "echo 1 > ../tree/a.txt");
+    assert!(fixture.runs("s", remove));
+    assert!(!fixture.runs("t", remove));
+    later();
+    fixture.write("../tree/notes.txt", "a person's\n");
+    assert!(!fixture.runs("s", remove));
+}
+
+#[test]
 fn another_file_in_its_place_is_another_file_whatever_time_it_bears() {
     let fixture = Fixture::new();
     fixture.does("s", "echo 1 > a.txt");
