@@ -1,13 +1,15 @@
 //! Assignments: scalars, arrays and their elements, as the variable was declared to take them.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::act::{NumberId, Piece, UnknownReason, Value};
+use super::act::{NumberId, OpaqueReason, Piece, UnknownReason, Value};
 use super::change::with_attribute;
 use super::command::assignment_of;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::{cost, of_bytes};
+use super::function::suffix_alias;
 use super::lookup::path_in;
 use super::recipes::is_name;
 use super::state::{Attribute, Bound, Build as _, State, unknown};
@@ -21,24 +23,61 @@ const RUN_BY_SHELLS: [&str; 3] = ["NULLCMD", "PROMPT_COMMAND", "READNULLCMD"];
 /// Variables of the shell that take numbers: what they are set to is evaluated.
 const NUMBERS: [&str; 7] = ["EPOCHSECONDS", "HISTCMD", "LINENO", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
 
+/// Arrays of zsh by which names of commands are given a meaning.
+const ZSH_TABLES: [&str; 5] = ["aliases", "commands", "functions", "galiases", "saliases"];
+
+/// The elements of a table by key. In a list those without a subscript are keys and values in turn; a key may be unknown.
+fn pairs(elements: &[(String, Value)], is_list: bool) -> Vec<(Option<Cow<'_, str>>, &Value)> {
+    let is_listed = |key: &str| is_list && key.parse::<u64>().is_ok();
+    let listed: Vec<&Value> = elements.iter().filter(|(key, _)| is_listed(key)).map(|(_, value)| value).collect();
+    let named =
+        elements.iter().filter(|(key, _)| !is_listed(key)).map(|(key, value)| (Some(key.as_str().into()), value));
+    named
+        .chain(
+            listed
+                .chunks_exact(2)
+                .filter_map(|pair| pair.first().zip(pair.get(1)))
+                .map(|(key, value)| (key.known(), *value)),
+        )
+        .collect()
+}
+
 /// The elements of an array by subscript, in order.
 type Elements = Rc<Vec<(String, Value)>>;
 
 impl Walker<'_> {
     /// An array of zsh that is one of its own tables: aliases, functions, paths of commands.
-    fn zsh_table(&mut self, state: &mut State, context: &Context, name: &str, elements: &[(String, Value)]) {
-        for (key, value) in elements {
+    fn zsh_table(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        assignment: &Assignment,
+        elements: &[(String, Value)],
+    ) {
+        let (name, span) = (assignment.name.as_str(), assignment.span);
+        if !ZSH_TABLES.contains(&name) {
+            return;
+        }
+        for (key, value) in pairs(elements, matches!(assignment.value, AssignmentValue::Array(_))) {
+            let Some(key) = key else {
+                self.opaque(OpaqueReason::Syntax, format!("it is not known which of zsh's {name} are set"), span);
+                continue;
+            };
             match name {
-                "aliases" | "galiases" => state.aliases.insert(key, value.clone()),
-                "commands" => value.known_text().into_iter().for_each(|path| state.hashed.insert(key, path)),
-                "functions" => {
-                    let text = value.known_text().unwrap_or_default();
+                "aliases" | "galiases" => state.aliases.insert(&*key, value.clone()),
+                "saliases" => state.aliases.insert(suffix_alias(&key), value.clone()),
+                "commands" => value.known_text().into_iter().for_each(|path| state.hashed.insert(&*key, path)),
+                _ => {
+                    let Some(text) = value.known_text() else {
+                        self.opaque(OpaqueReason::Code, format!("what the function {key} does is not known"), span);
+                        continue;
+                    };
+                    let key = &*key;
                     if key.is_empty() || is_name(key) {
                         let context = context.elsewhere(context.spans.map(Span::default()));
                         self.text(state, &context, &format!("{key}() {{\n{text}\n}}"));
                     }
                 }
-                _ => {}
             }
         }
     }
@@ -60,7 +99,7 @@ impl Walker<'_> {
                 let array = self.elements(state, context, name, elements, (assignment.append, lasting));
                 if lasting {
                     if context.dialect == Dialect::Zsh {
-                        self.zsh_table(state, context, name, &array);
+                        self.zsh_table(state, context, assignment, &array);
                         // The directories of `PATH`, as an array.
                         if name == "path" {
                             let old = path_in(state, &[]).cloned().unwrap_or_else(|| self.setting.outer_path());
@@ -112,7 +151,7 @@ impl Walker<'_> {
                             }
                         }
                         if context.dialect == Dialect::Zsh {
-                            self.zsh_table(state, context, name, &held);
+                            self.zsh_table(state, context, assignment, &held);
                         }
                         state.set(name, Bound::Array(held));
                     }

@@ -10,6 +10,7 @@ use super::act::{OpaqueReason, Taint, UnknownReason, Value};
 use super::declare::{assignment, set, unset};
 use super::enclosing::Context;
 use super::expand::Field;
+use super::function::suffix_alias;
 use super::output;
 use super::resolve::Lookup;
 use super::state::{Build as _, State, unknown};
@@ -177,10 +178,15 @@ impl Walker<'_> {
                 {
                     state.aliases.insert(name, text.value.clone());
                 }
+                let has =
+                    |option: &str| context.dialect == Dialect::Zsh && args.iter().any(|field| field.value.is(option));
                 for (name, _, value) in words.iter().filter_map(|field| assignment(&field.value)) {
+                    if has("-s") {
+                        state.aliases.insert(suffix_alias(&name), value);
+                        continue;
+                    }
                     // One of zsh that stands for marks of the shell, wherever the name is written.
-                    let is_global = context.dialect == Dialect::Zsh && args.iter().any(|field| field.value.is("-g"));
-                    if is_global && value.rough().contains(['|', ';', '&', '<', '>', '`', '$', '(']) {
+                    if has("-g") && value.rough().contains(['|', ';', '&', '<', '>', '`', '$', '(']) {
                         self.opaque(
                             OpaqueReason::Syntax,
                             format!("the global alias {name} hides the command that runs"),

@@ -4,6 +4,7 @@ use super::act::{Disguise, OpaqueReason, Piece, UnknownReason, Value};
 use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::cost;
+use super::function::suffix_alias;
 use super::lookup::Led;
 use super::recursion::Callee;
 use super::resolve::{self, Lookup, Resolved};
@@ -11,7 +12,7 @@ use super::so_far::SoFar;
 use super::state::State;
 use super::walk::{Walker, depth};
 use crate::judge::effect::Effect;
-use crate::judge::syntax::tree::{Part, Simple, Span, Word};
+use crate::judge::syntax::tree::{Dialect, Part, Simple, Span, Word};
 
 /// How many words are looked at of a command in which the fuel ends.
 const MOST_LOOKED_AT: usize = 256;
@@ -188,6 +189,18 @@ impl Walker<'_> {
     ) -> Option<usize> {
         let by_shell = lookup != Lookup::Programs && path.is_none();
         let mut alias = None;
+        if context.dialect == Dialect::Zsh
+            && lookup == Lookup::Shell
+            && let Some((_, suffix)) = name.rsplit_once('.').filter(|(before, _)| !before.is_empty())
+            && let suffix = suffix_alias(suffix)
+            && let Some(text) = state.aliases.get(&suffix).cloned()
+        {
+            let file = Field::word(path.clone().unwrap_or_else(|| Value::text(name)), span);
+            let mut replaced = self.setting.fork(state);
+            let args: Vec<Field> = std::iter::once(file).chain(args.iter().cloned()).collect();
+            self.alias(&mut replaced, context, &suffix, &text, &args, span);
+            alias = Some(replaced);
+        }
         if by_shell {
             if lookup == Lookup::Shell
                 && let Some(text) = state.aliases.get(name).cloned()

@@ -10,6 +10,11 @@ use super::state::{Build as _, Defined, State};
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
 
+/// The name under which an alias for files of a suffix is known (`alias -s txt=…` of zsh): no other has a dot in front.
+pub(super) fn suffix_alias(suffix: &str) -> String {
+    format!(".{suffix}")
+}
+
 impl Walker<'_> {
     /// Calls a function.
     pub fn call(&mut self, state: &mut State, context: &Context, function: &Rc<Defined>, args: &[Field], span: Span) {

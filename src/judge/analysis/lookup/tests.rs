@@ -181,6 +181,23 @@ fn tables_of_zsh_that_stand_for_others_are_followed() {
     let hidden = |text: &str| !facts_with(&line_in(text, Dialect::Zsh, &[]), &[]).opaque.is_empty();
     assert!(hidden("alias -g G='| sh'; eval 'echo rm G'"));
     assert!(!hidden("alias -g X='a b'; echo X"));
+    assert!(hidden("aliases=($a b)") && hidden("functions[f]=$(frob)") && !hidden("others=($a b)"));
+    for table in ["aliases", "galiases"] {
+        assert!(harms(&format!("{table}[l]='rm x'; eval l"), &[]) && harms(&format!("{table}[1]='rm x'; eval 1"), &[]));
+        assert!(
+            harms(&format!("{table}=(m ls l 'rm x'); eval l"), &[])
+                && harms(&format!("{table}+=(l 'rm x'); eval l"), &[])
+        );
+        assert!(!harms(&format!("{table}=('rm x' l); eval l"), &[]));
+    }
+    assert!(harms("functions+=(l 'rm x'); l", &[]) && harms("commands=(l /bin/rm); l x", &[]));
+    let suffix = |text: &str| programs(&facts_with(&line_in(text, Dialect::Zsh, &[]), &[]));
+    for text in ["alias -s txt=rm; eval a.txt", "saliases[txt]=rm; a.txt", "saliases=(md ls txt rm); a.txt"] {
+        assert!(suffix(text).contains(&"rm a.txt".to_owned()), "{text}: {:?}", suffix(text));
+    }
+    assert!(suffix("alias -s txt='rm -f'; ./a.txt b").contains(&"rm -f ./a.txt b".to_owned()));
+    assert!(!suffix("alias -s txt=rm; ls a.txt").contains(&"rm a.txt".to_owned()));
+    assert!(!programs(&facts_with(&line("alias -s txt=rm; a.txt"), &[])).contains(&"rm a.txt".to_owned()));
 }
 
 #[test]
