@@ -79,6 +79,12 @@ options = ["-c", "-l", "-i", "-x", "-e", "-o="]
 runs = { language = "zsh", code = ["-c"], script_operand = true, stdin = true }
 
 [[program]]
+name = ["fish"]
+style = "posix"
+options = ["-c"]
+runs = { language = "fish", code = ["-c"], script_operand = true, stdin = true }
+
+[[program]]
 name = ["python", "python3"]
 style = "posix"
 options = ["-c=", "-m="]

@@ -268,6 +268,9 @@ impl<'a> Walker<'a> {
                 hole => source.push_hole(self.expansion.hole(hole)),
             }
         }
+        if context.fish {
+            source = source.translated(syntax::fish::as_bash);
+        }
         loop {
             match syntax::parse_source(&source, context.dialect) {
                 // A shell runs the lines before the one that it cannot read.

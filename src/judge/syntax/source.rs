@@ -32,6 +32,44 @@ impl Source {
         self.bytes.len()
     }
 
+    /// The text after a translation, which is handed a word in the place of each hole. Where the translation leaves the word
+    /// as it is, the hole stands there again. The text itself holds no such word.
+    #[must_use]
+    pub fn translated(&self, by: impl FnOnce(&[u8]) -> Vec<u8>) -> Self {
+        let mut mark = b"hole".to_vec();
+        while memchr::memmem::find(&self.bytes, &mark).is_some() {
+            mark.push(b'o');
+        }
+        let word = |number: usize| [mark.as_slice(), number.to_string().as_bytes(), b"z"].concat();
+        let mut plain = Vec::with_capacity(self.bytes.len());
+        let mut from = 0;
+        for (number, (at, _)) in self.holes.iter().enumerate() {
+            let at = usize::try_from(*at).unwrap_or(usize::MAX);
+            plain.extend_from_slice(self.bytes.get(from..at).unwrap_or_default());
+            plain.extend(word(number));
+            from = at.saturating_add(1);
+        }
+        plain.extend_from_slice(self.bytes.get(from..).unwrap_or_default());
+        let translated = by(&plain);
+        let mut source = Self::default();
+        let mut rest = translated.as_slice();
+        while let Some(at) = memchr::memmem::find(rest, &mark) {
+            let (before, word) = rest.split_at(at);
+            let digits = word.get(mark.len()..).unwrap_or_default();
+            let end = digits.iter().position(|byte| *byte == b'z').unwrap_or_default();
+            let number = digits.get(..end).and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<usize>().ok());
+            source.bytes.extend_from_slice(before);
+            rest = word.get(mark.len() + end + 1..).unwrap_or_default();
+            // What the translation broke names no hole, and parses as nothing.
+            match number.and_then(|number| self.holes.get(number)) {
+                Some((_, hole)) => source.push_hole(*hole),
+                None => source.push_text(" )"),
+            }
+        }
+        source.bytes.extend_from_slice(rest);
+        source
+    }
+
     /// The whole lines before a place; `None` where it stands in the first line.
     #[must_use]
     pub fn lines_before(&self, place: u32) -> Option<Self> {
@@ -117,6 +155,26 @@ mod tests {
             Command::Simple(simple) => simple.words.iter().map(|word| word.parts.clone()).collect(),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_translation_keeps_the_holes_and_takes_no_word_of_the_text_for_one() {
+        let parts = [Some("if a hole0z"), None, Some("; b "), None, Some("holeo1z; end")];
+        let held = source(&parts);
+        assert_eq!(held.translated(<[u8]>::to_vec), held);
+        let doubled = held.translated(|text| [text, text].concat());
+        assert_eq!(doubled.holes.iter().map(|(_, hole)| hole.0).collect::<Vec<_>>(), [1, 3, 1, 3]);
+        assert_eq!(doubled.bytes, [held.bytes.as_slice(), &held.bytes].concat());
+        // The holes in another order, and one of them gone.
+        let swapped = held.translated(|text| {
+            let text = String::from_utf8(text.to_vec()).unwrap();
+            let words: Vec<&str> = text.split("; ").collect();
+            [words[1], words[0]].join("; ").into_bytes()
+        });
+        assert_eq!(swapped.holes.iter().map(|(_, hole)| hole.0).collect::<Vec<_>>(), [3, 1]);
+        // A word that is taken apart leaves what no shell reads.
+        let broken = held.translated(|text| text.iter().filter(|byte| !byte.is_ascii_digit()).copied().collect());
+        assert!(broken.holes.is_empty() && parse_source(&broken, Dialect::Bash).is_err());
     }
 
     fn literal(text: &str) -> Part {

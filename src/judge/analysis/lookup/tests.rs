@@ -201,6 +201,16 @@ fn tables_of_zsh_that_stand_for_others_are_followed() {
 }
 
 #[test]
+fn fish_code_of_which_a_part_is_not_known_is_read_as_fish() {
+    let facts = |text: &str| facts_with(&line(text), &[]);
+    for text in ["if test -d $(frob); rm x; end", "ls $(frob); and rm x", "for f in $(frob)/*; cat \\$f; rm x; end"] {
+        let facts = facts(&format!("fish -c \"{text}\""));
+        assert!(facts.opaque.is_empty() && programs(&facts).contains(&"rm x".to_owned()), "{text}: {:?}", facts.opaque);
+    }
+    assert!(!facts("fish -c \"if test -d $(frob); fi\"").opaque.is_empty());
+}
+
+#[test]
 fn an_alias_of_two_words_is_one_of_fish() {
     assert!(removes("alias l 'rm'; l x", &[]));
     assert!(!removes("alias l 'ls'; l x", &[]));
