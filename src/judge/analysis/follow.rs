@@ -8,8 +8,8 @@ use super::builtins::Builtin;
 use super::program::is_shell;
 use crate::judge::risk::Tier;
 
-/// A program whose act was made.
-pub(super) struct Ran<'r> {
+/// What the steps behind an act depend on.
+pub(super) struct StepFacts<'r> {
     pub name: &'r str,
     pub words: &'r [Arg],
     pub reading: &'r Reading,
@@ -54,8 +54,8 @@ pub(super) enum Step {
 }
 
 /// The steps behind the act of a program, in order.
-pub(super) fn steps(ran: &Ran<'_>) -> Vec<Step> {
-    let Ran { name, words, reading, builtin, .. } = ran;
+pub(super) fn steps(ran: &StepFacts<'_>) -> Vec<Step> {
+    let StepFacts { name, words, reading, builtin, .. } = ran;
     let mut steps = Vec::new();
     if ran.wrote {
         return steps;

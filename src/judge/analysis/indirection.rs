@@ -26,6 +26,7 @@ use super::enclosing::Context;
 use super::expand::Field;
 use super::place::Place;
 use super::question::FileFacts;
+use super::ran::Ran;
 use super::recipes::RecipeKind;
 use super::state::{Build as _, State};
 use super::walk::Walker;
@@ -69,35 +70,15 @@ const COMMANDS: &[&str] = &[
 /// Variables that a shell expands, substitutions included, before it prints them.
 const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 
-/// A program that is run, with what was read of its arguments.
-#[derive(Clone, Copy)]
-struct Ran<'a> {
-    name: &'a str,
-    reading: &'a Reading,
-    args: &'a [Field],
-    span: Span,
-}
-
 impl Walker<'_> {
     /// Walks what a program leads to, where something says so.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    pub fn leads(
-        &mut self,
-        state: &State,
-        context: &Context,
-        name: &str,
-        program: Option<&Program>,
-        reading: &Reading,
-        args: &[Field],
-        env: &[(String, Value)],
-        span: Span,
-    ) {
-        let ran = Ran { name, reading, args, span };
+    pub fn leads(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+        let Ran { name, known: program, reading, args, env, span } = ran;
         if reading.dry_run {
             // What it is told to load comes before it lists or checks anything.
             if let Some(program) = program.filter(|program| !program.loads.is_empty() && context.remote.is_none()) {
-                self.given(state, context, &program.loads, ran, env);
+                self.given(state, context, &program.loads, ran);
             }
             return;
         }
@@ -110,12 +91,12 @@ impl Walker<'_> {
         if let Some(program) = program {
             self.project_code(state, context, program, ran);
         }
-        self.staged_code(state, context, program, ran);
+        self.staged_code(state, context, ran);
         // What it loads is there before it fetches anything.
         if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
-            self.given(state, context, &program.loads, ran, env);
+            self.given(state, context, &program.loads, ran);
         }
-        self.handed(state, context, program, ran, env);
+        self.handed(state, context, ran);
         if let Some(program) = program {
             self.fetches(state, context, program, ran);
             self.unpacks(state, context, program, ran);
@@ -129,15 +110,15 @@ impl Walker<'_> {
         for (described, follow) in program.iter().flat_map(|of| of.follows.iter().map(move |follow| (*of, follow))) {
             match follow {
                 Follow::Git => {
-                    self.git_settings(state, context, name, args, env, span);
-                    self.git_push(state, context, name, reading, args, env, span);
-                    self.git_alias(state, context, (name, program), reading, args, env, span);
+                    self.git_settings(state, context, ran);
+                    self.git_push(state, context, ran);
+                    self.git_alias(state, context, ran);
                 }
                 Follow::Packages => {
                     let state = &self.with_bins(state, name, env);
                     self.package_set(state, context, args, reading);
-                    self.package_script(state, context, name, program, reading, span);
-                    self.package_program(state, context, name, program, reading, args, span);
+                    self.package_script(state, context, ran);
+                    self.package_program(state, context, ran);
                 }
                 Follow::Entrypoint => self.entrypoint(state, context, ran),
                 Follow::Makefile => {
@@ -322,7 +303,7 @@ impl Walker<'_> {
             replace: None,
         };
         let reading = Reading { inner: vec![inner], ..Reading::default() };
-        self.inner(state, context, wrapper, &reading, &[], span);
+        self.inner(state, context, Ran::in_place_of(wrapper, &reading, span));
     }
 }
 

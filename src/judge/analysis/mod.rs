@@ -50,6 +50,7 @@ mod pattern;
 pub mod place;
 mod program;
 pub mod question;
+mod ran;
 mod recipes;
 mod recursion;
 mod redirect;

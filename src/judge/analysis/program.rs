@@ -6,7 +6,8 @@ use super::arguments::{self, Arg, Derived, Reading};
 use super::builtins::Builtin;
 use super::enclosing::Context;
 use super::expand::Field;
-use super::follow::{self, Ran, Step};
+use super::follow::{self, Step, StepFacts};
+use super::ran::Ran;
 use super::scripts::is_binary_at;
 use super::search;
 use super::state::{Bound, State, unknown};
@@ -112,7 +113,7 @@ impl Walker<'_> {
         };
         // What is only checked, or asked for its version, runs nothing.
         let idle = reading.dry_run && !args.iter().any(|field| field.value.is("+n"));
-        let ran = Ran {
+        let facts = StepFacts {
             name,
             words: &words,
             reading: &reading,
@@ -127,19 +128,20 @@ impl Walker<'_> {
             is_remote: context.remote.is_some(),
         };
         let named = (name, shown.as_deref());
-        for step in follow::steps(&ran) {
+        let ran = Ran { name, known, reading: &reading, args, env, span };
+        for step in follow::steps(&facts) {
             match step {
-                Step::Inner => self.inner(state, context, name, &reading, env, span),
+                Step::Inner => self.inner(state, context, ran),
                 Step::Typed => {
                     known.into_iter().for_each(|program| self.typed(context, id, name, program, &reading, span));
                 }
                 Step::Code(at) => {
                     let source = reading.code.get(at);
-                    source.into_iter().for_each(|code| self.code_source(state, context, id, named, code, env, span));
+                    source.into_iter().for_each(|code| self.code_source(state, context, id, ran, code));
                 }
                 Step::PerhapsWraps => self.perhaps_wraps(state, context, name, &words, env, span),
                 Step::EscapesAsRoot => self.escapes_as_root(state, context, name, &words, env),
-                Step::Leads => self.leads(state, context, name, known, &reading, args, env, span),
+                Step::Leads => self.leads(state, context, ran),
                 Step::Raised => self.raised(state, context, named, described.is_some(), span),
                 Step::Touches => {
                     // A script is judged by what it says; of what is not there, nothing is known.
@@ -149,7 +151,7 @@ impl Walker<'_> {
                             || is_binary_at(&self.setting, state, path)
                     };
                     if path.as_ref().is_none_or(is_unread) {
-                        self.touches(state, context, (name, described), &reading, &words, id, span);
+                        self.touches(state, context, ran, described, &words, id);
                     }
                 }
                 Step::Executable { if_brought } => {
@@ -157,7 +159,7 @@ impl Walker<'_> {
                         self.resolver.is_planted(&path.rough()) || self.so_far().is_made_here(state, path)
                     };
                     if let Some(path) = path.as_ref().filter(|path| !if_brought || is_brought(path)) {
-                        self.executable(state, context, id, path, args, env, span);
+                        self.executable(state, context, id, path, ran);
                     }
                 }
                 Step::Prints => self.wrote(state, context, id, name, args, &reading),

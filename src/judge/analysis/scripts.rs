@@ -10,6 +10,7 @@ use super::indirection::unpacked::is_unread;
 use super::numbered::Numbered;
 use super::place::Place;
 use super::question::FileFacts;
+use super::ran::Ran;
 use super::recursion::{Callee, Calling, Nested};
 use super::resolve::Lookup;
 use super::secret_names::is_secret_name;
@@ -313,17 +314,8 @@ impl Walker<'_> {
 
     /// A program that is named by a path and that nothing describes: a script of the project, perhaps.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    pub fn executable(
-        &mut self,
-        state: &State,
-        context: &Context,
-        act: usize,
-        path: &Value,
-        args: &[Field],
-        env: &[(String, Value)],
-        span: Span,
-    ) {
+    pub fn executable(&mut self, state: &State, context: &Context, act: usize, path: &Value, ran: Ran<'_>) {
+        let Ran { args, env, span, .. } = ran;
         let mut child = state.child(env);
         child.zero = path.clone();
         child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());

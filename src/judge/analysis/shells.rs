@@ -9,6 +9,7 @@ use super::enclosing::{Context, Spans};
 use super::indirection::unpacked::is_unread;
 use super::place::Place;
 use super::program::is_shell;
+use super::ran::Ran;
 use super::setting::Setting;
 use super::so_far::SoFar;
 use super::state::{Bound, Build as _, State};
@@ -23,17 +24,8 @@ const FISH: &str = "fish";
 impl Walker<'_> {
     /// Runs code that an interpreter is handed.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    pub fn code_source(
-        &mut self,
-        state: &State,
-        context: &Context,
-        act: usize,
-        (name, _path): (&str, Option<&str>),
-        source: &CodeSource,
-        env: &[(String, Value)],
-        span: Span,
-    ) {
+    pub fn code_source(&mut self, state: &State, context: &Context, act: usize, ran: Ran<'_>, source: &CodeSource) {
+        let Ran { name, env, span, .. } = ran;
         if !is_shell(&source.language) {
             self.other_code(state, context, act, source, span);
             if let CodeFrom::Script(file) = &source.from

@@ -7,6 +7,7 @@ use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::enclosing::Context;
 use super::expand::Field;
+use super::ran::Ran;
 use super::resolve::Lookup;
 use super::search_results;
 use super::setting::Setting;
@@ -22,15 +23,8 @@ const MAX_INPUT_WORDS: usize = 64;
 
 impl Walker<'_> {
     /// Walks the commands that a program runs.
-    pub fn inner(
-        &mut self,
-        state: &State,
-        context: &Context,
-        name: &str,
-        reading: &Reading,
-        env: &[(String, Value)],
-        span: Span,
-    ) {
+    pub fn inner(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+        let reading = ran.reading;
         for (index, inner) in reading.inner.iter().enumerate() {
             // Two layers may describe one program the same way.
             let same = |other: &InnerCommand| {
@@ -43,22 +37,13 @@ impl Walker<'_> {
             if reading.inner.iter().take(index).any(same) {
                 continue;
             }
-            self.inner_command(state, context, name, reading, inner, env, span);
+            self.inner_command(state, context, ran, inner);
         }
     }
 
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    fn inner_command(
-        &mut self,
-        state: &State,
-        context: &Context,
-        name: &str,
-        reading: &Reading,
-        inner: &InnerCommand,
-        env: &[(String, Value)],
-        span: Span,
-    ) {
+    fn inner_command(&mut self, state: &State, context: &Context, ran: Ran<'_>, inner: &InnerCommand) {
+        let Ran { name, reading, env, span, .. } = ran;
         let mut within = within(context, name);
         within.root |= inner.root;
         if inner.remote.is_some() {

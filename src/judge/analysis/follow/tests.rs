@@ -7,7 +7,7 @@ use crate::judge::rules::model::Program;
 use crate::judge::syntax::tree::Span;
 
 /// The steps behind a command, by the catalog of the tests.
-fn behind(command: &str, change: impl FnOnce(&mut Ran<'_>)) -> Vec<Step> {
+fn behind(command: &str, change: impl FnOnce(&mut StepFacts<'_>)) -> Vec<Step> {
     let catalog = catalog();
     let mut words = command.split(' ');
     let name = words.next().unwrap_or_default();
@@ -15,7 +15,7 @@ fn behind(command: &str, change: impl FnOnce(&mut Ran<'_>)) -> Vec<Step> {
     let described = catalog.program(name);
     let unknown = Program::default();
     let reading = arguments::read(described.unwrap_or(&unknown), &words);
-    let mut ran = Ran {
+    let mut ran = StepFacts {
         name,
         words: &words,
         reading: &reading,

@@ -6,11 +6,11 @@
 
 use serde_json::Value as Json;
 
-use super::Ran;
 use super::given::is_one_of;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;

@@ -1,9 +1,9 @@
 //! Containers that are started with another program than the image's own: what stands behind the image is its arguments.
 
-use super::Ran;
 use crate::judge::analysis::act::{Remote, RemoteKind};
 use crate::judge::analysis::arguments::{Arg, InnerCommand, InnerText, Reading};
 use crate::judge::analysis::enclosing::Context;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Added;
@@ -12,7 +12,7 @@ impl Walker<'_> {
     /// `docker run --entrypoint PROGRAM IMAGE ARGUMENT…`
     #[inline(never)]
     pub(super) fn entrypoint(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
-        let Ran { name, reading, args, span } = ran;
+        let Ran { name, reading, args, span, .. } = ran;
         let Some(flag) = reading.flags.iter().rev().find(|flag| flag.name == "--entrypoint") else { return };
         let Some(program) = flag.value.as_ref().filter(|program| !program.is_empty()) else { return };
         let Some(image) = reading.operands.first() else { return };
@@ -30,6 +30,6 @@ impl Walker<'_> {
             replace: None,
         };
         let reading = Reading { inner: vec![inner], ..Reading::default() };
-        self.inner(state, context, name, &reading, &[], span);
+        self.inner(state, context, Ran::in_place_of(name, &reading, span));
     }
 }

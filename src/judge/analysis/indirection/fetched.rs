@@ -1,10 +1,10 @@
 //! What is fetched into files, where no effect says which, and what runs the code that lies in a project.
 
-use super::Ran;
 use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, UnknownReason, Value};
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::place::Place;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::recursion::{Callee, Calling};
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;

@@ -16,6 +16,7 @@ use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::hosts;
 use crate::judge::analysis::paths::is_remote;
 use crate::judge::analysis::program::is_shell;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::streams::Stream;
 use crate::judge::path_class::{PathClass, PathClasses};
@@ -145,17 +146,16 @@ impl Walker<'_> {
     /// What a program is given that no effect of it speaks of: a secret, a file that runs when something starts, one of
     /// guard's own, and by the name of an option what is written.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
     pub fn touches(
         &mut self,
         state: &State,
         context: &Context,
-        (name, described): (&str, Option<&Program>),
-        reading: &Reading,
+        ran: Ran<'_>,
+        described: Option<&Program>,
         args: &[Arg],
         id: usize,
-        span: Span,
     ) {
+        let Ran { name, reading, span, .. } = ran;
         // Calls of code have a floor of their own, and a stand-in has none.
         // A command that is run with help asked for, or only checked, does nothing with them.
         if reading.dry_run || name.contains(':') {

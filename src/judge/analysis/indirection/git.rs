@@ -9,6 +9,7 @@ use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::place::Place;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::recursion::{Callee, Calling};
 use crate::judge::analysis::resolve::Lookup;
 use crate::judge::analysis::setting::Setting;
@@ -16,22 +17,12 @@ use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::analysis::wrappers::quoted_words;
-use crate::judge::rules::model::{Follow, Program};
-use crate::judge::syntax::tree::Span;
+use crate::judge::rules::model::Follow;
 
 impl Walker<'_> {
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn git_alias(
-        &mut self,
-        state: &State,
-        context: &Context,
-        (name, program): (&str, Option<&Program>),
-        reading: &Reading,
-        args: &[Field],
-        env: &[(String, Value)],
-        span: Span,
-    ) {
+    pub(super) fn git_alias(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+        let Ran { name, known: program, reading, args, env, span } = ran;
         let Some(alias) = reading.sub.first() else { return };
         if describes(program, alias) {
             return;
@@ -136,15 +127,8 @@ impl Walker<'_> {
 
     /// The same command with the settings that variables bring written out.
     #[inline(never)]
-    pub(super) fn git_settings(
-        &mut self,
-        state: &State,
-        context: &Context,
-        name: &str,
-        args: &[Field],
-        env: &[(String, Value)],
-        span: Span,
-    ) {
+    pub(super) fn git_settings(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+        let Ran { name, args, env, span, .. } = ran;
         const CALL: Callee = Callee::Step("settings of variables");
         if context.is_called(&CALL) {
             return;
@@ -165,17 +149,8 @@ impl Walker<'_> {
 
     /// A remote that the line itself names the address of, or what goes there: judged by that.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn git_push(
-        &mut self,
-        state: &State,
-        context: &Context,
-        name: &str,
-        reading: &Reading,
-        args: &[Field],
-        env: &[(String, Value)],
-        span: Span,
-    ) {
+    pub(super) fn git_push(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+        let Ran { name, reading, args, env, span, .. } = ran;
         const CALL: Callee = Callee::Step("a remote by its address");
         const REMOTE: [&str; 5] = ["push", "fetch", "pull", "ls-remote", "clone"];
         let is = |wanted: &str| reading.sub.first().is_some_and(|sub| sub == wanted);

@@ -3,7 +3,6 @@
 //! What belongs here: finding the file and handing its text to a reader. What may not enter: which programs load what,
 //! which is said by their descriptions.
 
-use super::Ran;
 use super::configured::commands;
 use super::fetched::language_of;
 use super::targets::shell_functions;
@@ -14,6 +13,7 @@ use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program::variable;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Build as _, State};
@@ -30,14 +30,8 @@ const MAX_FILES: usize = 16;
 impl Walker<'_> {
     /// Walks what a program loads, by its description.
     #[inline(never)]
-    pub(super) fn given(
-        &mut self,
-        state: &State,
-        context: &Context,
-        loads: &[Load],
-        ran: Ran<'_>,
-        env: &[(String, Value)],
-    ) {
+    pub(super) fn given(&mut self, state: &State, context: &Context, loads: &[Load], ran: Ran<'_>) {
+        let env = ran.env;
         // A program of several versions is described by a glob.
         let is_of = |load: &&Load| load.programs.iter().any(|name| name == ran.name || glob::text(name, ran.name));
         // What only lists or checks runs none of what it finds by itself.
@@ -102,7 +96,7 @@ impl Walker<'_> {
                 });
             }
             for file in files.into_iter().take(MAX_FILES) {
-                self.load(state, context, load, &file, ran, env);
+                self.load(state, context, load, &file, ran);
             }
         }
     }
@@ -115,15 +109,7 @@ impl Walker<'_> {
             || fed && (file.is("-") || file.known().as_deref().and_then(descriptor) == Some(0))
     }
 
-    fn load(
-        &mut self,
-        state: &State,
-        context: &Context,
-        load: &Load,
-        file: &Value,
-        ran: Ran<'_>,
-        env: &[(String, Value)],
-    ) {
+    fn load(&mut self, state: &State, context: &Context, load: &Load, file: &Value, ran: Ran<'_>) {
         // A module by its name.
         let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
         let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
@@ -132,7 +118,7 @@ impl Walker<'_> {
         let file = module.map_or_else(|| file.clone(), path);
         let mut dirs = vec![String::new()];
         if load.language == "python" && !file.leading().starts_with('/') {
-            let path = variable(state, env, "PYTHONPATH").and_then(|path| path.known_text()).unwrap_or_default();
+            let path = variable(state, ran.env, "PYTHONPATH").and_then(|path| path.known_text()).unwrap_or_default();
             dirs.extend(path.split(':').filter(|dir| !dir.is_empty()).map(|dir| format!("{dir}/")));
         }
         let ends = if load.endings.is_empty() { &[String::new()][..] } else { &load.endings };
@@ -152,7 +138,7 @@ impl Walker<'_> {
                 }
                 if load.lines.is_empty() {
                     let said = format!("{} loads {}", ran.name, path.rough());
-                    self.loaded_file(state, context, &load.language, &path, said, ran, env);
+                    self.loaded_file(state, context, &load.language, &path, said, ran);
                 } else {
                     self.settings(state, context, ran.name, &path, &load.lines, ran.span);
                 }
@@ -162,7 +148,6 @@ impl Walker<'_> {
     }
 
     /// Reads a file that is loaded as what it is; `said` is what a person is told of how it comes to run.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn loaded_file(
         &mut self,
         state: &State,
@@ -171,9 +156,8 @@ impl Walker<'_> {
         file: &Value,
         said: String,
         ran: Ran<'_>,
-        env: &[(String, Value)],
     ) {
-        let Ran { name, span, .. } = ran;
+        let Ran { name, env, span, .. } = ran;
         let rough = file.rough().into_owned();
         let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
         let behind = self.so_far().behind(state, file).map(|(value, _)| value);

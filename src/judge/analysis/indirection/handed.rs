@@ -3,15 +3,14 @@
 //!
 //! What may not enter: names of programs. Those that run nothing of what they are given are described as such.
 
-use super::Ran;
 use super::fetched::language_of;
 use crate::judge::analysis::act::{Taint, Value};
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::program::is_installed;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
-use crate::judge::rules::model::Program;
 use crate::judge::tier::Tier;
 
 /// The most scripts that are looked for in one command.
@@ -27,14 +26,8 @@ impl Walker<'_> {
     /// Walks the scripts among the arguments and variables of a program that may run them: those which git does not
     /// have as they are, so that nobody need have looked at them.
     #[inline(never)]
-    pub(super) fn handed(
-        &mut self,
-        state: &State,
-        context: &Context,
-        program: Option<&Program>,
-        ran: Ran<'_>,
-        env: &[(String, Value)],
-    ) {
+    pub(super) fn handed(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+        let program = ran.known;
         // A call of code and an interpreter name what they run by themselves, and what only reads says so.
         if ran.name.contains(':') || program.is_some_and(|program| program.runs_nothing || program.runs.is_some()) {
             return;
@@ -46,15 +39,15 @@ impl Walker<'_> {
             |value: &Value| ran.reading.effects.iter().flat_map(|effect| &effect.on).any(|on| on.value == *value);
         let arguments = ran.args.iter().map(|field| &field.value).filter(|value| !acted_on(value));
         let given: Vec<String> =
-            arguments.chain(env.iter().map(|(_, value)| value)).filter_map(Value::known_text).collect();
+            arguments.chain(ran.env.iter().map(|(_, value)| value)).filter_map(Value::known_text).collect();
         let parts = given.iter().flat_map(|text| text.split(MARKS));
         let scripts: Vec<&str> = parts.filter(|part| may_name_a_script(part)).take(MAX_HANDED).collect();
         for script in scripts {
-            self.handed_script(state, context, script, ran, env);
+            self.handed_script(state, context, script, ran);
         }
     }
 
-    fn handed_script(&mut self, state: &State, context: &Context, script: &str, ran: Ran<'_>, env: &[(String, Value)]) {
+    fn handed_script(&mut self, state: &State, context: &Context, script: &str, ran: Ran<'_>) {
         // A name with its ending leaves nothing out.
         let endings = ENDINGS.into_iter().filter(|_| language_of(script).is_none());
         for end in std::iter::once("").chain(endings) {
@@ -72,7 +65,7 @@ impl Walker<'_> {
                 if of_line || is_copy || is_read && self.setting.is_changed(&path) {
                     let said = format!("{} may run {script}{end}", ran.name);
                     let language = language_of(&path).unwrap_or("shell");
-                    self.loaded_file(state, &context.perhaps(), language, &file, said, ran, env);
+                    self.loaded_file(state, &context.perhaps(), language, &file, said, ran);
                 }
                 return;
             }

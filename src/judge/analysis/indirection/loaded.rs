@@ -1,7 +1,6 @@
 //! Code that a program reads beside its script, or by a name that is no file's: modules, preloads, settings that are
 //! commands.
 
-use super::Ran;
 use crate::judge::analysis::act::{Operand, Taint, Value};
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
@@ -9,6 +8,7 @@ use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::marked::Marked;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::Stream;
 use crate::judge::analysis::walk::Walker;

@@ -1,11 +1,11 @@
 //! Programs that are given their operands in a file: the same program with them as operands.
 
-use super::Ran;
 use crate::judge::analysis::act::{UnknownReason, Value};
 use crate::judge::analysis::arguments::Arg;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::search_results;
 use crate::judge::analysis::so_far::SoFar;
 use crate::judge::analysis::state::{Build as _, State, unknown};
@@ -16,7 +16,7 @@ impl Walker<'_> {
     /// Walks a program with the operands that a file lists.
     #[inline(never)]
     pub(super) fn operands_in_files(&mut self, state: &State, context: &Context, list: &OperandList, ran: Ran<'_>) {
-        let Ran { name, reading, args, span } = ran;
+        let Ran { name, reading, args, span, .. } = ran;
         let Some(flag) = reading.flags.iter().find(|flag| flag.name == list.option) else { return };
         let Some(inner) = self.definition(state, context, name, (format!("operands of {name}"), &[]), span) else {
             return;

@@ -8,10 +8,9 @@ use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::marked::Marked;
 use crate::judge::analysis::place::Place;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
-use crate::judge::rules::model::Program;
-use crate::judge::syntax::tree::Span;
 
 /// Scripts of a package that installing it runs.
 const ON_INSTALL: &[&str] = &["preinstall", "install", "postinstall", "prepublish", "prepare"];
@@ -34,15 +33,8 @@ const SCRIPTS: &[&str] = &[
 
 impl Walker<'_> {
     #[inline(never)]
-    pub(super) fn package_script(
-        &mut self,
-        state: &State,
-        context: &Context,
-        name: &str,
-        program: Option<&Program>,
-        reading: &Reading,
-        span: Span,
-    ) {
+    pub(super) fn package_script(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+        let Ran { name, known: program, reading, .. } = ran;
         let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
         let sub = reading.sub.first().cloned();
         let described = sub.as_deref().is_some_and(|sub| describes(program, sub));
@@ -78,14 +70,14 @@ impl Walker<'_> {
             |flag: &&Flag| WORKSPACES.contains(&flag.name.as_str()) && (flag.name != "-w" || flag.value.is_some());
         let mut flags = reading.flags.iter().filter(is_workspace).peekable();
         if !everywhere && named.is_none() && flags.peek().is_none() {
-            self.scripts_in(state, context, name, reading, (&scripts, rest), &dir, span);
+            self.scripts_in(state, context, ran, (&scripts, rest), &dir);
             return;
         }
         let values = flags.filter_map(|flag| flag.value.as_ref()?.known_text());
         let mut members: Vec<Place> = named.into_iter().chain(values).filter_map(|member| dir.join(&member)).collect();
         members.extend(self.members_written(&dir));
         for member in members.iter().take(MAX_MEMBERS) {
-            self.scripts_in(state, context, name, reading, (&scripts, rest), member, span);
+            self.scripts_in(state, context, ran, (&scripts, rest), member);
         }
     }
 
@@ -106,17 +98,15 @@ impl Walker<'_> {
 
     /// Walks what the manifest in a directory says of these scripts. `rest`: which operands they are given.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
     fn scripts_in(
         &mut self,
         state: &State,
         context: &Context,
-        name: &str,
-        reading: &Reading,
+        ran: Ran<'_>,
         (scripts, rest): (&[String], usize),
         dir: &Place,
-        span: Span,
     ) {
+        let Ran { name, reading, span, .. } = ran;
         let Some(place) = dir.join("package.json") else { return };
         // What installing a package runs is judged where it is installed.
         if rest == usize::MAX && self.so_far().is_fetched(&place) {
@@ -195,17 +185,8 @@ impl Walker<'_> {
 
     /// `yarn prisma migrate reset`: what is neither a subcommand nor a script is a program of the project.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn package_program(
-        &mut self,
-        state: &State,
-        context: &Context,
-        name: &str,
-        program: Option<&Program>,
-        reading: &Reading,
-        args: &[Field],
-        span: Span,
-    ) {
+    pub(super) fn package_program(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+        let Ran { name, known: program, reading, args, span, .. } = ran;
         let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
         let word = match reading.sub.first() {
             Some(sub) if sub == "run" => operand(0),

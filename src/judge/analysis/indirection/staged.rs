@@ -5,18 +5,17 @@
 //! it is read with the run. What may not enter: which programs load code, which their descriptions say; anything else than
 //! the grave, since much of a project is never loaded by the command at hand.
 
-use super::Ran;
 use super::fetched::{language_of, runs_project};
 use crate::judge::analysis::act::{Opaque, OpaqueReason, Operand, Value};
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::ran::Ran;
 use crate::judge::analysis::recursion::Callee;
 use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
-use crate::judge::rules::model::Program;
 
 /// The most files that are read with one run, the latest first.
 const MAX_FILES: usize = 16;
@@ -31,7 +30,8 @@ impl Walker<'_> {
     /// Reads what the session wrote, where a program runs code of the project in which it starts. One that nothing describes
     /// may be such a program.
     #[inline(never)]
-    pub(super) fn staged_code(&mut self, state: &State, context: &Context, program: Option<&Program>, ran: Ran<'_>) {
+    pub(super) fn staged_code(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+        let program = ran.known;
         if context.staged || ran.reading.dry_run && !rehearses(ran.reading) {
             return;
         }

@@ -12,7 +12,8 @@ use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::{Packed, Program, Unpack};
 
-use super::{Ran, patch};
+use super::patch;
+use crate::judge::analysis::ran::Ran;
 
 /// Stands for the content of a file that came out of an archive.
 const UNREAD: UnknownReason = UnknownReason::Other("what lies in an archive");
