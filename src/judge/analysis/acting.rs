@@ -5,8 +5,8 @@
 
 use std::rc::Rc;
 
-use super::act::{Act, Disguise, Effect, Facts, Operand, Piece, Taint, Unknown, UnknownReason, Value, Verb};
-use super::arguments::{self, Arg, Reading};
+use super::act::{Act, Disguise, Effect, Facts, Piece, Taint, Unknown, UnknownReason, Value, Verb};
+use super::arguments::{self, Arg, Derived, Reading};
 use super::command::DECLARING;
 use super::enclosing::Context;
 use super::expand::Field;
@@ -14,6 +14,7 @@ use super::fuel::cost;
 use super::parameter::is_unset_temporary;
 use super::paths::names_sink;
 use super::place::Place;
+use super::ran::Called;
 use super::setting::Setting;
 use super::so_far::SoFar;
 use super::state::{Build as _, State};
@@ -47,17 +48,13 @@ impl SoFar<'_, '_> {
 
     /// The act of a program whose arguments were read.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
     pub fn of_program(
         &self,
         state: &State,
         context: &Context,
         verb: Verb,
-        words: &[Arg],
-        reading: &Reading,
-        env: &[(String, Value)],
-        span: Span,
-        disguise: Option<Disguise>,
+        (words, reading): (&[Arg], &Reading),
+        called: &Called<'_>,
     ) -> Act {
         let (input_text, input_taint, decoded) = self.stdin_of(state);
         // A program that is given operands seldom reads what nobody feeds it.
@@ -73,36 +70,34 @@ impl SoFar<'_, '_> {
             OutputTaint::Secret if !reading.inner.is_empty() => Taint::default(),
             OutputTaint::Secret => Taint::SECRET,
         };
-        let disguise = disguise.or((decoded && context.disguise.is_some()).then_some(Disguise::Encoding));
+        let disguise = called.disguise.or((decoded && context.disguise.is_some()).then_some(Disguise::Encoding));
         Act {
             tier: reading.tier,
             sub: reading.sub.clone(),
             flags: reading.flags.clone(),
             operands: reading.operands.clone(),
             args: words.iter().map(|arg| arg.value.clone()).collect(),
-            env: state.env(env),
+            env: state.env(called.env),
             dry_run: reading.dry_run,
             targets: reading.target.clone(),
             taint,
             disguise,
-            ..self.blank(state, context, verb, span)
+            ..self.blank(state, context, verb, called.span)
         }
     }
 
     /// The act of an effect, of a program when it has a `parent`.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
     pub fn of_effect(
         &self,
         state: &State,
         context: &Context,
-        effect: Effect,
-        on: Vec<Operand>,
-        recursive: bool,
+        derived: Derived,
         parent: Option<usize>,
         span: Span,
         taint: Taint,
     ) -> Act {
+        let Derived { effect, on, recursive } = derived;
         let inherited = parent.and_then(|id| self.acts.get(id));
         let on_nothing = on.is_empty();
         let rehearsed = inherited.is_some_and(|act| act.dry_run);

@@ -132,6 +132,13 @@ pub struct Derived {
     pub recursive: bool,
 }
 
+impl Derived {
+    /// An effect on these alone, not on what is below them.
+    pub fn of(effect: Effect, on: Vec<Operand>) -> Self {
+        Self { effect, on, recursive: false }
+    }
+}
+
 /// Code for an interpreter.
 #[derive(Clone, Debug)]
 pub struct CodeSource {

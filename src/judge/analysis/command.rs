@@ -6,6 +6,7 @@ use super::expand::Field;
 use super::fuel::cost;
 use super::function::suffix_alias;
 use super::lookup::Led;
+use super::ran::Called;
 use super::recursion::Callee;
 use super::resolve::{self, Lookup, Resolved};
 use super::so_far::SoFar;
@@ -153,7 +154,12 @@ impl Walker<'_> {
             Resolved::Names(names) => {
                 let mut act = None;
                 for (name, path, disguise) in names {
-                    let made = self.by_name(state, context, (&name, path), args, &env, span, lookup, disguise);
+                    let made = self.by_name(
+                        state,
+                        context,
+                        Called { name: &name, path, args, env: &env, span, disguise },
+                        lookup,
+                    );
                     act = act.or(made);
                 }
                 act
@@ -175,18 +181,8 @@ impl Walker<'_> {
     }
 
     /// Runs what a name stands for.
-    #[allow(clippy::too_many_arguments)]
-    fn by_name(
-        &mut self,
-        state: &mut State,
-        context: &Context,
-        (name, path): (&str, Option<Value>),
-        args: &[Field],
-        env: &[(String, Value)],
-        span: Span,
-        lookup: Lookup,
-        disguise: Option<Disguise>,
-    ) -> Option<usize> {
+    fn by_name(&mut self, state: &mut State, context: &Context, called: Called<'_>, lookup: Lookup) -> Option<usize> {
+        let Called { name, path, args, env, span, disguise } = called;
         let by_shell = lookup != Lookup::Programs && path.is_none();
         let mut alias = None;
         if context.dialect == Dialect::Zsh
@@ -230,9 +226,10 @@ impl Walker<'_> {
             let name = other.rsplit('/').next().unwrap_or(&other).to_owned();
             let mut child = state.child(&[]);
             let disguise = Some(Disguise::Assembly);
-            self.program(&mut child, context, (&name, Some(Value::text(other))), args, env, span, false, disguise);
+            let called = Called { name: &name, path: Some(Value::text(other)), args, env, span, disguise };
+            self.program(&mut child, context, &called, false);
         }
-        let act = self.program(state, context, (name, path), args, env, span, by_shell, disguise);
+        let act = self.program(state, context, &Called { name, path, args, env, span, disguise }, by_shell);
         alias.iter().for_each(|replaced| state.join(replaced));
         act
     }

@@ -80,7 +80,7 @@ impl Walker<'_> {
         let dry_run = self.facts.acts.get(parent).is_some_and(|act| act.dry_run);
         for (effect, on) in [(Effect::Write, landed), (Effect::Move, replaced)] {
             if !on.is_empty() {
-                let id = self.effect(state, context, effect, on, false, Some(parent), span, Taint::default());
+                let id = self.effect(state, context, Derived::of(effect, on), Some(parent), span, Taint::default());
                 self.facts.acts.get_mut(id).into_iter().for_each(|act| act.dry_run = dry_run);
             }
         }

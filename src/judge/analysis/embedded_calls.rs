@@ -14,6 +14,7 @@ use super::indirection::fetched::language_of;
 use super::paths::NormalPath;
 use super::place::Place;
 use super::question::{FileFacts, PathKind};
+use super::ran::Called;
 use super::recursion::{Callee, Calling};
 use super::resolve::Lookup;
 use super::setting::Setting;
@@ -337,7 +338,8 @@ impl Walker<'_> {
             if let Some(fed) = fed {
                 child.streams.stdin = Stream::Text(Rc::new(fed));
             }
-            self.program(&mut child, &inside, (&name, None), &args, &[], span, false, None);
+            let called = Called { name: &name, path: None, args: &args, env: &[], span, disguise: None };
+            self.program(&mut child, &inside, &called, false);
         }
         self.leave(depth::TEXT);
     }

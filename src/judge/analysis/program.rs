@@ -1,13 +1,13 @@
 //! Programs: the act of running one, what it does to files and the network, and what it runs in turn.
 
-use super::act::{Act, Disguise, Effect, Operand, Source, Taint, UnknownReason, Value, Verb};
+use super::act::{Act, Effect, Source, Taint, UnknownReason, Value, Verb};
 use super::acting::{self, through_descriptors};
 use super::arguments::{self, Arg, Derived, Reading};
 use super::builtins::Builtin;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::follow::{self, Step, StepFacts};
-use super::ran::Ran;
+use super::ran::{Called, Ran};
 use super::scripts::is_binary_at;
 use super::search;
 use super::state::{Bound, State, unknown};
@@ -27,18 +27,14 @@ pub(super) fn variable(state: &State, env: &[(String, Value)], name: &str) -> Op
 
 impl Walker<'_> {
     /// Runs a program or builtin by name.
-    #[allow(clippy::too_many_arguments)]
     pub fn program(
         &mut self,
         state: &mut State,
         context: &Context,
-        (name, path): (&str, Option<Value>),
-        args: &[Field],
-        env: &[(String, Value)],
-        span: Span,
+        called: &Called<'_>,
         by_shell: bool,
-        disguise: Option<Disguise>,
     ) -> Option<usize> {
+        let Called { name, ref path, args, env, span, .. } = *called;
         let catalog = self.setting.catalog;
         let lower;
         let (name, known) = match catalog.program(name) {
@@ -86,19 +82,19 @@ impl Walker<'_> {
         let builtin = if path.is_none() { Builtin::of(name, by_shell) } else { None };
         let runs_more = builtin.is_some_and(Builtin::runs) || !reading.inner.is_empty() || !reading.code.is_empty();
         let verb = Verb::Program { name: name.to_owned(), path: shown.clone() };
-        let id = self.program_act(state, context, verb, &words, &reading, env, span, disguise);
+        let id = self.program_act(state, context, verb, (&words, &reading), called);
         self.effects(state, context, &reading, id, span);
         if let Some(program) = described.filter(|_| reading.expression) {
             for part in search::alternatives(&words, self.setting.catalog).unwrap_or_default() {
                 let verb = Verb::Program { name: name.to_owned(), path: shown.clone() };
                 let reading = arguments::read(program, &part);
-                let id = self.program_act(state, context, verb, &part, &reading, env, span, disguise);
+                let id = self.program_act(state, context, verb, (&part, &reading), called);
                 self.effects(state, context, &reading, id, span);
             }
         }
         self.links_made(state, &reading);
         if !runs_more && (reading.tier > Tier::Safe || !reading.effects.is_empty()) {
-            self.perhaps_empty(state, context, (name, shown.as_deref()), described, &words, env, span, disguise);
+            self.perhaps_empty(state, context, (name, shown.as_deref()), described, &words, called);
         }
         let wrote = match builtin {
             Some(builtin) => {
@@ -169,19 +165,15 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
     fn program_act(
         &mut self,
         state: &State,
         context: &Context,
         verb: Verb,
-        words: &[Arg],
-        reading: &Reading,
-        env: &[(String, Value)],
-        span: Span,
-        disguise: Option<Disguise>,
+        (words, reading): (&[Arg], &Reading),
+        called: &Called<'_>,
     ) -> usize {
-        let act = self.so_far().of_program(state, context, verb, words, reading, env, span, disguise);
+        let act = self.so_far().of_program(state, context, verb, (words, reading), called);
         let id = self.emit(state, act);
         for dir in self.setting.doubted(state, reading.tier) {
             if let Some(act) = self.facts.acts.get(id).cloned() {
@@ -206,7 +198,7 @@ impl Walker<'_> {
             if reading.effects.iter().take(index).any(same) {
                 continue;
             }
-            let id = self.effect(state, context, *effect, on.clone(), *recursive, Some(parent), span, taint);
+            let id = self.effect(state, context, derived.clone(), Some(parent), span, taint);
             if matches!(effect, Effect::Load | Effect::Show | Effect::Send)
                 && on.iter().any(|on| self.so_far().holds_secret(state, &on.value))
             {
@@ -230,24 +222,21 @@ impl Walker<'_> {
 
     /// Adds an effect act.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
     pub fn effect(
         &mut self,
         state: &State,
         context: &Context,
-        effect: Effect,
-        on: Vec<Operand>,
-        recursive: bool,
+        mut derived: Derived,
         parent: Option<usize>,
         span: Span,
         taint: Taint,
     ) -> usize {
-        let mut on = on;
+        let (effect, on) = (derived.effect, &mut derived.on);
         let span = on.iter().map(|operand| operand.span).reduce(Span::to).unwrap_or(span);
         if context.plainly {
             on.retain(|operand| self.setting.says_plainly(state, effect, &operand.value));
         }
-        let act = self.so_far().of_effect(state, context, effect, on, recursive, parent, span, taint);
+        let act = self.so_far().of_effect(state, context, derived, parent, span, taint);
         let doubted = self.setting.doubted(state, Tier::Low);
         let id = self.emit(state, act);
         self.effect_behind_links(state, id, effect);
@@ -263,7 +252,6 @@ impl Walker<'_> {
     /// The same command once more with unset variables empty, where that names another place: `rm -rf $X/` is then
     /// `rm -rf /`.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
     fn perhaps_empty(
         &mut self,
         state: &State,
@@ -271,9 +259,7 @@ impl Walker<'_> {
         (name, path): (&str, Option<&str>),
         described: Option<&Program>,
         words: &[Arg],
-        env: &[(String, Value)],
-        span: Span,
-        disguise: Option<Disguise>,
+        called: &Called<'_>,
     ) {
         // Nothing is known of what a generated script sets.
         if context.plainly {
@@ -282,8 +268,8 @@ impl Walker<'_> {
         let Some((emptied, reading)) = acting::emptied(described, words) else { return };
         let verb = Verb::Program { name: name.to_owned(), path: path.map(str::to_owned) };
         let context = context.perhaps();
-        let id = self.program_act(state, &context, verb, &emptied, &reading, env, span, disguise);
-        self.effects(state, &context, &reading, id, span);
+        let id = self.program_act(state, &context, verb, (&emptied, &reading), called);
+        self.effects(state, &context, &reading, id, called.span);
     }
 
     /// The source of a script file.

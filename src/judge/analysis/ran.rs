@@ -1,14 +1,27 @@
-//! A program that a command runs, after its arguments were read.
+//! A program that a command runs, before and after its arguments are read.
 //!
 //! What may not enter: what is done about it.
 
-use super::act::Value;
+use super::act::{Disguise, Value};
 use super::arguments::Reading;
 use super::expand::Field;
 use crate::judge::rules::model::Program;
 use crate::judge::syntax::tree::Span;
 
-/// A program with what it is given.
+/// What a command calls by name.
+#[derive(Clone)]
+pub(super) struct Called<'a> {
+    pub name: &'a str,
+    /// The path by which it is called; `None`: it is looked for.
+    pub path: Option<Value>,
+    pub args: &'a [Field],
+    /// The variables that are set for it alone.
+    pub env: &'a [(String, Value)],
+    pub span: Span,
+    pub disguise: Option<Disguise>,
+}
+
+/// A program with what was read of what it is given.
 #[derive(Clone, Copy)]
 pub(super) struct Ran<'a> {
     pub name: &'a str,

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::act::{Effect, Operand, Output, Taint, UnknownReason, Value, Verb};
-use super::arguments::Arg;
+use super::arguments::{Arg, Derived};
 use super::command::plain_text;
 use super::enclosing::Context;
 use super::so_far::SoFar;
@@ -212,7 +212,7 @@ impl Walker<'_> {
                 let word = |text: &str| Arg::word(Value::text(text), span);
                 self.stands_for(state, context, ":", "truncate", &[word("-s"), word("0"), Arg::of(&operand)], span);
             }
-            self.effect(state, context, effect, vec![operand], false, parent, span, taint);
+            self.effect(state, context, Derived::of(effect, vec![operand]), parent, span, taint);
         }
     }
 

@@ -5,6 +5,7 @@
 use serde_json::Value as Json;
 
 use super::act::{Act, Effect, Flag, OpaqueReason, Operand, Taint, Value, Verb};
+use super::arguments::Derived;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
 use super::resolve::Lookup;
@@ -83,7 +84,7 @@ impl Walker<'_> {
             return;
         }
         let on = vec![Operand { value: Value::text(reserved::taken_in(text)), span }];
-        let id = self.effect(state, context, effect, on, false, None, span, Taint::default());
+        let id = self.effect(state, context, Derived::of(effect, on), None, span, Taint::default());
         // The call's own tier says what it is to fetch.
         if matches!(effect, Effect::Fetch | Effect::Send | Effect::Show | Effect::Load)
             && let Some(act) = self.facts.acts.get_mut(id)

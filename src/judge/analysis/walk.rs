@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value};
 use super::acting;
+use super::arguments::Derived;
 use super::bounds::Limits;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
@@ -188,7 +189,7 @@ impl<'a> Walker<'a> {
                 ChangeKind::Move => Effect::Move,
             };
             let on = vec![Operand { value: Value::text(change.path.as_str()), span }];
-            self.effect(state, &Context::default(), effect, on, false, None, span, Taint::default());
+            self.effect(state, &Context::default(), Derived::of(effect, on), None, span, Taint::default());
         }
     }
 

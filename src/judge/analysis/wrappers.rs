@@ -79,18 +79,16 @@ impl Walker<'_> {
         // `find` puts what it found where the braces stand and nowhere else.
         let appends = inner.replace.is_none() && !(inner.adds == Added::Found && reading.expression);
         for added in self.setting.rounds_of(reading, inner, added) {
-            self.inner_once(&mut child, context, &within, inner, (&added, appends), &set, span);
+            self.inner_once(&mut child, (context, &within), inner, (&added, appends), &set, span);
         }
     }
 
     /// Walks one run of what a wrapper runs.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
     fn inner_once(
         &mut self,
         child: &mut State,
-        context: &Context,
-        within: &Context,
+        (context, within): (&Context, &Context),
         inner: &InnerCommand,
         (added, appends): (&[Value], bool),
         set: &[(String, Value)],

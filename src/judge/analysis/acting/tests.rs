@@ -1,5 +1,8 @@
 use super::*;
+use crate::judge::analysis::act::Operand;
+use crate::judge::analysis::arguments::Derived;
 use crate::judge::analysis::files::FileModel;
+use crate::judge::analysis::ran::Called;
 use crate::judge::analysis::state::unknown;
 use crate::judge::analysis::testing::world::MadeUp;
 use crate::judge::analysis::testing::{catalog, line};
@@ -38,7 +41,8 @@ fn what_a_program_prints_is_tainted_as_it_is_described() {
         let reading = Reading { output, ..Reading::default() };
         let context = Context::default();
         asked(&MadeUp::default(), &[], |so_far| {
-            so_far.of_program(&state, &context, program("x"), &words, &reading, &[], Span::default(), None).taint
+            let called = Called { name: "x", path: None, args: &[], env: &[], span: Span::default(), disguise: None };
+            so_far.of_program(&state, &context, program("x"), (&words, &reading), &called).taint
         })
     };
     let nothing = || Stream::Nothing;
@@ -58,7 +62,7 @@ fn an_effect_changes_something_unless_it_is_rehearsed_or_falls_on_nothing() {
         let (on, parent) = (vec![operand(on)], parent.map(|_| 0));
         let context = Context::default();
         asked(&MadeUp::default(), &acts, |so_far| {
-            so_far.of_effect(&here(), &context, effect, on, false, parent, Span::default(), Taint::default()).tier
+            so_far.of_effect(&here(), &context, Derived::of(effect, on), parent, Span::default(), Taint::default()).tier
         })
     };
     assert_eq!(tier(Effect::Delete, "a", None), Tier::Low);

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Walker;
 use crate::judge::analysis::act::{Effect, Flag, Operand, Taint, Value};
-use crate::judge::analysis::arguments::{Arg, CodeFrom, CodeSource, Reading};
+use crate::judge::analysis::arguments::{Arg, CodeFrom, CodeSource, Derived, Reading};
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::hosts;
@@ -229,7 +229,7 @@ impl Walker<'_> {
                     && hosts::class(&arg.value, false, self.setting.catalog, &[]) != HostClass::None
                 {
                     let on = vec![Operand { value: arg.value.clone(), span: arg.span }];
-                    self.effect(state, context, Effect::Fetch, on, false, Some(id), span, Taint::default());
+                    self.effect(state, context, Derived::of(Effect::Fetch, on), Some(id), span, Taint::default());
                     continue;
                 }
                 let text = arg.value.leading();
@@ -243,12 +243,12 @@ impl Walker<'_> {
                 let place = is_remote(rest) && rest.split_once(':').is_some_and(|(host, _)| host.contains('@'));
                 if address || place {
                     let on = vec![Operand { value: arg.value.without_leading(from), span: arg.span }];
-                    self.effect(state, context, Effect::Fetch, on, false, Some(id), span, Taint::default());
+                    self.effect(state, context, Derived::of(Effect::Fetch, on), Some(id), span, Taint::default());
                 }
             }
         }
         for operand in written {
-            self.effect(state, context, Effect::Write, vec![operand], false, Some(id), span, Taint::default());
+            self.effect(state, context, Derived::of(Effect::Write, vec![operand]), Some(id), span, Taint::default());
         }
     }
 }
