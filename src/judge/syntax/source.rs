@@ -3,8 +3,13 @@
 //! What may not enter: what a hole stands for. Whoever composes the text knows; the tree says where each hole came to
 //! stand ([`super::tree::Part::Hole`]).
 
+use std::collections::BTreeSet;
+
 use super::cursor::HOLE;
 use super::tree::HoleId;
+
+/// The most digits of a number in a word that stands for a hole.
+const LONGEST: usize = 12;
 
 /// A text that is composed of known parts and holes. No byte of a known part can be taken for a hole: which places are
 /// holes is kept beside the bytes.
@@ -36,10 +41,14 @@ impl Source {
     /// as it is, the hole stands there again. The text itself holds no such word.
     #[must_use]
     pub fn translated(&self, by: impl FnOnce(&[u8]) -> Vec<u8>) -> Self {
-        let mut mark = b"hole".to_vec();
-        while memchr::memmem::find(&self.bytes, &mark).is_some() {
-            mark.push(b'o');
-        }
+        const STEM: &[u8] = b"hole";
+        let numbers = memchr::memmem::find_iter(&self.bytes, STEM).filter_map(|at| {
+            let digits = self.bytes.get(at + STEM.len()..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            std::str::from_utf8(self.bytes.get(at + STEM.len()..)?.get(..digits.min(LONGEST))?).ok()?.parse().ok()
+        });
+        let used: BTreeSet<usize> = numbers.collect();
+        let free = (0..).zip(&used).find(|(free, used)| free != *used).map_or(used.len(), |(free, _)| free);
+        let mark = [STEM, free.to_string().as_bytes(), b"x"].concat();
         let word = |number: usize| [mark.as_slice(), number.to_string().as_bytes(), b"z"].concat();
         let mut plain = Vec::with_capacity(self.bytes.len());
         let mut from = 0;
@@ -159,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_translation_keeps_the_holes_and_takes_no_word_of_the_text_for_one() {
-        let parts = [Some("if a hole0z"), None, Some("; b "), None, Some("holeo1z; end")];
+        let parts = [Some("if a hole0x0z"), None, Some("; b "), None, Some("hole1x1z hole; end")];
         let held = source(&parts);
         assert_eq!(held.translated(<[u8]>::to_vec), held);
         let doubled = held.translated(|text| [text, text].concat());
