@@ -300,7 +300,10 @@ class Trial:
         if self.config.endswith((".json", ".toml", ".yaml")) and not self.doors:
             runs.append((self.lab, {}, "/bin/true"))
         spans = [[] for _ in runs]
-        for _ in range(3):
+        # What else runs only adds: more runs bring both nearer to what they take by themselves.
+        for turn in range(9):
+            if turn >= 3 and all(spans[:2]) and min(spans[1]) - min(spans[0]) <= MOST:
+                break
             for (lab, env, guard), found in zip(runs, spans):
                 shutil.copy2(guard, GUARD)
                 found += lab.go(steps, env=env)["spans"][1:]
