@@ -115,7 +115,7 @@ impl<'a> Scan<'a> {
         match (spec, attached) {
             (Some(spec), None) if spec.value == ValueKind::Required && !arg.value.is_dynamic() => {
                 if exact.is_none() {
-                    self.perhaps_operand = Some(self.at + 1);
+                    self.perhaps_operand = self.args.get(self.at + 1).map(|_| self.at + 1);
                 }
                 self.push_with_next(spec, name, arg);
             }

@@ -114,7 +114,7 @@ impl<'a> Scan<'a> {
         }
         self.close_path();
         if self.operands.is_empty() {
-            self.operands.extend(self.perhaps_operand.filter(|at| *at < self.args.len()));
+            self.operands.extend(self.perhaps_operand);
         }
         self
     }
