@@ -279,14 +279,12 @@ fn who_writes_a_pattern_file_says_which_packages_are_well_known_but_no_project_d
     assert!(!catalog.packages().has("npm", "unheard-of"));
     for (mark, good) in [("dev:", true), ("d:", true), ("dev", false), (":", false), ("a:b:", false), ("a:b", false)] {
         let text = format!("family = 'o'\nabout = 'o'\n[[packages]]\nindex = 'npm'\nmarks = ['{mark}']\n");
-        let (_, problems) =
-            Catalog::with_files([PatternFile { path: "o.toml".into(), text: text.into(), layer: Layer::User }]);
+        let (_, problems) = Catalog::with_files([PatternFile { path: "o.toml".into(), text, layer: Layer::User }]);
         assert_eq!(problems.is_empty(), good, "{mark}: {problems:?}");
     }
     for (name, good) in [("a.*", true), ("@a/*", true), (".*", false), ("/*", false), ("a*", false), ("a.*.*", false)] {
         let text = format!("family = 'o'\nabout = 'o'\n[[packages]]\nindex = 'npm'\nnames = ['{name}']\n");
-        let (_, problems) =
-            Catalog::with_files([PatternFile { path: "o.toml".into(), text: text.into(), layer: Layer::User }]);
+        let (_, problems) = Catalog::with_files([PatternFile { path: "o.toml".into(), text, layer: Layer::User }]);
         assert_eq!(problems.is_empty(), good, "{name}: {problems:?}");
     }
 }
