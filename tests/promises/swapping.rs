@@ -18,8 +18,11 @@ fn put(home: &Home, file: &Path) {
     std::fs::rename(other, file).unwrap();
 }
 
+/// How it is called, and what does it.
+type Swap = (&'static str, fn(&Home));
+
 /// Each way in which another program comes to be what `git` means.
-const SWAPS: [(&str, fn(&Home)); 4] = [
+const SWAPS: [Swap; 4] = [
     ("renamed over it", |home| put(home, &home.path("bin/git"))),
     ("written over it in place", |home| {
         let script = format!("#!/bin/sh\necho ran > '{}'\n", home.path("other-ran").display());
