@@ -68,8 +68,9 @@ pub(super) fn alternatives(words: &[Arg], catalog: &Catalog) -> Option<Vec<Vec<A
     let is =
         |at: usize, wanted: &[&str]| text.get(at).and_then(Option::as_deref).is_some_and(|word| wanted.contains(&word));
     let joins = ["-o", "-or", ",", "!", "-not", "-prune"];
-    let deletes = (0..words.len()).any(|at| is(at, &["-delete"]));
-    if !deletes || !(0..words.len()).any(|at| is(at, &joins)) {
+    // What stands behind the deletion is tried when the file is gone.
+    let deletion = (0..words.len()).find(|at| is(*at, &["-delete"]))?;
+    if deletion + 1 == words.len() && !(0..words.len()).any(|at| is(at, &joins)) {
         return rewritten.map(|words| vec![words]);
     }
     let first = (0..words.len()).find(|at| {
