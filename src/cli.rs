@@ -107,7 +107,7 @@ pub enum Verb {
     Pending(pending::PendingArgs),
     /// Approve waiting requests, each shown in full
     Approve(answer::ApproveArgs),
-    /// Answer waiting requests on the whole screen
+    /// Answer waiting requests in a full-screen view
     Review,
     /// Deny waiting requests
     Deny(answer::DenyArgs),
@@ -157,7 +157,7 @@ pub enum Verb {
     Replay(replay::ReplayArgs),
     /// Check that agents and shells ask guard, and that guard can answer: exit 0 when everything works
     Doctor(doctor::DoctorArgs),
-    /// Run the gateway, which asks people elsewhere, or the record service of a machine (--system)
+    /// Run the gateway for remote approval, or the record service of the system (--system)
     Serve(serve::ServeArgs),
     /// Create, list and revoke tokens of the gateway's API
     Token(gateway::Words),

@@ -87,13 +87,13 @@ enum GrantError {
     Approvers,
     #[error("the call moves money: a person decides on every payment, which no grant can replace")]
     Payment,
-    #[error("no grant can cover a call with hidden parts")]
+    #[error("no grant can cover a call with redacted values")]
     Hidden,
     #[error("no grant can cover a call that runs a shell or an interpreter")]
     CallOfShell,
     #[error("no grant can cover a shell, an interpreter, a wrapper, or a command that guard cannot analyse")]
     Shell,
-    #[error("the command has no shape that a grant could cover")]
+    #[error("guard cannot generalise this command; grant it exactly")]
     NoShape,
 }
 

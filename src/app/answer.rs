@@ -18,7 +18,7 @@ pub struct ApproveArgs {
     /// The IDs of the requests, as guard pending lists them
     #[arg(value_name = "REQUEST", required_unless_present = "all")]
     ids: Vec<String>,
-    /// All waiting requests: one question for tier 2 and below, one for each of tier 3; tier 4 is left out
+    /// All waiting requests: asks once for tier 2 and below and once for each request of tier 3; skips tier 4
     #[arg(long, conflicts_with = "ids")]
     all: bool,
     /// Also allow exactly this command until the session of the request ends

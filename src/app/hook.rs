@@ -32,7 +32,7 @@ pub struct HookArgs {
     /// The agent that calls the hook; its JSON is read from standard input
     #[arg(long, value_name = "NAME")]
     pub agent: String,
-    /// How long the agent waits for the hook, if its configuration changes the default
+    /// The agent's time limit for the hook in seconds, if it is not the default
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub timeout: Option<u32>,
 }

@@ -29,7 +29,7 @@ pub struct LearnArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Add the grant of an offer after showing it
+    /// Show a suggested grant and add it
     Accept {
         /// The number of the offer, as guard learn lists it
         number: usize,

@@ -96,7 +96,7 @@ pub enum PatternsError {
     Io(#[from] io::Error),
     #[error("{path}: {error}")]
     File { path: String, error: io::Error },
-    #[error("no rule, family or program {name}{hint}")]
+    #[error("no rule, family or program {name}{hint}; guard patterns list shows the rules")]
     Unknown { name: String, hint: String },
     #[error("{0} already exists; give another file with --to")]
     Exists(String),

@@ -28,7 +28,7 @@ pub fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
         return Some(format!("this terminal was started by an agent ({agent})"));
     }
     let guard = Caller::guard_among(behind);
-    guard.then(|| "a parent process of this terminal is a guard that waits for its command".to_owned())
+    guard.then(|| "this terminal runs below a guard process that waits for its command".to_owned())
 }
 
 /// Writes down that somebody tried to answer from where nobody may.

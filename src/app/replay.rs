@@ -43,7 +43,7 @@ pub struct ReplayArgs {
     /// Only commands since this time: 2h, 3d, 1w, today, 2026-11-21
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Judge as if an agent or a person ran it [default: agent for transcripts, person otherwise]
+    /// Judge as if an agent or a person ran it [default: agent for transcripts, cli otherwise]
     #[arg(long, value_name = "WHO")]
     origin: Option<Who>,
 }

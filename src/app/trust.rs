@@ -105,7 +105,9 @@ enum TrustError {
     /// What is wrong with the configuration.
     #[error("{0}")]
     Problem(ConfigProblem),
-    #[error("another layer of the configuration prevents it")]
+    #[error(
+        "another layer of the configuration locks trusted_directories; guard config show trusted_directories names it"
+    )]
     Prevented,
     #[error("{0} is not a directory")]
     NoDirectory(String),

@@ -36,7 +36,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Rules", &["patterns"]),
 ];
 
-const EXAMPLES: &str = "  guard -- rm -rf build              run one command, arguments as given, no shell in between
+const EXAMPLES: &str = "  guard -- rm -rf build              run a program with these arguments, without a shell
   guard -c 'make clean && ls'        run a command string with your shell
   guard check 'git push --force'     judge without running: exit 0 allow, 1 ask, 2 deny
   guard explain 'curl x.sh | sh'     what it would do, the rules and the score
@@ -126,7 +126,7 @@ More: guard-approvals(7), guard-gateway(8)
         "what guard records",
         "\
 Every decision is a row, written before the command runs and chained by hash to the previous row. guard log lists the
-rows, guard log show ID shows one, guard log day tells a day in sentences; guard verify checks the chain; guard export
+rows, guard log show ID shows one, guard log day summarises a day; guard verify checks the chain; guard export
 exports the rows.
 More: guard-record(7)
 ",

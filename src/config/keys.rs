@@ -256,11 +256,11 @@ pub const KEYS: &[KeyRow] = &[
         "The size from which the oldest rows of the record are deleted, in the same way; rows of the last seven days \
          are always kept."),
     row(Key::Yolo, "yolo", ConfigType::Flag, Lower,
-        "Allows thresholds above 3.0. Guard still asks about tier 3 and 4."),
+        "Allows thresholds above 3.0; tier 3 and 4 still need approval."),
     row(Key::HookGrant, "hook.grant", ConfigType::Flag, Lower,
         "Tell the agent that an allowed command is approved, so that the agent does not ask again itself."),
     row(Key::HookDeadline, "hook.deadline", SECONDS, Lower,
-        "Guard hook answers no after this time at the latest; earlier if the agent's timeout is shorter."),
+        "How long a hook waits for an answer before it denies, at most; less if the agent's timeout is shorter."),
     row(Key::ExportTo, "export.to", ConfigType::List(Item::Destination), Higher,
         "Collectors to which each row of the record is sent, in user or machine files. guard export --status shows \
          what was sent to each; collectors that do not take datagrams are served by guard export --deliver."),

@@ -70,7 +70,7 @@ enum PageError {
     Http(#[from] HttpError),
     #[error("the page answered {status}{why}")]
     Status { status: u16, why: String },
-    #[error("another page is there")]
+    #[error("another program serves this address")]
     Another,
     #[error("the page's script is wrong or missing")]
     Script,

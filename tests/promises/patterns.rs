@@ -112,7 +112,7 @@ fn a_wrong_value_is_named_with_its_line_and_the_remedy() {
         ("\"ourtool\"\n", "\"ourtool\"\noperand = { regex = \"(\" }\n", 9, "no regular expression"),
         ("\"ourtool\"\n", "\"ourtool\"\noperand = { which = \"some\" }\n", 9, "use any, all, no, last"),
         ("\"ourtool\"\n", "\"ourtool\"\ntext = { literal = \"x\" }\n", 9, "at least three bytes"),
-        ("\"ourtool\"\n", "\"ourtool\"\ncount = [3, 1]\n", 9, "[least, most]"),
+        ("\"ourtool\"\n", "\"ourtool\"\ncount = [3, 1]\n", 9, "[minimum, maximum]"),
         ("\"ourtool\"\n", "\"ourtool\"\nweight = 1.0\n", 9, "less than 1 away"),
         ("tier = 3", "tier = 4\nyolo = true", 6, "tier 4 always needs a person"),
         ("tier = 3", "tier = 4\noperand = {}\nlower = [\"temp\"]", 7, "nothing lowers"),
@@ -208,7 +208,7 @@ fn an_id_is_given_once_over_all_layers() {
     let again = RULE.replace("mine.tool", "git.push-force");
     let text = format!("family = \"git\"\nabout = \"Mine.\"\n{again}");
     let (catalog, problems) = Catalog::with_files([file("x.toml", Layer::User, &text)]);
-    assert!(problems[0].to_string().contains("a rule of this id already"), "{problems:?}");
+    assert!(problems[0].to_string().contains("the id is already used by a rule"), "{problems:?}");
     assert_eq!(catalog.rule("git.push-force").unwrap().tier.number(), 3);
 }
 

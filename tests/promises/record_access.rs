@@ -38,7 +38,7 @@ fn verifying_says_what_it_cannot_show() {
     let head = home.prints(&["verify"], 0).lines().nth(1).unwrap().to_owned();
     home.sql("DELETE FROM record WHERE id = 3");
     let cut = home.prints(&["verify"], 0);
-    assert!(cut.contains("It does not show a tail that was cut off") && cut.contains("keep the head elsewhere"));
+    assert!(cut.contains("It does not detect rows removed at the end") && cut.contains("keep the head elsewhere"));
     assert_ne!(cut.lines().nth(1).unwrap(), head);
 }
 

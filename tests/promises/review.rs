@@ -378,7 +378,7 @@ fn from_inside_a_guarded_session_there_is_no_review() {
     let home = home();
     let mut terminal = review(&home, 80, 24, &[("CLAUDECODE", "1")]);
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
-    assert!(terminal.screen().contains("an answer from here is not accepted"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("only a person at a terminal may do this"), "{}", terminal.screen());
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn help_is_in_groups_and_topics_are_told() {
     }
     assert_eq!(whole, home.prints(&["help"], 0));
     assert!(home.prints(&["help", "files"], 0).contains("guard.db"));
-    assert!(home.prints(&["help", "review"], 0).contains("whole screen"));
+    assert!(home.prints(&["help", "review"], 0).contains("full-screen view"));
 }
 
 #[test]

@@ -62,7 +62,7 @@ const CASES: [(&str, &str, &str); 13] = [
     ),
     ("late", "timeout", "The agent's time limit for the hook passes while guard waits for an answer."),
     ("once", "both", "With a hook and a shell, guard asks once about a command."),
-    ("undone", "uninstall", "guard install --uninstall restores the agent's file to the byte."),
+    ("undone", "uninstall", "guard install --uninstall restores the agent's file exactly."),
     (
         "shell",
         "shell",
@@ -73,7 +73,7 @@ const CASES: [(&str, &str, &str); 13] = [
         "cost",
         "cost",
         "The time that guard adds to a call that needs no approval: the difference of the fastest calls with and without guard. \
-         \"3 of 16 ms\": 16 ms, of which the agent needs all but 3 for any hook, also for one that does nothing.",
+         \"3 of 14 ms\": 14 ms, of which 3 are guard's; the agent needs the rest for any hook, also for one that does nothing.",
     ),
 ];
 

@@ -92,7 +92,7 @@ pub enum SecretError {
     /// It was killed with what it had started.
     #[error("{program} printed no secret within {seconds} s")]
     TookTooLong { program: String, seconds: u64 },
-    #[error("{0} printed more than a secret")]
+    #[error("{0} printed more than one line; it must print only the secret")]
     TooLong(String),
     #[error("the output of {0} is not text")]
     NoText(String),

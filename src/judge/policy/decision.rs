@@ -222,7 +222,7 @@ impl fmt::Display for Refusal {
             Self::Unrecorded { why } => write!(f, "could not be recorded: {why}"),
             Self::Changed { what } => write!(f, "changed after it was approved: {what}"),
             Self::Unsigned { why } => write!(f, "not signed by an approver: {why}"),
-            Self::Attempt { why } => write!(f, "an answer from here is not accepted: {why}"),
+            Self::Attempt { why } => write!(f, "only a person at a terminal may do this: {why}"),
             Self::Unjudged { why } => write!(f, "not judged: {why}"),
         }
     }

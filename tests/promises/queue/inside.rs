@@ -34,7 +34,7 @@ fn through_a_pipe_and_without_a_terminal_nothing_is_answered() {
     let output = apart(home.guard(&["approve", id])).output().unwrap();
     assert_eq!(output.status.code(), Some(126));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("an answer from here is not accepted: there is no terminal"), "{said}");
+    assert!(said.contains("only a person at a terminal may do this: there is no terminal"), "{said}");
     is_refused(&home, id, "there is no terminal", 1);
     // yes | guard approve, without a terminal and on one.
     let piped = |home: &Home| {
@@ -154,7 +154,7 @@ fn below_a_guard_that_waits_for_its_command_nothing_is_answered() {
     super::stage::answer_card(&mut outer, "y");
     outer.wait_exit();
     let said = std::fs::read_to_string(home.path("work/said")).unwrap();
-    assert!(said.contains("a parent process of this terminal is a guard that waits for its command"), "{said}");
+    assert!(said.contains("this terminal runs below a guard process that waits for its command"), "{said}");
     is_refused(&home, &asker.id, "a guard that waits", 1);
     person(&home, &["deny", &asker.id]).wait_exit();
     asker.refused("denied by a person");

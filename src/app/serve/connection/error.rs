@@ -63,7 +63,7 @@ pub enum AskError {
     OwnSession,
     #[error("this process and the requesting command have the same parent process")]
     SameParent,
-    #[error("a parent process of this one is a guard that waits for its command")]
+    #[error("this process runs below a guard process that waits for its command")]
     BelowWaiter,
     #[error("an account cannot add grants for itself")]
     OwnGrant,

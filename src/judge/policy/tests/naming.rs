@@ -73,7 +73,7 @@ fn each_refusal_has_its_kind_and_says_what_happened() {
         (Refusal::Unrecorded { why: why() }, "unrecorded", "could not be recorded: x y"),
         (Refusal::Changed { what: why() }, "changed", "changed after it was approved: x y"),
         (Refusal::Unsigned { why: why() }, "unsigned", "not signed by an approver: x y"),
-        (Refusal::Attempt { why: why() }, "attempt", "an answer from here is not accepted: x y"),
+        (Refusal::Attempt { why: why() }, "attempt", "only a person at a terminal may do this: x y"),
         (Refusal::Unjudged { why: why() }, "unjudged", "not judged: x y"),
     ] {
         assert_eq!((refusal.kind(), refusal.to_string().as_str()), (kind, says));

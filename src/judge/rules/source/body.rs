@@ -164,7 +164,7 @@ impl Body<'_> {
                 Some(("until", names)) => WrapFrom::Until(words(names)),
                 Some(("after", word)) => WrapFrom::After(word.to_owned()),
                 _ => {
-                    let what = format!("`{text}` says not where the command begins");
+                    let what = format!("`{text}` does not specify where the command begins");
                     self.fault(
                         &span,
                         "wraps: from",

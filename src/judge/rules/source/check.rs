@@ -64,7 +64,7 @@ impl Check<'_> {
             self.fault(&span, "id", what, &format!("write `{family}.NAME`"));
         }
         if known.has_rule(id) {
-            let what = format!("there is {} of this id already", self.words.taken);
+            let what = format!("the id is already used by {}", self.words.taken);
             self.fault(&span, "id", &what, "give it another name");
         }
         if head.reason.get_ref().trim().is_empty() {
@@ -81,7 +81,7 @@ impl Check<'_> {
         if let Some(approvals) = head.approvals {
             let (count, span) = (*approvals.get_ref(), approvals.span());
             if !(1..=u32::from(MAX_APPROVALS)).contains(&count) {
-                let what = format!("from 1 to {MAX_APPROVALS} approvers can be wanted");
+                let what = format!("approvals must be from 1 to {MAX_APPROVALS}");
                 self.fault(&span, "approvals", &what, "write a number in that range");
             }
             if count > 1 && head.tier < Tier::Medium {

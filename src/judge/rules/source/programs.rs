@@ -338,7 +338,7 @@ pub fn add_loads(
     let file = !load.options.is_empty() || load.operands || !load.variables.is_empty() || !load.files.is_empty();
     if !file && !load.stdin && load.module.is_none() {
         let (what, remedy) =
-            ("it says not what is loaded", "give options, operands, variables, files, stdin or module");
+            ("it does not specify what is loaded", "give options, operands, variables, files, stdin or module");
         return Err(place.problem(&given.span(), "loads", what, remedy));
     }
     add(shape.program.get_ref(), &load, |program| &mut program.loads, vocabulary, programs);

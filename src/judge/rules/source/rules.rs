@@ -110,7 +110,7 @@ impl Check<'_> {
             }
             let of_operands = lower.get_ref().iter().any(|fact| !fact.is_of_act());
             if of_operands && shape.operand.is_none() && shape.operands.is_empty() {
-                let what = "what lowers is a property of operands, and the rule tests none";
+                let what = "`lower` needs an operand test, and the rule has none";
                 self.fault(&lower.span(), "lower", what, "add `operand = { which = \"any\" }` with a test");
             }
         }
@@ -140,7 +140,12 @@ impl Check<'_> {
         if let Some(count) = &shape.count {
             let [min, max] = *count.get_ref();
             if min > max {
-                self.fault(&count.span(), "count", "the least is above the most", "write [least, most]");
+                self.fault(
+                    &count.span(),
+                    "count",
+                    "the minimum is greater than the maximum",
+                    "write [minimum, maximum]",
+                );
             }
         }
         let words = shape.words.iter().map(|word| self.test("words", &word.span(), word.get_ref().clone())).collect();
@@ -165,7 +170,7 @@ impl Check<'_> {
         let text = shape.text.as_ref().map(|text| {
             let (text, span) = (text.get_ref(), text.span());
             if text.literal.len() < 3 {
-                let what = "a rule over raw text names a literal of at least three bytes, which is looked for first";
+                let what = "a `text` rule needs a `literal` of at least three bytes";
                 self.fault(&span, "text: literal", what, "name a part that every match holds");
             }
             if let Some(regex) = &text.regex {
@@ -334,8 +339,8 @@ impl Check<'_> {
         }
         for exact in &shape.exact {
             if glob::is_glob(exact) && exact.contains('*') && exact.len() > 1 {
-                let what = format!("`{exact}` under `exact` means these very characters");
-                self.fault(span, &format!("{key}: exact"), &what, "put patterns under `glob`");
+                let what = format!("`exact` compares literally, but `{exact}` contains glob characters");
+                self.fault(span, &format!("{key}: exact"), &what, "use `glob` for patterns");
             }
         }
         TextTest {

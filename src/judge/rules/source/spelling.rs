@@ -97,7 +97,7 @@ pub fn flag_test(
             }
             Some(("host", class)) => {
                 let Some(class) = HostClass::ALL.into_iter().find(|known| known.name() == class) else {
-                    let what = format!("`{class}` is no kind of host");
+                    let what = format!("unknown host class `{class}`");
                     return Err(place.problem(span, owner, &what, "use local, known, unknown, metadata, drop or none"));
                 };
                 TextTest { host: vec![class], ..TextTest::default() }

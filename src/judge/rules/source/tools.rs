@@ -146,7 +146,7 @@ impl Check<'_> {
             let near = nearest(shape.what.get_ref(), Held::words());
             let all = Held::words().collect::<Vec<_>>().join(", ");
             let remedy = near.map_or_else(|| format!("use one of {all}"), |near| format!("did you mean `{near}`?"));
-            let what = format!("`{}` is nothing that input holds", shape.what.get_ref());
+            let what = format!("unknown kind of input `{}`", shape.what.get_ref());
             self.fault(&shape.what.span(), "holds: as", &what, &remedy);
         }
         let language = shape.language.as_ref().map(|language| self.pointer("holds: language", language));
