@@ -59,7 +59,9 @@ fn through_a_pipe_and_without_a_terminal_nothing_is_answered() {
 /// Once the answer has said so in `work/said`: it was refused because who asked stands above it, and nothing ran.
 fn stands_above(home: &Home, asker: Asker, has_said: impl Fn(&str) -> bool) {
     let said = home.path("work/said");
+    let end = std::time::Instant::now() + crate::harness::pty::PATIENCE;
     while !std::fs::read_to_string(&said).is_ok_and(|said| has_said(&said)) {
+        assert!(std::time::Instant::now() < end, "{:?}", std::fs::read_to_string(&said));
         std::thread::sleep(Duration::from_millis(20));
     }
     is_refused(home, &asker.id, "have the same parent process", 1);
@@ -78,7 +80,7 @@ fn a_terminal_below_the_session_that_asked_is_no_person() {
     let mut command = in_session(&home, script);
     command.env("TERM", "xterm");
     let asker = Asker::start(command);
-    stands_above(&home, asker, |said| said.contains("is not accepted"));
+    stands_above(&home, asker, |said| said.contains("only a person at a terminal may do this"));
 }
 
 #[test]
@@ -155,7 +157,7 @@ fn below_a_guard_that_waits_for_its_command_nothing_is_answered() {
     outer.wait_exit();
     let said = std::fs::read_to_string(home.path("work/said")).unwrap();
     assert!(said.contains("this terminal runs below a guard process that waits for its command"), "{said}");
-    is_refused(&home, &asker.id, "a guard that waits", 1);
+    is_refused(&home, &asker.id, "a guard process that waits", 1);
     person(&home, &["deny", &asker.id]).wait_exit();
     asker.refused("denied by a person");
 }
