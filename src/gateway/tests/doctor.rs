@@ -188,7 +188,7 @@ fn the_page_is_fetched_and_a_proxy_that_spoils_it_is_found() {
     assert!(!content && all[0]["status"] == "ok" && all[1]["status"] == "fail", "{all:?}");
     assert!(spoilt(&all).contains("the page has the content type"), "{all:?}");
     proxy.fail("/", 200, "<html>welcome</html>");
-    assert!(spoilt(&findings(&gateway, &["page"]).0).contains("another page"));
+    assert!(spoilt(&findings(&gateway, &["page"]).0).contains("another program serves this address"));
     proxy.fail("/", 502, "");
     assert!(spoilt(&findings(&gateway, &["page"]).0).contains("answered 502"));
     gateway.write_config("page = \"http://127.0.0.1:9\"\n");
