@@ -117,8 +117,8 @@ impl Finding {
     }
 }
 
-/// What the checks share.
-struct Ward<'a> {
+/// What all checks need.
+struct CheckContext<'a> {
     engine: &'a Engine,
     places: Places<'a>,
     /// guard itself.
@@ -126,7 +126,7 @@ struct Ward<'a> {
     only: &'a [String],
 }
 
-impl Ward<'_> {
+impl CheckContext<'_> {
     /// Whether a path leads to guard itself.
     fn is_guard(&self, path: &Path) -> bool {
         let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
@@ -175,16 +175,16 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let places = Places::of(&engine.caller)?;
     let guard = std::env::current_exe()?;
-    let ward = Ward { engine: &engine, places, guard, only: &args.only };
+    let context = CheckContext { engine: &engine, places, guard, only: &args.only };
     let findings = match &args.live {
-        Some(named) => live::look(&ward, named),
-        None => looked(&ward),
+        Some(named) => live::look(&context, named),
+        None => looked(&context),
     };
     if findings.is_empty() {
         return Err(Failure::Said(nothing(&args.only)));
     }
     let whole = args.only.is_empty() && args.live.is_none();
-    let report = Report::of(&ward, findings, whole);
+    let report = Report::of(&context, findings, whole);
     let printed = if args.json { report.print_json() } else { report.print(args.live.is_some()) };
     Ok(exit::after(printed, report.code)?)
 }
@@ -211,9 +211,9 @@ fn nothing(only: &[String]) -> String {
 }
 
 /// What all checks find.
-fn looked(ward: &Ward) -> Vec<Finding> {
+fn looked(context: &CheckContext) -> Vec<Finding> {
     let sides = [hosts::look, shells::look, self_checks::look, approval::look, gateway::look];
-    sides.into_iter().flat_map(|look: fn(&Ward) -> Vec<Finding>| look(ward)).collect()
+    sides.into_iter().flat_map(|look: fn(&CheckContext) -> Vec<Finding>| look(context)).collect()
 }
 
 /// What the doctor found, all of it.
@@ -233,15 +233,15 @@ impl Report {
     /// guard itself cannot be described.
     pub fn make(engine: &Engine) -> Result<Self, Failure> {
         let places = Places::of(&engine.caller)?;
-        let ward = Ward { engine, places, guard: std::env::current_exe()?, only: &[] };
-        let findings = looked(&ward);
-        Ok(Self::of(&ward, findings, true))
+        let context = CheckContext { engine, places, guard: std::env::current_exe()?, only: &[] };
+        let findings = looked(&context);
+        Ok(Self::of(&context, findings, true))
     }
 
-    fn of(ward: &Ward, findings: Vec<Finding>, whole: bool) -> Self {
+    fn of(context: &CheckContext, findings: Vec<Finding>, whole: bool) -> Self {
         let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
         let code = if worst == Status::Fail { SICK } else { exit::ALLOW };
-        let bare = whole && code == exit::ALLOW && !is_asked(ward, &findings);
+        let bare = whole && code == exit::ALLOW && !is_asked(context, &findings);
         Self { findings, code, bare }
     }
 
@@ -328,12 +328,12 @@ impl Report {
 }
 
 /// Whether anybody asks guard: an agent, a shell that loads it, or one that it stands in for.
-fn is_asked(ward: &Ward, findings: &[Finding]) -> bool {
+fn is_asked(context: &CheckContext, findings: &[Finding]) -> bool {
     let loads = |shell: &Interactive| {
-        let path = init::start_up(*shell, ward.places.home(), &ward.engine.caller.env);
+        let path = init::start_up(*shell, context.places.home(), &context.engine.caller.env);
         std::fs::read_to_string(path).is_ok_and(|text| init::loads(*shell, &text))
     };
-    HOSTS.iter().any(|host| status::asks(&ward.places, host))
+    HOSTS.iter().any(|host| status::asks(&context.places, host))
         || Interactive::ALL.iter().any(loads)
         || findings.iter().any(|finding| finding.check.starts_with("shell."))
 }

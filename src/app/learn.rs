@@ -17,7 +17,7 @@ use super::{exit, screen, time};
 use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm_prose;
-use crate::store::{Habit, NewGrant, StoreError};
+use crate::store::{NewGrant, ShapeAnswers, StoreError};
 use crate::ui::visible;
 
 /// The arguments of `guard learn`.
@@ -44,16 +44,16 @@ const DAYS: i64 = 30;
 
 /// What could be granted.
 struct Offer {
-    habit: Habit,
+    answers: ShapeAnswers,
     directory: String,
     what: What,
 }
 
 /// The least that covers what was allowed: one command that was repeated, else commands of the shape.
-fn narrowest(habit: &Habit) -> What {
-    match &habit.command {
+fn narrowest(answers: &ShapeAnswers) -> What {
+    match &answers.command {
         Some(command) => What::Exact { command: command.clone() },
-        None => What::Shape { shape: habit.shape.clone() },
+        None => What::Shape { shape: answers.shape.clone() },
     }
 }
 
@@ -75,17 +75,17 @@ fn offers(engine: &Engine) -> Result<Vec<Offer>, StoreError> {
     let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(Timestamp::MIN);
     let granted = store.grants(now)?;
     let mut offers = Vec::new();
-    for habit in store.habits(since)? {
-        if habit.allowed < OFTEN || habit.denied > 0 || habit.grave {
+    for answers in store.answers_by_shape(since)? {
+        if answers.allowed < OFTEN || answers.denied > 0 || answers.grave {
             continue;
         }
         // Where most of them were: what is elsewhere is still asked about.
-        let Some((directory, _)) = habit.directories.iter().max_by_key(|(_, count)| **count) else { continue };
+        let Some((directory, _)) = answers.directories.iter().max_by_key(|(_, count)| **count) else { continue };
         let directory = directory.clone();
-        let what = narrowest(&habit);
+        let what = narrowest(&answers);
         let covers = |grant: &crate::judge::approved::Grant| grant.what == what && grant.place.holds(&directory);
         if !granted.iter().any(|listed| listed.ended.is_none() && covers(&listed.grant)) {
-            offers.push(Offer { habit, directory, what });
+            offers.push(Offer { answers, directory, what });
         }
     }
     Ok(offers)
@@ -94,7 +94,7 @@ fn offers(engine: &Engine) -> Result<Vec<Offer>, StoreError> {
 fn words(offer: &Offer) -> String {
     let what = match &offer.what {
         What::Exact { command } => format!("exactly `{command}`"),
-        _ => shaped(&offer.habit.shape),
+        _ => shaped(&offer.answers.shape),
     };
     format!("{what}, in {} and below, until revoked", offer.directory)
 }
@@ -112,8 +112,8 @@ fn list() -> Result<u8, Failure> {
         let times = format!(
             "{}. You allowed it {} times in {DAYS} days, last {}, and never denied it.",
             number + 1,
-            offer.habit.allowed,
-            time::shown(offer.habit.last, zone.time_zone())
+            offer.answers.allowed,
+            time::shown(offer.answers.last, zone.time_zone())
         );
         writeln!(out, "{times}\n   Guard would run without asking: {}.", visible::text(&words(offer)))?;
     }

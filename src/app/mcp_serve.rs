@@ -24,7 +24,7 @@ use super::{exit, pending};
 use crate::judge::invocation::{Invocation, Origin};
 use crate::judge::policy::Decision;
 use crate::store::StoreError;
-use crate::store::queue::{Plea, RequestState};
+use crate::store::queue::{Justification, RequestState};
 use crate::ui::json::Verdict;
 use crate::ui::verdict;
 
@@ -277,8 +277,10 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, Undone> {
                 false => "requests cannot wait for an answer on this machine (queue.wait is 0)",
             };
             let why = why.to_owned();
-            let plea = Plea { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
-            let wait = Wait { time, elsewhere: true, tells: Tells::Nobody, why, plea, opinion: None, named: None };
+            let justification =
+                Justification { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
+            let wait =
+                Wait { time, elsewhere: true, tells: Tells::Nobody, why, justification, opinion: None, named: None };
             match queue::ask(engine, &invocation, &judged.judgment, prompt, &wait) {
                 Asked::Queued { request } => {
                     let found = engine::requests().ok().flatten().and_then(|queue| queue.find(&request).ok().flatten());

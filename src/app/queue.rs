@@ -30,7 +30,7 @@ use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 use crate::prompt::wakeup::Wakeup;
 use crate::store::StoreError;
-use crate::store::queue::{Answer, Filed, NewRequest, Plea};
+use crate::store::queue::{Answer, Filed, Justification, NewRequest};
 use crate::world::identity::Caller;
 use crate::world::paths;
 
@@ -92,7 +92,7 @@ pub fn file_refused(
         most: engine.policy().queue_pending,
         approvals: 1,
         decision: judgment.risk.is_decision(),
-        plea: &Plea::default(),
+        justification: &Justification::default(),
         opinion: Some(opinion),
         // A yes against a reviewer's no is for once.
         may_grant: false,
@@ -298,7 +298,7 @@ impl<'a> Asking<'a> {
             most: engine.policy().queue_pending,
             approvals,
             decision: judgment.risk.is_decision(),
-            plea: &wait.plea,
+            justification: &wait.justification,
             opinion: wait.opinion.as_ref(),
             may_grant,
             codes_left,

@@ -35,7 +35,7 @@ const PACE: Duration = Duration::from_millis(250);
 /// # Errors
 /// The queue or the terminal cannot be used.
 pub fn run() -> Result<u8, Failure> {
-    match sit()? {
+    match run_interactive()? {
         Ok(code) => Ok(code),
         Err(Closed::Interrupted(signal) | Closed::Signal(signal)) => {
             crate::exec::leave(crate::exec::Ended::Killed { signal: signal as i32, core: false })
@@ -45,7 +45,7 @@ pub fn run() -> Result<u8, Failure> {
 }
 
 /// The same; how the terminal ended it before the person did is told to the caller.
-pub(super) fn sit() -> Result<Result<u8, Closed>, Failure> {
+pub(super) fn run_interactive() -> Result<Result<u8, Closed>, Failure> {
     let approvals = match Approvals::open("review", &[])? {
         Ok(approvals) => approvals,
         Err(code) => return Ok(Ok(code)),
@@ -57,13 +57,13 @@ pub(super) fn sit() -> Result<Result<u8, Closed>, Failure> {
     }
     let mut failed = None;
     let done = fullscreen::on_screen(look, |screen| {
-        let mut sitting = Sitting::new(&approvals, look);
-        match sitting.run(screen) {
-            Ok(()) | Err(Stopped::Enough) => Ok(sitting.results),
+        let mut session = ReviewSession::new(&approvals, look);
+        match session.run(screen) {
+            Ok(()) | Err(Stopped::Enough) => Ok(session.results),
             Err(Stopped::Closed(closed)) => Err(closed),
             Err(Stopped::Failed(error)) => {
                 failed = Some(error);
-                Ok(sitting.results)
+                Ok(session.results)
             }
         }
     });
@@ -109,8 +109,8 @@ fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-/// One person at one screen.
-struct Sitting<'a> {
+/// One run of the full-screen review.
+struct ReviewSession<'a> {
     approvals: &'a Approvals,
     look: Look,
     list: List,
@@ -127,7 +127,7 @@ struct Sitting<'a> {
     results: Vec<String>,
 }
 
-impl<'a> Sitting<'a> {
+impl<'a> ReviewSession<'a> {
     fn new(approvals: &'a Approvals, look: Look) -> Self {
         Self {
             approvals,

@@ -14,7 +14,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use clap::Args;
 use serde_json::{Value, json};
 
-use self::choices::Wishes;
+use self::choices::SetupChoices;
 use self::edits::Edit;
 use self::error::SetupError;
 use super::engine::{self, Engine};
@@ -129,13 +129,14 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
 
     let failed = |error: SetupError| Failure::Said(error.to_string());
-    let mut wishes = Wishes::named(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), &found)
-        .map_err(failed)?;
+    let mut choices =
+        SetupChoices::from_options(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), &found)
+            .map_err(failed)?;
     if ask {
         if found.is_set_up() {
             status::run(&status::StatusArgs::default())?;
         }
-        wishes.ask(&found).map_err(|error| Failure::Said(format!("not changed: {error}")))?;
+        choices.ask(&found).map_err(|error| Failure::Said(format!("not changed: {error}")))?;
     }
     let mut plan = Plan { edits: Vec::new(), wired: Vec::new(), unwired: Vec::new(), problems: Vec::new() };
     if args.remove {
@@ -143,10 +144,10 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         // What was made last goes first, so that directories are empty when their turn comes.
         plan.edits.reverse();
     } else {
-        plan.edits = planner.wanted(&wishes).map_err(failed)?;
+        plan.edits = planner.wanted(&choices).map_err(failed)?;
     }
     for host in HOSTS.iter() {
-        let wanted = !args.remove && wishes.agents.iter().any(|agent| agent.name == host.name);
+        let wanted = !args.remove && choices.agents.iter().any(|agent| agent.name == host.name);
         let wired = found.wired.contains(&host.name);
         let planned = match (wanted, wired) {
             (true, _) => into.planned(host, into.places.version(host).as_deref()),
@@ -161,7 +162,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         }
     }
     // What makes guard weaker is a person's to say, at their own terminal.
-    let loosens = wishes.preset.is_some_and(|preset| place(preset) < place(engine.policy().preset));
+    let loosens = choices.preset.is_some_and(|preset| place(preset) < place(engine.policy().preset));
     if !args.dry_run
         && (loosens || !plan.unwired.is_empty())
         && let Some(why) = install::refusal(&engine.caller, true, args.yes)
@@ -206,7 +207,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     if args.remove {
         return removed(args, &engine, &plan, code);
     }
-    closing::after(args, &engine, &wishes, &plan, code)
+    closing::after(args, &engine, &choices, &plan, code)
 }
 
 fn say_problems(problems: &[String]) {

@@ -31,7 +31,7 @@ use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Digest, Invocation, Origin, Request};
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal};
 use crate::judge::review::Opinion;
-use crate::store::queue::Plea;
+use crate::store::queue::Justification;
 use crate::store::{End, IntentRow, Outcome, Settled};
 use crate::ui::json::Verdict;
 use crate::ui::verdict;
@@ -127,16 +127,18 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let invocation = invocation(&engine, &wanted)?;
     let Judged { judgment, decision } = engine.judge(&invocation);
-    let plea = Plea { crisis: wanted.crisis, said: wanted.reason.clone().filter(|said| !said.trim().is_empty()) };
+    let justification =
+        Justification { crisis: wanted.crisis, said: wanted.reason.clone().filter(|said| !said.trim().is_empty()) };
     let report = wanted.report.then_some(&lines);
-    let case = Case { engine: &engine, invocation: &invocation, judgment: &judgment, plea, report, opinion: None };
+    let case =
+        Case { engine: &engine, invocation: &invocation, judgment: &judgment, justification, report, opinion: None };
     match &decision {
         Decision::Run(cleared) => case.allow(&decision, (cleared.basis(), None), None, None),
         Decision::Refuse(refusal) => case.deny(&decision, refusal, None),
         Decision::Ask(prompt) => {
             let most = Duration::from_secs(wanted.timeout_secs.into());
             // Whoever is in a crisis waits for no machine, and is refused by none.
-            let mut review = (!case.plea.crisis).then(|| Review::begin(&engine, &invocation, &judgment, most));
+            let mut review = (!case.justification.crisis).then(|| Review::begin(&engine, &invocation, &judgment, most));
             let settled = review.as_mut().map_or(Advice::Open, Review::advice);
             let case = Case { opinion: review.and_then(|review| review.opinion), ..case };
             match settled {
@@ -233,7 +235,7 @@ struct Case<'a> {
     engine: &'a Engine,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
-    plea: Plea,
+    justification: Justification,
     /// Where the client says how it ended, where it will.
     report: Option<&'a Receiver<String>>,
     /// What a reviewer thought of it.
@@ -252,7 +254,7 @@ impl Case<'_> {
             elsewhere: false,
             tells: Tells::Starter,
             why,
-            plea: self.plea.clone(),
+            justification: self.justification.clone(),
             opinion: self.opinion.clone(),
             named: None,
         };

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::account::{Account, AccountError};
 use crate::api::pages;
 use crate::channel::http::{self, HttpError};
-use crate::channel::probe::{Ear, How, Tried, try_out};
+use crate::channel::probe::{ProbeResult, ProbeStatus, Receiver, probe};
 use crate::client;
 use crate::config::Config;
 
@@ -166,7 +166,7 @@ async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Pat
             Value::Array(none) if none.is_empty() => Ok(json!({ "tried": [] })),
             _ => client::post(socket, "/v1/channels/test", &wanted, PATIENCE).await,
         };
-        match tried.map(|value| serde_json::from_value::<Vec<Tried>>(value["tried"].clone())) {
+        match tried.map(|value| serde_json::from_value::<Vec<ProbeResult>>(value["tried"].clone())) {
             Ok(Ok(tried)) => {
                 for name in names.iter().filter(|&&name| tried.iter().all(|one| one.channel != name)) {
                     let says = "the running gateway does not know this channel; it still uses the previous \
@@ -201,17 +201,17 @@ fn old(says: &str) -> CheckResult {
 /// The channels without a gateway.
 async fn alone(args: &CheckArgs, config: &Config) -> Vec<CheckResult> {
     let accept = config.accept();
-    let probes = args.channels(config).into_iter().map(|one| try_out(one, accept, Ear::Nobody));
+    let probes = args.channels(config).into_iter().map(|one| probe(one, accept, Receiver::Nobody));
     futures_util::future::join_all(probes).await.iter().map(said).collect()
 }
 
-fn said(tried: &Tried) -> CheckResult {
+fn said(tried: &ProbeResult) -> CheckResult {
     let check = check_of(&tried.channel);
-    let says = format!("{}: {}", tried.kind, guard_ui::ui::visible::text(&tried.says));
-    match tried.how {
-        How::Ok => CheckResult::ok(&check, says),
-        How::Later => CheckResult::warn(&check, says, "wait, and try again"),
-        How::Broken => CheckResult::fail(
+    let says = format!("{}: {}", tried.kind, guard_ui::ui::visible::text(&tried.message));
+    match tried.status {
+        ProbeStatus::Ok => CheckResult::ok(&check, says),
+        ProbeStatus::Later => CheckResult::warn(&check, says, "wait, and try again"),
+        ProbeStatus::Broken => CheckResult::fail(
             &check,
             says,
             format!("fix its section of gateway.toml, then run guard channel test {}", tried.channel),

@@ -100,7 +100,7 @@ struct Sink(Arc<App>);
 
 impl channel::ChannelState for Sink {
     fn status(&self, channel: &str, status: Status) {
-        note(&self.0, channel, |health| health.hears = Some(status));
+        note(&self.0, channel, |health| health.receives = Some(status));
     }
 
     fn position<'a>(&'a self, channel: &'a str) -> Doing<'a, Option<String>> {

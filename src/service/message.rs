@@ -18,7 +18,7 @@ use crate::judge::ledger::CommandChanges;
 use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Risk, Tier, Weight};
-use crate::store::queue::{Plea, Told};
+use crate::store::queue::{Justification, Told};
 use crate::store::{ContextEntry, FindingEntry, context, findings};
 
 /// Of what both sides must speak alike.
@@ -250,9 +250,9 @@ pub struct New {
     /// A person decides it every time.
     #[serde(default)]
     pub decision: bool,
-    /// What the speaker says of it.
-    #[serde(default)]
-    pub plea: Plea,
+    /// Why the command is requested, in the requester's words.
+    #[serde(default, rename = "plea")]
+    pub justification: Justification,
     /// What a reviewer thinks of it.
     #[serde(default)]
     pub opinion: Option<Opinion>,

@@ -12,9 +12,9 @@ use super::find::first_from;
 use crate::judge::approved::What;
 use crate::judge::risk::{Reversibility, Tier};
 
-/// A shape of commands that a person answered.
+/// How people answered commands of one shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Habit {
+pub struct ShapeAnswers {
     pub shape: String,
     pub allowed: u32,
     pub denied: u32,
@@ -32,18 +32,18 @@ impl Store {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub fn habits(&self, since: Timestamp) -> Result<Vec<Habit>, StoreError> {
+    pub fn answers_by_shape(&self, since: Timestamp) -> Result<Vec<ShapeAnswers>, StoreError> {
         self.persist(|connection| {
             let since = since.as_millisecond();
             let sql = "SELECT what, decision, reversibility, tier, at, coalesce(cwd, ''), command, redacted FROM record
                 WHERE id >= ?1 AND at >= ?2 AND kind IN ('intent', 'advised') AND what IS NOT NULL AND settled = 'person'";
             let mut statement = connection.prepare(sql)?;
             let mut rows = statement.query([first_from(connection, since)?, since])?;
-            let mut habits: BTreeMap<String, Habit> = BTreeMap::new();
+            let mut all: BTreeMap<String, ShapeAnswers> = BTreeMap::new();
             while let Some(row) = rows.next()? {
                 let what: Option<What> = row.get_ref(0)?.as_str().ok().and_then(|what| serde_json::from_str(what).ok());
                 let Some(What::Shape { shape }) = what else { continue };
-                // What guard's own doctor tries is nobody's habit.
+                // What guard's own doctor tries is no person's answer.
                 if shape.starts_with("guard-canary") {
                     continue;
                 }
@@ -51,7 +51,7 @@ impl Store {
                 let hidden: Option<i64> = row.get(7)?;
                 let command: Option<String> = row.get(6)?;
                 let command = command.filter(|_| hidden.is_none());
-                let habit = habits.entry(shape.clone()).or_insert_with(|| Habit {
+                let answers = all.entry(shape.clone()).or_insert_with(|| ShapeAnswers {
                     command: command.clone(),
                     shape,
                     allowed: 0,
@@ -60,20 +60,20 @@ impl Store {
                     directories: BTreeMap::new(),
                     grave: false,
                 });
-                habit.last = habit.last.max(last);
-                habit.command = habit.command.take().filter(|known| command.as_ref() == Some(known));
+                answers.last = answers.last.max(last);
+                answers.command = answers.command.take().filter(|known| command.as_ref() == Some(known));
                 let irreversible =
                     row.get_ref(2)?.as_str().is_ok_and(|name| name == Reversibility::Irreversible.name());
                 let tier: u8 = row.get(3)?;
-                habit.grave |= irreversible || tier >= Tier::Critical.number();
+                answers.grave |= irreversible || tier >= Tier::Critical.number();
                 if row.get_ref(1)?.as_str().is_ok_and(|decision| decision == "allow") {
-                    habit.allowed += 1;
-                    *habit.directories.entry(row.get(5)?).or_default() += 1;
+                    answers.allowed += 1;
+                    *answers.directories.entry(row.get(5)?).or_default() += 1;
                 } else {
-                    habit.denied += 1;
+                    answers.denied += 1;
                 }
             }
-            Ok(habits.into_values().collect())
+            Ok(all.into_values().collect())
         })
     }
 }
@@ -109,11 +109,11 @@ mod tests {
         answer(&sample, 105, None, &plain, yes, true);
         answer(&sample, 106, Some("other -f"), &plain, yes, true);
         answer(&sample, 107, Some("other -f"), &grave, yes, true);
-        let habits = sample.store.habits(Timestamp::from_second(50).unwrap()).unwrap();
-        let told: Vec<_> = habits.iter().map(|one| (one.shape.as_str(), one.allowed, one.denied, one.grave)).collect();
+        let all = sample.store.answers_by_shape(Timestamp::from_second(50).unwrap()).unwrap();
+        let told: Vec<_> = all.iter().map(|one| (one.shape.as_str(), one.allowed, one.denied, one.grave)).collect();
         assert_eq!(told, [("other -f", 2, 0, true), ("tool", 2, 1, false)]);
-        assert_eq!(habits[1].directories.values().sum::<u32>(), 2);
-        assert_eq!(habits[1].last.as_second(), 102);
+        assert_eq!(all[1].directories.values().sum::<u32>(), 2);
+        assert_eq!(all[1].last.as_second(), 102);
         assert_eq!(sample.store.verify().unwrap().faults, []);
     }
 }

@@ -74,7 +74,7 @@ pub use error::StoreError;
 pub use find::Filter;
 pub use grants::{Ended, Listed, NewGrant};
 pub use intent_row::{IntentRow, Settled};
-pub use learn::Habit;
+pub use learn::ShapeAnswers;
 pub use paths::Paths;
 pub use prune::{Limit, Pruned, Retention, SAFE_DAYS, Why};
 pub use redact::{redact, redact_shown};

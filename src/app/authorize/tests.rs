@@ -400,8 +400,8 @@ fn no_grant_is_offered_or_learned_for_what_none_may_cover() {
     judgment.may_grant = false;
     assert_eq!(offered(&judgment, &prompt), [false, false]);
     write(&judgment);
-    let habits = engine.store().unwrap().own().unwrap().habits(Timestamp::UNIX_EPOCH).unwrap();
-    assert_eq!(habits.iter().map(|habit| habit.allowed).sum::<u32>(), 1);
+    let answered = engine.store().unwrap().own().unwrap().answers_by_shape(Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(answered.iter().map(|shape| shape.allowed).sum::<u32>(), 1);
     assert_eq!(home.rows().len(), 2);
 }
 

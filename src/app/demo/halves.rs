@@ -187,7 +187,7 @@ impl Stage<'_> {
         let told = "Three commands wait. guard review shows them together: space marks one, * all, A approves the marked ones \
                     after one question, d denies with a reason, Enter opens a card, q goes on.";
         self.pause(&[told, "", "$ guard review"], "Enter types this command, q ends")?;
-        review::sit()??;
+        review::run_interactive()??;
         self.leave_unanswered()?;
         self.until_ended("")
     }

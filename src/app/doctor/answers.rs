@@ -5,9 +5,9 @@ use serde_json::Value;
 use crate::app::install::hosts::{Codes, Reads, Reason};
 use crate::exec::probe::Seen;
 
-/// What becomes of the command.
+/// What an agent does with the command after it got an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum AgentReaction {
     /// The agent does not run it.
     Blocked,
     /// The agent goes on to its own permissions.
@@ -18,13 +18,13 @@ pub enum Taken {
     Failed,
 }
 
-/// How an agent takes an answer at one of its events.
+/// How an agent reacts to an answer at one of its events.
 #[must_use]
-pub fn taken(reads: &Reads, event: &str, seen: &Seen) -> Taken {
+pub fn agent_reaction(reads: &Reads, event: &str, seen: &Seen) -> AgentReaction {
     let (out, errors) = (seen.stdout.trim(), seen.stderr.trim());
     let json: Option<Value> = serde_json::from_str(out).ok();
-    let Some(code) = seen.code else { return Taken::Failed };
-    let otherwise = if code == 0 { Taken::Free } else { Taken::Failed };
+    let Some(code) = seen.code else { return AgentReaction::Failed };
+    let otherwise = if code == 0 { AgentReaction::Free } else { AgentReaction::Failed };
     let at = |path: &str| match json.as_ref().and_then(|json| json.pointer(path)) {
         Some(Value::String(text)) => text.clone(),
         Some(is @ (Value::Bool(_) | Value::Object(_))) => is.to_string(),
@@ -37,12 +37,14 @@ pub fn taken(reads: &Reads, event: &str, seen: &Seen) -> Taken {
             let word = at(&key.at);
             let taken = match () {
                 // Without a reason some agents run the command.
-                () if key.blocks.contains(&word) && !key.with.is_empty() && at(&key.with).is_empty() => Taken::Failed,
-                () if key.blocks.contains(&word) => Taken::Blocked,
-                () if key.asks.contains(&word) => Taken::Asked,
+                () if key.blocks.contains(&word) && !key.with.is_empty() && at(&key.with).is_empty() => {
+                    AgentReaction::Failed
+                }
+                () if key.blocks.contains(&word) => AgentReaction::Blocked,
+                () if key.asks.contains(&word) => AgentReaction::Asked,
                 () => return None,
             };
-            (taken == Taken::Failed || !key.code_0 || code == 0).then_some(taken)
+            (taken == AgentReaction::Failed || !key.code_0 || code == 0).then_some(taken)
         })
     };
     // What has words of its own for an event does not heed exit codes there.
@@ -50,8 +52,8 @@ pub fn taken(reads: &Reads, event: &str, seen: &Seen) -> Taken {
         return by_json().unwrap_or(otherwise);
     }
     match json.is_some() {
-        false if reads.json_alone => return Taken::Failed,
-        true if reads.json_first || reads.json_alone => return by_json().unwrap_or(Taken::Free),
+        false if reads.json_alone => return AgentReaction::Failed,
+        true if reads.json_first || reads.json_alone => return by_json().unwrap_or(AgentReaction::Free),
         _ => {}
     }
     let has_reason = match reads.reason {
@@ -67,7 +69,7 @@ pub fn taken(reads: &Reads, event: &str, seen: &Seen) -> Taken {
         Codes::Any => code != 0,
     };
     if is_denial && has_reason {
-        return Taken::Blocked;
+        return AgentReaction::Blocked;
     }
     by_json().unwrap_or(otherwise)
 }
@@ -88,39 +90,56 @@ mod tests {
     #[test]
     fn exit_2_without_a_reason_blocks_nobody() {
         for agent in ["claude", "gemini", "cursor", "grok"] {
-            assert_eq!(taken(reads(agent), "PreToolUse", &seen(2, "", "no")), Taken::Blocked, "{agent}");
-            assert_eq!(taken(reads(agent), "PreToolUse", &seen(2, "", "")), Taken::Failed, "{agent}");
+            assert_eq!(
+                agent_reaction(reads(agent), "PreToolUse", &seen(2, "", "no")),
+                AgentReaction::Blocked,
+                "{agent}"
+            );
+            assert_eq!(agent_reaction(reads(agent), "PreToolUse", &seen(2, "", "")), AgentReaction::Failed, "{agent}");
         }
     }
 
     #[test]
     fn exit_2_is_nothing_to_those_that_read_json_alone() {
-        assert_eq!(taken(reads("cline"), "PreToolUse", &seen(2, "", "no")), Taken::Failed);
-        assert_eq!(taken(reads("hermes"), "pre_tool_call", &seen(2, "", "no")), Taken::Failed);
-        assert_eq!(taken(reads("claude"), "PermissionRequest", &seen(2, "", "no")), Taken::Failed);
+        assert_eq!(agent_reaction(reads("cline"), "PreToolUse", &seen(2, "", "no")), AgentReaction::Failed);
+        assert_eq!(agent_reaction(reads("hermes"), "pre_tool_call", &seen(2, "", "no")), AgentReaction::Failed);
+        assert_eq!(agent_reaction(reads("claude"), "PermissionRequest", &seen(2, "", "no")), AgentReaction::Failed);
     }
 
     #[test]
     fn a_shell_that_finds_no_guard_is_a_failed_hook() {
         for agent in ["claude", "hermes", "windsurf", "cline"] {
-            assert_eq!(taken(reads(agent), "PreToolUse", &seen(127, "", "sh: not found")), Taken::Failed, "{agent}");
+            assert_eq!(
+                agent_reaction(reads(agent), "PreToolUse", &seen(127, "", "sh: not found")),
+                AgentReaction::Failed,
+                "{agent}"
+            );
         }
     }
 
     #[test]
     fn each_takes_its_own_words() {
         let denied = r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"x"}}"#;
-        assert_eq!(taken(reads("claude"), "PreToolUse", &seen(0, denied, "")), Taken::Blocked);
-        assert_eq!(taken(reads("claude"), "PreToolUse", &seen(0, &denied.replace('x', ""), "")), Taken::Failed);
-        assert_eq!(taken(reads("gemini"), "BeforeTool", &seen(2, "{}", "no")), Taken::Free);
-        assert_eq!(taken(reads("cline"), "", &seen(0, r#"{"cancel":true}"#, "")), Taken::Blocked);
+        assert_eq!(agent_reaction(reads("claude"), "PreToolUse", &seen(0, denied, "")), AgentReaction::Blocked);
+        assert_eq!(
+            agent_reaction(reads("claude"), "PreToolUse", &seen(0, &denied.replace('x', ""), "")),
+            AgentReaction::Failed
+        );
+        assert_eq!(agent_reaction(reads("gemini"), "BeforeTool", &seen(2, "{}", "no")), AgentReaction::Free);
+        assert_eq!(agent_reaction(reads("cline"), "", &seen(0, r#"{"cancel":true}"#, "")), AgentReaction::Blocked);
         let emptied = r#"{"overrideInput":{},"context":"x"}"#;
-        assert_eq!(taken(reads("cline"), "", &seen(0, emptied, "")), Taken::Blocked);
-        assert_eq!(taken(reads("cline"), "", &seen(0, &emptied.replace("{}", r#"{"a":1}"#), "")), Taken::Free);
-        assert_eq!(taken(reads("copilot"), "", &seen(1, "", "")), Taken::Blocked);
+        assert_eq!(agent_reaction(reads("cline"), "", &seen(0, emptied, "")), AgentReaction::Blocked);
+        assert_eq!(
+            agent_reaction(reads("cline"), "", &seen(0, &emptied.replace("{}", r#"{"a":1}"#), "")),
+            AgentReaction::Free
+        );
+        assert_eq!(agent_reaction(reads("copilot"), "", &seen(1, "", "")), AgentReaction::Blocked);
         let forced = seen(0, r#"{"decision":"force_ask"}"#, "");
-        assert_eq!(taken(reads("antigravity"), "", &forced), Taken::Asked);
+        assert_eq!(agent_reaction(reads("antigravity"), "", &forced), AgentReaction::Asked);
         let permission = r#"{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"x"}}}"#;
-        assert_eq!(taken(reads("claude"), "PermissionRequest", &seen(0, permission, "")), Taken::Blocked);
+        assert_eq!(
+            agent_reaction(reads("claude"), "PermissionRequest", &seen(0, permission, "")),
+            AgentReaction::Blocked
+        );
     }
 }

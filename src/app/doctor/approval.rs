@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use nix::unistd::AccessFlags;
 
-use super::{Finding, Ward};
+use super::{CheckContext, Finding};
 use crate::app::approver::sign;
 use crate::app::install::file;
 use crate::app::install::hosts::HOSTS;
@@ -26,18 +26,19 @@ const APPROVED: Option<i32> = Some(127);
 
 const ANOTHER_ACCOUNT: &str = "run agents under a separate account, and keep the policy in /etc/guard";
 
-type Way = fn(&Ward, &Scratch) -> Finding;
+type ApprovalCheck = fn(&CheckContext, &Scratch) -> Finding;
 
 /// Tries each way.
-pub fn look(ward: &Ward) -> Vec<Finding> {
-    let ways: [(&str, Way); 5] = [
+pub fn look(context: &CheckContext) -> Vec<Finding> {
+    let ways: [(&str, ApprovalCheck); 5] = [
         ("approval.pipe", through_a_pipe),
         ("approval.agents-terminal", on_a_terminal_below_an_agent),
         ("approval.hidden-terminal", on_a_terminal_of_its_own),
         ("approval.environment", through_the_environment),
         ("approval.files", through_the_files),
     ];
-    let wanted: Vec<Way> = ways.into_iter().filter(|(name, _)| ward.wants(name)).map(|(_, way)| way).collect();
+    let wanted: Vec<ApprovalCheck> =
+        ways.into_iter().filter(|(name, _)| context.wants(name)).map(|(_, way)| way).collect();
     let mut findings = Vec::new();
     if !wanted.is_empty() {
         let Ok(directory) = Scratch::new("doctor") else {
@@ -47,15 +48,15 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
                 "set TMPDIR",
             )];
         };
-        findings.extend(wanted.into_iter().map(|way| way(ward, &directory)));
+        findings.extend(wanted.into_iter().map(|way| way(context, &directory)));
     }
-    if ward.wants("approval.approvers") {
-        findings.extend(approvers(ward));
+    if context.wants("approval.approvers") {
+        findings.extend(approvers(context));
     }
     findings
 }
 
-impl Ward<'_> {
+impl CheckContext<'_> {
     /// guard with these arguments, where no program can be found, and what comes of it.
     fn guard(
         &self,
@@ -90,8 +91,8 @@ fn finding(check: &str, seen: io::Result<Seen>, stopped: &str, passed: &str, rem
     }
 }
 
-fn through_a_pipe(ward: &Ward, directory: &Scratch) -> Finding {
-    let seen = ward.guard(directory, GRANT, &[], |probe| probe.with_input("y\ny\nyes\n"));
+fn through_a_pipe(context: &CheckContext, directory: &Scratch) -> Finding {
+    let seen = context.guard(directory, GRANT, &[], |probe| probe.with_input("y\ny\nyes\n"));
     finding(
         "pipe",
         seen,
@@ -101,8 +102,8 @@ fn through_a_pipe(ward: &Ward, directory: &Scratch) -> Finding {
     )
 }
 
-fn on_a_terminal_below_an_agent(ward: &Ward, directory: &Scratch) -> Finding {
-    let seen = ward.guard(directory, ASK, &[("CLAUDECODE", "1")], |probe| probe.on_a_terminal("y"));
+fn on_a_terminal_below_an_agent(context: &CheckContext, directory: &Scratch) -> Finding {
+    let seen = context.guard(directory, ASK, &[("CLAUDECODE", "1")], |probe| probe.on_a_terminal("y"));
     finding(
         "agents-terminal",
         seen,
@@ -113,11 +114,11 @@ fn on_a_terminal_below_an_agent(ward: &Ward, directory: &Scratch) -> Finding {
 }
 
 /// A program that hides where it comes from: no mark of an agent in its environment, no agent above it.
-fn on_a_terminal_of_its_own(ward: &Ward, directory: &Scratch) -> Finding {
-    let signed = ward.engine.approvers().is_any();
+fn on_a_terminal_of_its_own(context: &CheckContext, directory: &Scratch) -> Finding {
+    let signed = context.engine.approvers().is_any();
     // With approvers it gets a yes, and then waits for what no program can type.
     let limit = if signed { LIMIT / 3 } else { LIMIT };
-    let seen = ward.guard(directory, ASK, &[], |probe| Probe { limit, ..*probe }.on_a_terminal("y"));
+    let seen = context.guard(directory, ASK, &[], |probe| Probe { limit, ..*probe }.on_a_terminal("y"));
     let stopped = if signed {
         "an approval on a terminal that a program created is rejected: an approver must sign"
     } else {
@@ -134,7 +135,7 @@ fn on_a_terminal_of_its_own(ward: &Ward, directory: &Scratch) -> Finding {
     )
 }
 
-fn through_the_environment(ward: &Ward, directory: &Scratch) -> Finding {
+fn through_the_environment(context: &CheckContext, directory: &Scratch) -> Finding {
     let home = directory.path().join("home");
     let config = home.join(".config/guard");
     let made =
@@ -145,7 +146,7 @@ fn through_the_environment(ward: &Ward, directory: &Scratch) -> Finding {
     let home = home.to_string_lossy();
     let under = config.parent().map(Path::to_string_lossy).unwrap_or_default();
     let over = [("HOME", &*home), ("XDG_CONFIG_HOME", &*under), ("XDG_DATA_HOME", &*home), ("GUARD_MODE", "off")];
-    let seen = ward.guard(directory, ASK, &over, |probe| probe.with_input(""));
+    let seen = context.guard(directory, ASK, &over, |probe| probe.with_input(""));
     finding(
         "environment",
         seen,
@@ -156,13 +157,13 @@ fn through_the_environment(ward: &Ward, directory: &Scratch) -> Finding {
 }
 
 /// Who signs, where somebody does.
-fn approvers(ward: &Ward) -> Option<Finding> {
-    let enrolled = ward.engine.approvers();
+fn approvers(context: &CheckContext) -> Option<Finding> {
+    let enrolled = context.engine.approvers();
     let check = "approval.approvers";
     if let Some(problem) = enrolled.problems.first() {
         return Some(Finding::fail(check, problem.to_string(), "fix it; until then nobody can sign"));
     }
-    if let Some(why) = sign::lacking(&enrolled, sign::most(ward.engine)) {
+    if let Some(why) = sign::lacking(&enrolled, sign::most(context.engine)) {
         return Some(Finding::fail(
             check,
             format!("{why}; until then guard refuses commands that need several approvers"),
@@ -184,14 +185,14 @@ fn approvers(ward: &Ward) -> Option<Finding> {
 }
 
 /// What a program of this account may write, it can write without guard. Nothing is changed to find out.
-fn through_the_files(ward: &Ward, _: &Scratch) -> Finding {
-    let own = ward.engine.config().places.iter().filter(|place| place.layer == Layer::User);
+fn through_the_files(context: &CheckContext, _: &Scratch) -> Finding {
+    let own = context.engine.config().places.iter().filter(|place| place.layer == Layer::User);
     let mut files: Vec<PathBuf> = own.flat_map(|place| [place.file.clone(), place.patterns.clone()]).collect();
-    files.push(ward.guard.clone());
-    files.extend(ward.engine.paths().ok().map(|paths| paths.database()));
+    files.push(context.guard.clone());
+    files.extend(context.engine.paths().ok().map(|paths| paths.database()));
     // The wires: whoever writes these decides whether guard is asked.
     for host in HOSTS.iter() {
-        let wired = ward.places.files(host, false).into_iter().map(|(path, _)| path);
+        let wired = context.places.files(host, false).into_iter().map(|(path, _)| path);
         let asks = |path: &PathBuf| file::read(path).ok().flatten().is_some_and(|text| text.contains("guard"));
         files.extend(wired.filter(asks));
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Finding, Status, Ward};
+use super::{CheckContext, Finding, Status};
 use crate::app::gateway;
 use crate::exec::probe::Probe;
 
@@ -28,10 +28,10 @@ struct CheckResult {
 }
 
 /// Has everything tried. Without the gateway's program there is nothing to try.
-pub fn look(ward: &Ward) -> Vec<Finding> {
+pub fn look(context: &CheckContext) -> Vec<Finding> {
     let wanted: Vec<&String> =
-        ward.only.iter().filter(|only| CHECKS.iter().any(|check| only.starts_with(check))).collect();
-    if wanted.is_empty() && !ward.only.is_empty() {
+        context.only.iter().filter(|only| CHECKS.iter().any(|check| only.starts_with(check))).collect();
+    if wanted.is_empty() && !context.only.is_empty() {
         return Vec::new();
     }
     let program = match gateway::find() {
@@ -44,8 +44,8 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
     };
     let words = ["check".into()].into_iter().chain(wanted.iter().map(OsString::from));
     let argv: Vec<OsString> = [program.into_os_string()].into_iter().chain(words).collect();
-    let env = ward.env(&[]);
-    let seen = Probe { argv: &argv, env: &env, cwd: &ward.engine.caller.cwd, limit: LIMIT }.with_input("");
+    let env = context.env(&[]);
+    let seen = Probe { argv: &argv, env: &env, cwd: &context.engine.caller.cwd, limit: LIMIT }.with_input("");
     let seen = match seen {
         Ok(seen) if seen.late => Err(format!("it took longer than {} s", LIMIT.as_secs())),
         Ok(seen) => serde_json::from_str::<Vec<CheckResult>>(&seen.stdout).map_err(|_| last(&seen.stderr)),

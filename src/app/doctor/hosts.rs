@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::answers::{Taken, taken};
-use super::{CANARY, Finding, HARMLESS, Status, Ward};
+use super::answers::{AgentReaction, agent_reaction};
+use super::{CANARY, CheckContext, Finding, HARMLESS, Status};
 use crate::app::install::change::{HookCommand, WiredState, Wiring, first_line};
 use crate::app::install::consent;
 use crate::app::install::file;
@@ -14,29 +14,29 @@ use crate::app::install::json::quoted;
 use crate::exec::probe::Seen;
 
 /// Looks at every agent that is here.
-pub fn look(ward: &Ward) -> Vec<Finding> {
-    let there: Vec<&Host> = HOSTS.iter().filter(|host| ward.places.is_there(host)).collect();
-    let there: Vec<&Host> = there.into_iter().filter(|host| ward.wants(&format!("agent.{}", host.name))).collect();
-    if there.is_empty() && ward.wants("agents") {
+pub fn look(context: &CheckContext) -> Vec<Finding> {
+    let there: Vec<&Host> = HOSTS.iter().filter(|host| context.places.is_there(host)).collect();
+    let there: Vec<&Host> = there.into_iter().filter(|host| context.wants(&format!("agent.{}", host.name))).collect();
+    if there.is_empty() && context.wants("agents") {
         return vec![Finding::ok("agents", "no known agent is installed")];
     }
-    there.into_iter().flat_map(|host| one(ward, host)).collect()
+    there.into_iter().flat_map(|host| one(context, host)).collect()
 }
 
 /// An agent: its file for the account, and the project's where guard is in it.
-fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
+fn one(context: &CheckContext, host: &'static Host) -> Vec<Finding> {
     let check = format!("agent.{}", host.name);
-    let version = ward.places.version(host);
-    let guard = ward.places.guard().unwrap_or_default();
+    let version = context.places.version(host);
+    let guard = context.places.guard().unwrap_or_default();
     let wiring = Wiring::of(host, &guard, version.as_deref());
     let mut findings = Vec::new();
     let mut wired = Vec::new();
     let mut missing = Vec::new();
     for (project, (path, wire)) in [false, true]
         .into_iter()
-        .flat_map(|project| ward.places.files(host, project).into_iter().map(move |place| (project, place)))
+        .flat_map(|project| context.places.files(host, project).into_iter().map(move |place| (project, place)))
     {
-        if project && ward.places.is_the_accounts(host, &path) {
+        if project && context.places.is_the_accounts(host, &path) {
             continue;
         }
         let text = match file::read(&path) {
@@ -75,7 +75,7 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
         if matches!(wire.form, Form::Own { executable: false, .. }) {
             continue;
         }
-        findings.push(wire_works(ward, &wiring, path, wire, text, *state));
+        findings.push(wire_works(context, &wiring, path, wire, text, *state));
     }
     let in_project = |wire: &Wire| host.project.iter().any(|known| std::ptr::eq(*known, wire));
     let project = wired.iter().find(|(_, wire, ..)| in_project(wire));
@@ -85,7 +85,7 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
         findings.push(Finding::warn(&check, says, remedy).about(path));
     }
     if !wired.is_empty() {
-        let off = consent::off_in_project(&ward.places, host).into_iter();
+        let off = consent::off_in_project(&context.places, host).into_iter();
         findings.extend(off.map(|(path, obstacle)| Finding::fail(&check, obstacle.says, obstacle.remedy).about(path)));
     }
     for finding in &mut findings {
@@ -103,7 +103,7 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
             let says = format!("{title} {old} runs commands that its hook refuses; {from} and later do not");
             findings.push(Finding::fail(&check, says, &remedy));
         } else {
-            findings.push(interrupted(ward, host, old, from, &check));
+            findings.push(interrupted(context, host, old, from, &check));
         }
     }
     if let Some(version) = version.as_deref().filter(|_| !wired.is_empty())
@@ -120,11 +120,12 @@ fn interrupts(wire: &Wire) -> bool {
 }
 
 /// An agent that the hook interrupts in place of refusing: whether guard stands in for its shell too, which tells the model why.
-fn interrupted(ward: &Ward, host: &Host, version: &str, from: &str, check: &str) -> Finding {
+fn interrupted(context: &CheckContext, host: &Host, version: &str, from: &str, check: &str) -> Finding {
     let title = host.title;
     let says = format!("{title} {version} does not act on a refusal of its hook, so guard interrupts it");
     let update = format!("update {title} to {from} or later, then run guard install {}", host.name);
-    let named = |name: &&String| ward.engine.caller.env.get(name).is_some_and(|path| ward.is_guard(Path::new(path)));
+    let named =
+        |name: &&String| context.engine.caller.env.get(name).is_some_and(|path| context.is_guard(Path::new(path)));
     match host.agent.shell.from.iter().find(named) {
         Some(name) => Finding::warn(
             check,
@@ -163,7 +164,14 @@ fn never_tried(host: &Host, version: &str, check: &str) -> Option<Finding> {
 }
 
 /// One file in which guard is: every call in it is made, once with what must be refused and once with what must pass.
-fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str, state: WiredState) -> Finding {
+fn wire_works(
+    context: &CheckContext,
+    wiring: &Wiring,
+    path: &Path,
+    wire: &Wire,
+    text: &str,
+    state: WiredState,
+) -> Finding {
     let host = wiring.host;
     let check = format!("agent.{}", host.name);
     let again = format!("guard install {}", host.name);
@@ -174,7 +182,7 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
         return Finding::fail(check, says, format!("chmod +x {}", path.display())).about(path);
     }
     let calls = wiring.calls(wire, text, path);
-    if let Some(obstacle) = consent::in_the_way(&ward.places, host, path, text, first_line(&calls)) {
+    if let Some(obstacle) = consent::in_the_way(&context.places, host, path, text, first_line(&calls)) {
         return Finding::fail(check, obstacle.says, obstacle.remedy).about(path);
     }
     // Where guard stands in for its shell too, the hook may leave lines to that; here it is the hook that is tried.
@@ -189,22 +197,22 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
             continue;
         }
         tried += 1;
-        let told = |command: &str| said(ward, host, event, command);
-        let argv = argv(ward, host.config.runs, call);
-        let refused = match ward.tried_with(&over, &argv, &told(CANARY)) {
+        let told = |command: &str| said(context, host, event, command);
+        let argv = argv(context, host.config.runs, call);
+        let refused = match context.tried_with(&over, &argv, &told(CANARY)) {
             Ok(seen) => seen,
             Err(error) => {
                 let says = format!("cannot start the command of {}: {error}", host.title);
                 return Finding::fail(check, says, again).about(path);
             }
         };
-        if taken(&host.config.reads, event, &refused) != Taken::Blocked {
+        if agent_reaction(&host.config.reads, event, &refused) != AgentReaction::Blocked {
             let says =
                 format!("at {event} guard did not refuse a command that it must refuse: {}", described(&refused));
             return Finding::fail(check, says, again).about(path);
         }
-        match ward.tried_with(&over, &argv, &told(HARMLESS)) {
-            Ok(seen) if taken(&host.config.reads, event, &seen) == Taken::Free => {}
+        match context.tried_with(&over, &argv, &told(HARMLESS)) {
+            Ok(seen) if agent_reaction(&host.config.reads, event, &seen) == AgentReaction::Free => {}
             Ok(seen) => {
                 let says = format!("at {event} guard did not allow a command that it must allow: {}", described(&seen));
                 return Finding::fail(check, says, "see the other findings, and run guard check true").about(path);
@@ -232,7 +240,7 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
 }
 
 /// The input that an agent would give.
-fn said(ward: &Ward, host: &Host, event: &str, command: &str) -> String {
+fn said(context: &CheckContext, host: &Host, event: &str, command: &str) -> String {
     let inside = |text: &str| {
         let quoted = quoted(text);
         quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
@@ -240,16 +248,16 @@ fn said(ward: &Ward, host: &Host, event: &str, command: &str) -> String {
     host.config
         .sample
         .replace("@COMMAND@", &inside(command))
-        .replace("@CWD@", &inside(&ward.engine.caller.cwd.to_string_lossy()))
+        .replace("@CWD@", &inside(&context.engine.caller.cwd.to_string_lossy()))
         .replace("@SESSION@", &format!("guard-doctor-{}", std::process::id()))
         .replace("@EVENT@", event)
 }
 
 /// What the host would start.
-fn argv(ward: &Ward, runs: Runs, call: &HookCommand) -> Vec<OsString> {
+fn argv(context: &CheckContext, runs: Runs, call: &HookCommand) -> Vec<OsString> {
     match (call, runs) {
         (HookCommand::Line(line), Runs::Login) => {
-            let shell = ward.engine.caller.env.get("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh");
+            let shell = context.engine.caller.env.get("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh");
             [shell, "-lc", line].map(OsString::from).to_vec()
         }
         (HookCommand::Argv(words), _) => words.iter().map(OsString::from).collect(),

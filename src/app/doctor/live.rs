@@ -17,7 +17,7 @@ use clap::builder::PossibleValuesParser;
 
 use self::cases::{Case, Outcome};
 use self::stage::Stage;
-use super::{Finding, Ward};
+use super::{CheckContext, Finding};
 use crate::app::gateway;
 use crate::judge::agents;
 use crate::judge::agents::model::{Agent, Live};
@@ -32,7 +32,7 @@ pub fn names() -> PossibleValuesParser {
 }
 
 /// Tries these agents, or all whose program is here.
-pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
+pub fn look(context: &CheckContext, named: &[String]) -> Vec<Finding> {
     let gateway = match gateway::find() {
         Ok(gateway) => gateway,
         Err(why) => {
@@ -44,15 +44,15 @@ pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
         }
     };
     let wanted = |agent: &&Agent| match named {
-        [] => ward.places.program_of(agent).is_some(),
+        [] => context.places.program_of(agent).is_some(),
         named => named.contains(&agent.name),
     };
     let mut findings = Vec::new();
     for agent in agents::all().filter(wanted) {
         let check = format!("live.{}", agent.name);
-        let version = ward.places.version_of(agent);
+        let version = context.places.version_of(agent);
         let mut found = match &agent.live {
-            _ if ward.places.program_of(agent).is_none() => {
+            _ if context.places.program_of(agent).is_none() => {
                 let says = format!("{} is not on the PATH", agent.title);
                 vec![Finding::fail(
                     check,
@@ -66,7 +66,7 @@ pub fn look(ward: &Ward, named: &[String]) -> Vec<Finding> {
             }
             Some(live) => {
                 announce(&agent.title);
-                let tried = Stage::new(ward, agent, version.as_deref()).and_then(|mut stage| {
+                let tried = Stage::new(context, agent, version.as_deref()).and_then(|mut stage| {
                     let outcome = evaluation::run(&mut stage, live, &gateway, &progress)?;
                     Ok(findings_of(agent, live, &stage, &outcome))
                 });

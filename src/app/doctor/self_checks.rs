@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use guard_system::lets_keys_be_injected;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Finding, Ward};
+use super::{CheckContext, Finding};
 use crate::app::export::deliver;
 use crate::app::gateway;
 use crate::app::update::{self, Said};
@@ -20,10 +20,10 @@ const MAX_READ: u64 = 16 << 20;
 /// How far a clock may be ahead or behind without anybody noticing.
 const SLACK: SignedDuration = SignedDuration::from_mins(5);
 
-type Check = fn(&Ward) -> Vec<Finding>;
+type Check = fn(&CheckContext) -> Vec<Finding>;
 
 /// Looks at everything that guard needs.
-pub fn look(ward: &Ward) -> Vec<Finding> {
+pub fn look(context: &CheckContext) -> Vec<Finding> {
     let checks: [(&str, Check); 7] = [
         ("record", record),
         ("export", exported),
@@ -33,12 +33,12 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
         ("terminal", terminal),
         ("update", newest),
     ];
-    checks.into_iter().filter(|(name, _)| ward.wants(name)).flat_map(|(_, check)| check(ward)).collect()
+    checks.into_iter().filter(|(name, _)| context.wants(name)).flat_map(|(_, check)| check(context)).collect()
 }
 
 /// Whether there is a newer guard, where a program is configured that says so.
-fn newest(ward: &Ward) -> Vec<Finding> {
-    let Some(said) = update::newest(ward.engine) else { return Vec::new() };
+fn newest(context: &CheckContext) -> Vec<Finding> {
+    let Some(said) = update::newest(context.engine) else { return Vec::new() };
     let own = update::OWN;
     vec![match (&said, said.newer()) {
         (_, Some(newer)) => Finding::warn(
@@ -54,8 +54,8 @@ fn newest(ward: &Ward) -> Vec<Finding> {
     }]
 }
 
-fn record(ward: &Ward) -> Vec<Finding> {
-    let engine = ward.engine;
+fn record(context: &CheckContext) -> Vec<Finding> {
+    let engine = context.engine;
     let remedy = "fix it; until then flagged commands do not run";
     if let Some(service) = engine.service() {
         let (account, socket) = (&service.account, service.socket.display());
@@ -100,12 +100,12 @@ fn record(ward: &Ward) -> Vec<Finding> {
 }
 
 /// Whether the collectors that are to be told of each row are. Nothing is said where there are none.
-fn exported(ward: &Ward) -> Vec<Finding> {
-    if ward.engine.service().is_some() {
+fn exported(context: &CheckContext) -> Vec<Finding> {
+    if context.engine.service().is_some() {
         return Vec::new();
     }
     let remedy = "check that the collector listens, then run guard export --deliver; commands do not wait for it";
-    match deliver::states(ward.engine) {
+    match deliver::states(context.engine) {
         Ok(states) => states
             .into_iter()
             .map(|state| match state.trouble {
@@ -117,8 +117,8 @@ fn exported(ward: &Ward) -> Vec<Finding> {
     }
 }
 
-fn rules(ward: &Ward) -> Vec<Finding> {
-    let engine = ward.engine;
+fn rules(context: &CheckContext) -> Vec<Finding> {
+    let engine = context.engine;
     let broken = engine.broken();
     let remedy = "guard config check lists them all; until they are fixed, grants are ignored and guard asks a person";
     let mut findings: Vec<Finding> = broken.iter().map(|problem| Finding::fail("config", problem, remedy)).collect();
@@ -141,7 +141,7 @@ fn rules(ward: &Ward) -> Vec<Finding> {
         findings.push(Finding::warn("config", says, "remove yolo from the file that guard config show yolo prints"));
     }
     if policy.mode == Mode::Smart {
-        findings.extend(reviewer(ward));
+        findings.extend(reviewer(context));
     }
     if findings.is_empty() {
         let files = config.places.iter().filter(|place| place.found).count();
@@ -154,8 +154,8 @@ fn rules(ward: &Ward) -> Vec<Finding> {
 }
 
 /// Who reviews, whether they could be asked, and which rules lend them their leave.
-fn reviewer(ward: &Ward) -> Vec<Finding> {
-    let engine = ward.engine;
+fn reviewer(context: &CheckContext) -> Vec<Finding> {
+    let engine = context.engine;
     let Some((reviewer, _)) = &engine.config().reviewer else { return Vec::new() };
     let mut findings = Vec::new();
     let rules = engine.catalog.all_rules().filter(|rule| rule.yolo).map(|rule| rule.id.as_str());
@@ -196,7 +196,7 @@ fn reviewer(ward: &Ward) -> Vec<Finding> {
 }
 
 /// A clock that is wrong lets grants live too long, and puts rows in the wrong order.
-fn clock(ward: &Ward) -> Vec<Finding> {
+fn clock(context: &CheckContext) -> Vec<Finding> {
     let now = Timestamp::now();
     let remedy = "set the clock; until then recorded times and the ends of grants are wrong";
     let mut later: Option<(&str, Timestamp)> = None;
@@ -208,8 +208,8 @@ fn clock(ward: &Ward) -> Vec<Finding> {
         }
     };
     let changed = |time: std::io::Result<SystemTime>| time.ok().and_then(|time| Timestamp::try_from(time).ok());
-    consider("guard's own program", ward.guard.metadata().ok().and_then(|about| changed(about.modified())));
-    if let Ok(Some(store)) = ward.engine.existing() {
+    consider("guard's own program", context.guard.metadata().ok().and_then(|about| changed(about.modified())));
+    if let Ok(Some(store)) = context.engine.existing() {
         let newest =
             store.find(&Filter { limit: Some(1), ..Filter::default() }).ok().and_then(|ids| ids.first().copied());
         consider("the newest row of the record", newest.and_then(|id| store.entry(id).ok()).map(|entry| entry.time));
@@ -224,12 +224,12 @@ fn clock(ward: &Ward) -> Vec<Finding> {
 }
 
 /// Who could be asked.
-fn person(ward: &Ward) -> Vec<Finding> {
-    let terminal = &ward.engine.caller.terminal;
+fn person(context: &CheckContext) -> Vec<Finding> {
+    let terminal = &context.engine.caller.terminal;
     if terminal.is_person_here() {
         return vec![Finding::ok("person", "a person can be asked at this terminal")];
     }
-    let wait = ward.engine.policy().queue_wait;
+    let wait = context.engine.policy().queue_wait;
     if wait > 0 {
         let says = format!("{terminal}; requests from here wait {wait} s in the queue for an answer elsewhere");
         return vec![Finding::warn("person", says, "keep guard review open at a terminal to answer")];
@@ -243,7 +243,7 @@ fn person(ward: &Ward) -> Vec<Finding> {
 
 /// Whether a program at the terminal of a question can type the answer itself. The kernel does not say which keys were
 /// typed and which were put there.
-fn terminal(_ward: &Ward) -> Vec<Finding> {
+fn terminal(_ward: &CheckContext) -> Vec<Finding> {
     let can = "a program that runs at the same terminal can put keys into the prompt (TIOCSTI)";
     vec![match lets_keys_be_injected() {
         Some(false) => Finding::ok("terminal", "no program can put keys into the prompt (TIOCSTI is off)"),

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{CANARY, Finding, Ward};
+use super::{CANARY, CheckContext, Finding};
 use crate::app::engine;
 use crate::app::install::json;
 use crate::app::install::{file, hosts};
@@ -12,14 +12,14 @@ use crate::judge::agents::model::Agent;
 use crate::world::programs::Search;
 
 /// Looks at every way to a shell that may lead to guard.
-pub fn look(ward: &Ward) -> Vec<Finding> {
+pub fn look(context: &CheckContext) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (name, path, must, of) in ways(ward) {
+    for (name, path, must, of) in ways(context) {
         let check = format!("shell.{name}");
-        if !ward.wants(&check) {
+        if !context.wants(&check) {
             continue;
         }
-        if !ward.is_guard(&path) {
+        if !context.is_guard(&path) {
             if must && !path.exists() {
                 let says = format!("{} is configured but does not exist", path.display());
                 findings
@@ -41,17 +41,17 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
             );
             continue;
         }
-        findings.push(tried(ward, check, &path));
+        findings.push(tried(context, check, &path));
     }
-    if findings.is_empty() && ward.wants("shells") {
+    if findings.is_empty() && context.wants("shells") {
         findings.push(Finding::ok("shells", "none is replaced by guard (guard install shims)"));
     }
     findings
 }
 
 /// Each way: its name, where it leads, and whether a person set it up for guard or for anything else that must exist.
-fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
-    let caller = &ward.engine.caller;
+fn ways(context: &CheckContext) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
+    let caller = &context.engine.caller;
     let mut ways = Vec::new();
     let own = agents::all().flat_map(|agent| agent.shell.from.iter().map(move |name| (name.as_str(), Some(agent))));
     let own = own.filter(|(name, _)| !matches!(*name, "SHELL" | "passwd"));
@@ -72,7 +72,7 @@ fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
     };
     for host in hosts::HOSTS.iter() {
         let Some((file, keys)) = &host.agent.shell.settings else { continue };
-        let named = text_at(&ward.places.directory(host).join(file), keys);
+        let named = text_at(&context.places.directory(host).join(file), keys);
         // A variable is known by its own name, whoever sets it.
         let name = keys.last().filter(|key| key.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
         let name = name.map_or_else(|| host.name.to_owned(), |name| format!("{name}.settings"));
@@ -90,10 +90,10 @@ fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
 }
 
 /// Says the word that must be refused, and one that must pass, as a program would that starts this shell.
-fn tried(ward: &Ward, check: String, path: &Path) -> Finding {
+fn tried(context: &CheckContext, check: String, path: &Path) -> Finding {
     let argv = |text: &str| [path.as_os_str().to_owned(), "-c".into(), text.into()] as [OsString; 3];
     let remedy = "see the other findings; guard install shims creates the links again";
-    let refused = match ward.tried(&argv(CANARY), "") {
+    let refused = match context.tried(&argv(CANARY), "") {
         Ok(seen) => seen,
         Err(error) => return Finding::fail(check, format!("cannot start it: {error}"), remedy).about(path),
     };
@@ -104,7 +104,7 @@ fn tried(ward: &Ward, check: String, path: &Path) -> Finding {
             format!("as this shell guard did not refuse a command that it must refuse: exit code {code}, {first}");
         return Finding::fail(check, says, remedy).about(path);
     }
-    match ward.tried(&argv("echo free; exit 7"), "") {
+    match context.tried(&argv("echo free; exit 7"), "") {
         Ok(seen) if seen.code == Some(7) && seen.stdout == "free\n" => {
             Finding::ok(check, "a dangerous test command was refused, and a harmless one ran").about(path)
         }

@@ -32,7 +32,7 @@ use crate::judge::review::Opinion;
 use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
 use crate::judge::tools::ToolCall;
-use crate::store::queue::Plea;
+use crate::store::queue::Justification;
 use crate::store::{Handed, IntentRow, Settled};
 use crate::ui::card_view::Said;
 use crate::ui::{verdict, visible};
@@ -227,7 +227,15 @@ fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wa
         Tier::Critical => "a tier 4 command is never left to an agent's own prompt".to_owned(),
         _ => format!("{} is not known to forward a hook's question to a person here", host.agent.title),
     };
-    Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion: None, named: None }
+    Wait {
+        time,
+        elsewhere: false,
+        tells: Tells::Nobody,
+        why,
+        justification: Justification::default(),
+        opinion: None,
+        named: None,
+    }
 }
 
 /// Whether a variable that names the agent's shell leads to this very program.

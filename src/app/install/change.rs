@@ -5,7 +5,7 @@
 mod edit;
 
 use super::hosts::{Form, Host, ListEntry, Wire};
-use super::json::{self, JsonKind, Node, Trouble, quoted};
+use super::json::{self, JsonKind, Node, SyntaxError, quoted};
 use super::{toml, yaml};
 
 /// Who is wired to whom.
@@ -231,7 +231,7 @@ impl<'a> Wiring<'a> {
     ///
     /// # Errors
     /// The file is not surely understood.
-    pub fn state(&self, wire: &Wire, text: Option<&str>) -> Result<WiredState, Trouble> {
+    pub fn state(&self, wire: &Wire, text: Option<&str>) -> Result<WiredState, SyntaxError> {
         let Some(text) = text else { return Ok(WiredState::Absent) };
         let there = match &wire.form {
             Form::Own { .. } | Form::Plugin(_) => true,
@@ -266,7 +266,7 @@ impl<'a> Wiring<'a> {
     }
 }
 
-fn root(text: &str) -> Result<Node, Trouble> {
+fn root(text: &str) -> Result<Node, SyntaxError> {
     let root = json::parse(text)?;
     if let JsonKind::Object(_) = root.kind { Ok(root) } else { Err(wrong_kind(&root, "expected an object")) }
 }
@@ -280,6 +280,6 @@ fn list<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
     at(root, keys).filter(|node| matches!(node.kind, JsonKind::Array(_)))
 }
 
-fn wrong_kind(node: &Node, what: &str) -> Trouble {
-    Trouble { at: node.span.start, what: what.to_owned() }
+fn wrong_kind(node: &Node, what: &str) -> SyntaxError {
+    SyntaxError { at: node.span.start, what: what.to_owned() }
 }

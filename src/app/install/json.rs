@@ -40,9 +40,9 @@ pub struct Member {
     pub value: Node,
 }
 
-/// Why a text cannot be changed, and at which byte.
+/// Why a configuration file cannot be parsed or edited, and at which byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct SyntaxError {
     pub at: usize,
     pub what: String,
 }
@@ -109,12 +109,12 @@ impl Node {
 ///
 /// # Errors
 /// It is not JSON, even with comments and trailing commas allowed, or a key occurs twice in one object.
-pub fn parse(text: &str) -> Result<Node, Trouble> {
+pub fn parse(text: &str) -> Result<Node, SyntaxError> {
     let mut reader = JsonReader { text, at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
     reader.skip()?;
     let node = reader.value(0)?;
     reader.skip()?;
-    if reader.at < text.len() { Err(reader.trouble("unexpected text after the end of the value")) } else { Ok(node) }
+    if reader.at < text.len() { Err(reader.error("unexpected text after the end of the value")) } else { Ok(node) }
 }
 
 struct JsonReader<'a> {
@@ -127,8 +127,8 @@ impl JsonReader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn trouble(&self, what: &str) -> Trouble {
-        Trouble { at: self.at, what: what.to_owned() }
+    fn error(&self, what: &str) -> SyntaxError {
+        SyntaxError { at: self.at, what: what.to_owned() }
     }
 
     fn rest(&self) -> &str {
@@ -136,7 +136,7 @@ impl JsonReader<'_> {
     }
 
     /// Passes over blanks and comments.
-    fn skip(&mut self) -> Result<(), Trouble> {
+    fn skip(&mut self) -> Result<(), SyntaxError> {
         loop {
             let rest = self.rest();
             if rest.starts_with(['\u{20}', '\t', '\r', '\n']) {
@@ -144,7 +144,7 @@ impl JsonReader<'_> {
             } else if rest.starts_with("//") {
                 self.at += rest.find('\n').unwrap_or(rest.len());
             } else if rest.starts_with("/*") {
-                let end = rest.find("*/").ok_or_else(|| self.trouble("unclosed comment"))?;
+                let end = rest.find("*/").ok_or_else(|| self.error("unclosed comment"))?;
                 self.at += end + 2;
             } else {
                 return Ok(());
@@ -152,9 +152,9 @@ impl JsonReader<'_> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Node, Trouble> {
+    fn value(&mut self, depth: usize) -> Result<Node, SyntaxError> {
         if depth > MAX_DEPTH {
-            return Err(self.trouble("nested too deeply"));
+            return Err(self.error("nested too deeply"));
         }
         let start = self.at;
         let kind = match self.peek() {
@@ -166,7 +166,7 @@ impl JsonReader<'_> {
         Ok(Node { span: start..self.at, kind })
     }
 
-    fn object(&mut self, depth: usize) -> Result<JsonKind, Trouble> {
+    fn object(&mut self, depth: usize) -> Result<JsonKind, SyntaxError> {
         let mut members: Vec<Member> = Vec::new();
         self.at += 1;
         loop {
@@ -176,15 +176,15 @@ impl JsonReader<'_> {
             }
             let start = self.at;
             if self.peek() != Some(b'"') {
-                return Err(self.trouble("expected a key in double quotes, or }"));
+                return Err(self.error("expected a key in double quotes, or }"));
             }
             let key = self.string()?;
             if members.iter().any(|member| member.key == key) {
-                return Err(Trouble { at: start, what: format!("duplicate key {key:?}") });
+                return Err(SyntaxError { at: start, what: format!("duplicate key {key:?}") });
             }
             self.skip()?;
             if self.peek() != Some(b':') {
-                return Err(self.trouble("expected :"));
+                return Err(self.error("expected :"));
             }
             self.at += 1;
             self.skip()?;
@@ -198,7 +198,7 @@ impl JsonReader<'_> {
         Ok(JsonKind::Object(members))
     }
 
-    fn array(&mut self, depth: usize) -> Result<JsonKind, Trouble> {
+    fn array(&mut self, depth: usize) -> Result<JsonKind, SyntaxError> {
         let mut items = Vec::new();
         self.at += 1;
         loop {
@@ -216,7 +216,7 @@ impl JsonReader<'_> {
     }
 
     /// Whether a comma follows rather than the end.
-    fn comma(&mut self, end: u8) -> Result<bool, Trouble> {
+    fn comma(&mut self, end: u8) -> Result<bool, SyntaxError> {
         self.skip()?;
         match self.peek() {
             Some(b',') => {
@@ -224,11 +224,11 @@ impl JsonReader<'_> {
                 Ok(true)
             }
             Some(found) if found == end => Ok(false),
-            _ => Err(self.trouble(&format!("expected a comma or {}", char::from(end)))),
+            _ => Err(self.error(&format!("expected a comma or {}", char::from(end)))),
         }
     }
 
-    fn string(&mut self) -> Result<String, Trouble> {
+    fn string(&mut self) -> Result<String, SyntaxError> {
         let bytes = self.text.as_bytes();
         let mut end = self.at + 1;
         loop {
@@ -236,21 +236,21 @@ impl JsonReader<'_> {
                 Some(b'"') => break,
                 Some(b'\\') => end += 2,
                 Some(byte) if *byte >= 0x20 => end += 1,
-                _ => return Err(self.trouble("unclosed string")),
+                _ => return Err(self.error("unclosed string")),
             }
         }
         let quoted = self.text.get(self.at..=end).unwrap_or_default();
-        let text = serde_json::from_str(quoted).map_err(|_| self.trouble("invalid JSON string"))?;
+        let text = serde_json::from_str(quoted).map_err(|_| self.error("invalid JSON string"))?;
         self.at = end + 1;
         Ok(text)
     }
 
-    fn bare(&mut self) -> Result<JsonKind, Trouble> {
+    fn bare(&mut self) -> Result<JsonKind, SyntaxError> {
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
         let word = rest.get(..end).unwrap_or_default();
         if serde_json::from_str::<serde_json::Value>(word).is_err() {
-            return Err(self.trouble(if word.is_empty() { "expected a value" } else { "invalid JSON value" }));
+            return Err(self.error(if word.is_empty() { "expected a value" } else { "invalid JSON value" }));
         }
         let word = word.to_owned();
         self.at += end;
@@ -291,7 +291,7 @@ mod tests {
             ("{\"a\"", 4, "expected :"),
             ("\"abc\\", 0, "unclosed string"),
         ] {
-            assert_eq!(parse(text), Err(Trouble { at, what: what.to_owned() }), "{text}");
+            assert_eq!(parse(text), Err(SyntaxError { at, what: what.to_owned() }), "{text}");
         }
         assert!(parse(&"[".repeat(100_000)).is_err());
     }

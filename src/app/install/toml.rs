@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use ::toml::de::{DeTable, DeValue};
 
-use super::json::Trouble;
+use super::json::SyntaxError;
 
 /// The tables of an array that guard wrote, as ranges of the text.
 ///
 /// # Errors
 /// The text is no TOML.
-pub fn found(text: &str, array: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<Vec<Range<usize>>, Trouble> {
+pub fn found(text: &str, array: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<Vec<Range<usize>>, SyntaxError> {
     count(text, array)?;
     let header = format!("[[{array}]]");
     let mut blocks: Vec<Range<usize>> = Vec::new();
@@ -40,7 +40,7 @@ pub fn found(text: &str, array: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<
 ///
 /// # Errors
 /// The text is no TOML, or has the array in another form.
-pub fn added(text: &str, array: &str, body: &str) -> Result<String, Trouble> {
+pub fn added(text: &str, array: &str, body: &str) -> Result<String, SyntaxError> {
     let before = count(text, array)?;
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut out = text.to_owned();
@@ -53,7 +53,7 @@ pub fn added(text: &str, array: &str, body: &str) -> Result<String, Trouble> {
     out.push_str(&format!("[[{array}]]\n{body}").replace('\n', newline));
     match count(&out, array) {
         Ok(after) if after == before + 1 => Ok(out),
-        _ => Err(Trouble { at: place(text, array), what: format!("{array} is not written as [[{array}]] tables") }),
+        _ => Err(SyntaxError { at: place(text, array), what: format!("{array} is not written as [[{array}]] tables") }),
     }
 }
 
@@ -61,7 +61,7 @@ pub fn added(text: &str, array: &str, body: &str) -> Result<String, Trouble> {
 ///
 /// # Errors
 /// The table is not surely understood.
-pub fn removed(text: &str, array: &str, block: &Range<usize>) -> Result<String, Trouble> {
+pub fn removed(text: &str, array: &str, block: &Range<usize>) -> Result<String, SyntaxError> {
     let before = count(text, array)?;
     let head = text.get(..block.start).unwrap_or_default();
     let head = head.strip_suffix("\r\n\r\n").map(|_| &head[..head.len() - 2]).unwrap_or_else(|| match head {
@@ -71,7 +71,7 @@ pub fn removed(text: &str, array: &str, block: &Range<usize>) -> Result<String, 
     let out = [head, text.get(block.end..).unwrap_or_default()].concat();
     match count(&out, array) {
         Ok(after) if after + 1 == before => Ok(out),
-        _ => Err(Trouble { at: block.start, what: "cannot parse this table".to_owned() }),
+        _ => Err(SyntaxError { at: block.start, what: "cannot parse this table".to_owned() }),
     }
 }
 
@@ -89,15 +89,15 @@ pub fn value(block: &str, array: &str, key: &str) -> Option<String> {
 }
 
 /// How many tables an array has.
-fn count(text: &str, array: &str) -> Result<usize, Trouble> {
-    let root = DeTable::parse(text).map_err(|error| Trouble {
+fn count(text: &str, array: &str) -> Result<usize, SyntaxError> {
+    let root = DeTable::parse(text).map_err(|error| SyntaxError {
         at: error.span().map_or(0, |span| span.start),
         what: error.message().trim().replace('\n', " "),
     })?;
     match root.get_ref().get(array).map(::toml::Spanned::get_ref) {
         None => Ok(0),
         Some(DeValue::Array(list)) => Ok(list.len()),
-        Some(_) => Err(Trouble { at: place(text, array), what: format!("{array} is not an array of tables") }),
+        Some(_) => Err(SyntaxError { at: place(text, array), what: format!("{array} is not an array of tables") }),
     }
 }
 

@@ -8,7 +8,7 @@ use super::InstallError;
 use super::change::{WiredState, Wiring};
 use super::file::{self, Backups, FileError, Kept};
 use super::hosts::{self, Host, Wire};
-use super::json::Trouble;
+use super::json::SyntaxError;
 use super::places::Places;
 use crate::app::screen;
 use crate::ui::diff::diff;
@@ -92,7 +92,7 @@ impl Wirer<'_> {
                 self.taken_out(&wiring, path, wire, old, kept)?
             } else {
                 let new = wiring.installed(wire, old.as_deref());
-                let new = new.map_err(|trouble| broken(&path, old.as_deref(), &trouble, &wiring, wire))?;
+                let new = new.map_err(|error| broken(&path, old.as_deref(), &error, &wiring, wire))?;
                 (old.as_deref() != Some(new.as_str())).then_some(Change { path, wire, old, new: Some(new), kept })
             };
             changes.extend(change);
@@ -133,16 +133,16 @@ impl Wirer<'_> {
             let same = new.as_ref() == Some(&text);
             return Ok((!same).then_some(Change { path, wire, new, old: Some(text), kept: None }));
         }
-        let trouble = |trouble: Trouble| broken(&path, Some(&text), &trouble, wiring, wire);
+        let error = |error: SyntaxError| broken(&path, Some(&text), &error, wiring, wire);
         if let hosts::Form::Own { .. } | hosts::Form::Plugin(_) = wire.form {
             if wiring.installed(wire, Some(&text)).is_err() {
                 return Ok(None);
             }
-        } else if wiring.state(wire, Some(&text)).map_err(trouble)? == WiredState::Absent {
+        } else if wiring.state(wire, Some(&text)).map_err(error)? == WiredState::Absent {
             return Ok(None);
         }
         let before = kept.as_ref().map(|kept| kept.before.as_deref());
-        let new = wiring.uninstalled(wire, &text, before).map_err(trouble)?;
+        let new = wiring.uninstalled(wire, &text, before).map_err(error)?;
         let same = new.as_ref() == Some(&text);
         Ok((!same).then_some(Change { path, wire, old: Some(text), new, kept: None }))
     }
@@ -196,12 +196,12 @@ impl Wirer<'_> {
 }
 
 /// A file that guard does not touch, where it is wrong, and how to do it by hand.
-fn broken(path: &Path, text: Option<&str>, trouble: &Trouble, wiring: &Wiring<'_>, wire: &Wire) -> InstallError {
-    let line = file::line_of(text.unwrap_or_default(), trouble.at);
+fn broken(path: &Path, text: Option<&str>, error: &SyntaxError, wiring: &Wiring<'_>, wire: &Wire) -> InstallError {
+    let line = file::line_of(text.unwrap_or_default(), error.at);
     let by_hand = wiring.by_hand(wire);
     InstallError::Wrong(format!(
         "{}:{line}: {}; not changed. Fix it, or add this by hand:\n{by_hand}",
         path.display(),
-        trouble.what
+        error.what
     ))
 }

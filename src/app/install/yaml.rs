@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::json::Trouble;
+use super::json::SyntaxError;
 
 /// One line: where it stands, how far it is indented, what it says.
 struct Row<'a> {
@@ -66,12 +66,12 @@ fn value_of<'a>(row: &Row<'a>, key: &str) -> Option<&'a str> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| value.trim())
 }
 
-fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
-    let trouble = |row: &Row, what: &str| Trouble { at: row.span.start, what: what.to_owned() };
+fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, SyntaxError> {
+    let error = |row: &Row, what: &str| SyntaxError { at: row.span.start, what: what.to_owned() };
     let mut outer = None;
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| is_content(row)) {
         if row.text.starts_with('\t') {
-            return Err(trouble(row, "tab in the indentation"));
+            return Err(error(row, "tab in the indentation"));
         }
         if row.indent > 0 {
             continue;
@@ -81,17 +81,17 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
             || (first.starts_with("---") && index > 0 && rows.iter().take(index).any(is_content))
             || first.starts_with("...")
         {
-            return Err(trouble(row, "only plain YAML in block style is supported"));
+            return Err(error(row, "only plain YAML in block style is supported"));
         }
         if first.starts_with(&format!("\"{}\"", keys[0])) || first.starts_with(&format!("'{}'", keys[0])) {
-            return Err(trouble(row, "quoted keys are not supported"));
+            return Err(error(row, "quoted keys are not supported"));
         }
         if let Some(value) = value_of(row, keys[0]) {
             if outer.is_some() {
-                return Err(trouble(row, "duplicate key"));
+                return Err(error(row, "duplicate key"));
             }
             if !matches!(value, "" | "{}" | "null" | "~") {
-                return Err(trouble(row, "the value is not in block style"));
+                return Err(error(row, "the value is not in block style"));
             }
             outer = Some(index);
         }
@@ -102,21 +102,21 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
     place.end_outer = end_of_block(rows, outer, false);
     let next = rows.iter().skip(outer + 1).find(|row| is_content(row));
     if let Some(next) = next.filter(|row| row.indent == 0 && row.text.starts_with('-')) {
-        return Err(trouble(next, "expected an indented key"));
+        return Err(error(next, "expected an indented key"));
     }
     let below = || rows.iter().enumerate().take(place.end_outer).skip(outer + 1).filter(|(_, row)| is_content(row));
     let Some((_, first)) = below().next() else { return Ok(place) };
     let indent = first.indent;
     for (index, row) in below().filter(|(_, row)| row.indent <= indent) {
         if row.indent < indent {
-            return Err(trouble(row, "inconsistent indentation"));
+            return Err(error(row, "inconsistent indentation"));
         }
         if row.text.starts_with(['<', '*', '&', '!', '{', '[']) {
-            return Err(trouble(row, "only plain YAML in block style is supported"));
+            return Err(error(row, "only plain YAML in block style is supported"));
         }
         if let Some(value) = value_of(row, keys[1]) {
             if !matches!(value, "" | "[]" | "null" | "~") {
-                return Err(trouble(row, "the value is not in block style"));
+                return Err(error(row, "the value is not in block style"));
             }
             place.inner = Some(index);
         }
@@ -128,7 +128,7 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
         let depth = below().next().map(|(_, row)| row.indent);
         for (index, row) in below().filter(|(_, row)| Some(row.indent) <= depth) {
             if !row.text.starts_with("- ") || Some(row.indent) != depth {
-                return Err(trouble(row, "expected a list item beginning with -"));
+                return Err(error(row, "expected a list item beginning with -"));
             }
             place.items.push(index);
         }
@@ -140,7 +140,7 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, Trouble> {
 ///
 /// # Errors
 /// The file is not surely understood.
-pub fn found(text: &str, keys: [&str; 2], is_ours: &dyn Fn(&str) -> bool) -> Result<Vec<Range<usize>>, Trouble> {
+pub fn found(text: &str, keys: [&str; 2], is_ours: &dyn Fn(&str) -> bool) -> Result<Vec<Range<usize>>, SyntaxError> {
     let rows = rows(text);
     let place = locate(&rows, keys)?;
     let items = place.items.iter().filter_map(|item| {
@@ -154,7 +154,7 @@ pub fn found(text: &str, keys: [&str; 2], is_ours: &dyn Fn(&str) -> bool) -> Res
 ///
 /// # Errors
 /// The file is not surely understood.
-pub fn added(text: &str, keys: [&str; 2], item: &[String]) -> Result<String, Trouble> {
+pub fn added(text: &str, keys: [&str; 2], item: &[String]) -> Result<String, SyntaxError> {
     let rows = rows(text);
     let place = locate(&rows, keys)?;
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -217,7 +217,7 @@ pub fn added(text: &str, keys: [&str; 2], item: &[String]) -> Result<String, Tro
 ///
 /// # Errors
 /// The file is not surely understood.
-pub fn removed(text: &str, keys: [&str; 2], item: &Range<usize>, kept: [bool; 2]) -> Result<String, Trouble> {
+pub fn removed(text: &str, keys: [&str; 2], item: &Range<usize>, kept: [bool; 2]) -> Result<String, SyntaxError> {
     let cut = |text: &str, span: Range<usize>| {
         [text.get(..span.start).unwrap_or_default(), text.get(span.end..).unwrap_or_default()].concat()
     };

@@ -22,7 +22,7 @@ use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Risk;
 use crate::judge::tools::ToolCall;
-use crate::store::queue::Plea;
+use crate::store::queue::Justification;
 use crate::store::{IntentRow, Settled};
 use crate::ui::verdict;
 
@@ -145,8 +145,15 @@ fn ask(
     let policy = Duration::from_secs(engine.policy().queue_wait.into());
     let time = policy.min(most).min(queue::callers_limit(&engine.caller.env));
     let why = "a tool call waits in the queue, which is not possible here".to_owned();
-    let wait =
-        Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion, named: Some(named) };
+    let wait = Wait {
+        time,
+        elsewhere: false,
+        tells: Tells::Nobody,
+        why,
+        justification: Justification::default(),
+        opinion,
+        named: Some(named),
+    };
     let yes = match queue::ask(engine, invocation, judgment, prompt, &wait) {
         Asked::Yes { grant, by } => (grant, by),
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),

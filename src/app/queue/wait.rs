@@ -7,7 +7,7 @@ use crate::app::engine::Engine;
 use crate::judge::agents;
 use crate::judge::invocation::{Environment, Invocation};
 use crate::judge::review::Opinion;
-use crate::store::queue::Plea;
+use crate::store::queue::Justification;
 
 /// The time that agents give a command which their user set no time for.
 const AGENTS_LIMIT: Duration = Duration::from_secs(120);
@@ -56,7 +56,7 @@ pub struct Wait {
     /// Why nobody can be asked here, for the refusal when it may not wait.
     pub why: String,
     /// What whoever asks says of it.
-    pub plea: Plea,
+    pub justification: Justification,
     /// What a reviewer thinks of it, for whoever answers.
     pub opinion: Option<Opinion>,
     /// Where the name of the request is put once it waits, for whoever may cancel it.
@@ -73,7 +73,15 @@ impl Wait {
             time = time.min(agents_limit(invocation).saturating_sub(MARGIN));
         }
         let time = time.min(callers_limit(&invocation.env));
-        Self { time, elsewhere, tells: Tells::Asker, why, plea: Plea::default(), opinion: None, named: None }
+        Self {
+            time,
+            elsewhere,
+            tells: Tells::Asker,
+            why,
+            justification: Justification::default(),
+            opinion: None,
+            named: None,
+        }
     }
 }
 

@@ -58,7 +58,7 @@ impl Requests {
                 expires: new.expires,
                 approvals: new.approvals,
                 decision: new.decision,
-                plea: new.plea.clone(),
+                justification: new.justification.clone(),
                 opinion: new.opinion.cloned(),
                 may_grant: new.may_grant,
                 codes_left: new.codes_left,

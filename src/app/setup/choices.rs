@@ -13,23 +13,23 @@ use crate::judge::policy::Preset;
 use crate::prompt::choose::{one_of, some_of};
 use crate::prompt::confirm::confirm;
 
-/// Where a person wants to be told that something waits.
+/// How a person wants to be notified of waiting requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum NotifyChoice {
     /// By a notification of the desktop.
     Desktop,
     /// On a page or by a messenger.
     Away,
 }
 
-/// What is wanted.
+/// What a person chose.
 #[derive(Debug)]
-pub struct Wishes {
+pub struct SetupChoices {
     /// `None`: as it is.
     pub preset: Option<Preset>,
     pub agents: Vec<&'static Host>,
     pub shells: Vec<Interactive>,
-    pub reach: Option<Reach>,
+    pub notify: Option<NotifyChoice>,
     /// An approver is to be enrolled.
     pub approver: bool,
 }
@@ -45,12 +45,12 @@ const PRESETS: [(Preset, &str, &str, &str); 4] = [
 /// Columns from which on the long descriptions fit.
 const ROOMY: usize = 72;
 
-impl Wishes {
+impl SetupChoices {
     /// What options say; what they leave open is what is there, and all that is found.
     ///
     /// # Errors
     /// A name is none of an agent or a shell.
-    pub fn named(
+    pub fn from_options(
         preset: Option<&str>,
         agents: Option<&[String]>,
         shells: Option<&[String]>,
@@ -79,7 +79,7 @@ impl Wishes {
         };
         let preset =
             preset.and_then(|word| PRESETS.iter().find(|(_, name, ..)| *name == word)).map(|(preset, ..)| *preset);
-        Ok(Self { preset, agents, shells, reach: None, approver: false })
+        Ok(Self { preset, agents, shells, notify: None, approver: false })
     }
 
     /// Asks for all of it, at the terminal. What is there already is what Enter keeps.
@@ -115,12 +115,12 @@ impl Wishes {
         }
         let mut ways = vec![("in a terminal, with guard review", None)];
         if found.notifier {
-            ways.push(("with a desktop notification and guard review", Some(Reach::Desktop)));
+            ways.push(("with a desktop notification and guard review", Some(NotifyChoice::Desktop)));
         }
-        ways.push(("also on a page or a messenger (guard serve)", Some(Reach::Away)));
+        ways.push(("also on a page or a messenger (guard serve)", Some(NotifyChoice::Away)));
         let lines: Vec<String> = ways.iter().map(|(line, _)| (*line).to_owned()).collect();
         let picked = one_of("How do you want to be notified of waiting requests?", &lines, 0)?;
-        self.reach = ways.get(picked).and_then(|(_, reach)| *reach);
+        self.notify = ways.get(picked).and_then(|(_, notify)| *notify);
         if !found.approvers {
             let question = "Require a passphrase to approve high-risk commands? (Then no agent can approve for you.)";
             self.approver = confirm("\n", question)?;

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 
 use serde_json::json;
 
-use super::choices::{Reach, Wishes};
+use super::choices::{NotifyChoice, SetupChoices};
 use super::{Plan, SetupArgs};
 use crate::app::doctor::Report;
 use crate::app::engine::Engine;
@@ -20,8 +20,8 @@ use crate::ui::wrap;
 ///
 /// # Errors
 /// guard cannot be described, or standard output cannot be written.
-pub fn after(args: &SetupArgs, engine: &Engine, wishes: &Wishes, plan: &Plan, code: u8) -> Result<u8, Failure> {
-    let enrolled = wishes.approver.then(|| enrol(engine)).transpose()?;
+pub fn after(args: &SetupArgs, engine: &Engine, choices: &SetupChoices, plan: &Plan, code: u8) -> Result<u8, Failure> {
+    let enrolled = choices.approver.then(|| enrol(engine)).transpose()?;
     // What was written holds from here on.
     let report = Report::make(&Engine::open()?)?;
     let code = code.max(u8::from(!report.is_well())).max(u8::from(enrolled == Some(false)));
@@ -33,9 +33,9 @@ pub fn after(args: &SetupArgs, engine: &Engine, wishes: &Wishes, plan: &Plan, co
     }
     writeln!(io::stdout(), "\nTesting with guard doctor:")?;
     report.print(false)?;
-    let gateway = (wishes.reach == Some(Reach::Away)).then(gateway::find);
+    let gateway = (choices.notify == Some(NotifyChoice::Away)).then(gateway::find);
     let mut text = String::from("\n");
-    for line in lines(wishes, &report, enrolled, gateway.as_ref()) {
+    for line in lines(choices, &report, enrolled, gateway.as_ref()) {
         for line in wrap::prose(&line, screen::columns()) {
             text.push_str(&line);
             text.push('\n');
@@ -61,7 +61,7 @@ fn enrol(engine: &Engine) -> Result<bool, Failure> {
 
 /// What now happens, a sentence or two each.
 fn lines(
-    wishes: &Wishes,
+    choices: &SetupChoices,
     report: &Report,
     enrolled: Option<bool>,
     gateway: Option<&Result<std::path::PathBuf, gateway::GatewayError>>,
@@ -69,7 +69,7 @@ fn lines(
     let mut lines = Vec::new();
     let has_failed = |host: &Host| report.has_failed(&format!("agent.{}", host.name));
     let titles = |failed: bool| -> Vec<&str> {
-        wishes.agents.iter().filter(|host| has_failed(host) == failed).map(|host| host.title).collect()
+        choices.agents.iter().filter(|host| has_failed(host) == failed).map(|host| host.title).collect()
     };
     let (well, broken) = (titles(false), titles(true));
     if let Some(agents) = names(&well) {
@@ -79,10 +79,10 @@ fn lines(
     if let Some(agents) = names(&broken) {
         lines.push(format!("{agents}: guard does NOT judge commands yet. See the findings of guard doctor above."));
     }
-    if wishes.agents.is_empty() {
+    if choices.agents.is_empty() {
         lines.push("No agents were set up. Run guard setup again after you install one.".to_owned());
     }
-    lines.push(match names(&wishes.shells.iter().map(|shell| shell.name()).collect::<Vec<_>>()) {
+    lines.push(match names(&choices.shells.iter().map(|shell| shell.name()).collect::<Vec<_>>()) {
         Some(shells) => format!("{shells}: guard judges each line in new windows, and prints nothing for safe ones."),
         None => "Your own shell was not changed. Use guard -- COMMAND to run one command through guard.".to_owned(),
     });

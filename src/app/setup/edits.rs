@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::choices::{Reach, Wishes};
+use super::choices::{NotifyChoice, SetupChoices};
 use super::error::SetupError;
 use crate::app::completions::Shell;
 use crate::app::config::edit::{self, EditError};
@@ -106,17 +106,17 @@ pub struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// What changes for these wishes.
+    /// What changes for these choices.
     ///
     /// # Errors
     /// A file cannot be read, or is not understood.
-    pub fn wanted(&self, wishes: &Wishes) -> Result<Vec<Edit>, SetupError> {
+    pub fn wanted(&self, choices: &SetupChoices) -> Result<Vec<Edit>, SetupError> {
         let mut all = Vec::new();
-        all.extend(self.config(wishes)?);
+        all.extend(self.config(choices)?);
         for shell in Interactive::ALL {
-            all.extend(self.shell(shell, wishes.shells.contains(&shell))?);
+            all.extend(self.shell(shell, choices.shells.contains(&shell))?);
         }
-        for (about, path, text) in self.brought(&wishes.shells) {
+        for (about, path, text) in self.brought(&choices.shells) {
             all.extend(self.edit(about, path, |_| Ok(text))?);
         }
         Ok(all)
@@ -180,15 +180,15 @@ impl Planner<'_> {
         Ok(Some(Edit { about, path, old, new: Some(new), before }))
     }
 
-    fn config(&self, wishes: &Wishes) -> Result<Option<Edit>, SetupError> {
+    fn config(&self, choices: &SetupChoices) -> Result<Option<Edit>, SetupError> {
         let Some(path) = config_file(self.engine) else { return Ok(None) };
-        let notify = wishes.reach == Some(Reach::Desktop);
-        if wishes.preset.is_none() && !notify {
+        let notify = choices.notify == Some(NotifyChoice::Desktop);
+        if choices.preset.is_none() && !notify {
             return Ok(None);
         }
         self.edit(CONFIG, path, |old| {
             let mut text = old.filter(|text| !text.trim().is_empty()).unwrap_or(edit::TEMPLATE).to_owned();
-            if let Some(preset) = wishes.preset {
+            if let Some(preset) = choices.preset {
                 const WORDS: [&str; 4] = ["relaxed", "balanced", "strict", "paranoid"];
                 let word = usize::try_from(place(preset)).ok().and_then(|at| WORDS.get(at)).unwrap_or(&"balanced");
                 text = edit::set_in(&text, "preset", word)?;

@@ -16,7 +16,7 @@ use super::problem::Problem;
 use super::{App, locked};
 use crate::backend::Scope;
 use crate::channel::buttons::Own;
-use crate::channel::probe::{Ear, How, TAP, Tried, test_card, try_out};
+use crate::channel::probe::{ProbeResult, ProbeStatus, Receiver, TAP, probe, test_card};
 use crate::channel::{Failed, Status};
 use crate::config::ChannelConfig;
 use crate::routing::note;
@@ -50,28 +50,33 @@ pub async fn test(
         let accept = config.accept();
         probes.spawn(async move { (at, tried(&app, &one, accept).await) });
     }
-    let mut all: Vec<(usize, Tried)> = probes.join_all().await;
+    let mut all: Vec<(usize, ProbeResult)> = probes.join_all().await;
     all.sort_by_key(|(at, _)| *at);
-    let tried: Vec<Tried> = all.into_iter().map(|(_, tried)| tried).collect();
+    let tried: Vec<ProbeResult> = all.into_iter().map(|(_, tried)| tried).collect();
     Ok(Json(json!({ "tried": tried })))
 }
 
-async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> Tried {
+async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> ProbeResult {
     // Whoever may look must not be able to ring a phone all day.
     if let Err(wait) = locked(&app.limits).test.take(one.name.clone(), Instant::now()) {
-        let says = format!("too many tests; try again in {} s", wait.as_secs().max(1));
-        return Tried { channel: one.name.clone(), kind: one.kind.name().to_owned(), how: How::Later, says };
+        let message = format!("too many tests; try again in {} s", wait.as_secs().max(1));
+        return ProbeResult {
+            channel: one.name.clone(),
+            kind: one.kind.name().to_owned(),
+            status: ProbeStatus::Later,
+            message,
+        };
     }
     let until = tokio::time::Instant::now() + CONNECTING;
     let status = loop {
-        let status: Option<Status> = locked(&app.channels).get(&one.name).and_then(|health| health.hears.clone());
+        let status: Option<Status> = locked(&app.channels).get(&one.name).and_then(|health| health.receives.clone());
         if status.is_some() || !one.kind.is_heard() || tokio::time::Instant::now() >= until {
             break status;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
-    let tried = try_out(one, accept, Ear::Gateway(status)).await;
-    if matches!(tried.how, How::Ok) {
+    let tried = probe(one, accept, Receiver::Gateway(status)).await;
+    if matches!(tried.status, ProbeStatus::Ok) {
         note(app, &one.name, |health| health.sends = Some(Status::Up));
     }
     tried

@@ -227,7 +227,7 @@ impl Channel for Discord {
         Some(Box::pin(async move { self.listen(inbox, state).await }))
     }
 
-    fn hears(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+    fn receives(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
         Some(Box::pin(async move {
             if !alone {
                 return self.call(reqwest::Method::GET, "/gateway/bot", None).await.map(drop);

@@ -229,7 +229,7 @@ pub enum Status {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
     /// As its receiving side says; `None` where it has said nothing yet, or nothing comes back.
-    pub hears: Option<Status>,
+    pub receives: Option<Status>,
     /// As the last message went; `None` before the first.
     pub sends: Option<Status>,
 }
@@ -238,15 +238,15 @@ impl Health {
     /// Both in one: down where either is; `None` where nothing is known.
     #[must_use]
     pub fn whole(&self) -> Option<Status> {
-        match (&self.hears, &self.sends) {
-            (Some(Status::Down { why: hears }), Some(Status::Down { why: sends })) if hears != sends => {
-                Some(Status::Down { why: format!("{hears}; the last message was rejected: {sends}") })
+        match (&self.receives, &self.sends) {
+            (Some(Status::Down { why: receives }), Some(Status::Down { why: sends })) if receives != sends => {
+                Some(Status::Down { why: format!("{receives}; the last message was rejected: {sends}") })
             }
             (Some(down @ Status::Down { .. }), _) => Some(down.clone()),
             (_, Some(Status::Down { why })) => {
                 Some(Status::Down { why: format!("the last message was rejected: {why}") })
             }
-            (hears, sends) => hears.clone().or_else(|| sends.clone()),
+            (receives, sends) => receives.clone().or_else(|| sends.clone()),
         }
     }
 }
@@ -289,7 +289,7 @@ pub trait Channel: Send + Sync {
 
     /// Whether the messenger would hand out what people answer, found out without taking any of it; `None` where nothing
     /// comes back from another machine. With `alone` no gateway is connected that it could be taken from.
-    fn hears(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+    fn receives(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
         let _ = alone;
         None
     }
@@ -356,19 +356,19 @@ mod tests {
     #[test]
     fn a_channel_is_up_where_neither_direction_is_down() {
         let down = |why: &str| Some(Status::Down { why: why.to_owned() });
-        let whole = |hears: &Option<Status>, sends: &Option<Status>| {
-            Health { hears: hears.clone(), sends: sends.clone() }.whole()
+        let whole = |receives: &Option<Status>, sends: &Option<Status>| {
+            Health { receives: receives.clone(), sends: sends.clone() }.whole()
         };
         let up = Some(Status::Up);
         assert_eq!(whole(&None, &None), None);
-        for (hears, sends) in [(&up, &None), (&None, &up), (&up, &up)] {
-            assert_eq!(whole(hears, sends), up);
+        for (receives, sends) in [(&up, &None), (&None, &up), (&up, &up)] {
+            assert_eq!(whole(receives, sends), up);
         }
         for sends in [&None, &up, &down("deaf")] {
             assert_eq!(whole(&down("deaf"), sends), down("deaf"));
         }
-        for hears in [&None, &up] {
-            assert_eq!(whole(hears, &down("full")), down("the last message was rejected: full"));
+        for receives in [&None, &up] {
+            assert_eq!(whole(receives, &down("full")), down("the last message was rejected: full"));
         }
         let both = down("deaf; the last message was rejected: full");
         assert_eq!(whole(&down("deaf"), &down("full")), both);

@@ -17,30 +17,32 @@ pub const TAP: Duration = Duration::from_secs(120);
 /// What is said where a message wants no answer.
 const NOTICE: &str = "Test message of guard doctor, no answer needed.";
 
-/// How a probe went.
+/// The result of a probe, as a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum How {
+pub enum ProbeStatus {
     Ok,
     /// The messenger wants to be left alone for a while.
     Later,
     Broken,
 }
 
-/// What came of a probe.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tried {
+pub struct ProbeResult {
     pub channel: String,
     /// Which messenger it is.
     pub kind: String,
-    pub how: How,
+    #[serde(rename = "how")]
+    pub status: ProbeStatus,
     /// What was delivered, or why it was not, without any secret.
-    pub says: String,
+    #[serde(rename = "says")]
+    pub message: String,
 }
 
-/// How it stands with the connection over which answers come.
+/// Which process receives the answers of a channel.
 #[derive(Clone, Debug)]
-pub enum Ear {
+pub enum Receiver {
     /// No gateway runs that would hold it: it may be opened for the probe.
     Nobody,
     /// A gateway runs, and this is how its connection is; `None`: it has said nothing of it yet.
@@ -48,22 +50,22 @@ pub enum Ear {
 }
 
 /// Tries one channel. `accept` is how long it may take for each message.
-pub async fn try_out(config: &ChannelConfig, accept: Duration, ear: Ear) -> Tried {
+pub async fn probe(config: &ChannelConfig, accept: Duration, receiver: Receiver) -> ProbeResult {
     let done = match open(config) {
-        Ok(channel) => round_trip(&*channel, accept, ear).await,
+        Ok(channel) => round_trip(&*channel, accept, receiver).await,
         Err(why) => Err(Failed::Broken(why.to_string())),
     };
-    let (how, says) = match done {
-        Ok(says) => (How::Ok, says),
-        Err(failed @ Failed::Later(_)) => (How::Later, failed.to_string()),
-        Err(Failed::Away(why) | Failed::Broken(why)) => (How::Broken, why),
+    let (status, message) = match done {
+        Ok(says) => (ProbeStatus::Ok, says),
+        Err(failed @ Failed::Later(_)) => (ProbeStatus::Later, failed.to_string()),
+        Err(Failed::Away(why) | Failed::Broken(why)) => (ProbeStatus::Broken, why),
     };
-    Tried { channel: config.name.clone(), kind: config.kind.name().to_owned(), how, says }
+    ProbeResult { channel: config.name.clone(), kind: config.kind.name().to_owned(), status, message }
 }
 
-async fn round_trip(channel: &dyn Channel, accept: Duration, ear: Ear) -> Result<String, Failed> {
-    let alone = matches!(ear, Ear::Nobody);
-    let Some(hears) = channel.hears(alone) else {
+async fn round_trip(channel: &dyn Channel, accept: Duration, receiver: Receiver) -> Result<String, Failed> {
+    let alone = matches!(receiver, Receiver::Nobody);
+    let Some(receives) = channel.receives(alone) else {
         in_time(accept, "the test message was rejected", channel.tell(NOTICE)).await?;
         return Ok("the test message was sent; answers cannot come back this way".to_owned());
     };
@@ -74,14 +76,14 @@ async fn round_trip(channel: &dyn Channel, accept: Duration, ear: Ear) -> Result
     let closing = channel.close(&message, &card, "Test of guard doctor finished, no answer needed");
     in_time(accept, "the test message was sent, but could not be changed afterwards", closing).await?;
     let deaf = "the test message was sent, but answers would not be received";
-    in_time(accept, deaf, hears).await?;
-    match ear {
-        Ear::Nobody => Ok("the test message was sent and changed, and answers can be received".to_owned()),
-        Ear::Gateway(Some(Status::Up)) => {
+    in_time(accept, deaf, receives).await?;
+    match receiver {
+        Receiver::Nobody => Ok("the test message was sent and changed, and answers can be received".to_owned()),
+        Receiver::Gateway(Some(Status::Up)) => {
             Ok("the test message was sent and changed, and the gateway receives answers".to_owned())
         }
-        Ear::Gateway(Some(Status::Down { why })) => Err(Failed::Broken(format!("{deaf}: {why}"))),
-        Ear::Gateway(None) => Err(Failed::Broken(format!("{deaf}: the gateway is not connected"))),
+        Receiver::Gateway(Some(Status::Down { why })) => Err(Failed::Broken(format!("{deaf}: {why}"))),
+        Receiver::Gateway(None) => Err(Failed::Broken(format!("{deaf}: the gateway is not connected"))),
     }
 }
 

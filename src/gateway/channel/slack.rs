@@ -237,7 +237,7 @@ impl Channel for Slack {
         Some(Box::pin(async move { self.listen(inbox, state).await }))
     }
 
-    fn hears(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+    fn receives(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
         Some(Box::pin(async move {
             if !alone {
                 // Of two connections each gets a part of what is pressed: it is asked for an address and not for more.

@@ -184,7 +184,7 @@ impl Channel for Telegram {
         Some(Box::pin(async move { self.poll(inbox, state).await }))
     }
 
-    fn hears(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+    fn receives(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
         Some(Box::pin(async move {
             let told = self.call("getWebhookInfo", &json!({})).await?;
             if told["url"].as_str().is_some_and(|url| !url.is_empty()) {

@@ -7,7 +7,7 @@ use guard_gateway::judge::approver::Fresh;
 use guard_gateway::judge::bindings::Bindings;
 use guard_gateway::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard_gateway::judge::risk::{Risk, Tier, Weight};
-use guard_gateway::store::queue::{Filed, NewRequest, Plea, Queue};
+use guard_gateway::store::queue::{Filed, Justification, NewRequest, Queue};
 use jiff::{SignedDuration, Timestamp};
 
 /// Files `npm install pNUMBER` of one of several sessions, for ten minutes; this process waits for it.
@@ -37,7 +37,7 @@ pub fn file(queue: &Queue, number: usize, session: usize) -> Filed {
         most: 5000,
         approvals: 1,
         decision: false,
-        plea: &Plea::default(),
+        justification: &Justification::default(),
         opinion: None,
         may_grant: false,
         codes_left: 0,

@@ -32,7 +32,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 pub use self::reasons::{Reason, ReasonContext, Reasons};
 pub use self::request::{
-    Answer, Filed, NewRequest, Outcome, Pending, Plea, RequestState, Told, WaitState, Whole, blank, pack,
+    Answer, Filed, Justification, NewRequest, Outcome, Pending, RequestState, Told, WaitState, Whole, blank, pack,
 };
 use self::rows::{COLUMNS, KNOWN, erase_never_late, find, free_name, pending, same, sweep};
 use super::Paths;
@@ -142,7 +142,8 @@ impl Queue {
         let reasons = if new.invocation.hides() { reasons.without_input() } else { reasons };
         // Texts and numbers are always JSON.
         let reasons = serde_json::to_string(&reasons).unwrap_or_default();
-        let said = new.plea.said.as_deref().map(|said| redact(&said.chars().take(MOST_SAID).collect::<String>()).0);
+        let said =
+            new.justification.said.as_deref().map(|said| redact(&said.chars().take(MOST_SAID).collect::<String>()).0);
         let review = new.opinion.and_then(|opinion| serde_json::to_string(opinion).ok());
         let session = &new.invocation.session;
         let tool = new.invocation.tool().map(ToolCall::title);
@@ -208,7 +209,7 @@ impl Queue {
                     exact,
                     new.approvals,
                     new.decision,
-                    new.plea.crisis,
+                    new.justification.crisis,
                     said,
                     review,
                     new.may_grant,

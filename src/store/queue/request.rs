@@ -219,8 +219,8 @@ pub struct NewRequest<'a> {
     pub approvals: u8,
     /// A person decides it every time.
     pub decision: bool,
-    /// What whoever asks says of it.
-    pub plea: &'a Plea,
+    /// Why it is requested.
+    pub justification: &'a Justification,
     /// What a reviewer thinks of it.
     pub opinion: Option<&'a Opinion>,
     /// Its card offers a grant.
@@ -231,9 +231,9 @@ pub struct NewRequest<'a> {
     pub evidence: &'a [String],
 }
 
-/// What whoever asks says of a command beside the command. It may bring a request forward, and lowers nothing.
+/// Why a command is requested, in the requester's words. It may bring a request forward, and lowers no risk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plea {
+pub struct Justification {
     /// Somebody is in a crisis.
     pub crisis: bool,
     /// Why it is asked for.

@@ -57,7 +57,7 @@ impl Waiting {
             most: self.most,
             approvals: self.approvals,
             decision: false,
-            plea: &Plea::default(),
+            justification: &Justification::default(),
             opinion: None,
             may_grant: false,
             codes_left: 0,

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Ward;
+use super::CheckContext;
 use crate::app::install::file::Backups;
 use crate::app::install::hosts;
 use crate::app::install::places::Places;
@@ -64,7 +64,7 @@ impl Stage {
     ///
     /// # Errors
     /// Something cannot be written.
-    pub fn new(ward: &Ward, agent: &'static Agent, version: Option<&str>) -> io::Result<Self> {
+    pub fn new(context: &CheckContext, agent: &'static Agent, version: Option<&str>) -> io::Result<Self> {
         let scratch = Scratch::new("live")?;
         let at = |name: &str| scratch.path().join(name);
         for directory in ["home/.config/guard", "project", "tmp", "run", "bin"] {
@@ -72,15 +72,15 @@ impl Stage {
         }
         fs::write(at(CONFIG_FILE), CONFIG)?;
         let guard = at("bin/guard");
-        fs::copy(&ward.guard, &guard)?;
-        let own = &ward.engine.caller;
+        fs::copy(&context.guard, &guard)?;
+        let own = &context.engine.caller;
         let searched = std::env::split_paths(own.env.get("PATH").unwrap_or("/usr/bin:/bin"));
         // What stands in for shells here would be asked in place of what is tried.
         let others =
-            searched.filter(|directory| !["bash", "sh"].iter().any(|name| ward.is_guard(&directory.join(name))));
+            searched.filter(|directory| !["bash", "sh"].iter().any(|name| context.is_guard(&directory.join(name))));
         let path = std::env::join_paths([at("bin")].into_iter().chain(others)).map_err(io::Error::other)?;
         let shells = ["/bin/bash", "/usr/bin/bash", "/bin/zsh"];
-        let shell = shells.into_iter().find(|shell| Path::new(shell).exists() && !ward.is_guard(Path::new(shell)));
+        let shell = shells.into_iter().find(|shell| Path::new(shell).exists() && !context.is_guard(Path::new(shell)));
         let kept = KEPT.iter().filter_map(|name| Some(((*name).into(), own.env.get(name)?.into())));
         let mut variables: Vec<(OsString, OsString)> = kept.collect();
         for (name, value) in [("HOME", at("home")), ("TMPDIR", at("tmp")), ("XDG_RUNTIME_DIR", at("run"))] {

@@ -1,7 +1,7 @@
 //! What a file becomes when guard is wired in or taken out. Texts in, texts out.
 
 use super::super::hosts::{Form, ListEntry, Wire};
-use super::super::json::{self, JsonKind, Node, Trouble, quoted};
+use super::super::json::{self, JsonKind, Node, SyntaxError, quoted};
 use super::super::{toml, yaml};
 use super::{Wiring, at, list, root, strs, wrong_kind};
 
@@ -10,7 +10,7 @@ impl Wiring<'_> {
     ///
     /// # Errors
     /// The file is not surely understood, or is somebody else's.
-    pub fn installed(&self, wire: &Wire, text: Option<&str>) -> Result<String, Trouble> {
+    pub fn installed(&self, wire: &Wire, text: Option<&str>) -> Result<String, SyntaxError> {
         let before = text.unwrap_or_default();
         match &wire.form {
             Form::Own { .. } | Form::Plugin(_) => {
@@ -20,7 +20,7 @@ impl Wiring<'_> {
                     _ => String::new(),
                 };
                 match text {
-                    Some(text) if text != wanted && !text.contains("guard") => Err(Trouble {
+                    Some(text) if text != wanted && !text.contains("guard") => Err(SyntaxError {
                         at: 0,
                         what: "the file belongs to something else, and there can be only one".to_owned(),
                     }),
@@ -77,7 +77,7 @@ impl Wiring<'_> {
         wire: &Wire,
         text: &str,
         before: Option<Option<&str>>,
-    ) -> Result<Option<String>, Trouble> {
+    ) -> Result<Option<String>, SyntaxError> {
         let was_absent = before == Some(None);
         let before = before.flatten();
         let left = match &wire.form {
@@ -115,7 +115,7 @@ impl Wiring<'_> {
         Ok(if nothing && was_absent { None } else { Some(left) })
     }
 
-    fn without_tables(&self, text: &str, array: &str) -> Result<String, Trouble> {
+    fn without_tables(&self, text: &str, array: &str) -> Result<String, SyntaxError> {
         let mut text = text.to_owned();
         while let Some(block) = toml::found(&text, array, &|text| self.calls_guard(text))?.pop() {
             text = toml::removed(&text, array, &block)?;
@@ -123,7 +123,7 @@ impl Wiring<'_> {
         Ok(text)
     }
 
-    fn without_items(&self, text: &str, keys: [&str; 2], kept: [bool; 2]) -> Result<String, Trouble> {
+    fn without_items(&self, text: &str, keys: [&str; 2], kept: [bool; 2]) -> Result<String, SyntaxError> {
         let mut text = text.to_owned();
         while let Some(item) = yaml::found(&text, keys, &|text| self.calls_guard(text))?.pop() {
             text = yaml::removed(&text, keys, &item, kept)?;
@@ -131,7 +131,7 @@ impl Wiring<'_> {
         Ok(text)
     }
 
-    fn with_entry(&self, text: &str, entry: &ListEntry) -> Result<String, Trouble> {
+    fn with_entry(&self, text: &str, entry: &ListEntry) -> Result<String, SyntaxError> {
         let wanted = self.entry(entry);
         let root = root(text)?;
         let mut container = &root;
@@ -174,7 +174,7 @@ impl Wiring<'_> {
         }
     }
 
-    fn without_entry(&self, text: &str, entry: &ListEntry, original: Option<&Node>) -> Result<String, Trouble> {
+    fn without_entry(&self, text: &str, entry: &ListEntry, original: Option<&Node>) -> Result<String, SyntaxError> {
         let mut text = text.to_owned();
         loop {
             let root = root(&text)?;

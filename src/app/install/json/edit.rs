@@ -1,6 +1,6 @@
 //! Changing a text of JSON: an element is added, replaced or taken out, and everything else stays as a person wrote it.
 
-use super::{JsonKind, JsonReader, Member, Node, Trouble, parse};
+use super::{JsonKind, JsonReader, Member, Node, SyntaxError, parse};
 
 /// How a text is laid out, found out once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ fn line_indent(text: &str, at: usize) -> &str {
 ///
 /// # Errors
 /// `value` is no JSON.
-pub fn added(text: &str, container: &Node, key: Option<&str>, value: &str) -> Result<String, Trouble> {
+pub fn added(text: &str, container: &Node, key: Option<&str>, value: &str) -> Result<String, SyntaxError> {
     let layout = Layout::of(text);
     let node = parse(value)?;
     let children = container.children();
@@ -128,7 +128,7 @@ fn after_comma(text: &str) -> bool {
 ///
 /// # Errors
 /// `value` is no JSON.
-pub fn replaced(text: &str, old: &Node, value: &str) -> Result<String, Trouble> {
+pub fn replaced(text: &str, old: &Node, value: &str) -> Result<String, SyntaxError> {
     let layout = Layout::of(text);
     let node = parse(value)?;
     let lines = text.get(old.span.clone()).unwrap_or_default().contains('\n');

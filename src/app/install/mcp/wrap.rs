@@ -70,7 +70,7 @@ pub(super) fn json(
     takes_out: bool,
 ) -> Result<Wrapped, WrapError> {
     let root =
-        json::parse(text).map_err(|trouble| WrapError::Json { line: line_of(text, trouble.at), what: trouble.what })?;
+        json::parse(text).map_err(|error| WrapError::Json { line: line_of(text, error.at), what: error.what })?;
     let mut done = Wrapped::default();
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for path in keys {
@@ -95,7 +95,7 @@ pub(super) fn json(
         new.replace_range(span, &with);
     }
     // What was made of it must be as readable as it was.
-    json::parse(&new).map_err(|trouble| WrapError::Result(trouble.what))?;
+    json::parse(&new).map_err(|error| WrapError::Result(error.what))?;
     done.text = new;
     Ok(done)
 }

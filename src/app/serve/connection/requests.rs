@@ -62,7 +62,7 @@ impl Connection<'_> {
             most,
             approvals: new.approvals.max(self.server.policy.approvals.wanted(&risk)),
             decision: new.decision || risk.is_decision(),
-            plea: &new.plea,
+            justification: &new.justification,
             opinion: new.opinion.as_ref(),
             may_grant: new.may_grant,
             codes_left: new.codes_left,

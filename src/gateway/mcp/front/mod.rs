@@ -31,7 +31,7 @@ use tokio::sync::watch;
 pub use self::error::FrontError;
 use self::head::{accepts, agrees, is_here, text};
 use self::session::{Refusal, Session, SessionError};
-use self::stream::{Hanger, streamed};
+use self::stream::{CancelOnDrop, streamed};
 use super::message::{self, Asks};
 use crate::connections::{self, About, ConnectionLimits, Slots};
 use crate::secrets::{hash, same, secret};
@@ -337,8 +337,8 @@ impl Front {
         match done {
             Ok(None) => Ok(StatusCode::ACCEPTED.into_response()),
             Ok(Some((number, answers))) => {
-                let hanger = hangs_up.then(|| Hanger { session: Arc::clone(to), number });
-                Ok(streamed(answers, hanger))
+                let cancel = hangs_up.then(|| CancelOnDrop { session: Arc::clone(to), number });
+                Ok(streamed(answers, cancel))
             }
             Err(Refusal::Twice) => {
                 let why = "another request with this id or progress token is already waiting";

@@ -18,13 +18,13 @@ use super::session::Session;
 /// How often a stream shows that it lives.
 const ALIVE: Duration = Duration::from_secs(15);
 
-/// Takes requests back when whoever asked has left before they were answered.
-pub(super) struct Hanger {
+/// Cancels a client's requests on drop if they were not answered: the client has disconnected.
+pub(super) struct CancelOnDrop {
     pub(super) session: Arc<Session>,
     pub(super) number: u64,
 }
 
-impl Drop for Hanger {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let ids = self.session.unanswered(self.number);
         let session = Arc::clone(&self.session);
@@ -44,14 +44,14 @@ impl Drop for Hanger {
 }
 
 /// Server-sent events, one a message, and a comment now and then while there is none.
-pub(super) fn streamed(from: Receiver<Vec<u8>>, hanger: Option<Hanger>) -> Response {
-    let events = stream::unfold((from, hanger), async |(mut from, hanger)| {
+pub(super) fn streamed(from: Receiver<Vec<u8>>, cancel: Option<CancelOnDrop>) -> Response {
+    let events = stream::unfold((from, cancel), async |(mut from, cancel)| {
         let part = match tokio::time::timeout(ALIVE, from.recv()).await {
             Ok(None) => return None,
             Ok(Some(line)) => [b"event: message\ndata: ".as_slice(), &line, b"\n\n"].concat(),
             Err(_) => b":\n\n".to_vec(),
         };
-        Some((Ok::<_, Infallible>(Bytes::from(part)), (from, hanger)))
+        Some((Ok::<_, Infallible>(Bytes::from(part)), (from, cancel)))
     });
     let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache, no-transform")];
     (head, Body::from_stream(events)).into_response()
