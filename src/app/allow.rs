@@ -26,7 +26,7 @@ use crate::judge::risk::Tier;
 use crate::judge::rules::model::Note;
 use crate::judge::tools;
 use crate::prompt::confirm::confirm_prose;
-use crate::store::{Ended, Listed, NewGrant, StoreError};
+use crate::store::{GrantEnd, GrantListing, NewGrant, StoreError};
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
 
@@ -152,7 +152,7 @@ fn list(engine: &Engine, all: bool, as_json: bool, now: &Zoned) -> Result<u8, Fa
     };
     // Those of the configuration come first: they are the oldest, and no row ends them.
     let configured =
-        engine.config().grants.iter().map(|grant| Listed { grant: grant.clone(), user: None, ended: None });
+        engine.config().grants.iter().map(|grant| GrantListing { grant: grant.clone(), user: None, ended: None });
     grants.splice(0..0, configured);
     grants.retain(|listed| all || listed.ended.is_none());
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -172,13 +172,13 @@ fn list(engine: &Engine, all: bool, as_json: bool, now: &Zoned) -> Result<u8, Fa
     Ok(exit::ALLOW)
 }
 
-fn json(listed: &Listed) -> serde_json::Value {
+fn json(listed: &GrantListing) -> serde_json::Value {
     let grant = &listed.grant;
     let ended = match listed.ended {
         None => None,
-        Some(Ended::Revoked { .. }) => Some("revoked"),
-        Some(Ended::Past) => Some("past"),
-        Some(Ended::Altered) => Some("altered"),
+        Some(GrantEnd::Revoked { .. }) => Some("revoked"),
+        Some(GrantEnd::Past) => Some("past"),
+        Some(GrantEnd::Altered) => Some("altered"),
     };
     serde_json::json!({
         "id": grant.id.to_string(), "what": grant.what, "place": grant.place, "until": grant.until,
@@ -187,7 +187,7 @@ fn json(listed: &Listed) -> serde_json::Value {
     })
 }
 
-fn drawn(listed: &Listed, session: &str, now: &Zoned) -> [Line; 2] {
+fn drawn(listed: &GrantListing, session: &str, now: &Zoned) -> [Line; 2] {
     let grant = &listed.grant;
     let upto;
     let (kind, what) = match &grant.what {
@@ -207,10 +207,10 @@ fn drawn(listed: &Listed, session: &str, now: &Zoned) -> [Line; 2] {
     };
     let ended = match listed.ended {
         None => String::new(),
-        Some(Ended::Revoked { at }) => Timestamp::from_millisecond(at)
+        Some(GrantEnd::Revoked { at }) => Timestamp::from_millisecond(at)
             .map_or_else(|_| "; revoked".to_owned(), |at| format!("; revoked {}", time::shown(at, now.time_zone()))),
-        Some(Ended::Past) => "; expired".to_owned(),
-        Some(Ended::Altered) => "; invalid: its row was changed after it was written".to_owned(),
+        Some(GrantEnd::Past) => "; expired".to_owned(),
+        Some(GrantEnd::Altered) => "; invalid: its row was changed after it was written".to_owned(),
     };
     let by = listed.user.as_ref().map_or(String::new(), |user| format!("; given by {user}"));
     [

@@ -17,7 +17,7 @@ pub(super) use self::shown::{Shown, in_full, question};
 pub(super) use self::unanswerable::Unanswerable;
 use super::approver::sign;
 use super::ask::Card;
-use super::asked::asked_for;
+use super::ask_outcome::asked_for;
 use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
@@ -32,7 +32,7 @@ use crate::prompt::answer::PromptAnswer as Reply;
 use crate::prompt::confirm::confirm;
 use crate::prompt::terminal;
 use crate::store::StoreError;
-use crate::store::queue::{Answer, Outcome, Pending, RequestState};
+use crate::store::queue::{Answer, AnswerOutcome, Pending, RequestState};
 use crate::ui::pending::approvals;
 use crate::ui::style::{self, Look};
 use crate::ui::visible;
@@ -313,7 +313,7 @@ impl Approvals {
         };
         let command = visible::text(&pending.command).into_owned();
         match outcome {
-            Outcome::Done { late } => {
+            AnswerOutcome::Done { late } => {
                 self.wake(id);
                 match (answer.yes.is_some(), late) {
                     (true, false) if answer.scope.is_once() => report.yes(id, &format!("approved: {command}")),
@@ -322,26 +322,26 @@ impl Approvals {
                     (false, _) => report.yes(id, &format!("denied: {command}")),
                 }
             }
-            Outcome::Partly { by } => {
+            AnswerOutcome::Partly { by } => {
                 let wanted = answer.approvals.max(pending.approvals);
                 let so_far = approvals(wanted, &by).unwrap_or_default();
                 report.yes(id, &format!("{so_far}: {command}"));
             }
-            Outcome::SignedAlready { by } => {
+            AnswerOutcome::SignedAlready { by } => {
                 report.no(id, format!("{by} has already signed; another approver must sign"))
             }
-            Outcome::Copied { by } => report.no(id, format!("refused: the passkey of {by} may have been copied")),
-            Outcome::Unsigned => {
+            AnswerOutcome::Copied { by } => report.no(id, format!("refused: the passkey of {by} may have been copied")),
+            AnswerOutcome::Unsigned => {
                 report.no(id, "not approved: several approvers are needed, and this approval is not signed")
             }
-            Outcome::Settled(pending) => report.no(id, Unanswerable::settled(&pending)),
-            Outcome::Wordless => report.no(id, "the reviewer denied it; give a reason to approve it anyway"),
-            Outcome::NotOffered { why } => report.no(id, format!("not approved: {why}")),
-            Outcome::TooLate => {
+            AnswerOutcome::Settled(pending) => report.no(id, Unanswerable::settled(&pending)),
+            AnswerOutcome::Wordless => report.no(id, "the reviewer denied it; give a reason to approve it anyway"),
+            AnswerOutcome::NotOffered { why } => report.no(id, format!("not approved: {why}")),
+            AnswerOutcome::TooLate => {
                 report.no(id, Unanswerable::TooLate(pending.tier));
             }
-            Outcome::AskedAnew => report.no(id, "the request was renewed in the meantime; look at it again"),
-            Outcome::Unknown => report.no(id, "the request no longer exists"),
+            AnswerOutcome::AskedAnew => report.no(id, "the request was renewed in the meantime; look at it again"),
+            AnswerOutcome::Unknown => report.no(id, "the request no longer exists"),
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use super::approver::sign;
-use super::asked::{Asked, Offer, offer};
+use super::ask_outcome::{AskOutcome, Offer, offer};
 use super::engine::Engine;
 use super::evidence::evidence;
 use super::queue;
@@ -20,8 +20,8 @@ use crate::judge::policy::{Decision, Prompt, Refusal};
 use crate::judge::review::role;
 use crate::judge::syntax::tree::Span;
 use crate::judge::tier::Tier;
-use crate::prompt::answer::{Closed, PromptAnswer, ReviewInProgress};
-use crate::prompt::prompt_loop::Question;
+use crate::prompt::answer::{PromptAnswer, PromptClosed, ReviewInProgress};
+use crate::prompt::prompt_loop::PromptRequest;
 use crate::prompt::terminal;
 use crate::store::{Entry, Filter, Store, StoreError, is_probe};
 use crate::ui::card_view::CardView;
@@ -41,15 +41,15 @@ pub fn ask(
     prompt: &Prompt,
     no_wait: bool,
     review: &mut Review<'_>,
-) -> Asked {
+) -> AskOutcome {
     let wait = |why: &str| queue::Wait::of(engine, invocation, no_wait, why.to_owned());
     if prompt.approvals > 1
         && let Some(why) = sign::lacking(&engine.approvers(), prompt.approvals)
     {
-        return Asked::No(Refusal::NoOne { why });
+        return AskOutcome::No(Refusal::NoOne { why });
     }
     if let Advice::Runs(approved) = review.quickly() {
-        return Asked::Reviewed(approved);
+        return AskOutcome::Reviewed(approved);
     }
     let situation = &engine.caller.terminal;
     // A service counts approvals itself, and none of the session that asked.
@@ -61,11 +61,11 @@ pub fn ask(
         ANOTHER.to_owned()
     } else if situation.is_person_here() || *situation == Situation::ForeignRawMode {
         if prompt.approvals > 1 && wait(ANOTHER).time.is_zero() {
-            return Asked::No(Refusal::NoOne { why: ANOTHER.to_owned() });
+            return AskOutcome::No(Refusal::NoOne { why: ANOTHER.to_owned() });
         }
         match at_the_terminal(engine, invocation, judgment, prompt, review) {
             Err(why) => why.to_string(),
-            Ok(Asked::Yes { .. }) if prompt.approvals > 1 => {
+            Ok(AskOutcome::Yes { .. }) if prompt.approvals > 1 => {
                 return queue::ask_another(engine, invocation, judgment, prompt, &wait(ANOTHER));
             }
             Ok(asked) => return asked,
@@ -75,10 +75,10 @@ pub fn ask(
         why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned()
     };
     match review.advice() {
-        Advice::Runs(approved) => Asked::Reviewed(approved),
+        Advice::Runs(approved) => AskOutcome::Reviewed(approved),
         Advice::Refused(refusal) => {
             let opinion = review.opinion.as_ref();
-            Asked::No(reviewer::overrulable(engine, invocation, judgment, refusal, opinion))
+            AskOutcome::No(reviewer::overrulable(engine, invocation, judgment, refusal, opinion))
         }
         Advice::Open => {
             let wait = queue::Wait { opinion: review.opinion.clone(), ..wait(&why) };
@@ -97,12 +97,12 @@ fn signed(
     grant: Option<Offer>,
     by: Option<String>,
     said: impl FnOnce(),
-) -> Asked {
+) -> AskOutcome {
     let (enrolled, tier) = (engine.approvers(), judgment.risk.tier);
     let digest = invocation.digest(&judgment.facts.expanded);
     let mut nonce = [0; 16];
     if let Err(error) = getrandom::fill(&mut nonce) {
-        return Asked::No(Refusal::Unsigned { why: error.to_string() });
+        return AskOutcome::No(Refusal::Unsigned { why: error.to_string() });
     }
     let fresh = Fresh::of(nonce, invocation, &judgment.risk);
     let bindings = Bindings::of(judgment, paths::directory_identity(&invocation.cwd));
@@ -123,9 +123,9 @@ fn signed(
             said();
             let signed = format!("signed by {}", names.join(" and "));
             let by = by.map_or(signed.clone(), |by| format!("{by}; {signed}"));
-            Asked::Yes { grant, by: Some(by) }
+            AskOutcome::Yes { grant, by: Some(by) }
         }
-        Err(error) => Asked::No(Refusal::Unsigned { why: error.to_string() }),
+        Err(error) => AskOutcome::No(Refusal::Unsigned { why: error.to_string() }),
     }
 }
 
@@ -136,7 +136,7 @@ fn at_the_terminal(
     judgment: &Judgment,
     prompt: &Prompt,
     review: &mut Review<'_>,
-) -> Result<Asked, Closed> {
+) -> Result<AskOutcome, PromptClosed> {
     let may_grant = prompt.may_grant && judgment.may_grant;
     let Card { mut view, mut explained, look, runtime, session, always } = card(engine, invocation, judgment, prompt);
     view.first = judgment.risk.tier >= Tier::High && is_first(engine);
@@ -144,7 +144,7 @@ fn at_the_terminal(
     explained.card.opinion.clone_from(&view.opinion);
     let is_signed = prompt.approvals < 2 && sign::is_wanted(&engine.approvers(), judgment.risk.tier, 1);
     let second = if review.is_open() { Some(&mut *review as &mut dyn ReviewInProgress) } else { None };
-    let question = Question { view: &view, prompt, explained: &explained, look, said: !is_signed };
+    let question = PromptRequest { view: &view, prompt, explained: &explained, look, said: !is_signed };
     let answer = terminal::ask_beside(question, runtime, second);
     // Where nobody could be asked, its opinion is still wanted.
     if !matches!(answer, PromptAnswer::Closed(_)) {
@@ -155,7 +155,7 @@ fn at_the_terminal(
             let said = || terminal::say_yes(&answer, &view.command, &look);
             signed(engine, (invocation, judgment), grant, by, said)
         } else {
-            Asked::Yes { grant, by }
+            AskOutcome::Yes { grant, by }
         }
     };
     let yes = |grant| allowed(grant, None);
@@ -165,28 +165,31 @@ fn at_the_terminal(
         PromptAnswer::Settled => match review.outcome() {
             Advice::Runs(approved) => {
                 terminal::say_yes(&answer, &view.command, &look);
-                Asked::Reviewed(approved)
+                AskOutcome::Reviewed(approved)
             }
-            Advice::Refused(refusal) => Asked::No(refusal),
-            Advice::Open => Asked::No(Refusal::Changed { what: "what the reviewer may decide".to_owned() }),
+            Advice::Refused(refusal) => AskOutcome::No(refusal),
+            Advice::Open => AskOutcome::No(Refusal::Changed { what: "what the reviewer may decide".to_owned() }),
         },
         PromptAnswer::Session => yes(session.filter(|_| may_grant)),
         PromptAnswer::Always => yes(always.filter(|_| may_grant)),
-        PromptAnswer::No { words, .. } => Asked::No(Refusal::Person { words }),
-        PromptAnswer::TimedOut { seconds } => Asked::No(Refusal::Timeout { seconds }),
-        PromptAnswer::Closed(Closed::Interrupted(signal)) => {
-            Asked::Killed { refusal: Refusal::Person { words: None }, signal: signal as i32 }
+        PromptAnswer::No { words, .. } => AskOutcome::No(Refusal::Person { words }),
+        PromptAnswer::TimedOut { seconds } => AskOutcome::No(Refusal::Timeout { seconds }),
+        PromptAnswer::Closed(PromptClosed::Interrupted(signal)) => {
+            AskOutcome::Killed { refusal: Refusal::Person { words: None }, signal: signal as i32 }
         }
-        PromptAnswer::Closed(Closed::Signal(signal)) => Asked::Killed {
+        PromptAnswer::Closed(PromptClosed::Signal(signal)) => AskOutcome::Killed {
             refusal: Refusal::NoOne { why: format!("guard was killed by {signal} while asking") },
             signal: signal as i32,
         },
         PromptAnswer::Closed(
-            closed @ (Closed::NoTerminal(_) | Closed::Unattended | Closed::Background | Closed::Busy),
+            closed @ (PromptClosed::NoTerminal(_)
+            | PromptClosed::Unattended
+            | PromptClosed::Background
+            | PromptClosed::Busy),
         ) => {
             return Err(closed);
         }
-        PromptAnswer::Closed(closed) => Asked::No(Refusal::NoOne { why: closed.to_string() }),
+        PromptAnswer::Closed(closed) => AskOutcome::No(Refusal::NoOne { why: closed.to_string() }),
     })
 }
 

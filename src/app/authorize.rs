@@ -10,11 +10,11 @@ use jiff::Timestamp;
 
 use super::approver::sign;
 use super::ask;
-use super::asked::{self, Asked, Offer};
+use super::ask_outcome::{self, AskOutcome, Offer};
 use super::changes;
 use super::engine::{Engine, Judged, changed_file};
 use super::exit;
-use super::intent::{Told, keep_to_retention, record};
+use super::intent::{RowDetails, keep_to_retention, record};
 use super::reviewer::{self, Review};
 use super::unknown_envelope;
 use crate::exec::{self, Inherited};
@@ -24,15 +24,15 @@ use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal, yes_in_advance};
 use crate::judge::review::{Opinion, Says};
 use crate::judge::risk::{Risk, Tier};
-use crate::store::{Handed, IntentRow, Settled};
-use crate::ui::card_view::Said;
+use crate::store::{HandedCommand, IntentRow, Settled};
+use crate::ui::card_view::OpinionLine;
 use crate::ui::{verdict, visible};
 use crate::world::identity::Caller;
 use crate::world::paths;
 
 /// A command that may run now.
 #[derive(Debug)]
-pub struct Ready {
+pub struct ApprovedCommand {
     pub approved: Approved,
     pub receipt: Receipt,
     /// Somebody was asked about it: it is waited for.
@@ -61,7 +61,7 @@ pub fn authorize(
     invocation: Invocation,
     options: RunOptions,
     inherited: &mut Inherited,
-) -> Result<Ready, u8> {
+) -> Result<ApprovedCommand, u8> {
     let Judged { judgment, decision } = engine.judge(&invocation);
     match decision {
         Decision::Run(cleared) => {
@@ -94,12 +94,17 @@ fn say_of_envelope(engine: &Engine, invocation: &Invocation) {
 }
 
 /// Writes down that nobody need be asked.
-fn at_once(engine: &Engine, approved: Approved, judgment: &Judgment, options: RunOptions) -> Result<Ready, u8> {
+fn at_once(
+    engine: &Engine,
+    approved: Approved,
+    judgment: &Judgment,
+    options: RunOptions,
+) -> Result<ApprovedCommand, u8> {
     if let Some(what) = changed_file(approved.invocation(), judgment) {
         return Err(refuse(engine, approved.invocation(), judgment, &Refusal::Changed { what }));
     }
     let process = if options.watched { Caller::unique_name() } else { None };
-    ready(engine, approved, judgment, &Told { process: process.as_deref(), ..Told::default() }, false)
+    ready(engine, approved, judgment, &RowDetails { process: process.as_deref(), ..RowDetails::default() }, false)
 }
 
 /// Whether a yes in advance counts. One that an approver has to sign is given on the card.
@@ -111,7 +116,7 @@ fn may_say_yes(engine: &Engine, invocation: &Invocation, prompt: &Prompt) -> boo
 
 /// What a hook handed to its agent's own prompt, or got a person's yes for, and the agent now runs itself: it was asked
 /// about once, and that was used up by this.
-fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Option<Ready> {
+fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Option<ApprovedCommand> {
     let Request::Line(line) = &invocation.request else { return None };
     // A command further down is another one, whatever it says; so is a text that is given words to fill in.
     let whole = line.positional.is_empty();
@@ -126,7 +131,7 @@ fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Opt
         return None;
     }
     let directory = paths::physical(&invocation.cwd);
-    let handed = Handed { text: &line.text, cwd: &directory, root: &invocation.session.root };
+    let handed = HandedCommand { text: &line.text, cwd: &directory, root: &invocation.session.root };
     let approved = Approved::in_advance(invocation.clone(), judgment, Advance::Host);
     let (settled, changes) = (Settled::Allowed(&ApprovalReason::Host), changes::of(engine, invocation, judgment));
     let row = IntentRow {
@@ -134,7 +139,7 @@ fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Opt
         ..IntentRow::plain(Timestamp::now(), invocation, approved.digest(), &judgment.risk, settled)
     };
     let receipt = engine.store().ok()?.intent_of_handed(&row, &handed).ok()??;
-    Some(Ready { approved, receipt, asked: false })
+    Some(ApprovedCommand { approved, receipt, asked: false })
 }
 
 /// Asks, and acts on the answer.
@@ -145,15 +150,15 @@ fn with_a_person(
     prompt: &Prompt,
     options: RunOptions,
     inherited: &mut Inherited,
-) -> Result<Ready, u8> {
-    let shown = Shown::now(engine, invocation, judgment);
+) -> Result<ApprovedCommand, u8> {
+    let shown = PromptedCommand::now(engine, invocation, judgment);
     inherited.hold_alarm();
     let answered = shown.ask(prompt, options.no_wait);
     shown.apply_answer(answered)
 }
 
-/// A command that somebody is asked about, as it was when they were shown it.
-struct Shown<'a> {
+/// A command that a person is asked about, as it was when the prompt was shown.
+struct PromptedCommand<'a> {
     engine: &'a Engine,
     invocation: Invocation,
     judgment: &'a Judgment,
@@ -161,40 +166,40 @@ struct Shown<'a> {
     directory: Option<(u64, u64)>,
 }
 
-/// How asking about it went.
-struct Answered {
-    asked: Asked,
+/// The outcome of asking, and how long it took.
+struct TimedOutcome {
+    outcome: AskOutcome,
     /// How long that took.
     time: Duration,
     /// What a reviewer thought of it.
     opinion: Option<Opinion>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> PromptedCommand<'a> {
     fn now(engine: &'a Engine, invocation: Invocation, judgment: &'a Judgment) -> Self {
         let directory = paths::directory_identity(&invocation.cwd);
         Self { engine, invocation, judgment, directory }
     }
 
     /// Asks the reviewer and whoever may answer.
-    fn ask(&self, prompt: &Prompt, no_wait: bool) -> Answered {
+    fn ask(&self, prompt: &Prompt, no_wait: bool) -> TimedOutcome {
         let Self { engine, invocation, judgment, .. } = self;
         let begun = Instant::now();
         let mut review = Review::begin(engine, invocation, judgment, Duration::MAX);
-        let asked = ask::ask(engine, invocation, judgment, prompt, no_wait, &mut review);
-        Answered { asked, time: begun.elapsed(), opinion: review.opinion.take() }
+        let outcome = ask::ask(engine, invocation, judgment, prompt, no_wait, &mut review);
+        TimedOutcome { outcome, time: begun.elapsed(), opinion: review.opinion.take() }
     }
 
     /// Records what the answer decided, and refuses or returns what may run.
-    fn apply_answer(self, Answered { asked, time, opinion }: Answered) -> Result<Ready, u8> {
+    fn apply_answer(self, TimedOutcome { outcome, time, opinion }: TimedOutcome) -> Result<ApprovedCommand, u8> {
         let opinion = opinion.as_ref();
-        match asked {
-            Asked::Yes { grant, by } => {
-                let told = Told { answer: Some(time), words: by.as_deref(), opinion, ..Told::default() };
-                self.allowed(grant.as_ref(), told)
+        match outcome {
+            AskOutcome::Yes { grant, by } => {
+                let details = RowDetails { answer: Some(time), words: by.as_deref(), opinion, ..RowDetails::default() };
+                self.allowed(grant.as_ref(), details)
             }
-            Asked::Reviewed(approved) => reviewed(self.engine, *approved, self.judgment, opinion),
-            Asked::Queued { request } => {
+            AskOutcome::Reviewed(approved) => reviewed(self.engine, *approved, self.judgment, opinion),
+            AskOutcome::Queued { request } => {
                 let _ = writeln!(
                     std::io::stderr(),
                     "guard: queued as request {request}; guard wait {request} waits for the answer. Once approved, \
@@ -202,24 +207,24 @@ impl<'a> Shown<'a> {
                 );
                 Err(exit::QUEUED)
             }
-            Asked::No(refusal) => Err(self.refuse(&refusal, was_asked(&refusal).then_some(time), opinion)),
-            Asked::Killed { refusal, signal } => {
+            AskOutcome::No(refusal) => Err(self.refuse(&refusal, was_asked(&refusal).then_some(time), opinion)),
+            AskOutcome::Killed { refusal, signal } => {
                 let _ = self.refuse(&refusal, Some(time), opinion);
-                exec::leave(exec::Ended::Killed { signal, core: false });
+                exec::leave(exec::ProcessStatus::Killed { signal, core: false });
             }
         }
     }
 
     /// What a person said yes to, as far as it is still what they were shown: written down, with the grant they gave.
-    fn allowed(self, grant: Option<&Offer>, told: Told<'_>) -> Result<Ready, u8> {
+    fn allowed(self, grant: Option<&Offer>, details: RowDetails<'_>) -> Result<ApprovedCommand, u8> {
         let approved = match self.still_approved() {
             Ok(approved) => approved,
-            Err(refusal) => return Err(self.refuse(&refusal, told.answer, told.opinion)),
+            Err(refusal) => return Err(self.refuse(&refusal, details.answer, details.opinion)),
         };
         let process = Caller::unique_name();
-        let told = Told { process: process.as_deref(), ..told };
-        let ready = ready(self.engine, approved, self.judgment, &told, true)?;
-        asked::give_or_tell(self.engine, &self.invocation, grant);
+        let details = RowDetails { process: process.as_deref(), ..details };
+        let ready = ready(self.engine, approved, self.judgment, &details, true)?;
+        ask_outcome::give_or_tell(self.engine, &self.invocation, grant);
         Ok(ready)
     }
 
@@ -247,20 +252,31 @@ const fn was_asked(refusal: &Refusal) -> bool {
 }
 
 /// What a reviewer let run: nobody was asked, and it is waited for, so that what came of it is known.
-fn reviewed(engine: &Engine, approved: Approved, judgment: &Judgment, opinion: Option<&Opinion>) -> Result<Ready, u8> {
+fn reviewed(
+    engine: &Engine,
+    approved: Approved,
+    judgment: &Judgment,
+    opinion: Option<&Opinion>,
+) -> Result<ApprovedCommand, u8> {
     if let Some(opinion) = opinion {
         reviewer::warn_of_yolo(engine, approved.invocation(), opinion);
     }
     let process = Caller::unique_name();
-    let told = Told { process: process.as_deref(), opinion, ..Told::default() };
-    ready(engine, approved, judgment, &told, true)
+    let details = RowDetails { process: process.as_deref(), opinion, ..RowDetails::default() };
+    ready(engine, approved, judgment, &details, true)
 }
 
 /// Writes down that a command runs. Without that it does not, and this is said.
-fn ready(engine: &Engine, approved: Approved, judgment: &Judgment, told: &Told<'_>, asked: bool) -> Result<Ready, u8> {
+fn ready(
+    engine: &Engine,
+    approved: Approved,
+    judgment: &Judgment,
+    details: &RowDetails<'_>,
+    asked: bool,
+) -> Result<ApprovedCommand, u8> {
     let settled = Settled::Allowed(approved.basis());
-    match record(engine, approved.invocation(), judgment, approved.digest(), settled, told) {
-        Ok(receipt) => Ok(Ready { approved, receipt, asked }),
+    match record(engine, approved.invocation(), judgment, approved.digest(), settled, details) {
+        Ok(receipt) => Ok(ApprovedCommand { approved, receipt, asked }),
         Err(refusal) => Err(say(&refusal, &judgment.risk)),
     }
 }
@@ -285,10 +301,10 @@ fn refuse_with(
         let _ = writeln!(std::io::stderr(), "guard: {problem}");
     }
     if let Some(opinion) = opinion.filter(|opinion| kept_from_deciding(opinion, refusal)) {
-        let _ = writeln!(std::io::stderr(), "guard: {}", visible::text(&Said::of(opinion).line));
+        let _ = writeln!(std::io::stderr(), "guard: {}", visible::text(&OpinionLine::of(opinion).line));
     }
-    let told = Told { answer, opinion, ..Told::default() };
-    let _ = record(engine, invocation, judgment, digest, Settled::Refused(refusal), &told);
+    let details = RowDetails { answer, opinion, ..RowDetails::default() };
+    let _ = record(engine, invocation, judgment, digest, Settled::Refused(refusal), &details);
     if let Some(warning) = reviewer::yolo_in(engine, invocation) {
         let _ = writeln!(std::io::stderr(), "guard: {warning}");
     }

@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
-use super::tool::{Servers, Told, ToolArgs};
+use super::tool::{Servers, ToolArgs, ToolDetails};
 use super::{exit, screen};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::Decision;
-use crate::ui::json::Verdict;
+use crate::ui::json::VerdictView;
 use crate::ui::style::{self, Look, Style};
 use crate::ui::{verdict, wrap};
 
@@ -86,7 +86,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
     invocation.origin = args.origin.unwrap_or(invocation.origin);
     let judged = engine.judge(&invocation);
     let command = invocation.display();
-    let verdict = Verdict::new(&command, invocation.origin, engine.policy(), &judged.judgment, &judged.decision);
+    let verdict = VerdictView::new(&command, invocation.origin, engine.policy(), &judged.judgment, &judged.decision);
     let text = if args.json {
         let mut text = serde_json::to_string(&verdict).map_err(io::Error::from)?;
         text.push('\n');
@@ -145,7 +145,7 @@ fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
                 (None, Some(argv), None) => Ok(Request::Argv(argv.into_iter().map(OsString::from).collect())),
                 (None, None, Some(tool)) => {
                     let Row { input, server, description, schema, annotations, .. } = row;
-                    Ok(Told { input, server, description, schema, annotations }.request(engine, tool))
+                    Ok(ToolDetails { input, server, description, schema, annotations }.request(engine, tool))
                 }
                 _ => Err("expected one of \"command\", \"argv\" and \"tool\"".to_owned()),
             }?;
@@ -157,7 +157,8 @@ fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
                 base.cwd.clone_from(directory.as_ref().unwrap_or(&cwd));
                 let judged = engine.judge(&base);
                 let command = base.display();
-                let verdict = Verdict::new(&command, base.origin, engine.policy(), &judged.judgment, &judged.decision);
+                let verdict =
+                    VerdictView::new(&command, base.origin, engine.policy(), &judged.judgment, &judged.decision);
                 serde_json::to_writer(&mut out, &verdict).map_err(io::Error::from)?;
             }
             Err(error) => {

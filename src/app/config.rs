@@ -13,7 +13,7 @@ use super::engine::{Engine, judge_here};
 use super::failure::{Failure, unless_unread};
 use super::screen::Fitted;
 use super::{exit, notify};
-use crate::config::keys::{ConfigType, KEYS, Key, Stricter, nearest};
+use crate::config::keys::{ConfigType, KEYS, Key, StrictDirection, nearest};
 use crate::config::{ConfigProblem, Loaded, Provenance, Reviewer, Source};
 use crate::judge::document::quoted;
 use crate::judge::invocation::Request;
@@ -174,12 +174,12 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
                 (ConfigType::Tables(_) | ConfigType::Table(_) | ConfigType::Names | ConfigType::Argv, _) => {
                     String::new()
                 }
-                (ConfigType::List(_), Stricter::Higher) => "; more is stricter".to_owned(),
-                (ConfigType::List(_), Stricter::Lower) => "; fewer is stricter".to_owned(),
+                (ConfigType::List(_), StrictDirection::Higher) => "; more is stricter".to_owned(),
+                (ConfigType::List(_), StrictDirection::Lower) => "; fewer is stricter".to_owned(),
                 (ConfigType::Word(words), _) => format!("; {} is the strictest", words.last().unwrap_or(&"")),
                 (ConfigType::Flag, _) => "; false is stricter".to_owned(),
-                (_, Stricter::Higher) => "; higher is stricter".to_owned(),
-                (_, Stricter::Lower) => "; lower is stricter".to_owned(),
+                (_, StrictDirection::Higher) => "; higher is stricter".to_owned(),
+                (_, StrictDirection::Lower) => "; lower is stricter".to_owned(),
             };
             writeln!(out, "\n{}: {}", row.name, row.what)?;
             writeln!(out, "  {}; default {}{way}", row.expected(), default(row.key))?;

@@ -28,7 +28,7 @@ use super::install::places::Places;
 use super::install::shims::started_by;
 use super::{exit, screen, status};
 use crate::config::keys::nearest;
-use crate::exec::probe::{Probe, Seen};
+use crate::exec::probe::{Probe, ProbeOutput};
 use crate::judge::risk::Tier;
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::wrap;
@@ -153,12 +153,12 @@ impl CheckContext<'_> {
     }
 
     /// Runs a program the way its host would, with this on standard input.
-    fn tried(&self, argv: &[OsString], input: &str) -> io::Result<Seen> {
+    fn tried(&self, argv: &[OsString], input: &str) -> io::Result<ProbeOutput> {
         self.tried_with(&[], argv, input)
     }
 
     /// The same, with these variables on top.
-    fn tried_with(&self, over: &[(&str, &str)], argv: &[OsString], input: &str) -> io::Result<Seen> {
+    fn tried_with(&self, over: &[(&str, &str)], argv: &[OsString], input: &str) -> io::Result<ProbeOutput> {
         let env = self.env(over);
         Probe { argv, env: &env, cwd: &self.engine.caller.cwd, limit: LIMIT }.with_input(input)
     }

@@ -5,7 +5,7 @@ use std::io;
 use super::engine::EngineError;
 use super::gateway::GatewayError;
 use super::install::places::PlacesError;
-use crate::prompt::answer::Closed;
+use crate::prompt::answer::PromptClosed;
 use crate::store::StoreError;
 
 /// Why a verb could not be done, as it is said in one line.
@@ -31,12 +31,12 @@ pub(super) enum Stopped {
     /// The person has seen enough.
     Enough,
     /// The terminal ended it.
-    Closed(Closed),
+    Closed(PromptClosed),
     Failed(Failure),
 }
 
-impl From<Closed> for Stopped {
-    fn from(closed: Closed) -> Self {
+impl From<PromptClosed> for Stopped {
+    fn from(closed: PromptClosed) -> Self {
         Self::Closed(closed)
     }
 }

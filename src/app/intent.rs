@@ -28,9 +28,9 @@ pub(super) fn keep_to_retention(engine: &Engine) {
     }
 }
 
-/// What a row holds beside the decision.
+/// What a row of the record holds beside the decision.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told<'a> {
+pub(super) struct RowDetails<'a> {
     pub answer: Option<Duration>,
     /// What was said with a yes.
     pub words: Option<&'a str>,
@@ -49,7 +49,7 @@ pub(super) fn record(
     judgment: &Judgment,
     digest: Digest,
     settled: Settled<'_>,
-    told: &Told<'_>,
+    details: &RowDetails<'_>,
 ) -> Result<Receipt, Refusal> {
     let parent = engine.parent();
     let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
@@ -59,11 +59,11 @@ pub(super) fn record(
     };
     let row = IntentRow {
         changes: &changes,
-        answer_ms: told.answer.map(milliseconds),
-        words: told.words,
+        answer_ms: details.answer.map(milliseconds),
+        words: details.words,
         parent: parent.as_deref(),
-        process: told.process,
-        opinion: told.opinion,
+        process: details.process,
+        opinion: details.opinion,
         shape: shape.as_deref(),
         ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
     };

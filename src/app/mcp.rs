@@ -25,7 +25,7 @@ use self::message::{Message, ToolRequest};
 use self::pins::Pins;
 use self::server::{end, line, names, place, skip_line};
 use super::engine;
-use super::queue::Named;
+use super::queue::RequestHandle;
 use crate::exec::tool::Tool;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::tools::{Mark, ToolCall};
@@ -187,7 +187,7 @@ struct Between {
 struct Held {
     /// The client took it back.
     cancelled: bool,
-    named: Named,
+    named: RequestHandle,
 }
 
 impl Between {

@@ -15,17 +15,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::versions::Exchange;
-use super::asked::Asked;
+use super::ask_outcome::AskOutcome;
 use super::engine::{self, Engine, EngineError, Judged};
 use super::failure::Failure;
-use super::queue::{self, Tells, Wait};
-use super::tool::{Servers, Told};
+use super::queue::{self, NotifyTarget, Wait};
+use super::tool::{Servers, ToolDetails};
 use super::{exit, pending};
 use crate::judge::invocation::{Invocation, Origin};
 use crate::judge::policy::Decision;
 use crate::store::StoreError;
 use crate::store::queue::{Justification, RequestState};
-use crate::ui::json::Verdict;
+use crate::ui::json::VerdictView;
 use crate::ui::verdict;
 
 /// The longest message that is read, and the most that is asked for at once.
@@ -201,7 +201,7 @@ fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, Undone> {
     let request = match (&item.command, &item.tool) {
         (Some(command), None) => engine.plain_line(command.into())?,
         (None, Some(tool)) => {
-            let told = Told { input: item.input.clone(), server: item.server.clone(), ..Told::default() };
+            let told = ToolDetails { input: item.input.clone(), server: item.server.clone(), ..ToolDetails::default() };
             told.request(engine, tool.clone())
         }
         _ => return Err(Undone::Item),
@@ -220,7 +220,7 @@ fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, Undone> {
 
 fn told(engine: &Engine, invocation: &Invocation, judged: &Judged) -> Value {
     let command = invocation.display();
-    let verdict = Verdict::new(&command, Origin::Agent, engine.policy(), &judged.judgment, &judged.decision);
+    let verdict = VerdictView::new(&command, Origin::Agent, engine.policy(), &judged.judgment, &judged.decision);
     serde_json::to_value(verdict).unwrap_or_default()
 }
 
@@ -279,18 +279,25 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, Undone> {
             let why = why.to_owned();
             let justification =
                 Justification { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
-            let wait =
-                Wait { time, elsewhere: true, tells: Tells::Nobody, why, justification, opinion: None, named: None };
+            let wait = Wait {
+                time,
+                elsewhere: true,
+                notify: NotifyTarget::Nobody,
+                why,
+                justification,
+                opinion: None,
+                handle: None,
+            };
             match queue::ask(engine, &invocation, &judged.judgment, prompt, &wait) {
-                Asked::Queued { request } => {
+                AskOutcome::Queued { request } => {
                     let found = engine::requests().ok().flatten().and_then(|queue| queue.find(&request).ok().flatten());
                     let is_approved = found.is_some_and(|found| found.state == RequestState::Approved);
                     let status = if is_approved { "approved" } else { "waiting" };
                     json!({ "status": status, "request": request, "verdict": verdict })
                 }
                 // Nobody waited here, so that nobody's yes was taken.
-                Asked::Yes { .. } | Asked::Reviewed(_) => return Err(Undone::Outcome),
-                Asked::No(refusal) | Asked::Killed { refusal, .. } => {
+                AskOutcome::Yes { .. } | AskOutcome::Reviewed(_) => return Err(Undone::Outcome),
+                AskOutcome::No(refusal) | AskOutcome::Killed { refusal, .. } => {
                     json!({ "status": "deny", "why": verdict::refused(&refusal, risk), "verdict": verdict })
                 }
             }

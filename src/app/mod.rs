@@ -5,7 +5,7 @@ pub mod answer;
 pub mod approvals;
 pub mod approver;
 pub mod ask;
-pub mod asked;
+pub mod ask_outcome;
 pub mod authorize;
 mod changes;
 pub mod check;

@@ -12,10 +12,10 @@ use jiff::{SignedDuration, Timestamp};
 use nix::errno::Errno;
 
 pub(in crate::app) use self::wait::callers_limit;
-pub use self::wait::{Named, Tells, Wait};
-use self::waiting::{Signing, Waited, Waiting};
+pub use self::wait::{NotifyTarget, RequestHandle, Wait};
+use self::waiting::{SigningContext, WaitResult, WaitingRequest};
 use super::approver::sign;
-use super::asked::Asked;
+use super::ask_outcome::AskOutcome;
 use super::engine::Engine;
 use super::evidence::evidence;
 use super::notify;
@@ -30,7 +30,7 @@ use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 use crate::prompt::wakeup::Wakeup;
 use crate::store::StoreError;
-use crate::store::queue::{Answer, Filed, Justification, NewRequest};
+use crate::store::queue::{Answer, FilingResult, Justification, NewRequest};
 use crate::world::identity::Caller;
 use crate::world::paths;
 
@@ -41,21 +41,21 @@ const CODES: u8 = 3;
 /// Files a command, or uses an answer that was given before, and waits for a person.
 ///
 /// What says yes holds for this invocation and this judgment; the caller judges once more before it runs anything.
-pub fn ask(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, wait: &Wait) -> Asked {
+pub fn ask(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, wait: &Wait) -> AskOutcome {
     if wait.time.is_zero() {
-        return Asked::No(Refusal::NoOne { why: wait.why.clone() });
+        return AskOutcome::No(Refusal::NoOne { why: wait.why.clone() });
     }
     // Nobody is asked in vain.
     if let Some(why) = sign::lacking(&engine.approvers(), prompt.approvals) {
-        return Asked::No(Refusal::NoOne { why });
+        return AskOutcome::No(Refusal::NoOne { why });
     }
     if wait.elsewhere && prompt.tier == Tier::Critical {
-        return Asked::No(Refusal::NoOne { why: "a tier 4 command cannot be queued without waiting".to_owned() });
+        return AskOutcome::No(Refusal::NoOne { why: "a tier 4 command cannot be queued without waiting".to_owned() });
     }
     // Without the record there is no answer that counts, nor a run of what is asked about.
     Asking::of(engine, invocation, judgment, prompt, wait)
         .ask(false)
-        .unwrap_or_else(|error| Asked::No(Refusal::Unrecorded { why: error.to_string() }))
+        .unwrap_or_else(|error| AskOutcome::No(Refusal::Unrecorded { why: error.to_string() }))
 }
 
 /// Whether a person has said yes to this very command, and nobody has used it yet.
@@ -100,7 +100,7 @@ pub fn file_refused(
         evidence: &evidence(engine, invocation, judgment),
     };
     let queue = engine.requests().ok()?;
-    let Ok(Filed::Waits { id, .. }) = queue.file(&request, now) else { return None };
+    let Ok(FilingResult::Waits { id, .. }) = queue.file(&request, now) else { return None };
     queue.give_up(&id).ok()?.then_some(id)
 }
 
@@ -112,10 +112,10 @@ pub fn ask_another(
     judgment: &Judgment,
     prompt: &Prompt,
     wait: &Wait,
-) -> Asked {
+) -> AskOutcome {
     Asking::of(engine, invocation, judgment, prompt, wait)
         .ask(true)
-        .unwrap_or_else(|error| Asked::No(Refusal::Unrecorded { why: error.to_string() }))
+        .unwrap_or_else(|error| AskOutcome::No(Refusal::Unrecorded { why: error.to_string() }))
 }
 
 /// Why a command cannot be filed, or its answer not be had.
@@ -160,22 +160,22 @@ impl<'a> Asking<'a> {
     }
 
     /// Files it and waits. `signed_here`: the one at this terminal signs first.
-    fn ask(&self, signed_here: bool) -> Result<Asked, QueueError<'a>> {
+    fn ask(&self, signed_here: bool) -> Result<AskOutcome, QueueError<'a>> {
         let begun = Instant::now();
         // What several have signed is spent with a wrong code, and the others would have to sign again; and whoever starts
         // this knows the request by one name.
-        let once = self.approvals > 1 || self.wait.tells == Tells::Starter;
+        let once = self.approvals > 1 || self.wait.notify == NotifyTarget::Starter;
         let mut codes_left = if once { 1 } else { CODES };
         loop {
             let why = match self.ask_once(signed_here, begun, codes_left)? {
-                Waited::Answered(asked) => return Ok(asked),
-                Waited::WrongCode(why) => why,
+                WaitResult::Answered(asked) => return Ok(asked),
+                WaitResult::WrongCode(why) => why,
             };
             codes_left -= 1;
             if codes_left == 0 || begun.elapsed() >= self.wait.time {
-                return Ok(Asked::No(Refusal::Unsigned { why: format!("{why}; run the command again") }));
+                return Ok(AskOutcome::No(Refusal::Unsigned { why: format!("{why}; run the command again") }));
             }
-            if self.wait.tells == Tells::Asker {
+            if self.wait.notify == NotifyTarget::Asker {
                 let text = format!("guard: not approved: {why}; it is requested again with another code\n");
                 let _ = std::io::stderr().write_all(text.as_bytes());
             }
@@ -183,7 +183,7 @@ impl<'a> Asking<'a> {
     }
 
     /// The same, until one answer has come. `codes_left`: so many codes may still be tried.
-    fn ask_once(&self, signed_here: bool, begun: Instant, codes_left: u8) -> Result<Waited, QueueError<'a>> {
+    fn ask_once(&self, signed_here: bool, begun: Instant, codes_left: u8) -> Result<WaitResult, QueueError<'a>> {
         let Self { engine, invocation, judgment, approvals, may_grant, wait } = *self;
         engine.store().map_err(QueueError::Closed)?;
         let queue = engine.requests().map_err(QueueError::Store)?;
@@ -193,7 +193,7 @@ impl<'a> Asking<'a> {
         let begin = || Wakeup::begin(left()).map_err(QueueError::Wakeup);
         // Whoever signs here does so on the terminal, which the wakeup would keep signals from.
         let mut wakeup = if signed_here { None } else { Some(begin()?) };
-        let no = |refusal| Ok(Waited::Answered(Asked::No(refusal)));
+        let no = |refusal| Ok(WaitResult::Answered(AskOutcome::No(refusal)));
         // Whoever does not wait could compare nothing.
         let mut code = None;
         if engine.policy().confirm_code && !wait.elsewhere {
@@ -204,12 +204,12 @@ impl<'a> Asking<'a> {
         let fresh = Fresh::of(nonce, invocation, &judgment.risk);
         let codes_left = code.map_or(0, |_| codes_left);
         let (id, signing) = match self.file(&queue, (&digest, &bindings), (fresh, codes_left), left())? {
-            Filed::Crowded { waiting } => return no(Refusal::Crowded { waiting }),
+            FilingResult::Crowded { waiting } => return no(Refusal::Crowded { waiting }),
             // Whoever only asks leaves the answer to whoever runs it.
-            Filed::Answered { id } if wait.elsewhere && wait.tells == Tells::Nobody => {
-                return Ok(Waited::Answered(Asked::Queued { request: id }));
+            FilingResult::Answered { id } if wait.elsewhere && wait.notify == NotifyTarget::Nobody => {
+                return Ok(WaitResult::Answered(AskOutcome::Queued { request: id }));
             }
-            Filed::Answered { id } => {
+            FilingResult::Answered { id } => {
                 // It was given to another guard, which showed another code, or none.
                 code = None;
                 // What has changed since is told before the answer is looked at, which would not fit any more.
@@ -219,16 +219,16 @@ impl<'a> Asking<'a> {
                     return no(Refusal::Changed { what });
                 }
                 // The answer is bound to the asking of then.
-                let signing = Signing::of(&queue, &id, fresh, true).map_err(QueueError::Store)?;
+                let signing = SigningContext::of(&queue, &id, fresh, true).map_err(QueueError::Store)?;
                 (id, signing)
             }
-            Filed::Waits { id, twins } => {
-                if let Some(named) = &wait.named {
-                    named.set(&id);
+            FilingResult::Waits { id, twins } => {
+                if let Some(handle) = &wait.handle {
+                    handle.set(&id);
                 }
                 // What others have signed already is bound to the asking of then. It is looked up before anybody is told, from
                 // when on the one who keeps the queue may go away for a while.
-                let signing = Signing::of(&queue, &id, fresh, approvals > 1).map_err(QueueError::Store)?;
+                let signing = SigningContext::of(&queue, &id, fresh, approvals > 1).map_err(QueueError::Store)?;
                 if signed_here {
                     if let Err(refusal) = self.sign(&queue, &id, &signing, (&digest, &bindings))? {
                         return no(refusal);
@@ -240,7 +240,7 @@ impl<'a> Asking<'a> {
                     self.notify(&queue, &id, code);
                 }
                 if wait.elsewhere {
-                    return Ok(Waited::Answered(Asked::Queued { request: id }));
+                    return Ok(WaitResult::Answered(AskOutcome::Queued { request: id }));
                 }
                 self.tell(&queue, &id, (signed_here, left()), code);
                 (id, signing)
@@ -248,7 +248,7 @@ impl<'a> Asking<'a> {
         };
         let tier = judgment.risk.tier;
         let (digest, bindings) = (&digest, &bindings);
-        let waiting = Waiting {
+        let waiting = WaitingRequest {
             engine,
             invocation,
             queue: &queue,
@@ -281,7 +281,7 @@ impl<'a> Asking<'a> {
         (digest, bindings): (&Digest, &Bindings),
         (fresh, codes_left): (Fresh, u8),
         time: Duration,
-    ) -> Result<Filed, QueueError<'a>> {
+    ) -> Result<FilingResult, QueueError<'a>> {
         let Self { engine, invocation, judgment, approvals, may_grant, wait } = *self;
         let now = Timestamp::now();
         let time = SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
@@ -320,10 +320,10 @@ impl<'a> Asking<'a> {
     fn tell(&self, queue: &Requests, id: &str, (signed_here, left): (bool, Duration), code: Option<ConfirmCode>) {
         // In whole seconds, of which the first has just begun.
         let seconds = left.as_millis().div_ceil(1000);
-        match self.wait.tells {
-            Tells::Nobody => {}
+        match self.wait.notify {
+            NotifyTarget::Nobody => {}
             // The code is not for whoever starts this: it may be the gateway, which must not know it.
-            Tells::Starter => {
+            NotifyTarget::Starter => {
                 let tier = self.judgment.risk.tier;
                 let told = serde_json::json!({
                     "status": "waiting", "request": id, "tier": tier, "timeout_secs": seconds,
@@ -331,7 +331,7 @@ impl<'a> Asking<'a> {
                 let mut out = std::io::stdout().lock();
                 let _ = writeln!(out, "{told}").and_then(|()| out.flush());
             }
-            Tells::Asker => {
+            NotifyTarget::Asker => {
                 let whom = match self.approvals {
                     1 => "a person".to_owned(),
                     2 if signed_here => "another approver".to_owned(),
@@ -353,7 +353,7 @@ impl<'a> Asking<'a> {
         &self,
         queue: &Requests,
         id: &str,
-        signing: &Signing,
+        signing: &SigningContext,
         (digest, bindings): (&Digest, &Bindings),
     ) -> Result<Result<(), Refusal>, QueueError<'a>> {
         let enrolled = self.engine.approvers();

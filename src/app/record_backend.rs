@@ -16,8 +16,10 @@ use crate::judge::ledger::Ledger;
 use crate::judge::policy::SessionState;
 use crate::judge::risk::Tier;
 use crate::service::client::{Accounts, Address, Client};
-use crate::service::message::{Ask, Row, SettledBy, Stands, Text};
-use crate::store::{End, Handed, IntentRow, NewGrant, Outcome, Retention, Settled, Store, StoreError};
+use crate::service::message::{DecisionMessage, ServiceRequest, SessionMessage, SettledBy, Text};
+use crate::store::{
+    CommandResult, ExitStatus, HandedCommand, IntentRow, NewGrant, Retention, Settled, Store, StoreError,
+};
 use crate::world::identity::Account;
 
 /// The way to the service of this machine.
@@ -62,7 +64,7 @@ impl RecordBackend {
     ///
     /// # Errors
     /// The row is not written.
-    pub fn advised(&self, row: &IntentRow<'_>, handed: Option<&Handed<'_>>) -> Result<Receipt, StoreError> {
+    pub fn advised(&self, row: &IntentRow<'_>, handed: Option<&HandedCommand<'_>>) -> Result<Receipt, StoreError> {
         match (self, handed) {
             (Self::Own(store), None) => store.advised(row),
             (Self::Own(store), Some(handed)) => store.advised_and_handed(row, handed),
@@ -74,7 +76,11 @@ impl RecordBackend {
     ///
     /// # Errors
     /// The row is not written.
-    pub fn intent_of_handed(&self, row: &IntentRow<'_>, handed: &Handed<'_>) -> Result<Option<Receipt>, StoreError> {
+    pub fn intent_of_handed(
+        &self,
+        row: &IntentRow<'_>,
+        handed: &HandedCommand<'_>,
+    ) -> Result<Option<Receipt>, StoreError> {
         match self {
             Self::Own(store) => store.intent_of_handed(row, handed),
             Self::Service(client) => written(client, row, false, Some(handed)),
@@ -85,12 +91,12 @@ impl RecordBackend {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub fn is_handed(&self, handed: &Handed<'_>, tier: Tier, now: Timestamp) -> Result<bool, StoreError> {
+    pub fn is_handed(&self, handed: &HandedCommand<'_>, tier: Tier, now: Timestamp) -> Result<bool, StoreError> {
         match self {
             Self::Own(store) => store.is_handed(handed, tier, now),
             Self::Service(client) => {
                 let (text, cwd) = both(handed);
-                client.ask(Ask::IsHanded { handed: text, cwd, root: handed.root.to_owned(), tier })
+                client.ask(ServiceRequest::IsHanded { handed: text, cwd, root: handed.root.to_owned(), tier })
             }
         }
     }
@@ -99,16 +105,16 @@ impl RecordBackend {
     ///
     /// # Errors
     /// The row is not written.
-    pub fn result(&self, receipt: &Receipt, outcome: &Outcome, now: Timestamp) -> Result<(), StoreError> {
+    pub fn result(&self, receipt: &Receipt, outcome: &CommandResult, now: Timestamp) -> Result<(), StoreError> {
         match (self, receipt.row()) {
             (Self::Own(store), _) => store.result(receipt, outcome, now),
             (Self::Service(_), None) => Ok(()),
             (Self::Service(client), Some(row)) => {
                 let (exit, signal) = match outcome.end {
-                    End::Exit(code) => (Some(code), None),
-                    End::Signal(signal) => (None, Some(signal)),
+                    ExitStatus::Exit(code) => (Some(code), None),
+                    ExitStatus::Signal(signal) => (None, Some(signal)),
                 };
-                client.ask(Ask::Result { row, exit, signal, duration_ms: outcome.duration_ms })
+                client.ask(ServiceRequest::Result { row, exit, signal, duration_ms: outcome.duration_ms })
             }
         }
     }
@@ -125,7 +131,7 @@ impl RecordBackend {
                 Ok(standing)
             }
             Self::Service(client) => {
-                client.ask(Ask::SessionState { root: root.to_owned(), parent: parent.map(str::to_owned) })
+                client.ask(ServiceRequest::SessionState { root: root.to_owned(), parent: parent.map(str::to_owned) })
             }
         }
     }
@@ -137,7 +143,7 @@ impl RecordBackend {
     pub fn ledger(&self, session: &str, user: &str) -> Result<Ledger, StoreError> {
         match self {
             Self::Own(store) => store.ledger(session, user),
-            Self::Service(client) => client.ask(Ask::Ledger { session: session.to_owned() }),
+            Self::Service(client) => client.ask(ServiceRequest::Ledger { session: session.to_owned() }),
         }
     }
 
@@ -149,7 +155,7 @@ impl RecordBackend {
         match self {
             Self::Own(store) => store.grants_in_force(session, command, now),
             Self::Service(client) => {
-                client.ask(Ask::Grants { session: session.to_owned(), command: command.to_owned() })
+                client.ask(ServiceRequest::Grants { session: session.to_owned(), command: command.to_owned() })
             }
         }
     }
@@ -161,7 +167,7 @@ impl RecordBackend {
     pub fn grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<i64, StoreError> {
         match self {
             Self::Own(store) => store.grant(grant, now),
-            Self::Service(client) => client.ask(Ask::Grant {
+            Self::Service(client) => client.ask(ServiceRequest::Grant {
                 what: grant.what.clone(),
                 place: grant.place.clone(),
                 until: grant.until.clone(),
@@ -176,10 +182,10 @@ impl RecordBackend {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub fn sessions(&self, now: Timestamp) -> Result<Vec<Stands>, StoreError> {
+    pub fn sessions(&self, now: Timestamp) -> Result<Vec<SessionMessage>, StoreError> {
         match self {
             Self::Own(store) => sessions(store, usize::MAX, now),
-            Self::Service(client) => client.ask(Ask::Sessions),
+            Self::Service(client) => client.ask(ServiceRequest::Sessions),
         }
     }
 
@@ -201,9 +207,11 @@ impl RecordBackend {
     pub fn resume(&self, root: &str, session: &str, by: &str, why: &str, now: Timestamp) -> Result<i64, StoreError> {
         match self {
             Self::Own(store) => store.resume(root, session, by, why, now),
-            Self::Service(client) => {
-                client.ask(Ask::Resume { root: root.to_owned(), session: session.to_owned(), why: why.to_owned() })
-            }
+            Self::Service(client) => client.ask(ServiceRequest::Resume {
+                root: root.to_owned(),
+                session: session.to_owned(),
+                why: why.to_owned(),
+            }),
         }
     }
 
@@ -216,11 +224,11 @@ impl RecordBackend {
 }
 
 /// The sessions of a record, those first that something happened in last; no more than `most`.
-pub(super) fn sessions(store: &Store, most: usize, now: Timestamp) -> Result<Vec<Stands>, StoreError> {
+pub(super) fn sessions(store: &Store, most: usize, now: Timestamp) -> Result<Vec<SessionMessage>, StoreError> {
     let stands = |(root, id, last): (String, String, Timestamp)| {
         let standing = store.standing(&root, now)?;
         let edited = store.edited(&root)?;
-        Ok(Stands { root, id, last, standing, edited })
+        Ok(SessionMessage { root, id, last, standing, edited })
     };
     store.sessions()?.into_iter().take(most).map(stands).collect()
 }
@@ -235,7 +243,7 @@ fn unwritten() -> StoreError {
     StoreError::Elsewhere { why: "guard's service did not record it".to_owned() }
 }
 
-fn both(handed: &Handed<'_>) -> (Text, Text) {
+fn both(handed: &HandedCommand<'_>) -> (Text, Text) {
     use std::os::unix::ffi::OsStrExt as _;
     (Text::of(handed.text), Text::of(handed.cwd.as_os_str().as_bytes()))
 }
@@ -244,11 +252,11 @@ fn written(
     client: &Client,
     row: &IntentRow<'_>,
     advised: bool,
-    handed: Option<&Handed<'_>>,
+    handed: Option<&HandedCommand<'_>>,
 ) -> Result<Option<Receipt>, StoreError> {
     use std::os::unix::ffi::OsStrExt as _;
     let (invocation, session) = (row.invocation, &row.invocation.session);
-    let number: Option<i64> = client.ask(Ask::Row(Box::new(Row {
+    let number: Option<i64> = client.ask(ServiceRequest::Row(Box::new(DecisionMessage {
         advised,
         handed: handed.map(both),
         command: invocation.display(),

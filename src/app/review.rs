@@ -17,8 +17,8 @@ use super::failure::{Failure, Stopped};
 use super::{exit, pending};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
-use crate::prompt::answer::{Closed, READING};
-use crate::prompt::fullscreen::{self, Event, Fullscreen, KeyPress};
+use crate::prompt::answer::{PromptClosed, READING};
+use crate::prompt::fullscreen::{self, Fullscreen, KeyPress, ScreenEvent};
 use crate::store::queue::{Pending, RequestState};
 use crate::ui::card;
 use crate::ui::card_view::CardView;
@@ -37,15 +37,15 @@ const PACE: Duration = Duration::from_millis(250);
 pub fn run() -> Result<u8, Failure> {
     match run_interactive()? {
         Ok(code) => Ok(code),
-        Err(Closed::Interrupted(signal) | Closed::Signal(signal)) => {
-            crate::exec::leave(crate::exec::Ended::Killed { signal: signal as i32, core: false })
+        Err(PromptClosed::Interrupted(signal) | PromptClosed::Signal(signal)) => {
+            crate::exec::leave(crate::exec::ProcessStatus::Killed { signal: signal as i32, core: false })
         }
         Err(closed) => Err(fullscreen::told(&closed).into()),
     }
 }
 
 /// The same; how the terminal ended it before the person did is told to the caller.
-pub(super) fn run_interactive() -> Result<Result<u8, Closed>, Failure> {
+pub(super) fn run_interactive() -> Result<Result<u8, PromptClosed>, Failure> {
     let approvals = match Approvals::open("review", &[])? {
         Ok(approvals) => approvals,
         Err(code) => return Ok(Ok(code)),
@@ -149,7 +149,7 @@ impl<'a> ReviewSession<'a> {
             let size = screen.size();
             let view = self.view(size.columns)?;
             screen.draw(&review(&view, size))?;
-            let Event::Keys(keys) = screen.wait(PACE)? else { continue };
+            let ScreenEvent::Keys(keys) = screen.wait(PACE)? else { continue };
             if let Some(words) = &mut self.entry {
                 // Words may be pasted; what ends them is a key by itself.
                 for key in &keys {
@@ -382,7 +382,7 @@ impl<'a> ReviewSession<'a> {
             let page = size.rows.max(6) - 2;
             let at_end = top + page >= lines.len();
             screen.draw(&batch(&lines, top, &question(chosen), size))?;
-            let Event::Keys(keys) = screen.wait(PACE)? else { continue };
+            let ScreenEvent::Keys(keys) = screen.wait(PACE)? else { continue };
             match keys.as_slice() {
                 [KeyPress::Char('y' | 'Y')] if at_end && turned.elapsed() >= READING => return Ok(true),
                 [KeyPress::Char('y' | 'Y')] => {}

@@ -10,14 +10,14 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::authorize::{self, Ready, RunOptions};
+use super::authorize::{self, ApprovedCommand, RunOptions};
 use super::engine::Engine;
 use super::export::deliver;
 use super::{exit, intent, unknown_envelope};
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::Request;
-use crate::store::{End, Outcome, StoreError};
+use crate::store::{CommandResult, ExitStatus, StoreError};
 use crate::world::paths;
 
 /// Runs a command, or says why not. Returns an exit code only where the command's own did not become guard's.
@@ -46,8 +46,10 @@ pub(super) fn one_with(
     let mut invocation = unknown_envelope::opened(engine, invocation);
     invocation.env.variables.extend(variables.iter().map(|(name, value)| ((*name).into(), value.into())));
     match authorize::authorize(engine, invocation, options, inherited) {
-        Ok(Ready { approved, receipt, asked: false }) => could_not_start(&exec::replace(approved, receipt, inherited)),
-        Ok(Ready { approved, receipt, asked: true }) => match exec::wait(approved, receipt, inherited) {
+        Ok(ApprovedCommand { approved, receipt, asked: false }) => {
+            could_not_start(&exec::replace(approved, receipt, inherited))
+        }
+        Ok(ApprovedCommand { approved, receipt, asked: true }) => match exec::wait(approved, receipt, inherited) {
             Ok(outcome) => {
                 if let Err(error) = result(engine, receipt, &outcome) {
                     let _ = writeln!(std::io::stderr(), "guard: cannot record the result: {error}");
@@ -71,14 +73,14 @@ enum NoResult<'a> {
     Unwritten(StoreError),
 }
 
-fn result<'a>(engine: &'a Engine, receipt: Receipt, outcome: &exec::Outcome) -> Result<(), NoResult<'a>> {
+fn result<'a>(engine: &'a Engine, receipt: Receipt, outcome: &exec::ExecutionResult) -> Result<(), NoResult<'a>> {
     let end = match outcome.ended {
-        exec::Ended::Exited { code } => End::Exit(code),
-        exec::Ended::Killed { signal, .. } => End::Signal(signal),
+        exec::ProcessStatus::Exited { code } => ExitStatus::Exit(code),
+        exec::ProcessStatus::Killed { signal, .. } => ExitStatus::Signal(signal),
     };
     let duration_ms = intent::milliseconds(outcome.duration);
     let store = engine.store().map_err(NoResult::Closed)?;
-    store.result(&receipt, &Outcome { end, duration_ms }, Timestamp::now()).map_err(NoResult::Unwritten)?;
+    store.result(&receipt, &CommandResult { end, duration_ms }, Timestamp::now()).map_err(NoResult::Unwritten)?;
     deliver::at_once(engine, receipt.row());
     Ok(())
 }

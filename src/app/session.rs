@@ -52,8 +52,8 @@ enum What {
 /// How many sessions are shown: those first that something happened in last.
 const SHOWN: usize = 50;
 
-/// A session and how it stands.
-struct Stands {
+/// A session and its state, as it is listed.
+struct SessionSummary {
     root: String,
     id: String,
     last: Timestamp,
@@ -76,7 +76,7 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     }
 }
 
-fn sessions(engine: &Engine, most: usize) -> Result<Vec<Stands>, StoreError> {
+fn sessions(engine: &Engine, most: usize) -> Result<Vec<SessionSummary>, StoreError> {
     let now = Timestamp::now();
     let known = match (engine.service(), engine.store()) {
         (Some(_), Ok(backend)) => backend.sessions(now)?,
@@ -88,10 +88,10 @@ fn sessions(engine: &Engine, most: usize) -> Result<Vec<Stands>, StoreError> {
     let breaker = engine.policy().breaker_after;
     // A person's own terminal is never stopped: its root is the one that this process would have without an agent.
     let own = |root: &str| root == engine.caller.session.root && !engine.caller.origin.is_guarded();
-    let stands = known.into_iter().map(|message::Stands { root, id, last, standing, edited }| {
+    let stands = known.into_iter().map(|message::SessionMessage { root, id, last, standing, edited }| {
         let (denials, prompts) = (standing.denials_in_a_row, standing.prompts_last_hour);
         let stopped = !own(&root) && ((denials >= breaker && !standing.resumed) || edited.is_some());
-        Stands { root, id, last, denials, prompts, edited, stopped }
+        SessionSummary { root, id, last, denials, prompts, edited, stopped }
     });
     Ok(stands.collect())
 }

@@ -18,7 +18,7 @@ use super::engine::Engine;
 use super::failure::Failure;
 use super::{exit, screen, time};
 use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
-use crate::config::{self, Instead, Roots};
+use crate::config::{self, PolicyOverride, Roots};
 use crate::judge::policy::Mode;
 use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_probe};
 use again::Bench;
@@ -105,7 +105,7 @@ fn policy_in_words(args: &SimulateArgs) -> String {
 }
 
 /// What is tried out; `None` for the policy as it is.
-fn instead(args: &SimulateArgs) -> Result<Option<Instead>, Failure> {
+fn instead(args: &SimulateArgs) -> Result<Option<PolicyOverride>, Failure> {
     let there = |path: &Option<PathBuf>, directory: bool| -> Result<Option<PathBuf>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let about = std::fs::metadata(path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
@@ -116,13 +116,13 @@ fn instead(args: &SimulateArgs) -> Result<Option<Instead>, Failure> {
         Ok(Some(std::path::absolute(path)?))
     };
     let (file, patterns) = (there(&args.config, false)?, there(&args.patterns, true)?);
-    Ok((file.is_some() || patterns.is_some()).then_some(Instead { file, patterns }))
+    Ok((file.is_some() || patterns.is_some()).then_some(PolicyOverride { file, patterns }))
 }
 
 /// The policy as it is and the other one, for each directory that has a say in them.
 struct Policies {
     now: Engine,
-    instead: Option<Instead>,
+    instead: Option<PolicyOverride>,
     mode: Option<Mode>,
     /// By the files of projects that are there.
     known: HashMap<Vec<PathBuf>, Rc<Bench>>,
@@ -132,7 +132,7 @@ struct Policies {
 }
 
 impl Policies {
-    fn open(instead: Option<Instead>, mode: Option<Mode>) -> Result<Self, Failure> {
+    fn open(instead: Option<PolicyOverride>, mode: Option<Mode>) -> Result<Self, Failure> {
         let now = Engine::open().map_err(|error| Failure::Said(error.to_string()))?;
         let mut policies =
             Self { now, instead, mode, known: HashMap::new(), directories: HashMap::new(), problems: Vec::new() };

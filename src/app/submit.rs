@@ -19,12 +19,12 @@ use nix::unistd::getpid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::asked::{self, Asked, Offer};
+use super::ask_outcome::{self, AskOutcome, Offer};
 use super::engine::{Engine, Judged};
 use super::failure::Failure;
-use super::queue::{self, Tells, Wait};
+use super::queue::{self, NotifyTarget, Wait};
 use super::reviewer::{Advice, Review, overrulable};
-use super::tool::{Servers, Told};
+use super::tool::{Servers, ToolDetails};
 use super::{exit, intent};
 use crate::judge::Judgment;
 use crate::judge::approved::{Approved, Receipt};
@@ -32,8 +32,8 @@ use crate::judge::invocation::{Digest, Invocation, Origin, Request};
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal};
 use crate::judge::review::Opinion;
 use crate::store::queue::Justification;
-use crate::store::{End, IntentRow, Outcome, Settled};
-use crate::ui::json::Verdict;
+use crate::store::{CommandResult, ExitStatus, IntentRow, Settled};
+use crate::ui::json::VerdictView;
 use crate::ui::verdict;
 
 /// The longest input that is read.
@@ -113,7 +113,7 @@ struct SubmitReply<'a> {
     /// The row of the record, to report the outcome to.
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<i64>,
-    verdict: Verdict<'a>,
+    verdict: VerdictView<'a>,
 }
 
 /// Judges one command for the gateway, waits for a person where one is to be asked, and says what they said.
@@ -202,7 +202,8 @@ fn invocation(engine: &Engine, wanted: &Wanted) -> Result<Invocation, Failure> {
     }
     let request = match (&wanted.command, &wanted.argv, &wanted.tool) {
         (None, None, Some(tool)) => {
-            let told = Told { input: wanted.input.clone(), server: wanted.server.clone(), ..Told::default() };
+            let told =
+                ToolDetails { input: wanted.input.clone(), server: wanted.server.clone(), ..ToolDetails::default() };
             told.request(engine, tool.clone())
         }
         (Some(command), None, None) if command.len() > MAX_COMMAND => {
@@ -252,20 +253,22 @@ impl Case<'_> {
         let wait = Wait {
             time,
             elsewhere: false,
-            tells: Tells::Starter,
+            notify: NotifyTarget::Starter,
             why,
             justification: self.justification.clone(),
             opinion: self.opinion.clone(),
-            named: None,
+            handle: None,
         };
         match queue::ask(engine, invocation, judgment, prompt, &wait) {
-            Asked::Yes { grant, by } => {
+            AskOutcome::Yes { grant, by } => {
                 let fresh = engine.judge_again(invocation);
                 Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| (grant, by))
             }
-            Asked::No(refusal) | Asked::Killed { refusal, .. } => Err(refusal),
-            Asked::Reviewed(_) => Err(Refusal::NoOne { why: "only a person can answer the agent's prompt".to_owned() }),
-            Asked::Queued { request } => Err(Refusal::NoOne {
+            AskOutcome::No(refusal) | AskOutcome::Killed { refusal, .. } => Err(refusal),
+            AskOutcome::Reviewed(_) => {
+                Err(Refusal::NoOne { why: "only a person can answer the agent's prompt".to_owned() })
+            }
+            AskOutcome::Queued { request } => Err(Refusal::NoOne {
                 why: format!("request {request} is queued, and the caller does not wait for the answer"),
             }),
         }
@@ -281,7 +284,7 @@ impl Case<'_> {
     ) -> Result<u8, Failure> {
         match self.write(Settled::Allowed(basis), answered, by) {
             Ok(receipt) => {
-                asked::give_or_tell(self.engine, self.invocation, grant.as_ref());
+                ask_outcome::give_or_tell(self.engine, self.invocation, grant.as_ref());
                 let code = self.tell(decision, ("allow", basis.name()), by, None, receipt.row())?;
                 if let Some(lines) = self.report {
                     self.ended(lines, &receipt)?;
@@ -297,7 +300,7 @@ impl Case<'_> {
         let Ok(line) = lines.recv() else { return Ok(()) };
         let ended: Ended = serde_json::from_str(&line)
             .map_err(|error| Failure::Said(format!("invalid report for guard submit: {error}")))?;
-        let outcome = Outcome { end: End::Exit(ended.exit), duration_ms: ended.duration_ms };
+        let outcome = CommandResult { end: ExitStatus::Exit(ended.exit), duration_ms: ended.duration_ms };
         let store = self.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
         Ok(store.result(receipt, &outcome, Timestamp::now())?)
     }
@@ -335,7 +338,7 @@ impl Case<'_> {
     ) -> Result<u8, Failure> {
         let Self { engine, invocation, judgment, .. } = *self;
         let command = invocation.display();
-        let verdict = Verdict::new(&command, invocation.origin, engine.policy(), judgment, decision);
+        let verdict = VerdictView::new(&command, invocation.origin, engine.policy(), judgment, decision);
         let digest = self.digest().to_string();
         let told = SubmitReply { status, settled_by, by, reason, digest, row, verdict };
         let text = serde_json::to_string(&told).map_err(io::Error::from)? + "\n";

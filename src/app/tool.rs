@@ -28,9 +28,9 @@ pub struct ToolArgs {
     described: Option<String>,
 }
 
-/// What is told of a call beside its name.
+/// A tool call beside its name: its input, its servers and its description.
 #[derive(Debug, Default, Deserialize)]
-pub struct Told {
+pub struct ToolDetails {
     #[serde(default)]
     pub input: Value,
     /// One name, or all of them.
@@ -62,7 +62,7 @@ impl ToolArgs {
     pub fn request(&self, engine: &Engine) -> Result<Option<Request>, Failure> {
         let Some(name) = &self.tool else { return Ok(None) };
         let described = self.described.as_deref().map(|text| json("--described", text)).transpose()?;
-        let mut told: Told =
+        let mut told: ToolDetails =
             described.map(serde_json::from_value).transpose().map_err(wrong("--described"))?.unwrap_or_default();
         told.input = match self.input.as_deref() {
             None => Value::Null,
@@ -80,7 +80,7 @@ impl ToolArgs {
     }
 }
 
-impl Told {
+impl ToolDetails {
     /// The call of the tool of this name.
     #[must_use]
     pub fn request(self, engine: &Engine, name: String) -> Request {

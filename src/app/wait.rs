@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::failure::Failure;
 use super::{approvals, engine, exit};
-use crate::prompt::wakeup::{Heard, Wakeup};
+use crate::prompt::wakeup::{WakeReason, Wakeup};
 use crate::store::queue::RequestState;
 use crate::ui::pending::approvals;
 use crate::ui::visible;
@@ -70,9 +70,9 @@ pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
                         continue;
                     }
                 };
-                if let Heard::Signal { signal, .. } = listening.wait().map_err(io::Error::from)? {
+                if let WakeReason::Signal { signal, .. } = listening.wait().map_err(io::Error::from)? {
                     drop(wakeup);
-                    crate::exec::leave(crate::exec::Ended::Killed { signal: signal as i32, core: false });
+                    crate::exec::leave(crate::exec::ProcessStatus::Killed { signal: signal as i32, core: false });
                 }
                 continue;
             }

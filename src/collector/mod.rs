@@ -13,7 +13,7 @@ pub mod journald;
 pub mod position;
 pub mod syslog;
 
-pub use position::Position;
+pub use position::ProgressFile;
 
 /// A socket that takes whole messages.
 pub trait Datagrams {

@@ -12,9 +12,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What is remembered.
+/// How many rows a destination has taken, as its file has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct DeliveryProgress {
     /// The last row that was taken; `None` when none was yet.
     pub row: Option<i64>,
     /// The last row that was sent and its hash: the head of the chain as the destination has it.
@@ -31,17 +31,17 @@ pub struct Told {
     pub lost: u64,
 }
 
-/// What is remembered of one destination, for whoever holds this alone.
+/// The progress file of one destination, locked.
 #[derive(Debug)]
-pub struct Position {
+pub struct ProgressFile {
     file: File,
-    pub told: Told,
+    pub progress: DeliveryProgress,
 }
 
 /// The file is of this length, so that one write replaces all of it.
 const LENGTH: usize = 1024;
 
-impl Position {
+impl ProgressFile {
     /// Takes hold of what is remembered, and makes it when there is nothing. `None` when somebody else is at it and
     /// `waits` is not set.
     ///
@@ -64,14 +64,14 @@ impl Position {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         let told = read(&file)?.unwrap_or_default();
-        Ok(Some(Self { file, told }))
+        Ok(Some(Self { file, progress: told }))
     }
 
     /// What is remembered, for somebody who only looks.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn look(path: &Path) -> io::Result<Option<Told>> {
+    pub fn look(path: &Path) -> io::Result<Option<DeliveryProgress>> {
         match File::open(path) {
             Ok(file) => read(&file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -83,8 +83,8 @@ impl Position {
     ///
     /// # Errors
     /// It cannot be written; the same rows are told again then.
-    pub fn keep(&mut self, told: Told) -> io::Result<()> {
-        if told == self.told {
+    pub fn keep(&mut self, told: DeliveryProgress) -> io::Result<()> {
+        if told == self.progress {
             return Ok(());
         }
         let mut told = told;
@@ -94,12 +94,12 @@ impl Position {
         let mut text = serde_json::to_vec(&told)?;
         text.resize(LENGTH, b' ');
         self.file.write_all_at(&text, 0)?;
-        self.told = told;
+        self.progress = told;
         Ok(())
     }
 }
 
-fn read(file: &File) -> io::Result<Option<Told>> {
+fn read(file: &File) -> io::Result<Option<DeliveryProgress>> {
     let mut text = [0; LENGTH];
     match file.read_at(&mut text, 0)? {
         0 => Ok(None),
@@ -117,11 +117,11 @@ mod tests {
     fn what_was_kept_is_there_for_the_next_and_only_one_at_a_time_holds_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/b.position");
-        assert_eq!(Position::look(&path).unwrap(), None);
-        let mut held = Position::take(&path, false).unwrap().unwrap();
-        assert!(Position::take(&path, false).unwrap().is_none());
+        assert_eq!(ProgressFile::look(&path).unwrap(), None);
+        let mut held = ProgressFile::take(&path, false).unwrap().unwrap();
+        assert!(ProgressFile::take(&path, false).unwrap().is_none());
         let trouble = Some("\"".repeat(5000));
-        let told = Told {
+        let told = DeliveryProgress {
             row: Some(i64::MAX),
             head: Some((i64::MAX, "f".repeat(64))),
             at: Some(Timestamp::MAX),
@@ -129,12 +129,12 @@ mod tests {
             lost: u64::MAX,
         };
         held.keep(told).unwrap();
-        let kept = held.told.clone();
+        let kept = held.progress.clone();
         drop(held);
-        assert_eq!(Position::look(&path).unwrap(), Some(kept.clone()));
-        assert_eq!(Position::take(&path, true).unwrap().unwrap().told, kept);
+        assert_eq!(ProgressFile::look(&path).unwrap(), Some(kept.clone()));
+        assert_eq!(ProgressFile::take(&path, true).unwrap().unwrap().progress, kept);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), LENGTH as u64);
         std::fs::write(&path, "{\"row\":").unwrap();
-        assert!(Position::take(&path, false).unwrap_err().to_string().contains("remove it"));
+        assert!(ProgressFile::take(&path, false).unwrap_err().to_string().contains("remove it"));
     }
 }

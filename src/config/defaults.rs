@@ -141,9 +141,9 @@ mod tests {
         for entry in KEYS {
             // As lax as a file could make it.
             let lax = match (entry.kind, entry.stricter) {
-                (ConfigType::Weight(low, _), crate::config::keys::Stricter::Higher) => low.into(),
+                (ConfigType::Weight(low, _), crate::config::keys::StrictDirection::Higher) => low.into(),
                 (ConfigType::Weight(_, high), _) => high.into(),
-                (ConfigType::Whole(low, _, _), crate::config::keys::Stricter::Higher) => low.into(),
+                (ConfigType::Whole(low, _, _), crate::config::keys::StrictDirection::Higher) => low.into(),
                 (ConfigType::Whole(_, high, _), _) => high.into(),
                 (ConfigType::Word(_), _) => 0,
                 (ConfigType::Flag, _) => 1,

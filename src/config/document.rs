@@ -36,14 +36,14 @@ pub struct Document {
 #[derive(Clone, Debug)]
 pub struct SetKey {
     pub key: Key,
-    pub given: Given,
+    pub value: SetValue,
     /// Counted from 1.
     pub line: u32,
 }
 
 /// A checked value.
 #[derive(Clone, Debug)]
-pub enum Given {
+pub enum SetValue {
     /// A place on the line of its key.
     Number(i64),
     /// Entries with their lines.
@@ -51,7 +51,7 @@ pub enum Given {
 }
 
 /// A key and its value with their places, as TOML has them.
-pub(super) type Spot<'a> = toml::Spanned<DeValue<'a>>;
+pub(super) type SpannedValue<'a> = toml::Spanned<DeValue<'a>>;
 
 impl Document {
     /// A file that says nothing yet.
@@ -84,7 +84,7 @@ impl Document {
     }
 
     /// A value of the wrong type or out of range.
-    pub(super) fn wrong(&self, key: &str, expected: &str, value: &Spot<'_>) -> ConfigProblem {
+    pub(super) fn wrong(&self, key: &str, expected: &str, value: &SpannedValue<'_>) -> ConfigProblem {
         let line = self.line(value.span().start);
         self.problem(line, key, format!("expected {expected}, found {}", found(value.get_ref())))
     }

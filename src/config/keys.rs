@@ -122,7 +122,7 @@ pub struct Field {
 
 /// Which way a value grows stricter. A list is stricter with more or with fewer entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stricter {
+pub enum StrictDirection {
     Higher,
     Lower,
 }
@@ -134,7 +134,7 @@ pub struct KeyRow {
     /// With its table: `thresholds.agent`.
     pub name: &'static str,
     pub kind: ConfigType,
-    pub stricter: Stricter,
+    pub stricter: StrictDirection,
     /// What it does.
     pub what: &'static str,
 }
@@ -154,9 +154,9 @@ const WEIGHT: ConfigType = ConfigType::Weight(0, 400);
 const APPROVERS: ConfigType = ConfigType::Whole(1, MAX_APPROVALS as u32, "approvers");
 const SECONDS: ConfigType = ConfigType::Whole(1, 3600, "seconds");
 
-use Stricter::{Higher, Lower};
+use StrictDirection::{Higher, Lower};
 
-const fn row(key: Key, name: &'static str, kind: ConfigType, stricter: Stricter, what: &'static str) -> KeyRow {
+const fn row(key: Key, name: &'static str, kind: ConfigType, stricter: StrictDirection, what: &'static str) -> KeyRow {
     KeyRow { key, name, kind, stricter, what }
 }
 
@@ -314,8 +314,8 @@ impl KeyRow {
     #[must_use]
     pub const fn loosens(&self, old: i64, new: i64) -> bool {
         match self.stricter {
-            Stricter::Higher => new < old,
-            Stricter::Lower => new > old,
+            StrictDirection::Higher => new < old,
+            StrictDirection::Lower => new > old,
         }
     }
 

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::defaults::PRESETS;
-use super::document::{Document, Given, SetKey};
+use super::document::{Document, SetKey, SetValue};
 use super::errors::{ConfigProblem, visible};
-use super::keys::{ConfigType, FREE_THRESHOLD, KEYS, Key, Stricter};
+use super::keys::{ConfigType, FREE_THRESHOLD, KEYS, Key, StrictDirection};
 use super::layer::Layer;
 use super::values::{place, preset};
 use crate::judge::policy::{Policy, Preset};
@@ -70,9 +70,9 @@ pub struct Provenance {
     pub locked: bool,
 }
 
-/// What the layers so far amount to.
+/// The layers read so far, merged.
 #[derive(Clone, Debug)]
-pub struct Joined {
+pub struct MergedConfig {
     pub policy: Policy,
     /// By key, for single values.
     sources: Vec<Source>,
@@ -81,7 +81,7 @@ pub struct Joined {
     locked: Vec<bool>,
 }
 
-impl Joined {
+impl MergedConfig {
     /// The built-in policy, before any layer.
     #[must_use]
     pub fn built_in() -> Self {
@@ -113,15 +113,15 @@ impl Joined {
         sort_by_key(&mut entries, order);
         for entry in entries {
             let bound = bound(self, entry.key);
-            match &entry.given {
-                Given::Number(value) if entry.key == Key::Preset => {
+            match &entry.value {
+                SetValue::Number(value) if entry.key == Key::Preset => {
                     self.apply_preset(document, entry, *value, bound, problems);
                 }
-                Given::Number(value) => self.apply_number(document, entry, *value, bound, problems),
-                Given::List(words) if entry.key.entry().kind == ConfigType::Argv => {
+                SetValue::Number(value) => self.apply_number(document, entry, *value, bound, problems),
+                SetValue::List(words) if entry.key.entry().kind == ConfigType::Argv => {
                     self.apply_argv(document, entry, words, bound, problems);
                 }
-                Given::List(words) => self.apply_list(document, entry, words, bound, problems),
+                SetValue::List(words) => self.apply_list(document, entry, words, bound, problems),
             }
         }
         for key in &document.locked {
@@ -239,8 +239,8 @@ impl Joined {
     ) {
         let row = entry.key.entry();
         // Whoever may only tighten has no say in who else is told.
-        let may_add = !bound || (row.stricter == Stricter::Higher && entry.key != Key::ExportTo);
-        let may_take = !bound || row.stricter == Stricter::Lower;
+        let may_add = !bound || (row.stricter == StrictDirection::Higher && entry.key != Key::ExportTo);
+        let may_take = !bound || row.stricter == StrictDirection::Lower;
         for (word, line) in words {
             let Some(list) = entry.key.list_mut(&mut self.policy) else { return };
             let (allowed, does) = match word.strip_prefix('!') {

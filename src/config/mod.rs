@@ -38,7 +38,7 @@ use crate::judge::policy::{Mode, Policy};
 use crate::judge::risk::Tier;
 use document::Document;
 use keys::Key;
-use layers::Joined;
+use layers::MergedConfig;
 use paths::{Finder, LayerContents, PROJECT_FILE, PROJECT_PATTERNS, is_same};
 
 /// The configuration as it holds.
@@ -64,7 +64,7 @@ pub struct Loaded {
     pub reviewer_left_out: bool,
     /// The files of `grants`, in their order.
     grant_files: Vec<Arc<Path>>,
-    joined: Joined,
+    joined: MergedConfig,
 }
 
 /// A file and a directory that were looked for.
@@ -151,9 +151,9 @@ impl Loaded {
     }
 }
 
-/// Files that stand in for the user's own: another policy to try out.
+/// Files to read in place of the user's own: another policy to try out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Instead {
+pub struct PolicyOverride {
     /// For the user's `config.toml`.
     pub file: Option<PathBuf>,
     /// For the user's directory of patterns.
@@ -166,10 +166,10 @@ pub fn load(roots: &Roots) -> Loaded {
 }
 
 /// Reads and joins all layers, with something else in the place of the user's.
-pub fn load_with(roots: &Roots, instead: Option<&Instead>) -> Loaded {
+pub fn load_with(roots: &Roots, instead: Option<&PolicyOverride>) -> Loaded {
     let mut loading = Loading {
         roots,
-        joined: Joined::built_in(),
+        joined: MergedConfig::built_in(),
         problems: Vec::new(),
         warnings: Vec::new(),
         pattern_files: Vec::new(),
@@ -184,7 +184,7 @@ pub fn load_with(roots: &Roots, instead: Option<&Instead>) -> Loaded {
 
     let account = roots.account();
     let mut has_own = false;
-    if let Some(Instead { file, patterns }) = instead {
+    if let Some(PolicyOverride { file, patterns }) = instead {
         let there =
             |directory: &&PathBuf| directory.join("config.toml").exists() || directory.join("patterns").exists();
         let all = || account.iter().chain(&roots.named);
@@ -216,7 +216,7 @@ pub fn load_with(roots: &Roots, instead: Option<&Instead>) -> Loaded {
 /// What has been read so far.
 struct Loading<'a> {
     roots: &'a Roots,
-    joined: Joined,
+    joined: MergedConfig,
     problems: Vec<ConfigProblem>,
     warnings: Vec<ConfigProblem>,
     pattern_files: Vec<PatternFile>,
@@ -257,7 +257,7 @@ impl Loading<'_> {
             key: Some(key.to_owned()),
             ..ConfigProblem::of_file(layer, &file, message)
         };
-        let locked = |joined: &Joined, key: Key| layer != Layer::Machine && joined.is_locked(key);
+        let locked = |joined: &MergedConfig, key: Key| layer != Layer::Machine && joined.is_locked(key);
         if locked(&self.joined, Key::Support) && !document.support.is_empty() {
             self.problems.push(problem("support", "the machine's configuration locks it".to_owned()));
         } else {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reviewer {
     /// One, or two that must both approve.
-    pub voices: Vec<Voice>,
+    pub voices: Vec<ReviewerModel>,
     /// Seconds for the whole of an opinion.
     pub timeout: u32,
     /// How often it is tried again after a failure that may pass.
@@ -32,9 +32,9 @@ pub struct Reviewer {
     pub review: Vec<String>,
 }
 
-/// One who gives an opinion.
+/// A model or program that gives an opinion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Voice {
+pub struct ReviewerModel {
     pub provider: Provider,
     pub model: String,
     pub url: String,

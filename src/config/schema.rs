@@ -8,7 +8,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::defaults::locks;
-use super::document::{Document, Given, SetKey, Spot};
+use super::document::{Document, SetKey, SetValue, SpannedValue};
 use super::errors::ConfigProblem;
 use super::keys::{ConfigType, KEYS, Key, KeyRow as Row, TABLES, nearest};
 use super::layer::Layer;
@@ -69,7 +69,7 @@ impl Document {
         &mut self,
         name: &str,
         line: u32,
-        value: &Spot<'_>,
+        value: &SpannedValue<'_>,
         home: Option<&Path>,
         problems: &mut Vec<ConfigProblem>,
         warnings: &mut Vec<ConfigProblem>,
@@ -86,7 +86,7 @@ impl Document {
         match row.kind {
             ConfigType::Word(_) | ConfigType::Weight(..) | ConfigType::Whole(..) | ConfigType::Flag => {
                 match number(row.kind, value.get_ref()) {
-                    Some(number) => self.entries.push(SetKey { key, given: Given::Number(number), line }),
+                    Some(number) => self.entries.push(SetKey { key, value: SetValue::Number(number), line }),
                     None => {
                         problems.push(self.wrong(name, &row.expected(), value));
                         self.take_several(key, line);
@@ -95,7 +95,7 @@ impl Document {
             }
             ConfigType::List(item) => {
                 let words = self.words(row, value, |word| well_formed(item, word, home), problems);
-                self.entries.push(SetKey { key, given: Given::List(words), line });
+                self.entries.push(SetKey { key, value: SetValue::List(words), line });
             }
             ConfigType::Names => self.take_locks(row, line, value, problems),
             ConfigType::Tables(_) | ConfigType::Argv if self.layer == Layer::Redirected => {
@@ -115,7 +115,7 @@ impl Document {
                         name,
                         format!("\"{program}\": expected a program name, or a path that begins with `/` or `~/`"),
                     )),
-                    _ => self.entries.push(SetKey { key, given: Given::List(words), line }),
+                    _ => self.entries.push(SetKey { key, value: SetValue::List(words), line }),
                 }
             }
             ConfigType::Tables(_) => grants::read_tables(self, key, value, problems),
@@ -130,11 +130,11 @@ impl Document {
     /// one.
     fn take_several(&mut self, key: Key, line: u32) {
         if key.only_tightens() {
-            self.entries.push(SetKey { key, given: Given::Number(2), line });
+            self.entries.push(SetKey { key, value: SetValue::Number(2), line });
         }
     }
 
-    fn take_locks(&mut self, row: &Row, line: u32, value: &Spot<'_>, problems: &mut Vec<ConfigProblem>) {
+    fn take_locks(&mut self, row: &Row, line: u32, value: &SpannedValue<'_>, problems: &mut Vec<ConfigProblem>) {
         if self.layer != Layer::Machine {
             let problem = self.problem(line, row.name, "only the machine's file can lock keys");
             problems.push(problem.with_remedy("remove it"));
@@ -153,7 +153,7 @@ impl Document {
     fn words(
         &self,
         row: &Row,
-        value: &Spot<'_>,
+        value: &SpannedValue<'_>,
         check: impl Fn(&str) -> Result<String, EntryError>,
         problems: &mut Vec<ConfigProblem>,
     ) -> Vec<(String, u32)> {
@@ -176,7 +176,7 @@ impl Document {
     }
 
     /// An unknown key, with the nearest that exists.
-    fn unknown(&self, name: &str, line: u32, value: &Spot<'_>) -> ConfigProblem {
+    fn unknown(&self, name: &str, line: u32, value: &SpannedValue<'_>) -> ConfigProblem {
         let is_table = matches!(value.get_ref(), DeValue::Table(_));
         let near = match is_table {
             true => nearest(name, TABLES.iter().copied()).map(|table| format!("[{table}]")),

@@ -3,7 +3,7 @@
 //! The only module that runs anything, and it takes nothing but an [`Approved`] and a [`Receipt`]. A command that nobody
 //! was asked about replaces guard ([`replace()`]); one that somebody was asked about is waited for ([`wait()`]), so that its
 //! result can be written down. Either way it finds its surroundings as guard found them ([`preserve`]). Programs that guard
-//! itself needs are started by [`tool`], those that answer a question by [`inquiry`], those that are tried out by
+//! itself needs are started by [`tool`], those that answer a question by [`program_query`], those that are tried out by
 //! [`probe`]; a test finds every other place that starts a process.
 //!
 //! What may not enter: decisions, questions, the record.
@@ -14,21 +14,21 @@ use std::io;
 
 pub mod stdin_feed;
 
-pub mod adopted;
 mod grouped;
-pub mod inquiry;
 pub mod notice;
 mod prepare;
 pub mod preserve;
 pub mod probe;
+pub mod program_query;
 mod relay;
 mod replace;
+pub mod subreaper;
 pub mod tool;
 mod wait;
 
 pub use preserve::Inherited;
 pub use replace::replace;
-pub use wait::{Ended, Outcome, leave, until_ended, wait};
+pub use wait::{ExecutionResult, ProcessStatus, leave, until_ended, wait};
 
 #[cfg(doc)]
 use crate::judge::approved::{Approved, Receipt};

@@ -35,9 +35,9 @@ pub struct Probe<'a> {
     pub limit: Duration,
 }
 
-/// What came of it.
+/// What the probed program returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct ProbeOutput {
     /// `None` when a signal ended it, or its time was up.
     pub code: Option<i32>,
     pub stdout: String,
@@ -51,7 +51,7 @@ impl Probe<'_> {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn with_input(&self, input: &str) -> io::Result<Seen> {
+    pub fn with_input(&self, input: &str) -> io::Result<ProbeOutput> {
         let mut command = self.command()?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         in_a_session(&mut command, None);
@@ -72,7 +72,7 @@ impl Probe<'_> {
         }
         // What it started may hold the pipes open; what it wrote itself is there by now.
         let take = |end: mpsc::Receiver<String>| end.recv_timeout(KEY).unwrap_or_default();
-        Ok(Seen { code, stdout: take(stdout), stderr: take(stderr), late })
+        Ok(ProbeOutput { code, stdout: take(stdout), stderr: take(stderr), late })
     }
 
     /// Runs it on a terminal that is made for it, where `key` is pressed again and again, as a program would that
@@ -80,7 +80,7 @@ impl Probe<'_> {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn on_a_terminal(&self, key: &str) -> io::Result<Seen> {
+    pub fn on_a_terminal(&self, key: &str) -> io::Result<ProbeOutput> {
         let size = nix::pty::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         let ends = nix::pty::openpty(&size, None)?;
         for end in [&ends.master, &ends.slave] {
@@ -95,7 +95,7 @@ impl Probe<'_> {
         drop(ends.slave);
         let mut master = File::from(ends.master);
         let asks = Arc::new(AtomicBool::new(false));
-        let shown = collect(Some(Noticed { from: master.try_clone()?, seen: Arc::clone(&asks) }));
+        let shown = collect(Some(InputReader { from: master.try_clone()?, seen: Arc::clone(&asks) }));
         let mut next = None;
         let (code, late) = self.watch(&mut child, |running| {
             if running >= *next.get_or_insert(running + KEY) && asks.load(Ordering::Relaxed) {
@@ -107,7 +107,7 @@ impl Probe<'_> {
         })?;
         drop(master);
         let stdout = shown.recv_timeout(KEY).unwrap_or_default();
-        Ok(Seen { code, stdout, stderr: String::new(), late })
+        Ok(ProbeOutput { code, stdout, stderr: String::new(), late })
     }
 
     fn command(&self) -> io::Result<Command> {
@@ -141,12 +141,12 @@ impl Probe<'_> {
 }
 
 /// Tells that there was something to read.
-struct Noticed {
+struct InputReader {
     from: File,
     seen: Arc<AtomicBool>,
 }
 
-impl io::Read for Noticed {
+impl io::Read for InputReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.from.read(buffer);
         self.seen.store(true, Ordering::Relaxed);
@@ -187,7 +187,7 @@ fn collect(from: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<Strin
 mod tests {
     use super::*;
 
-    fn probe(script: &str, limit: Duration, how: impl FnOnce(&Probe) -> io::Result<Seen>) -> Seen {
+    fn probe(script: &str, limit: Duration, how: impl FnOnce(&Probe) -> io::Result<ProbeOutput>) -> ProbeOutput {
         let argv = ["/bin/sh", "-c", script].map(OsString::from);
         let env = [("PATH".into(), "/usr/bin:/bin".into())];
         how(&Probe { argv: &argv, env: &env, cwd: Path::new("/"), limit }).unwrap()
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn what_a_program_reads_prints_and_returns_is_seen() {
         let seen = probe("cat; echo no >&2; exit 3", PATIENCE, |probe| probe.with_input("yes"));
-        assert_eq!(seen, Seen { code: Some(3), stdout: "yes".into(), stderr: "no\n".into(), late: false });
+        assert_eq!(seen, ProbeOutput { code: Some(3), stdout: "yes".into(), stderr: "no\n".into(), late: false });
     }
 
     #[test]

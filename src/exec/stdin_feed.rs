@@ -18,7 +18,7 @@ use nix::unistd::{ForkResult, fork};
 use super::prepare::Prepared;
 use super::preserve::{Inherited, current_mask, full_mask, last_error, mask_of, set_mask};
 use super::relay::Relay;
-use super::wait::{Ended, Outcome, become_command, failure, look, spawn_error};
+use super::wait::{ExecutionResult, ProcessStatus, become_command, failure, look, spawn_error};
 use super::{ExecError, grouped};
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::Request;
@@ -26,9 +26,9 @@ use crate::judge::syntax::tree::Dialect;
 
 /// The descriptor that guard uses in the shell, beside the standard ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extra(pub c_int);
+pub struct ExtraFd(pub c_int);
 
-impl Extra {
+impl ExtraFd {
     /// One that the caller left free. bash takes any number; the others know those of one digit alone.
     #[must_use]
     pub fn free(dialect: Dialect) -> Option<Self> {
@@ -44,7 +44,7 @@ impl Extra {
 
 /// What comes next on standard input.
 #[derive(Debug)]
-pub enum Next {
+pub enum StdinChunk {
     /// A line, with its newline.
     Line(Vec<u8>),
     /// The end, and what stands in front of it without a newline.
@@ -58,10 +58,10 @@ pub struct Feeder {
     pid: libc::pid_t,
     relay: Relay,
     to_shell: Option<PipeWriter>,
-    extra: Extra,
+    extra: ExtraFd,
     dialect: Dialect,
     seekable: bool,
-    ended: Option<Ended>,
+    ended: Option<ProcessStatus>,
     begun: Instant,
 }
 
@@ -75,7 +75,7 @@ impl Feeder {
         approved: Approved,
         _receipt: Receipt,
         inherited: &Inherited,
-        extra: Extra,
+        extra: ExtraFd,
         dialect: Dialect,
     ) -> Result<Self, ExecError> {
         let mut command = Prepared::new(approved.invocation(), inherited)?;
@@ -137,23 +137,23 @@ impl Feeder {
     ///
     /// # Errors
     /// Standard input cannot be read.
-    pub fn line(&mut self, limit: usize) -> io::Result<Next> {
+    pub fn line(&mut self, limit: usize) -> io::Result<StdinChunk> {
         let mut line = Vec::new();
         loop {
             let taken = if self.seekable {
                 self.block(&mut line)?
             } else {
                 if !self.input_is_there()? {
-                    return Ok(Next::Over);
+                    return Ok(StdinChunk::Over);
                 }
                 byte(&mut line)?
             };
             if taken == 0 {
-                return Ok(Next::End(line));
+                return Ok(StdinChunk::End(line));
             }
             // What is longer than any command that is judged need not be taken to its end.
             if line.last() == Some(&b'\n') || line.len() > limit {
-                return Ok(Next::Line(line));
+                return Ok(StdinChunk::Line(line));
             }
         }
     }
@@ -226,7 +226,7 @@ impl Feeder {
     ///
     /// # Errors
     /// It cannot be waited for.
-    pub fn finish(mut self) -> io::Result<Outcome> {
+    pub fn finish(mut self) -> io::Result<ExecutionResult> {
         self.to_shell = None;
         let ended = match self.ended {
             Some(ended) => ended,
@@ -234,7 +234,7 @@ impl Feeder {
         };
         let duration = self.begun.elapsed();
         self.relay.end();
-        Ok(Outcome { ended, duration })
+        Ok(ExecutionResult { ended, duration })
     }
 
     /// Writes to the shell. That it no longer reads shows in its end.

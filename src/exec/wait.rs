@@ -14,9 +14,9 @@ use super::relay::Relay;
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::Invocation;
 
-/// How a command ended.
+/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessStatus {
     Exited {
         code: i32,
     },
@@ -27,21 +27,21 @@ pub enum Ended {
     },
 }
 
-/// What came of a command that was waited for.
+/// The result of a command that was waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    pub ended: Ended,
+pub struct ExecutionResult {
+    pub ended: ProcessStatus,
     /// From its start to its end, stops included.
     pub duration: Duration,
 }
 
-impl Outcome {
+impl ExecutionResult {
     /// As a shell's `$?` has it: the code, or 128 and the signal.
     #[must_use]
     pub const fn status(&self) -> i32 {
         match self.ended {
-            Ended::Exited { code } => code,
-            Ended::Killed { signal, .. } => 128 + signal,
+            ProcessStatus::Exited { code } => code,
+            ProcessStatus::Killed { signal, .. } => 128 + signal,
         }
     }
 }
@@ -55,11 +55,11 @@ impl Outcome {
 /// # Errors
 /// When the command cannot be started.
 #[expect(clippy::needless_pass_by_value, reason = "an approval is used once")]
-pub fn wait(approved: Approved, _receipt: Receipt, inherited: &Inherited) -> Result<Outcome, ExecError> {
+pub fn wait(approved: Approved, _receipt: Receipt, inherited: &Inherited) -> Result<ExecutionResult, ExecError> {
     run(approved.invocation(), inherited)
 }
 
-fn run(invocation: &Invocation, inherited: &Inherited) -> Result<Outcome, ExecError> {
+fn run(invocation: &Invocation, inherited: &Inherited) -> Result<ExecutionResult, ExecError> {
     let mut command = Prepared::new(invocation, inherited)?;
     // Both ends are closed on exec: that the command started shows in the end of the pipe.
     let (from_child, to_parent) = io::pipe().map_err(|error| spawn_error("pipe", error))?;
@@ -86,9 +86,10 @@ fn run(invocation: &Invocation, inherited: &Inherited) -> Result<Outcome, ExecEr
             relay.end();
             match failed {
                 Some(number) => Err(command.failure(number)),
-                None => {
-                    Ok(Outcome { ended: ended.map_err(|error| spawn_error("wait", error))?, duration: begun.elapsed() })
-                }
+                None => Ok(ExecutionResult {
+                    ended: ended.map_err(|error| spawn_error("wait", error))?,
+                    duration: begun.elapsed(),
+                }),
             }
         }
     }
@@ -119,7 +120,7 @@ pub(super) fn failure(mut from_child: PipeReader) -> Option<c_int> {
 }
 
 /// Waits for the command's end, passing on signals and stopping with it.
-pub(super) fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<Ended> {
+pub(super) fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<ProcessStatus> {
     loop {
         match look(pid, relay)? {
             Some(ended) => return Ok(ended),
@@ -129,7 +130,7 @@ pub(super) fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<Ended> {
 }
 
 /// Passes on signals, stops where the command stopped, and says how it ended, if it has.
-pub(super) fn look(pid: libc::pid_t, relay: &Relay) -> io::Result<Option<Ended>> {
+pub(super) fn look(pid: libc::pid_t, relay: &Relay) -> io::Result<Option<ProcessStatus>> {
     loop {
         for signal in relay.take() {
             // SAFETY: the command is not yet waited for, so that the number is still its own.
@@ -152,9 +153,12 @@ pub(super) fn look(pid: libc::pid_t, relay: &Relay) -> io::Result<Option<Ended>>
                 unsafe { libc::kill(pid, libc::SIGCONT) };
             }
             _ if libc::WIFSIGNALED(status) => {
-                return Ok(Some(Ended::Killed { signal: libc::WTERMSIG(status), core: libc::WCOREDUMP(status) }));
+                return Ok(Some(ProcessStatus::Killed {
+                    signal: libc::WTERMSIG(status),
+                    core: libc::WCOREDUMP(status),
+                }));
             }
-            _ => return Ok(Some(Ended::Exited { code: libc::WEXITSTATUS(status) })),
+            _ => return Ok(Some(ProcessStatus::Exited { code: libc::WEXITSTATUS(status) })),
         }
     }
 }
@@ -175,10 +179,10 @@ pub fn until_ended(child: nix::unistd::Pid) {
 }
 
 /// Ends guard as the command ended: with its code, or by its signal.
-pub fn leave(ended: Ended) -> ! {
+pub fn leave(ended: ProcessStatus) -> ! {
     match ended {
-        Ended::Exited { code } => std::process::exit(code),
-        Ended::Killed { signal, .. } => die_of(signal),
+        ProcessStatus::Exited { code } => std::process::exit(code),
+        ProcessStatus::Killed { signal, .. } => die_of(signal),
     }
 }
 
@@ -238,8 +242,8 @@ mod tests {
                 match run(&invocation, &inherited) {
                     Ok(outcome) => match outcome.ended {
                         // SAFETY: as above.
-                        Ended::Exited { code } => unsafe { libc::_exit(code) },
-                        killed @ Ended::Killed { .. } => leave(killed),
+                        ProcessStatus::Exited { code } => unsafe { libc::_exit(code) },
+                        killed @ ProcessStatus::Killed { .. } => leave(killed),
                     },
                     // SAFETY: as above.
                     Err(error) => unsafe { libc::_exit(error.exit_code()) },

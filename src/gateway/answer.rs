@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
-use crate::store::queue::{Outcome, Pending, RequestState};
+use crate::store::queue::{AnswerOutcome, Pending, RequestState};
 
 /// Who answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,26 +133,26 @@ fn lasting(reach: AnswerScope) -> String {
 
 /// What became of an answer, in words for whoever gave it.
 #[must_use]
-pub fn told(outcome: &Outcome, yes: bool, reach: AnswerScope) -> String {
+pub fn told(outcome: &AnswerOutcome, yes: bool, reach: AnswerScope) -> String {
     match outcome {
-        Outcome::Done { late: false } if yes => format!("approved{}", lasting(reach)),
-        Outcome::Done { late: false } => "denied".to_owned(),
-        Outcome::NotOffered { why } => why.clone(),
-        Outcome::Done { late: true } if yes => {
+        AnswerOutcome::Done { late: false } if yes => format!("approved{}", lasting(reach)),
+        AnswerOutcome::Done { late: false } => "denied".to_owned(),
+        AnswerOutcome::NotOffered { why } => why.clone(),
+        AnswerOutcome::Done { late: true } if yes => {
             "approved; the requester no longer waits, but can run the same command once within an hour".to_owned()
         }
-        Outcome::Done { late: true } => "denied; the requester no longer waits".to_owned(),
-        Outcome::Partly { by } => format!("approved by {}; more approvers are needed", by.join(" and ")),
-        Outcome::SignedAlready { by } => format!("{by} has already signed; another approver must sign"),
-        Outcome::Copied { by } => {
+        AnswerOutcome::Done { late: true } => "denied; the requester no longer waits".to_owned(),
+        AnswerOutcome::Partly { by } => format!("approved by {}; more approvers are needed", by.join(" and ")),
+        AnswerOutcome::SignedAlready { by } => format!("{by} has already signed; another approver must sign"),
+        AnswerOutcome::Copied { by } => {
             format!("refused: the passkey of {by} may have been copied (its counter went back)")
         }
-        Outcome::Unsigned => Bar::Signature.to_string(),
-        Outcome::Settled(pending) => settled(pending),
-        Outcome::Wordless => "the reviewer denied it; use guard approve to approve it with a reason".to_owned(),
-        Outcome::TooLate => "too late: the requester no longer waits".to_owned(),
-        Outcome::AskedAnew => "the request was renewed in the meantime; look at it again".to_owned(),
-        Outcome::Unknown => "the request no longer exists".to_owned(),
+        AnswerOutcome::Unsigned => Bar::Signature.to_string(),
+        AnswerOutcome::Settled(pending) => settled(pending),
+        AnswerOutcome::Wordless => "the reviewer denied it; use guard approve to approve it with a reason".to_owned(),
+        AnswerOutcome::TooLate => "too late: the requester no longer waits".to_owned(),
+        AnswerOutcome::AskedAnew => "the request was renewed in the meantime; look at it again".to_owned(),
+        AnswerOutcome::Unknown => "the request no longer exists".to_owned(),
     }
 }
 

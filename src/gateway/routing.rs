@@ -327,6 +327,7 @@ async fn digest(
 
 /// The worst finding, and after it what a reviewer thinks.
 fn why(pending: &Pending) -> String {
-    let said = pending.review.as_ref().map(|opinion| format!(" · {}", guard_ui::ui::card_view::Said::of(opinion).line));
+    let said =
+        pending.review.as_ref().map(|opinion| format!(" · {}", guard_ui::ui::card_view::OpinionLine::of(opinion).line));
     format!("{}{}", pending.why, said.unwrap_or_default())
 }

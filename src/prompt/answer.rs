@@ -6,7 +6,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
-use crate::ui::card_view::Said;
+use crate::ui::card_view::OpinionLine;
 
 /// For so long after a question appears no key answers it: nobody has read it yet.
 pub const READING: Duration = Duration::from_millis(300);
@@ -30,7 +30,7 @@ pub enum PromptAnswer {
     /// Nobody answered.
     TimedOut { seconds: u32 },
     /// Nobody could be asked, or the question ended without an answer.
-    Closed(Closed),
+    Closed(PromptClosed),
 }
 
 impl PromptAnswer {
@@ -66,12 +66,12 @@ pub enum ReviewProgress {
     /// The reviewer allowed the command: the question is closed.
     Settled,
     /// A person answers, and sees this opinion.
-    Said(Said),
+    Said(OpinionLine),
 }
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Closed {
+pub enum PromptClosed {
     /// There is no terminal.
     #[error("there is no terminal ({0})")]
     NoTerminal(String),
@@ -100,14 +100,14 @@ pub enum Closed {
 }
 
 /// Any failure of the terminal itself is its end.
-pub(super) fn hung_up(error: io::Error) -> Closed {
+pub(super) fn hung_up(error: io::Error) -> PromptClosed {
     match error.raw_os_error().map(Errno::from_raw) {
-        Some(Errno::EIO | Errno::ENXIO | Errno::ENODEV | Errno::ENOTTY) | None => Closed::HungUp,
-        Some(_) => Closed::Failed(error.to_string()),
+        Some(Errno::EIO | Errno::ENXIO | Errno::ENODEV | Errno::ENOTTY) | None => PromptClosed::HungUp,
+        Some(_) => PromptClosed::Failed(error.to_string()),
     }
 }
 
 /// A failure of a call that is no terminal's.
-pub(super) fn failed(error: impl std::fmt::Display) -> Closed {
-    Closed::Failed(error.to_string())
+pub(super) fn failed(error: impl std::fmt::Display) -> PromptClosed {
+    PromptClosed::Failed(error.to_string())
 }

@@ -4,9 +4,9 @@ use super::answer::{NO, PromptAnswer};
 use super::keys::KeyPress;
 use crate::ui::card_view::CardInput;
 
-/// What a key led to.
+/// The effect of a key.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum KeyEffect {
     /// Go on; draw again.
     On,
     /// Another question is on the screen, which somebody must have the time to read.
@@ -19,9 +19,9 @@ pub(super) enum Step {
     Answered(PromptAnswer),
 }
 
-/// Where the conversation stands.
+/// The state of the dialog: what it expects next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum At {
+enum DialogState {
     Key,
     Confirm,
     Words(String),
@@ -32,7 +32,7 @@ enum At {
 /// The state of one conversation.
 #[derive(Debug)]
 pub(super) struct Dialog {
-    at: At,
+    at: DialogState,
     /// The word to type, at tier 4.
     word: Option<String>,
     session: bool,
@@ -54,7 +54,8 @@ const MOST_WORDS: usize = 300;
 impl Dialog {
     /// A new conversation: with a word to type, or with keys, and which grants are offered.
     pub(super) const fn new(word: Option<String>, session: bool, standing: bool) -> Self {
-        let at = if word.is_some() { At::Word { typed: String::new(), started: false } } else { At::Key };
+        let at =
+            if word.is_some() { DialogState::Word { typed: String::new(), started: false } } else { DialogState::Key };
         let (session, standing) = (session && word.is_none(), standing && word.is_none());
         Self { at, word, session, standing, page: None, page_lines: 1, all_lines: 1, hint: None }
     }
@@ -62,11 +63,11 @@ impl Dialog {
     /// What the card shows of it.
     pub(super) fn entry(&self) -> CardInput<'_> {
         match &self.at {
-            At::Key => CardInput::Key,
-            At::Confirm => CardInput::Confirm,
-            At::Words(typed) => CardInput::Words(typed),
-            At::Overrule(typed) => CardInput::Overrule(typed),
-            At::Word { typed, started } => {
+            DialogState::Key => CardInput::Key,
+            DialogState::Confirm => CardInput::Confirm,
+            DialogState::Words(typed) => CardInput::Words(typed),
+            DialogState::Overrule(typed) => CardInput::Overrule(typed),
+            DialogState::Word { typed, started } => {
                 CardInput::Word { word: self.word.as_deref().unwrap_or_default(), typed, started: *started }
             }
         }
@@ -74,8 +75,8 @@ impl Dialog {
 
     /// A reviewer says no: from now on words are what lets it run. A no that was begun stays one.
     pub(super) fn overrule(&mut self) {
-        if matches!(self.at, At::Key | At::Confirm) {
-            self.at = At::Overrule(String::new());
+        if matches!(self.at, DialogState::Key | DialogState::Confirm) {
+            self.at = DialogState::Overrule(String::new());
             self.page = None;
             self.hint = None;
         }
@@ -89,108 +90,108 @@ impl Dialog {
     /// The answer when the time is over: a no that was already given stays one, with the words so far.
     pub(super) fn denied(&self) -> Option<PromptAnswer> {
         match &self.at {
-            At::Words(words) => Some(no(words)),
+            DialogState::Words(words) => Some(no(words)),
             _ => None,
         }
     }
 
     /// All keys of one read. Several at once are a paste or a machine, and never an answer; a slow line may bring two
     /// letters of a word together.
-    pub(super) fn keys(&mut self, keys: &[KeyPress]) -> Step {
+    pub(super) fn keys(&mut self, keys: &[KeyPress]) -> KeyEffect {
         let keys: Vec<KeyPress> = keys.iter().copied().filter(|key| *key != KeyPress::Report).collect();
         if keys.is_empty() {
-            return Step::On;
+            return KeyEffect::On;
         }
         let pasted = keys.contains(&KeyPress::Paste);
         let most = match self.at {
             _ if self.page.is_some() => usize::MAX,
-            At::Key | At::Confirm => 1,
-            At::Word { .. } | At::Overrule(_) => 2,
-            At::Words(_) => usize::MAX,
+            DialogState::Key | DialogState::Confirm => 1,
+            DialogState::Word { .. } | DialogState::Overrule(_) => 2,
+            DialogState::Words(_) => usize::MAX,
         };
         if pasted || keys.len() > most {
             return self.pasted();
         }
         for key in keys {
             match self.key(key) {
-                Step::On => {}
+                KeyEffect::On => {}
                 step => return step,
             }
         }
-        Step::On
+        KeyEffect::On
     }
 
     /// Something arrived that no person types.
-    pub(super) const fn pasted(&mut self) -> Step {
+    pub(super) const fn pasted(&mut self) -> KeyEffect {
         self.hint = Some("pasted text is ignored");
-        Step::Pasted
+        KeyEffect::Pasted
     }
 
     /// One key.
-    fn key(&mut self, key: KeyPress) -> Step {
+    fn key(&mut self, key: KeyPress) -> KeyEffect {
         self.hint = None;
         if matches!(key, KeyPress::Escape | KeyPress::Interrupt | KeyPress::EndOfFile | KeyPress::Quit) {
-            return Step::Answered(self.denied().unwrap_or(NO));
+            return KeyEffect::Answered(self.denied().unwrap_or(NO));
         }
         if let Some(top) = self.page {
             return self.turn(top, key);
         }
-        if key == KeyPress::Char('?') && !matches!(self.at, At::Words(_) | At::Overrule(_)) {
+        if key == KeyPress::Char('?') && !matches!(self.at, DialogState::Words(_) | DialogState::Overrule(_)) {
             self.page = Some(0);
-            return Step::Turned;
+            return KeyEffect::Turned;
         }
         match &mut self.at {
-            At::Key => match key {
-                KeyPress::Char('y' | 'Y') => return Step::Answered(PromptAnswer::Once),
-                KeyPress::Char('s' | 'S') if self.session => return Step::Answered(PromptAnswer::Session),
+            DialogState::Key => match key {
+                KeyPress::Char('y' | 'Y') => return KeyEffect::Answered(PromptAnswer::Once),
+                KeyPress::Char('s' | 'S') if self.session => return KeyEffect::Answered(PromptAnswer::Session),
                 KeyPress::Char('a' | 'A') if self.standing => {
-                    self.at = At::Confirm;
-                    return Step::Turned;
+                    self.at = DialogState::Confirm;
+                    return KeyEffect::Turned;
                 }
                 KeyPress::Char('s' | 'S' | 'a' | 'A') => self.hint = Some("this command cannot be granted"),
                 // It is a no from here on, whatever else is typed: nobody must have read what to say.
-                KeyPress::Char('n' | 'N') => self.at = At::Words(String::new()),
-                KeyPress::Enter => return Step::Answered(NO),
+                KeyPress::Char('n' | 'N') => self.at = DialogState::Words(String::new()),
+                KeyPress::Enter => return KeyEffect::Answered(NO),
                 _ => self.hint = Some("unknown key; n denies"),
             },
-            At::Confirm => match key {
-                KeyPress::Char('y' | 'Y') => return Step::Answered(PromptAnswer::Always),
-                KeyPress::Char('n' | 'N') => return Step::Answered(no("")),
-                KeyPress::Enter => return Step::Answered(NO),
+            DialogState::Confirm => match key {
+                KeyPress::Char('y' | 'Y') => return KeyEffect::Answered(PromptAnswer::Always),
+                KeyPress::Char('n' | 'N') => return KeyEffect::Answered(no("")),
+                KeyPress::Enter => return KeyEffect::Answered(NO),
                 _ => self.hint = Some("y allows it always, n denies"),
             },
-            At::Words(words) => match key {
-                KeyPress::Enter => return Step::Answered(no(words)),
+            DialogState::Words(words) => match key {
+                KeyPress::Enter => return KeyEffect::Answered(no(words)),
                 KeyPress::Backspace => drop(words.pop()),
                 KeyPress::Char(c) if words.chars().count() < MOST_WORDS => words.push(c),
                 _ => {}
             },
-            At::Overrule(words) => match key {
-                KeyPress::Enter => return Step::Answered(overruled(words)),
+            DialogState::Overrule(words) => match key {
+                KeyPress::Enter => return KeyEffect::Answered(overruled(words)),
                 KeyPress::Backspace => drop(words.pop()),
                 KeyPress::Char(c) if words.chars().count() < MOST_WORDS => words.push(c),
                 _ => {}
             },
-            At::Word { typed, started } => match key {
+            DialogState::Word { typed, started } => match key {
                 KeyPress::Char(c) if typed.len() < 24 => {
                     typed.push(c);
                     if !std::mem::replace(started, true) {
-                        return Step::Begun;
+                        return KeyEffect::Begun;
                     }
                 }
                 KeyPress::Backspace => drop(typed.pop()),
                 KeyPress::Enter => {
                     let right = self.word.as_ref().is_some_and(|word| word == typed);
-                    return Step::Answered(if right { PromptAnswer::Once } else { NO });
+                    return KeyEffect::Answered(if right { PromptAnswer::Once } else { NO });
                 }
                 _ => self.hint = Some("type the word and press Enter; Esc denies"),
             },
         }
-        Step::On
+        KeyEffect::On
     }
 
     /// A key on a page of the explanation.
-    fn turn(&mut self, top: usize, key: KeyPress) -> Step {
+    fn turn(&mut self, top: usize, key: KeyPress) -> KeyEffect {
         let last = self.all_lines.saturating_sub(self.page_lines);
         let page = self.page_lines.max(1);
         self.page = match key {
@@ -204,40 +205,40 @@ impl Dialog {
                 Some(top)
             }
         };
-        if self.page.is_none() { Step::Turned } else { Step::On }
+        if self.page.is_none() { KeyEffect::Turned } else { KeyEffect::On }
     }
 
     /// A whole line, from a terminal without keys.
-    pub(super) fn line(&mut self, line: &str) -> Step {
+    pub(super) fn line(&mut self, line: &str) -> KeyEffect {
         let line = line.trim();
         self.hint = None;
-        if matches!(self.at, At::Words(_)) {
-            return Step::Answered(no(line));
+        if matches!(self.at, DialogState::Words(_)) {
+            return KeyEffect::Answered(no(line));
         }
-        if matches!(self.at, At::Overrule(_)) {
-            return Step::Answered(overruled(line));
+        if matches!(self.at, DialogState::Overrule(_)) {
+            return KeyEffect::Answered(overruled(line));
         }
         if line == "?" {
             self.page = Some(0);
-            return Step::On;
+            return KeyEffect::On;
         }
-        if let At::Word { .. } = self.at {
+        if let DialogState::Word { .. } = self.at {
             let right = self.word.as_ref().is_some_and(|word| word == line);
-            return Step::Answered(if right { PromptAnswer::Once } else { NO });
+            return KeyEffect::Answered(if right { PromptAnswer::Once } else { NO });
         }
         match line {
-            "" => Step::Answered(NO),
+            "" => KeyEffect::Answered(NO),
             "yes" => self.key(KeyPress::Char('y')),
             "no" => self.key(KeyPress::Char('n')),
             line => match line.strip_prefix("n ").or_else(|| line.strip_prefix("no ")) {
-                Some(words) => Step::Answered(no(words)),
+                Some(words) => KeyEffect::Answered(no(words)),
                 None => {
                     let mut all = line.chars();
                     match (all.next(), all.next()) {
                         (Some(key), None) => self.key(KeyPress::Char(key)),
                         _ => {
                             self.hint = Some("unknown answer; n denies");
-                            Step::On
+                            KeyEffect::On
                         }
                     }
                 }
@@ -266,7 +267,7 @@ fn no(words: &str) -> PromptAnswer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dialog, Step};
+    use super::{Dialog, KeyEffect};
     use crate::prompt::answer::{NO, PromptAnswer};
     use crate::prompt::keys::KeyPress;
 
@@ -294,7 +295,8 @@ mod tests {
         ];
         for key in all.chain(other) {
             let step = Dialog::new(None, true, true).keys(&[key]);
-            let yes = matches!(step, Step::Answered(PromptAnswer::Once | PromptAnswer::Session | PromptAnswer::Always));
+            let yes =
+                matches!(step, KeyEffect::Answered(PromptAnswer::Once | PromptAnswer::Session | PromptAnswer::Always));
             assert_eq!(yes, matches!(key, KeyPress::Char('y' | 'Y' | 's' | 'S')), "{key:?}");
         }
     }
@@ -302,19 +304,19 @@ mod tests {
     #[test]
     fn nothing_is_granted_that_is_not_offered() {
         let mut dialog = Dialog::new(None, false, false);
-        assert_eq!(dialog.keys(&[KeyPress::Char('s')]), Step::On);
-        assert_eq!(dialog.keys(&[KeyPress::Char('a')]), Step::On);
+        assert_eq!(dialog.keys(&[KeyPress::Char('s')]), KeyEffect::On);
+        assert_eq!(dialog.keys(&[KeyPress::Char('a')]), KeyEffect::On);
         assert_eq!(dialog.hint, Some("this command cannot be granted"));
-        assert_eq!(dialog.line("s"), Step::On);
-        assert_eq!(dialog.line("a"), Step::On);
+        assert_eq!(dialog.line("s"), KeyEffect::On);
+        assert_eq!(dialog.line("a"), KeyEffect::On);
     }
 
     #[test]
     fn a_standing_grant_takes_two_keys() {
         let mut dialog = Dialog::new(None, true, true);
-        assert_eq!(dialog.keys(&[KeyPress::Char('a'), KeyPress::Char('y')]), Step::Pasted);
-        assert_eq!(dialog.keys(&[KeyPress::Char('a')]), Step::Turned);
-        assert_eq!(dialog.keys(&[KeyPress::Char('y')]), Step::Answered(PromptAnswer::Always));
+        assert_eq!(dialog.keys(&[KeyPress::Char('a'), KeyPress::Char('y')]), KeyEffect::Pasted);
+        assert_eq!(dialog.keys(&[KeyPress::Char('a')]), KeyEffect::Turned);
+        assert_eq!(dialog.keys(&[KeyPress::Char('y')]), KeyEffect::Answered(PromptAnswer::Always));
     }
 
     #[test]
@@ -323,21 +325,21 @@ mod tests {
             let mut dialog = Dialog::new(None, true, true);
             dialog.overrule();
             for c in typed.chars() {
-                assert_eq!(dialog.keys(&[KeyPress::Char(c)]), Step::On, "{typed}");
+                assert_eq!(dialog.keys(&[KeyPress::Char(c)]), KeyEffect::On, "{typed}");
             }
             let wanted = if runs { PromptAnswer::Overruled { words: typed.to_owned() } } else { NO };
-            assert_eq!(dialog.keys(&[KeyPress::Enter]), Step::Answered(wanted.clone()), "{typed}");
+            assert_eq!(dialog.keys(&[KeyPress::Enter]), KeyEffect::Answered(wanted.clone()), "{typed}");
             let mut dialog = Dialog::new(None, true, true);
             dialog.overrule();
-            assert_eq!(dialog.line(typed), Step::Answered(wanted), "{typed}");
+            assert_eq!(dialog.line(typed), KeyEffect::Answered(wanted), "{typed}");
         }
         let mut begun = Dialog::new(None, false, false);
-        assert_eq!(begun.keys(&[KeyPress::Char('n')]), Step::On);
+        assert_eq!(begun.keys(&[KeyPress::Char('n')]), KeyEffect::On);
         begun.overrule();
         assert!(begun.denied().is_some(), "a no that was begun stays one");
         let mut critical = critical();
         critical.overrule();
-        assert_eq!(critical.line("I know better"), Step::Answered(NO), "the word is wanted all the same");
+        assert_eq!(critical.line("I know better"), KeyEffect::Answered(NO), "the word is wanted all the same");
     }
 
     #[test]
@@ -345,34 +347,34 @@ mod tests {
         for typed in ["walnu", "walnutt", "Walnut", "y", "", "s", "a", "walnut "] {
             let mut dialog = critical();
             for c in typed.chars() {
-                assert!(matches!(dialog.keys(&[KeyPress::Char(c)]), Step::On | Step::Begun));
+                assert!(matches!(dialog.keys(&[KeyPress::Char(c)]), KeyEffect::On | KeyEffect::Begun));
             }
-            assert_eq!(dialog.keys(&[KeyPress::Enter]), Step::Answered(NO), "{typed}");
+            assert_eq!(dialog.keys(&[KeyPress::Enter]), KeyEffect::Answered(NO), "{typed}");
         }
         let mut dialog = critical();
-        assert_eq!(dialog.keys(&[KeyPress::Char('x')]), Step::Begun);
-        assert_eq!(dialog.keys(&[KeyPress::Backspace]), Step::On);
+        assert_eq!(dialog.keys(&[KeyPress::Char('x')]), KeyEffect::Begun);
+        assert_eq!(dialog.keys(&[KeyPress::Backspace]), KeyEffect::On);
         for c in "walnut".chars() {
-            assert_eq!(dialog.keys(&[KeyPress::Char(c)]), Step::On);
+            assert_eq!(dialog.keys(&[KeyPress::Char(c)]), KeyEffect::On);
         }
-        assert_eq!(dialog.keys(&[KeyPress::Enter]), Step::Answered(PromptAnswer::Once));
+        assert_eq!(dialog.keys(&[KeyPress::Enter]), KeyEffect::Answered(PromptAnswer::Once));
     }
 
     #[test]
     fn a_line_is_an_answer_only_as_a_whole() {
         for (line, yes) in [("y", true), (" y ", true), ("yes", true), ("yy", false), ("y\ny", false), ("ok", false)] {
             let step = Dialog::new(None, true, true).line(line);
-            assert_eq!(step == Step::Answered(PromptAnswer::Once), yes, "{line:?}");
+            assert_eq!(step == KeyEffect::Answered(PromptAnswer::Once), yes, "{line:?}");
         }
-        assert_eq!(critical().line("y"), Step::Answered(NO));
-        assert_eq!(critical().line("walnut\n"), Step::Answered(PromptAnswer::Once));
+        assert_eq!(critical().line("y"), KeyEffect::Answered(NO));
+        assert_eq!(critical().line("walnut\n"), KeyEffect::Answered(PromptAnswer::Once));
     }
 
     #[test]
     fn a_no_keeps_the_words_that_were_typed() {
         let mut dialog = Dialog::new(None, true, true);
-        assert_eq!(dialog.keys(&[KeyPress::Char('n')]), Step::On);
-        assert_eq!(dialog.keys(&[KeyPress::Char('h'), KeyPress::Char('i'), KeyPress::Char('?')]), Step::On);
+        assert_eq!(dialog.keys(&[KeyPress::Char('n')]), KeyEffect::On);
+        assert_eq!(dialog.keys(&[KeyPress::Char('h'), KeyPress::Char('i'), KeyPress::Char('?')]), KeyEffect::On);
         assert_eq!(dialog.denied(), Some(PromptAnswer::No { words: Some("hi?".to_owned()), typed: true }));
     }
 }

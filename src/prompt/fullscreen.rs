@@ -14,11 +14,11 @@ use nix::sys::signal::Signal;
 
 pub use super::keys::KeyPress;
 
-use super::answer::{Closed, failed, hung_up};
-use super::halves;
+use super::answer::{PromptClosed, failed, hung_up};
 use super::keys::Decoder;
 use super::signal_watch::Watch;
-use super::tty::{Got, Modes, Tty};
+use super::split_screen;
+use super::tty::{Modes, ReadResult, Tty};
 use crate::ui::card::Size;
 use crate::ui::style::{Line, Look};
 
@@ -38,7 +38,7 @@ static INSIDE: AtomicBool = AtomicBool::new(false);
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ScreenEvent {
     /// Keys that arrived together: more than one is no person's typing.
     Keys(Vec<KeyPress>),
     /// The screen must be drawn anew: another size, or the process was stopped.
@@ -61,10 +61,13 @@ pub struct Fullscreen<'a> {
 ///
 /// # Errors
 /// There is no terminal, it cannot be used, or `work` ended so.
-pub fn on_screen<T>(look: Look, work: impl FnOnce(&mut Fullscreen<'_>) -> Result<T, Closed>) -> Result<T, Closed> {
-    let tty = Tty::open().map_err(|error| Closed::NoTerminal(error.to_string()))?;
+pub fn on_screen<T>(
+    look: Look,
+    work: impl FnOnce(&mut Fullscreen<'_>) -> Result<T, PromptClosed>,
+) -> Result<T, PromptClosed> {
+    let tty = Tty::open().map_err(|error| PromptClosed::NoTerminal(error.to_string()))?;
     if !tty.is_foreground().map_err(hung_up)? {
-        return Err(Closed::Background);
+        return Err(PromptClosed::Background);
     }
     let watch = Watch::begin(0).map_err(failed)?;
     let modes = Modes::enter(&tty).map_err(hung_up)?;
@@ -85,9 +88,9 @@ impl Fullscreen<'_> {
     ///
     /// # Errors
     /// The terminal hung up.
-    pub fn draw(&mut self, lines: &[Line]) -> Result<(), Closed> {
+    pub fn draw(&mut self, lines: &[Line]) -> Result<(), PromptClosed> {
         let lines: Vec<String> = lines.iter().take(self.size().rows).map(|line| line.render(&self.look)).collect();
-        let mut out = halves::changed().unwrap_or_default();
+        let mut out = split_screen::changed().unwrap_or_default();
         for (number, line) in lines.iter().enumerate() {
             if self.drawn.get(number) != Some(line) {
                 out.push_str(&format!("\x1b[{};1H{line}\x1b[K", number + 1));
@@ -104,11 +107,11 @@ impl Fullscreen<'_> {
     ///
     /// # Errors
     /// The terminal hung up, another process has it, or a signal came that ends this one.
-    pub fn wait(&mut self, time: Duration) -> Result<Event, Closed> {
-        let Some(watch) = &self.watch else { return Err(Closed::Busy) };
+    pub fn wait(&mut self, time: Duration) -> Result<ScreenEvent, PromptClosed> {
+        let Some(watch) = &self.watch else { return Err(PromptClosed::Busy) };
         if let Some(signal) = watch.fatal() {
             let typed = watch.was_typed(signal);
-            return Err(if typed { Closed::Interrupted(signal) } else { Closed::Signal(signal) });
+            return Err(if typed { PromptClosed::Interrupted(signal) } else { PromptClosed::Signal(signal) });
         }
         if watch.take(Signal::SIGTSTP) {
             self.leave();
@@ -117,36 +120,36 @@ impl Fullscreen<'_> {
                 watch.stop().map_err(failed)?;
             }
             if !self.tty.is_foreground().map_err(hung_up)? {
-                return Err(Closed::Background);
+                return Err(PromptClosed::Background);
             }
             self.modes.again().map_err(hung_up)?;
             self.enter();
-            return Ok(Event::Redraw);
+            return Ok(ScreenEvent::Redraw);
         }
-        let watch = self.watch.as_ref().ok_or(Closed::Busy)?;
+        let watch = self.watch.as_ref().ok_or(PromptClosed::Busy)?;
         let resized = watch.take(Signal::SIGWINCH);
         if watch.take(Signal::SIGCONT) || resized {
             self.drawn.clear();
-            let anew = halves::divided(self.tty.whole_size());
+            let anew = split_screen::divided(self.tty.whole_size());
             self.write(anew.as_deref().unwrap_or("\x1b[2J"))?;
-            return Ok(Event::Redraw);
+            return Ok(ScreenEvent::Redraw);
         }
         if !self.tty.is_foreground().map_err(hung_up)? {
-            return Err(Closed::Background);
+            return Err(PromptClosed::Background);
         }
         let most = if self.decoder.is_waiting() { ESCAPE } else { time };
         let ready = watch.wait(self.tty.as_fd(), false, most.min(time)).map_err(failed)?;
         if !ready.read {
-            return Ok(self.decoder.take_pending().map_or(Event::Nothing, |key| Event::Keys(vec![key])));
+            return Ok(self.decoder.take_pending().map_or(ScreenEvent::Nothing, |key| ScreenEvent::Keys(vec![key])));
         }
         let mut buffer = [0; 4096];
         match self.tty.read(&mut buffer).map_err(hung_up)? {
-            Got::End => Err(Closed::HungUp),
-            Got::Nothing => Ok(Event::Nothing),
-            Got::Bytes(length) => {
+            ReadResult::End => Err(PromptClosed::HungUp),
+            ReadResult::Nothing => Ok(ScreenEvent::Nothing),
+            ReadResult::Bytes(length) => {
                 let mut keys = self.decoder.feed(buffer.get(..length).unwrap_or_default());
                 keys.retain(|key| *key != KeyPress::Report);
-                Ok(if keys.is_empty() { Event::Nothing } else { Event::Keys(keys) })
+                Ok(if keys.is_empty() { ScreenEvent::Nothing } else { ScreenEvent::Keys(keys) })
             }
         }
     }
@@ -155,7 +158,7 @@ impl Fullscreen<'_> {
     ///
     /// # Errors
     /// The terminal hung up.
-    pub fn meanwhile<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, Closed> {
+    pub fn meanwhile<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, PromptClosed> {
         self.write("\x1b[H\x1b[J\x1b[?25h")?;
         self.modes.leave();
         self.watch = None;
@@ -185,16 +188,16 @@ impl Fullscreen<'_> {
         });
         INSIDE.store(true, Ordering::SeqCst);
         self.drawn.clear();
-        let _ = self.write(if halves::is_divided() { ENTER_HALF } else { ENTER });
+        let _ = self.write(if split_screen::is_divided() { ENTER_HALF } else { ENTER });
     }
 
     fn leave(&self) {
-        let _ = self.write(if halves::is_divided() { LEAVE_HALF } else { LEAVE });
+        let _ = self.write(if split_screen::is_divided() { LEAVE_HALF } else { LEAVE });
         INSIDE.store(false, Ordering::SeqCst);
     }
 
     /// Writes all of it, or as much as the terminal takes within a second.
-    fn write(&self, text: &str) -> Result<(), Closed> {
+    fn write(&self, text: &str) -> Result<(), PromptClosed> {
         let mut rest = text.as_bytes();
         for _ in 0..100 {
             if rest.is_empty() {
@@ -219,6 +222,6 @@ impl Drop for Fullscreen<'_> {
 
 /// A failure of the terminal, as an error of input and output.
 #[must_use]
-pub fn told(closed: &Closed) -> io::Error {
+pub fn told(closed: &PromptClosed) -> io::Error {
     io::Error::other(closed.to_string())
 }

@@ -128,12 +128,12 @@ fn kept_stdin() -> Option<OwnedFd> {
 }
 
 /// What a signal gives back.
-struct Before {
+struct SavedTerminal {
     terminal: RawFd,
     modes: libc::termios,
 }
 
-static GIVEN_BACK: AtomicPtr<Before> = AtomicPtr::new(ptr::null_mut());
+static GIVEN_BACK: AtomicPtr<SavedTerminal> = AtomicPtr::new(ptr::null_mut());
 
 /// Gives the terminal back and ends the process by the same signal.
 extern "C" fn give_back(number: libc::c_int) {
@@ -153,7 +153,7 @@ extern "C" fn give_back(number: libc::c_int) {
 
 /// Lets signals that end guard give back the terminal; what they did before. Who ignores them keeps ignoring them.
 fn given_back_by_signals(terminal: &File, modes: &Termios) -> nix::Result<Vec<(Signal, SigAction)>> {
-    let before = Before { terminal: terminal.as_raw_fd(), modes: modes.clone().into() };
+    let before = SavedTerminal { terminal: terminal.as_raw_fd(), modes: modes.clone().into() };
     // A handler may read it on another thread while the question ends: some bytes for each question are left behind.
     GIVEN_BACK.store(Box::leak(Box::new(before)), Ordering::SeqCst);
     let handler = SigAction::new(SigHandler::Handler(give_back), SaFlags::empty(), SigSet::all());

@@ -12,7 +12,7 @@ use dialoguer::theme::Theme;
 use nix::sys::termios::{self, FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, Termios};
 
 use super::handover::{Handover, open};
-use super::sealed::Sealed;
+use super::sealed::ProcessSeal;
 use crate::ui::style::Look;
 use crate::ui::wrap;
 
@@ -34,7 +34,7 @@ pub fn ask(text: &str, question: &str) -> io::Result<String> {
     let (above, last) = question.rsplit_once('\n').map_or(("", question.as_str()), |(above, last)| (above, last));
     let line_end = if above.is_empty() { "" } else { "\n" };
     handover.term.write_str(&format!("{text}{above}{line_end}"))?;
-    let input = Input::<String>::with_theme(&Unadorned).with_prompt(last).allow_empty(true);
+    let input = Input::<String>::with_theme(&PlainTheme).with_prompt(last).allow_empty(true);
     let answer = input.interact_text_on(&handover.term);
     answer.map_err(|dialoguer::Error::IO(error)| error)
 }
@@ -44,9 +44,9 @@ pub fn ask(text: &str, question: &str) -> io::Result<String> {
 /// # Errors
 /// As [`ask`], and when cancelled.
 pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
-    let _sealed = Sealed::begin();
+    let _sealed = ProcessSeal::begin();
     let terminal = open()?;
-    let hidden = Hidden::begin(&terminal)?;
+    let hidden = EchoOff::begin(&terminal)?;
     (&terminal).write_all(format!("{text}{} ", fitted(question)).as_bytes())?;
     let line = keys(&terminal);
     // Enter was not shown either.
@@ -56,9 +56,9 @@ pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
 }
 
 /// A question as it stands, without the colon that the library would put behind it.
-struct Unadorned;
+struct PlainTheme;
 
-impl Theme for Unadorned {
+impl Theme for PlainTheme {
     fn format_input_prompt(&self, f: &mut dyn fmt::Write, prompt: &str, _: Option<&str>) -> fmt::Result {
         write!(f, "{prompt} ")
     }
@@ -128,12 +128,12 @@ fn read(terminal: &File, question: &str) -> io::Result<String> {
 }
 
 /// The terminal while it shows nothing of what is typed. Dropped, it is as before.
-struct Hidden<'a> {
+struct EchoOff<'a> {
     terminal: &'a File,
     before: Termios,
 }
 
-impl<'a> Hidden<'a> {
+impl<'a> EchoOff<'a> {
     fn begin(terminal: &'a File) -> io::Result<Self> {
         let before = termios::tcgetattr(terminal)?;
         let mut modes = before.clone();
@@ -146,7 +146,7 @@ impl<'a> Hidden<'a> {
     }
 }
 
-impl Drop for Hidden<'_> {
+impl Drop for EchoOff<'_> {
     fn drop(&mut self) {
         // A terminal that hung up has no modes to give back.
         let _ = termios::tcsetattr(self.terminal, SetArg::TCSAFLUSH, &self.before);

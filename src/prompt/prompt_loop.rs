@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use super::answer::{Closed, NO, PromptAnswer, READING, ReviewInProgress, ReviewProgress, failed, hung_up};
-use super::dialog::{Dialog, Step};
+use super::answer::{NO, PromptAnswer, PromptClosed, READING, ReviewInProgress, ReviewProgress, failed, hung_up};
+use super::dialog::{Dialog, KeyEffect};
 use super::keys::{Decoder, KeyPress};
 use super::lock::Lock;
 use super::screen::Screen;
 use super::signal_watch::{Watch, now};
-use super::tty::{Got, Modes, Tty};
+use super::tty::{Modes, ReadResult, Tty};
 use crate::judge::policy::Prompt;
 use crate::ui::card_view::CardView;
 use crate::ui::explain::ExplainView;
@@ -34,7 +34,7 @@ const LONGEST: usize = 8192;
 
 /// What is asked, and of what terminal.
 #[derive(Clone, Copy)]
-pub struct Question<'a> {
+pub struct PromptRequest<'a> {
     pub view: &'a CardView,
     pub prompt: &'a Prompt,
     pub explained: &'a ExplainView,
@@ -75,13 +75,13 @@ pub(super) struct PromptLoop<'a> {
 impl<'a> PromptLoop<'a> {
     /// A question whose time begins now, on a terminal whose lock is held. With a word, that must be typed.
     pub(super) fn new(
-        question: Question<'a>,
+        question: PromptRequest<'a>,
         word: Option<String>,
         tty: &'a Tty,
         watch: &'a Watch,
         lock: &'a Lock,
     ) -> Self {
-        let Question { view, prompt, explained, look, said } = question;
+        let PromptRequest { view, prompt, explained, look, said } = question;
         let offered = |grant: &Option<String>| prompt.may_grant && grant.is_some();
         let mut dialog = Dialog::new(word, offered(&view.session_grant), offered(&view.standing_grant));
         if view.opinion.as_ref().is_some_and(|said| said.denies) {
@@ -117,14 +117,14 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// Until there is an answer. The terminal is as before when this returns.
-    pub(super) fn ask(mut self) -> Result<PromptAnswer, Closed> {
+    pub(super) fn ask(mut self) -> Result<PromptAnswer, PromptClosed> {
         let answer = self.run();
         self.take_away(answer.as_ref());
         answer
     }
 
     /// Rounds until there is an answer.
-    fn run(&mut self) -> Result<PromptAnswer, Closed> {
+    fn run(&mut self) -> Result<PromptAnswer, PromptClosed> {
         let tty = self.tty;
         let mut modes = if self.line_by_line { None } else { Some(Modes::enter(tty).map_err(hung_up)?) };
         let answer = loop {
@@ -136,13 +136,13 @@ impl<'a> PromptLoop<'a> {
         };
         // A no that was on its way is a no, however it ended.
         match (answer, self.dialog.denied()) {
-            (Err(Closed::HungUp) | Ok(PromptAnswer::TimedOut { .. }), Some(no)) => Ok(no),
+            (Err(PromptClosed::HungUp) | Ok(PromptAnswer::TimedOut { .. }), Some(no)) => Ok(no),
             (answer, _) => answer,
         }
     }
 
     /// One turn: look at clock, signals and foreground, draw, wait, read.
-    fn round(&mut self, modes: Option<&mut Modes<'_>>) -> Result<Option<PromptAnswer>, Closed> {
+    fn round(&mut self, modes: Option<&mut Modes<'_>>) -> Result<Option<PromptAnswer>, PromptClosed> {
         self.look_for_the_end()?;
         if self.watch.take(Signal::SIGTSTP) {
             self.pause(modes)?;
@@ -157,7 +157,7 @@ impl<'a> PromptLoop<'a> {
             return Ok(Some(self.timed_out()));
         }
         if !self.tty.is_foreground().map_err(hung_up)? {
-            return Err(Closed::Background);
+            return Err(PromptClosed::Background);
         }
         self.watch.take(Signal::SIGWINCH);
         if self.listen() {
@@ -209,10 +209,10 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// Whether a signal has come that ends the process.
-    fn look_for_the_end(&self) -> Result<(), Closed> {
+    fn look_for_the_end(&self) -> Result<(), PromptClosed> {
         match self.watch.fatal() {
-            Some(signal) if self.watch.was_typed(signal) => Err(Closed::Interrupted(signal)),
-            Some(signal) => Err(Closed::Signal(signal)),
+            Some(signal) if self.watch.was_typed(signal) => Err(PromptClosed::Interrupted(signal)),
+            Some(signal) => Err(PromptClosed::Signal(signal)),
             None => Ok(()),
         }
     }
@@ -226,61 +226,61 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// Reads what was typed, and what it means.
-    fn read(&mut self, ready: bool) -> Result<Option<PromptAnswer>, Closed> {
+    fn read(&mut self, ready: bool) -> Result<Option<PromptAnswer>, PromptClosed> {
         let mut buffer = [0; LONGEST];
-        let got = if ready { self.tty.read(&mut buffer).map_err(hung_up)? } else { Got::Nothing };
+        let got = if ready { self.tty.read(&mut buffer).map_err(hung_up)? } else { ReadResult::Nothing };
         // Nobody has read the question yet: what comes now was meant for something else.
         let early = self.shown.is_none_or(|shown| now().saturating_sub(shown) < READING);
         let step = match got {
-            Got::End if self.line_by_line => return Ok(Some(self.dialog.denied().unwrap_or(NO))),
-            Got::End => return Err(Closed::HungUp),
-            Got::Bytes(_) if early => {
+            ReadResult::End if self.line_by_line => return Ok(Some(self.dialog.denied().unwrap_or(NO))),
+            ReadResult::End => return Err(PromptClosed::HungUp),
+            ReadResult::Bytes(_) if early => {
                 self.decoder.clear();
                 self.dialog.hint.get_or_insert("too soon; key ignored");
-                Step::On
+                KeyEffect::On
             }
-            Got::Bytes(length) if self.line_by_line => {
+            ReadResult::Bytes(length) if self.line_by_line => {
                 let line = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned();
                 self.shown = None;
                 self.dialog.line(&line)
             }
-            Got::Bytes(length) => {
+            ReadResult::Bytes(length) => {
                 let keys = self.decoder.feed(buffer.get(..length).unwrap_or_default());
                 self.keys(&keys)
             }
-            Got::Nothing if self.decoder.is_waiting() => match self.decoder.take_pending() {
+            ReadResult::Nothing if self.decoder.is_waiting() => match self.decoder.take_pending() {
                 Some(key) => self.keys(&[key]),
-                None => Step::On,
+                None => KeyEffect::On,
             },
-            Got::Nothing => Step::On,
+            ReadResult::Nothing => KeyEffect::On,
         };
         self.follow(step)
     }
 
     /// What keys mean: where the card cannot be seen, nothing but a no.
-    fn keys(&mut self, keys: &[KeyPress]) -> Step {
+    fn keys(&mut self, keys: &[KeyPress]) -> KeyEffect {
         match keys {
             _ if !self.small => self.dialog.keys(keys),
             [KeyPress::Char('n' | 'N') | KeyPress::Escape | KeyPress::Interrupt | KeyPress::EndOfFile] => {
-                Step::Answered(self.dialog.denied().unwrap_or(NO))
+                KeyEffect::Answered(self.dialog.denied().unwrap_or(NO))
             }
-            _ => Step::On,
+            _ => KeyEffect::On,
         }
     }
 
     /// What a step means for the clock and for the end.
-    fn follow(&mut self, step: Step) -> Result<Option<PromptAnswer>, Closed> {
+    fn follow(&mut self, step: KeyEffect) -> Result<Option<PromptAnswer>, PromptClosed> {
         match step {
-            Step::On => {}
-            Step::Turned => self.shown = None,
+            KeyEffect::On => {}
+            KeyEffect::Turned => self.shown = None,
             // What belongs to a burst may still be on its way.
-            Step::Pasted => self.shown = Some(now()),
-            Step::Begun => {
+            KeyEffect::Pasted => self.shown = Some(now()),
+            KeyEffect::Begun => {
                 self.waited = self.waited.saturating_add(self.total);
                 self.total = self.prompt.finish_seconds;
                 self.deadline = now().saturating_add(Duration::from_secs(self.total.into()));
             }
-            Step::Answered(yes) if is_yes(&yes) && !self.line_by_line => {
+            KeyEffect::Answered(yes) if is_yes(&yes) && !self.line_by_line => {
                 let left = self.deadline.saturating_sub(now());
                 let more = self.watch.wait(self.tty.as_fd(), false, ALONE.min(left)).map_err(failed)?;
                 if more.read {
@@ -292,7 +292,7 @@ impl<'a> PromptLoop<'a> {
                     return Ok(Some(yes));
                 }
             }
-            Step::Answered(answer) => return Ok(Some(answer)),
+            KeyEffect::Answered(answer) => return Ok(Some(answer)),
         }
         Ok(None)
     }
@@ -304,7 +304,7 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// Stopped by Ctrl-Z: the terminal goes back, and the clock goes on.
-    fn pause(&mut self, modes: Option<&mut Modes<'_>>) -> Result<(), Closed> {
+    fn pause(&mut self, modes: Option<&mut Modes<'_>>) -> Result<(), PromptClosed> {
         let erased = self.screen.erase();
         let _ = self.tty.write(erased.as_bytes());
         match modes {
@@ -323,7 +323,7 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// Going on after a stop: everything is drawn anew, below.
-    fn resume(&mut self, modes: Option<&mut Modes<'_>>) -> Result<(), Closed> {
+    fn resume(&mut self, modes: Option<&mut Modes<'_>>) -> Result<(), PromptClosed> {
         let deadline = self.deadline;
         let watch = self.watch;
         if !self.lock.take(|| now() >= deadline || watch.is_called().unwrap_or(true)).map_err(failed)? {
@@ -334,7 +334,7 @@ impl<'a> PromptLoop<'a> {
             return Ok(());
         }
         if !self.tty.is_foreground().map_err(hung_up)? {
-            return Err(Closed::Background);
+            return Err(PromptClosed::Background);
         }
         if let Some(modes) = modes {
             modes.again().map_err(hung_up)?;
@@ -345,7 +345,7 @@ impl<'a> PromptLoop<'a> {
     }
 
     /// Takes the card away; one calm line stays of a yes. A no is told by the caller, on standard error.
-    fn take_away(&mut self, answer: Result<&PromptAnswer, &Closed>) {
+    fn take_away(&mut self, answer: Result<&PromptAnswer, &PromptClosed>) {
         let what = match answer {
             // What the reviewer settles is judged once more before it is said.
             Ok(PromptAnswer::Settled) => None,
@@ -353,7 +353,7 @@ impl<'a> PromptLoop<'a> {
             Ok(PromptAnswer::Once) if self.prompt.approvals > 1 => Some("approved by you; more approvers are needed"),
             Ok(answer) => answer.words(self.view.lasts),
             // Somebody else has the terminal, or nobody has it.
-            Err(Closed::Background | Closed::HungUp) => return,
+            Err(PromptClosed::Background | PromptClosed::HungUp) => return,
             Err(_) => None,
         };
         let mut out = if self.line_by_line { String::from("\r\n") } else { self.screen.erase() };

@@ -12,17 +12,17 @@ pub fn seal() {
 
 /// Closes this process until it is dropped, unless it was closed before.
 #[derive(Debug)]
-pub(super) struct Sealed {
+pub(super) struct ProcessSeal {
     opens: bool,
 }
 
-impl Sealed {
+impl ProcessSeal {
     pub fn begin() -> Self {
         Self { opens: close() }
     }
 }
 
-impl Drop for Sealed {
+impl Drop for ProcessSeal {
     fn drop(&mut self) {
         if self.opens {
             set_open_to_others(true);
@@ -39,20 +39,20 @@ fn close() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sealed, is_open_to_others, seal, set_open_to_others};
+    use super::{ProcessSeal, is_open_to_others, seal, set_open_to_others};
 
     #[test]
     fn the_outermost_seal_ends_it_unless_it_is_for_good() {
         // One test: all of them are of this process.
         {
-            let _outer = Sealed::begin();
+            let _outer = ProcessSeal::begin();
             assert!(!is_open_to_others());
-            drop(Sealed::begin());
+            drop(ProcessSeal::begin());
             assert!(!is_open_to_others());
         }
         assert_eq!(is_open_to_others(), !guard_system::IS_MACOS);
         seal();
-        drop(Sealed::begin());
+        drop(ProcessSeal::begin());
         assert!(!is_open_to_others());
         set_open_to_others(true);
     }

@@ -10,10 +10,10 @@
 
 use std::path::PathBuf;
 
-use super::answer::{Closed, PromptAnswer, ReviewInProgress, failed, hung_up};
+use super::answer::{PromptAnswer, PromptClosed, ReviewInProgress, failed, hung_up};
 use super::lock::Lock;
-use super::prompt_loop::{PromptLoop, Question};
-use super::sealed::Sealed;
+use super::prompt_loop::{PromptLoop, PromptRequest};
+use super::sealed::ProcessSeal;
 use super::signal_watch::Watch;
 use super::tty::{Tty, is_attended};
 use super::word::random;
@@ -34,14 +34,14 @@ pub fn ask(
     look: Look,
     runtime: Option<PathBuf>,
 ) -> PromptAnswer {
-    let question = Question { view, prompt, explained, look, said: true };
+    let question = PromptRequest { view, prompt, explained, look, said: true };
     try_ask(question, runtime, None).unwrap_or_else(PromptAnswer::Closed)
 }
 
 /// As [`ask`], while a reviewer is asked too. The person need not wait for it. Where a yes counts only once it
 /// is signed, it is not `said`: [`say_yes`] says it.
 pub fn ask_beside(
-    question: Question<'_>,
+    question: PromptRequest<'_>,
     runtime: Option<PathBuf>,
     second: Option<&mut dyn ReviewInProgress>,
 ) -> PromptAnswer {
@@ -56,7 +56,7 @@ pub fn ask_before_a_signature(
     look: Look,
     runtime: Option<PathBuf>,
 ) -> PromptAnswer {
-    let question = Question { view, prompt, explained, look, said: false };
+    let question = PromptRequest { view, prompt, explained, look, said: false };
     try_ask(question, runtime, None).unwrap_or_else(PromptAnswer::Closed)
 }
 
@@ -72,33 +72,33 @@ pub fn say_yes(answer: &PromptAnswer, command: &[u8], look: &Look) {
 ///
 /// # Errors
 /// Why not.
-pub fn reachable() -> Result<(), Closed> {
-    let tty = Tty::open().map_err(|error| Closed::NoTerminal(error.to_string()))?;
+pub fn reachable() -> Result<(), PromptClosed> {
+    let tty = Tty::open().map_err(|error| PromptClosed::NoTerminal(error.to_string()))?;
     check(&tty)
 }
 
 /// Whether a person sits at this terminal and nobody else is using it.
-fn check(tty: &Tty) -> Result<(), Closed> {
+fn check(tty: &Tty) -> Result<(), PromptClosed> {
     if !tty.is_foreground().map_err(hung_up)? {
-        return Err(Closed::Background);
+        return Err(PromptClosed::Background);
     }
     if !is_attended() {
-        return Err(Closed::Unattended);
+        return Err(PromptClosed::Unattended);
     }
     if tty.is_raw().map_err(hung_up)? {
-        return Err(Closed::Busy);
+        return Err(PromptClosed::Busy);
     }
     Ok(())
 }
 
 fn try_ask(
-    question: Question<'_>,
+    question: PromptRequest<'_>,
     runtime: Option<PathBuf>,
     second: Option<&mut dyn ReviewInProgress>,
-) -> Result<PromptAnswer, Closed> {
-    let _sealed = Sealed::begin();
-    let tty = Tty::open().map_err(|error| Closed::NoTerminal(error.to_string()))?;
-    check(&tty).or_else(|why| if why == Closed::Busy { Ok(()) } else { Err(why) })?;
+) -> Result<PromptAnswer, PromptClosed> {
+    let _sealed = ProcessSeal::begin();
+    let tty = Tty::open().map_err(|error| PromptClosed::NoTerminal(error.to_string()))?;
+    check(&tty).or_else(|why| if why == PromptClosed::Busy { Ok(()) } else { Err(why) })?;
     let lock = Lock::open(tty.number(), runtime.as_deref()).map_err(failed)?;
     lock.take(|| false).map_err(failed)?;
     // Whoever held the lock had the terminal in its own modes: whose it is now counts.

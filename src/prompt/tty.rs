@@ -17,7 +17,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::termios::{self, FlushArg, InputFlags, LocalFlags, SetArg, SpecialCharacterIndices, Termios};
 use nix::unistd;
 
-use super::halves;
+use super::split_screen;
 use crate::ui::card::Size;
 
 mod request {
@@ -26,9 +26,9 @@ mod request {
     nix::ioctl_read_bad!(window_size, libc::TIOCGWINSZ, libc::winsize);
 }
 
-/// What a read gave.
+/// The result of a read from the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Got {
+pub(super) enum ReadResult {
     Bytes(usize),
     /// Nothing was there.
     Nothing,
@@ -77,7 +77,7 @@ impl Tty {
     /// Columns and rows that may be drawn on: of the lower half where the window is divided.
     pub(super) fn size(&self) -> Size {
         let Size { columns, rows } = self.whole_size();
-        Size { columns, rows: rows - halves::rows_above(rows) }
+        Size { columns, rows: rows - split_screen::rows_above(rows) }
     }
 
     /// Columns and rows; 80 × 24 where the terminal does not know.
@@ -93,12 +93,12 @@ impl Tty {
     ///
     /// # Errors
     /// When the terminal hung up, or the process is in the background.
-    pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<Got> {
+    pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<ReadResult> {
         match (&self.file).read(buffer) {
-            Ok(0) => Ok(Got::End),
-            Ok(length) => Ok(Got::Bytes(length)),
+            Ok(0) => Ok(ReadResult::End),
+            Ok(length) => Ok(ReadResult::Bytes(length)),
             Err(error) => match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(Got::Nothing),
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(ReadResult::Nothing),
                 _ => Err(error),
             },
         }

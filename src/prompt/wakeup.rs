@@ -28,9 +28,9 @@ const OFTEN: Duration = Duration::from_millis(250);
 /// After a ring that meant nothing, so that whoever rings without end costs little.
 const REST: Duration = Duration::from_millis(20);
 
-/// What ended a wait.
+/// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum WakeReason {
     /// Something may have happened: look.
     Ring,
     /// The time is over.
@@ -77,7 +77,7 @@ impl Wakeup {
     ///
     /// # Errors
     /// The system refuses to wait.
-    pub fn wait(&mut self) -> nix::Result<Heard> {
+    pub fn wait(&mut self) -> nix::Result<WakeReason> {
         if std::mem::take(&mut self.rung) {
             self.empty();
         }
@@ -86,28 +86,28 @@ impl Wakeup {
             self.watch.take(Signal::SIGWINCH);
             if self.watch.take(Signal::SIGTSTP) {
                 self.watch.stop()?;
-                return Ok(Heard::Ring);
+                return Ok(WakeReason::Ring);
             }
             if let Some(signal) = self.watch.fatal() {
-                return Ok(Heard::Signal { signal, typed: self.watch.was_typed(signal) });
+                return Ok(WakeReason::Signal { signal, typed: self.watch.was_typed(signal) });
             }
             let left = self.until.saturating_sub(now());
             if left.is_zero() {
-                return Ok(Heard::Time);
+                return Ok(WakeReason::Time);
             }
             let Some(pipe) = &self.pipe else {
                 std::thread::sleep(OFTEN.min(left));
                 if !self.watch.is_called()? {
-                    return Ok(Heard::Ring);
+                    return Ok(WakeReason::Ring);
                 }
                 continue;
             };
             if self.watch.wait(pipe.as_fd(), false, left.min(SELDOM))?.read {
                 self.rung = true;
-                return Ok(Heard::Ring);
+                return Ok(WakeReason::Ring);
             }
             if !self.watch.is_called()? {
-                return Ok(Heard::Ring);
+                return Ok(WakeReason::Ring);
             }
         }
     }

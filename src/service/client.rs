@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::gateway::FromGateway;
 use super::line::Lines;
-use super::message::{Ask, Reply, Said, VERSION};
+use super::message::{Reply, ServiceRequest, VERSION, VersionedRequest};
 use super::socket::{credentials, reach};
 use crate::store::StoreError;
 
@@ -60,8 +60,9 @@ impl Client {
     ///
     /// # Errors
     /// Nobody is there who may be believed, or they say no.
-    pub fn ask<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, StoreError> {
-        let line = serde_json::to_vec(&Said { v: VERSION, ask }).map_err(|error| self.trouble(&error.to_string()))?;
+    pub fn ask<T: DeserializeOwned>(&self, ask: ServiceRequest) -> Result<T, StoreError> {
+        let line = serde_json::to_vec(&VersionedRequest { v: VERSION, ask })
+            .map_err(|error| self.trouble(&error.to_string()))?;
         let mut known = self.lines.borrow_mut();
         // A connection over which nothing was said for long is closed there; then there is a new one.
         let told = match known.as_mut().map(|lines| exchange(lines, line.clone())) {
@@ -99,7 +100,7 @@ impl Client {
     /// # Errors
     /// As those of [`Self::ask`].
     pub fn listen(&self, id: &str) -> Result<File, StoreError> {
-        let stream = self.told(Ask::Listen { id: id.to_owned() })?;
+        let stream = self.told(ServiceRequest::Listen { id: id.to_owned() })?;
         stream.set_nonblocking(true).map_err(|error| self.trouble(&error.to_string()))?;
         Ok(File::from(OwnedFd::from(stream)))
     }
@@ -109,11 +110,11 @@ impl Client {
     /// # Errors
     /// As those of [`Self::ask`].
     pub fn watch(&self) -> Result<UnixStream, StoreError> {
-        self.told(Ask::Gateway(FromGateway::Watch))
+        self.told(ServiceRequest::Gateway(FromGateway::Watch))
     }
 
     /// A connection of its own over which nothing more is asked, and only told.
-    fn told(&self, ask: Ask) -> Result<UnixStream, StoreError> {
+    fn told(&self, ask: ServiceRequest) -> Result<UnixStream, StoreError> {
         let lines = self.open()?;
         let own = Self { service: self.service.clone(), accounts: self.accounts, lines: RefCell::new(Some(lines)) };
         own.ask::<()>(ask)?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::Signed;
-use crate::store::queue::Told;
+use crate::store::queue::PendingMessage;
 
 /// A question of the gateway's.
 #[derive(Debug, Serialize, Deserialize)]
@@ -15,20 +15,20 @@ use crate::store::queue::Told;
 pub enum FromGateway {
     /// Send a byte whenever anything happens to any request. The last thing that is said on a connection.
     Watch,
-    /// The requests of all accounts, the oldest first, from behind this one on: a [`Part`].
+    /// The requests of all accounts, the oldest first, from behind this one on: a [`RequestPage`].
     List { after: Option<(Timestamp, String)> },
     /// What an approver signs for a yes that reaches so far; nothing where a yes is not taken any more.
-    Approval { shown: Box<Told>, scope: AnswerScope },
+    Approval { shown: Box<PendingMessage>, scope: AnswerScope },
     /// A person's answer: what became of it.
     Answer(Box<GatewayAnswer>),
     /// Write down that somebody tried to answer who may not.
     Attempt { why: String },
 }
 
-/// As many requests as go into one line.
+/// A page of the list of requests: as many as go into one line.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Part {
-    pub requests: Vec<Told>,
+pub struct RequestPage {
+    pub requests: Vec<PendingMessage>,
     /// There are more behind the last one.
     pub more: bool,
 }
@@ -38,7 +38,7 @@ pub struct Part {
 #[serde(deny_unknown_fields)]
 pub struct GatewayAnswer {
     /// The request as it was shown.
-    pub shown: Told,
+    pub shown: PendingMessage,
     pub yes: bool,
     /// Who, as the gateway says.
     pub by: String,

@@ -18,17 +18,17 @@ use crate::judge::ledger::CommandChanges;
 use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Risk, Tier, Weight};
-use crate::store::queue::{Justification, Told};
+use crate::store::queue::{Justification, PendingMessage};
 use crate::store::{ContextEntry, FindingEntry, context, findings};
 
 /// Of what both sides must speak alike.
 pub const VERSION: u32 = 1;
 
-/// A question with its version.
+/// A request with the version of the protocol.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Said {
+pub struct VersionedRequest {
     pub v: u32,
-    pub ask: Ask,
+    pub ask: ServiceRequest,
 }
 
 /// The version alone, of a line that may be of another.
@@ -45,10 +45,10 @@ pub enum Reply<T> {
     Error(String),
 }
 
-/// What the service is asked.
+/// A request to the service.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Ask {
+pub enum ServiceRequest {
     /// What a session did to files.
     Ledger {
         session: String,
@@ -64,7 +64,7 @@ pub enum Ask {
         command: String,
     },
     /// Write a decision down: the row's number, or nothing where no hook had handed it over.
-    Row(Box<Row>),
+    Row(Box<DecisionMessage>),
     /// Whether a hook handed this over.
     IsHanded {
         handed: Text,
@@ -80,7 +80,7 @@ pub enum Ask {
         duration_ms: u64,
     },
     /// File a command.
-    File(Box<New>),
+    File(Box<NewRequestMessage>),
     /// Look for the answer, and use a yes up.
     Take {
         id: String,
@@ -119,7 +119,7 @@ pub enum Ask {
         bindings: Bindings,
     },
     /// Answer a request.
-    Answer(Box<Given>),
+    Answer(Box<AnswerMessage>),
     /// Give a grant to an account.
     Grant {
         what: What,
@@ -203,7 +203,7 @@ pub enum SettledBy {
 /// A decision that is to be written down.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Row {
+pub struct DecisionMessage {
     /// It is the answer to a host that runs the command itself.
     pub advised: bool,
     /// The command as both a hook and the shell see it, and the directory.
@@ -238,7 +238,7 @@ pub struct Row {
 /// A command that is to wait for a person.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct New {
+pub struct NewRequestMessage {
     /// As [`crate::store::queue::pack`] writes it.
     pub exact: Text,
     pub risk: RiskMessage,
@@ -270,9 +270,9 @@ pub struct New {
 /// A person's answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Given {
+pub struct AnswerMessage {
     /// The request as it was shown.
-    pub shown: Told,
+    pub shown: PendingMessage,
     pub yes: Option<(Digest, Bindings)>,
     pub words: Option<String>,
     pub signatures: Vec<Signed>,
@@ -285,7 +285,7 @@ pub struct Given {
 
 /// A session, for those who may let it go on.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Stands {
+pub struct SessionMessage {
     pub root: String,
     pub id: String,
     pub last: Timestamp,

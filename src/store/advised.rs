@@ -30,9 +30,9 @@ pub(super) const NEWEST: &str = "SELECT id, at, tier FROM record WHERE scope = ?
 /// Whether a row was used.
 pub(super) const USED: &str = "SELECT 1 FROM record WHERE about = ?1 LIMIT 1";
 
-/// A command as both the hook and the shell see it.
+/// A command that a hook handed on to a shell, as both see it.
 #[derive(Clone, Copy, Debug)]
-pub struct Handed<'a> {
+pub struct HandedCommand<'a> {
     /// The command as the agent gave it, without what the host puts around it.
     pub text: &'a [u8],
     pub cwd: &'a Path,
@@ -40,7 +40,7 @@ pub struct Handed<'a> {
     pub root: &'a str,
 }
 
-impl Handed<'_> {
+impl HandedCommand<'_> {
     /// Under which name the record keeps it. No session of a grant and no waiting guard has such a name.
     fn scope(&self, key: &DigestKey) -> String {
         use std::os::unix::ffi::OsStrExt;
@@ -60,7 +60,7 @@ impl Store {
     ///
     /// # Errors
     /// The row is not written.
-    pub fn advised_and_handed(&self, row: &IntentRow<'_>, handed: &Handed<'_>) -> Result<Receipt, StoreError> {
+    pub fn advised_and_handed(&self, row: &IntentRow<'_>, handed: &HandedCommand<'_>) -> Result<Receipt, StoreError> {
         let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("digest", &row.digest.0);
         let mut draft = draft("advised", row, &digest);
@@ -73,7 +73,7 @@ impl Store {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub fn is_handed(&self, handed: &Handed<'_>, tier: Tier, now: Timestamp) -> Result<bool, StoreError> {
+    pub fn is_handed(&self, handed: &HandedCommand<'_>, tier: Tier, now: Timestamp) -> Result<bool, StoreError> {
         if tier == Tier::Critical {
             return Ok(false);
         }
@@ -87,7 +87,11 @@ impl Store {
     ///
     /// # Errors
     /// The row is not written.
-    pub fn intent_of_handed(&self, row: &IntentRow<'_>, handed: &Handed<'_>) -> Result<Option<Receipt>, StoreError> {
+    pub fn intent_of_handed(
+        &self,
+        row: &IntentRow<'_>,
+        handed: &HandedCommand<'_>,
+    ) -> Result<Option<Receipt>, StoreError> {
         if row.risk.tier == Tier::Critical {
             return Ok(None);
         }
@@ -129,21 +133,21 @@ mod tests {
 
     const NOON: i64 = 1_800_000_000;
 
-    fn handed<'a>(text: &'a str, cwd: &'a str, root: &'a str) -> Handed<'a> {
-        Handed { text: text.as_bytes(), cwd: Path::new(cwd), root }
+    fn handed<'a>(text: &'a str, cwd: &'a str, root: &'a str) -> HandedCommand<'a> {
+        HandedCommand { text: text.as_bytes(), cwd: Path::new(cwd), root }
     }
 
-    fn push() -> Handed<'static> {
+    fn push() -> HandedCommand<'static> {
         handed("git push --force", "/p", "r")
     }
 
     /// Hands over a command of this tier, so many seconds after noon.
-    fn advise(sample: &Sample, handed: &Handed<'_>, tier: Tier, after: i64) {
+    fn advise(sample: &Sample, handed: &HandedCommand<'_>, tier: Tier, after: i64) {
         write(tier, after, Settled::Asked, |row| sample.store.advised_and_handed(row, handed).unwrap().row());
     }
 
     /// Runs it, if it was handed over.
-    fn run(sample: &Sample, handed: &Handed<'_>, tier: Tier, after: i64) -> bool {
+    fn run(sample: &Sample, handed: &HandedCommand<'_>, tier: Tier, after: i64) -> bool {
         let settled = Settled::Allowed(&ApprovalReason::Host);
         write(tier, after, settled, |row| sample.store.intent_of_handed(row, handed).unwrap()?.row()).is_some()
     }

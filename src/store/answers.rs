@@ -26,7 +26,7 @@ use crate::judge::sort;
 
 /// A person's answer, as the record has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct RecordedAnswer {
     /// The row.
     pub row: i64,
     /// Who.
@@ -107,7 +107,7 @@ impl Store {
         request: &str,
         digest: &Digest,
         bindings: &Bindings,
-    ) -> Result<Option<Answered>, StoreError> {
+    ) -> Result<Option<RecordedAnswer>, StoreError> {
         let key = DigestKey::read(&self.paths.key())?;
         self.persist(|connection| {
             const ANSWER: &str = "SELECT digest, user, words, signatures, until FROM record
@@ -128,7 +128,7 @@ impl Store {
             let signatures = signatures.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
             let wanted = seal(&key, request, digest, bindings, scope);
             let holds = mac == wanted && edited::is_whole(connection, row)?;
-            Ok(holds.then_some(Answered { row, by, words, signatures, scope }))
+            Ok(holds.then_some(RecordedAnswer { row, by, words, signatures, scope }))
         })
     }
 

@@ -49,14 +49,14 @@ const UNCONFIRMED_BIT: u32 = 1 << 16;
 
 /// What a search wants of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct BlockQuery {
     /// All of these groups of letters.
     groups: Vec<u16>,
     /// Of each of these sets of bits at least one.
     any: Vec<u32>,
 }
 
-impl Wanted {
+impl BlockQuery {
     /// A text that must stand somewhere in a row.
     pub fn text(&mut self, text: &str) {
         self.groups.extend(groups(text.as_bytes()));
@@ -181,7 +181,7 @@ impl<'a> Blocks<'a> {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub fn may_hold(&mut self, number: i64, wanted: &Wanted) -> rusqlite::Result<bool> {
+    pub fn may_hold(&mut self, number: i64, wanted: &BlockQuery) -> rusqlite::Result<bool> {
         let (_, last) = bounds(number);
         let link: Option<Vec<u8>> = self.last_row.query_row([last], |row| row.get(0)).optional()?;
         // It is not full, or was cut off.
@@ -348,8 +348,10 @@ mod tests {
         let sample = filled(1100, 300);
         assert_eq!(sample.store.find(&searches()[0]).unwrap(), [300]);
         let side = path(&super::super::Paths::new(sample.directory.path()));
-        let limit =
-            super::super::Limit { before: jiff::Timestamp::from_second(700).unwrap(), why: super::super::Why::Person };
+        let limit = super::super::Limit {
+            before: jiff::Timestamp::from_second(700).unwrap(),
+            why: super::super::PruneReason::Person,
+        };
         let now = jiff::Timestamp::from_second(9_000_000).unwrap();
         assert_eq!(sample.store.prune(&limit, "ada", now).unwrap().unwrap().last, 699);
         let kept = std::fs::read(&side).unwrap();

@@ -22,17 +22,17 @@ use crate::judge::policy::{ApprovalReason, ParentApproval, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    pub end: End,
+pub struct CommandResult {
+    pub end: ExitStatus,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
 }
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ExitStatus {
     /// With this exit code.
     Exit(i32),
     /// By this signal.
@@ -63,15 +63,15 @@ impl Store {
     ///
     /// # Errors
     /// The row is not written.
-    pub fn result(&self, receipt: &Receipt, outcome: &Outcome, now: Timestamp) -> Result<(), StoreError> {
+    pub fn result(&self, receipt: &Receipt, outcome: &CommandResult, now: Timestamp) -> Result<(), StoreError> {
         let Some(intent) = receipt.row() else { return Ok(()) };
         let mut draft = Draft::default();
         draft.text("kind", Some("result"));
         draft.integer("at", now.as_millisecond());
         draft.integer("about", intent);
         match outcome.end {
-            End::Exit(code) => draft.integer("exit", i64::from(code)),
-            End::Signal(signal) => draft.integer("signal", i64::from(signal)),
+            ExitStatus::Exit(code) => draft.integer("exit", i64::from(code)),
+            ExitStatus::Signal(signal) => draft.integer("signal", i64::from(signal)),
         }
         draft.integer("duration_ms", i64::try_from(outcome.duration_ms).unwrap_or(i64::MAX));
         self.write(|connection| chain::append(connection, &draft)).map(drop)

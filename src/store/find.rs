@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, ToSql, params, params_from_iter};
 
-use super::blocks::{self, Blocks, UNCONFIRMED, WORDS, Wanted};
+use super::blocks::{self, BlockQuery, Blocks, UNCONFIRMED, WORDS};
 use super::error::StoreError;
 use super::{Paths, Store};
 use crate::judge::risk::Tier;
@@ -75,12 +75,12 @@ enum Order {
 struct Conditions {
     sql: String,
     values: Vec<Box<dyn ToSql>>,
-    wanted: Wanted,
+    wanted: BlockQuery,
 }
 
 impl Conditions {
     fn of(filter: &Filter) -> Self {
-        let mut all = Self { sql: String::new(), values: Vec::new(), wanted: Wanted::default() };
+        let mut all = Self { sql: String::new(), values: Vec::new(), wanted: BlockQuery::default() };
         if let Some(since) = filter.since {
             all.and("at >= ?", since.as_millisecond());
         }

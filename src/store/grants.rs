@@ -42,17 +42,17 @@ pub struct NewGrant<'a> {
 
 /// A grant as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct GrantListing {
     /// The command of an exact grant is redacted here.
     pub grant: Grant,
     pub user: Option<String>,
     /// Why it no longer holds, if so.
-    pub ended: Option<Ended>,
+    pub ended: Option<GrantEnd>,
 }
 
 /// Why a grant no longer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum GrantEnd {
     /// Revoked, at this time in milliseconds since 1970.
     Revoked { at: i64 },
     /// Its date is past.
@@ -186,7 +186,7 @@ impl Store {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub fn grants(&self, now: Timestamp) -> Result<Vec<Listed>, StoreError> {
+    pub fn grants(&self, now: Timestamp) -> Result<Vec<GrantListing>, StoreError> {
         let found = self.persist(|connection| {
             let sql = format!("{SELECT} WHERE scope IS NOT NULL AND kind = 'grant' ORDER BY id");
             let mut statement = connection.prepare(&sql)?;
@@ -197,14 +197,14 @@ impl Store {
             .into_iter()
             .map(|stored| {
                 let ended = stored.ended(now);
-                Listed { grant: stored.grant, user: stored.user, ended }
+                GrantListing { grant: stored.grant, user: stored.user, ended }
             })
             .collect())
     }
 }
 
 /// A grant with what is known about it.
-struct Stored {
+struct StoredGrant {
     /// Where it stands; its number is that of its first row.
     row: i64,
     grant: Grant,
@@ -214,12 +214,12 @@ struct Stored {
     whole: bool,
 }
 
-impl Stored {
-    fn ended(&self, now: Timestamp) -> Option<Ended> {
+impl StoredGrant {
+    fn ended(&self, now: Timestamp) -> Option<GrantEnd> {
         match (&self.grant.until, self.revoked) {
-            _ if !self.whole => Some(Ended::Altered),
-            (_, Some(at)) => Some(Ended::Revoked { at }),
-            (Until::Date { at }, None) if *at <= now.as_second() => Some(Ended::Past),
+            _ if !self.whole => Some(GrantEnd::Altered),
+            (_, Some(at)) => Some(GrantEnd::Revoked { at }),
+            (Until::Date { at }, None) if *at <= now.as_second() => Some(GrantEnd::Past),
             _ => None,
         }
     }
@@ -234,13 +234,13 @@ pub(super) fn in_scope() -> String {
     format!("{SELECT} WHERE scope IN (?1, ?2) AND kind = 'grant' ORDER BY id DESC")
 }
 
-fn scoped(connection: &Connection, scopes: &[&str; 2]) -> rusqlite::Result<Vec<Stored>> {
+fn scoped(connection: &Connection, scopes: &[&str; 2]) -> rusqlite::Result<Vec<StoredGrant>> {
     let mut statement = connection.prepare(&in_scope())?;
     let rows = statement.query(scopes)?;
     collect(connection, rows)
 }
 
-fn collect(connection: &Connection, mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Stored>> {
+fn collect(connection: &Connection, mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<StoredGrant>> {
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let id: i64 = row.get(0)?;
@@ -251,7 +251,7 @@ fn collect(connection: &Connection, mut rows: rusqlite::Rows<'_>) -> rusqlite::R
         let (Some(what), Some(place), Some(until)) = (what, place, until) else { continue };
         let words = text(5).unwrap_or_default().to_owned();
         let row_number = row.get(9)?;
-        found.push(Stored {
+        found.push(StoredGrant {
             row: row_number,
             grant: Grant { id: GrantId::Stored(id), what, place, until, given: at.div_euclid(1000), words },
             mac: row.get::<_, Option<[u8; 32]>>(6)?,
@@ -268,7 +268,7 @@ pub(super) fn still_held(connection: &Connection, last: i64, now: Timestamp) -> 
     let mut held = scoped(connection, &[EVERY_SESSION, EVERY_SESSION])?;
     held.retain(|stored| stored.row <= last && stored.ended(now).is_none());
     sort::sort_by_key(&mut held, |stored| stored.row);
-    let number = |stored: Stored| match stored.grant.id {
+    let number = |stored: StoredGrant| match stored.grant.id {
         GrantId::Stored(number) => Some((stored.row, number)),
         GrantId::Configured(_) => None,
     };

@@ -63,20 +63,20 @@ use std::cell::{OnceCell, RefCell};
 
 use self::key::DigestKey;
 
-pub use advised::Handed;
-pub use answers::Answered;
+pub use advised::HandedCommand;
+pub use answers::RecordedAnswer;
 pub use attempt::attempted;
 pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
-pub use decisions::{End, Outcome};
+pub use decisions::{CommandResult, ExitStatus};
 pub use entries::{ContextEntry, FindingEntry, context, findings, is_probe};
 pub use error::StoreError;
 pub use find::Filter;
-pub use grants::{Ended, Listed, NewGrant};
+pub use grants::{GrantEnd, GrantListing, NewGrant};
 pub use intent_row::{IntentRow, Settled};
 pub use learn::ShapeAnswers;
 pub use paths::Paths;
-pub use prune::{Limit, Pruned, Retention, SAFE_DAYS, Why};
+pub use prune::{Limit, PruneReason, Pruned, Retention, SAFE_DAYS};
 pub use redact::{redact, redact_shown};
 pub use rows::{Entry, ResultEntry, RowKind};
 pub use stats::{HASTY_MS, Stats};

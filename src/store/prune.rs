@@ -49,7 +49,7 @@ pub struct Pruned {
     pub since: Timestamp,
     /// What is older than this was to go.
     pub before: Timestamp,
-    pub why: Why,
+    pub why: PruneReason,
     /// The grants that still held and were carried on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carried: Vec<i64>,
@@ -92,7 +92,7 @@ pub const SAFE_DAYS: u32 = 7;
 /// Why rows were pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Why {
+pub enum PruneReason {
     /// The policy keeps rows for so many days.
     Retention { days: u32 },
     /// The policy keeps a record of at most so many MiB.
@@ -106,7 +106,7 @@ pub enum Why {
 pub struct Limit {
     /// Rows older than this.
     pub before: Timestamp,
-    pub why: Why,
+    pub why: PruneReason,
 }
 
 impl Limit {
@@ -114,7 +114,7 @@ impl Limit {
     #[must_use]
     pub fn retention(days: u32, now: Timestamp) -> Self {
         let kept = SignedDuration::from_hours(i64::from(days) * 24);
-        Self { before: now.checked_sub(kept).unwrap_or(Timestamp::MIN), why: Why::Retention { days } }
+        Self { before: now.checked_sub(kept).unwrap_or(Timestamp::MIN), why: PruneReason::Retention { days } }
     }
 }
 
@@ -257,7 +257,7 @@ fn oversize(connection: &Connection, mib: u32, now: Timestamp) -> rusqlite::Resu
     let kept: Option<i64> = oldest.query_row([first.saturating_add(gone)], |row| row.get(0)).optional()?;
     let safe = now.as_millisecond().saturating_sub(i64::from(SAFE_DAYS) * DAY);
     let before = time(kept.unwrap_or(i64::MIN).min(safe));
-    Ok(Some(Limit { before, why: Why::Size { mib } }))
+    Ok(Some(Limit { before, why: PruneReason::Size { mib } }))
 }
 
 /// When the oldest row was written.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Store;
 use super::chain::{self, Link};
-use super::decisions::End;
+use super::decisions::ExitStatus;
 use super::entries::{ContextEntry, FindingEntry};
 use super::error::StoreError;
 use super::prune::{self, Pruned};
@@ -167,8 +167,8 @@ pub struct ResultEntry {
 impl ResultEntry {
     /// How it ended; `None` when the row does not say.
     #[must_use]
-    pub fn end(&self) -> Option<End> {
-        self.signal.map(End::Signal).or(self.exit.map(End::Exit))
+    pub fn end(&self) -> Option<ExitStatus> {
+        self.signal.map(ExitStatus::Signal).or(self.exit.map(ExitStatus::Exit))
     }
 }
 
@@ -236,18 +236,18 @@ fn outcome(row: &Row<'_>) -> rusqlite::Result<ResultEntry> {
 }
 
 /// What a row says. Unknown words are an error: only somebody else's hand or a newer version writes them.
-fn entry(row: &Row<'_>) -> Result<Entry, Unclear> {
-    let text = |column: &str| -> Result<Option<String>, Unclear> { Ok(row.get(column)?) };
+fn entry(row: &Row<'_>) -> Result<Entry, RowError> {
+    let text = |column: &str| -> Result<Option<String>, RowError> { Ok(row.get(column)?) };
     let kind = text("kind")?.unwrap_or_default();
-    let kind = RowKind::ALL.into_iter().find(|known| known.name() == kind).ok_or(Unclear::Word("kind"))?;
+    let kind = RowKind::ALL.into_iter().find(|known| known.name() == kind).ok_or(RowError::Word("kind"))?;
     let at: i64 = row.get("at")?;
     let tier: Option<u8> = row.get("tier")?;
-    let tier = tier.map(|number| Tier::from_number(number).ok_or(Unclear::Word("tier"))).transpose()?;
+    let tier = tier.map(|number| Tier::from_number(number).ok_or(RowError::Word("tier"))).transpose()?;
     let digest: Option<Vec<u8>> = row.get("digest")?;
     Ok(Entry {
         id: row.get("id")?,
         kind,
-        time: Timestamp::from_millisecond(at).map_err(|_| Unclear::Word("at"))?,
+        time: Timestamp::from_millisecond(at).map_err(|_| RowError::Word("at"))?,
         about: row.get("about")?,
         nested: Vec::new(),
         command: text("command")?,
@@ -296,13 +296,13 @@ fn review(row: &Row<'_>) -> Option<Opinion> {
     serde_json::from_str(&text?).ok()
 }
 
-fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Unclear> {
-    serde_json::from_str(text).map_err(Unclear::Json)
+fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, RowError> {
+    serde_json::from_str(text).map_err(RowError::Json)
 }
 
 /// What cannot be understood in a row.
 #[derive(Debug, thiserror::Error)]
-enum Unclear {
+enum RowError {
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
     #[error("{0}")]

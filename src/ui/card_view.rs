@@ -32,7 +32,7 @@ pub struct CardView {
     /// What is known of what it would touch, a sentence each.
     pub evidence: Vec<String>,
     /// What another model thinks of it.
-    pub opinion: Option<Said>,
+    pub opinion: Option<OpinionLine>,
     /// What `s` would cover, in words; `None`: not offered.
     pub session_grant: Option<String>,
     /// What `a` would cover, in words; `None`: not offered.
@@ -75,16 +75,16 @@ impl CardView {
     }
 }
 
-/// An opinion that is no person's, as the card shows it.
+/// A reviewer's opinion, as the card shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct OpinionLine {
     /// Whose it is, what it says and why, in one sentence.
     pub line: String,
     /// It is a no, which a person may overrule with words.
     pub denies: bool,
 }
 
-impl Said {
+impl OpinionLine {
     /// An opinion in a sentence that says whose it is.
     #[must_use]
     pub fn of(opinion: &Opinion) -> Self {

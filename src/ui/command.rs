@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::card_view::CardView;
 use super::glyph;
 use super::style::{Line, Look, Style};
-use super::visible::{self, Glyph, Shown};
+use super::visible::{self, Glyph, GlyphForm};
 use super::wrap;
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
@@ -148,7 +148,7 @@ impl Command {
         for (glyph, danger) in self.glyphs(row) {
             let style = match glyph.shown {
                 shown if shown.is_odd() => Style::Odd,
-                Shown::Newline | Shown::Tab => Style::Dim,
+                GlyphForm::Newline | GlyphForm::Tab => Style::Dim,
                 _ if danger => Style::Danger,
                 _ => Style::Plain,
             };

@@ -11,7 +11,7 @@ const CONTEXT: usize = 3;
 const MAX_PAIRS: usize = 4_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum LineChange {
     Same,
     Out,
     In,
@@ -25,7 +25,7 @@ pub fn diff(before: &str, after: &str) -> Vec<Line> {
     let steps = steps(&old, &new);
     let near = |index: usize| {
         let range = index.saturating_sub(CONTEXT)..(index + CONTEXT + 1).min(steps.len());
-        steps.get(range).is_some_and(|steps| steps.iter().any(|(step, _)| *step != Step::Same))
+        steps.get(range).is_some_and(|steps| steps.iter().any(|(step, _)| *step != LineChange::Same))
     };
     let mut lines = Vec::new();
     let mut left_out = false;
@@ -39,29 +39,29 @@ pub fn diff(before: &str, after: &str) -> Vec<Line> {
         }
         let text = text.trim_end_matches(['\n', '\r']).replace('\t', "    ");
         lines.push(match step {
-            Step::Same => Line::of(Style::Dim, format!("  {text}")),
-            Step::Out => Line::of(Style::Tier(crate::judge::risk::Tier::High), format!("- {text}")),
-            Step::In => Line::of(Style::Safe, format!("+ {text}")),
+            LineChange::Same => Line::of(Style::Dim, format!("  {text}")),
+            LineChange::Out => Line::of(Style::Tier(crate::judge::risk::Tier::High), format!("- {text}")),
+            LineChange::In => Line::of(Style::Safe, format!("+ {text}")),
         });
     }
     lines
 }
 
 /// The shortest way from one to the other, but for what is too long to look through.
-fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Step, &'a str)> {
+fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(LineChange, &'a str)> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (rest_old, rest_new) = (old.get(head..).unwrap_or_default(), new.get(head..).unwrap_or_default());
     let tail = rest_old.iter().rev().zip(rest_new.iter().rev()).take_while(|(a, b)| a == b).count();
     let middle_old = rest_old.get(..rest_old.len() - tail).unwrap_or_default();
     let middle_new = rest_new.get(..rest_new.len() - tail).unwrap_or_default();
-    let mut steps: Vec<(Step, &str)> = old.iter().take(head).map(|line| (Step::Same, *line)).collect();
+    let mut steps: Vec<(LineChange, &str)> = old.iter().take(head).map(|line| (LineChange::Same, *line)).collect();
     between(middle_old, middle_new, &mut steps);
-    steps.extend(rest_old.iter().skip(rest_old.len() - tail).map(|line| (Step::Same, *line)));
+    steps.extend(rest_old.iter().skip(rest_old.len() - tail).map(|line| (LineChange::Same, *line)));
     steps
 }
 
 /// The middle.
-fn between<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<(Step, &'a str)>) {
+fn between<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<(LineChange, &'a str)>) {
     let ops = if old.len().saturating_mul(new.len()) > MAX_PAIRS {
         vec![DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() }]
     } else {
@@ -71,10 +71,10 @@ fn between<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<(Step, &'a str)
         let (tag, was, is) = op.as_tag_tuple();
         let (out, into) = (old.get(was).unwrap_or_default(), new.get(is).unwrap_or_default());
         if tag == DiffTag::Equal {
-            steps.extend(out.iter().map(|line| (Step::Same, *line)));
+            steps.extend(out.iter().map(|line| (LineChange::Same, *line)));
         } else {
-            steps.extend(out.iter().map(|line| (Step::Out, *line)));
-            steps.extend(into.iter().map(|line| (Step::In, *line)));
+            steps.extend(out.iter().map(|line| (LineChange::Out, *line)));
+            steps.extend(into.iter().map(|line| (LineChange::In, *line)));
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::judge::sort;
 /// One step of shown text and the bytes it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glyph {
-    pub shown: Shown,
+    pub shown: GlyphForm,
     /// Of the first byte in the source.
     pub start: usize,
     /// One past the last byte.
@@ -16,7 +16,7 @@ pub struct Glyph {
 
 /// How a character or byte is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum GlyphForm {
     /// As itself.
     Char(char),
     /// As itself with one accent on it.

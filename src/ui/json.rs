@@ -10,7 +10,7 @@ use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Tier, Weight}
 
 /// A verdict on one command.
 #[derive(Debug, Serialize)]
-pub struct Verdict<'a> {
+pub struct VerdictView<'a> {
     pub command: &'a str,
     pub tier: Tier,
     pub score: Weight,
@@ -58,7 +58,7 @@ pub struct CircumstanceView<'a> {
     pub detail: Option<&'a str>,
 }
 
-impl<'a> Verdict<'a> {
+impl<'a> VerdictView<'a> {
     /// The verdict on `command` under this policy.
     #[must_use]
     pub fn new(command: &'a str, origin: Origin, policy: &Policy, judgment: &'a Judgment, decision: &Decision) -> Self {

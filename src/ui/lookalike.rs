@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::glyph::{Glyph, Shown, covered};
+use super::glyph::{Glyph, GlyphForm, covered};
 
 /// Letters of other scripts are marked in command words, and wherever they stand in one word with ASCII letters.
 pub(super) fn mark(all: &mut [Glyph], words: &[Range<usize>]) {
@@ -13,24 +13,24 @@ pub(super) fn mark(all: &mut [Glyph], words: &[Range<usize>]) {
     let mut from = 0;
     while from < all.len() {
         let is_part = |glyph: &Glyph| match glyph.shown {
-            Shown::Char(c) | Shown::Accented(c, _) => c.is_alphanumeric() || "-_‐‑‒–—―−".contains(c),
+            GlyphForm::Char(c) | GlyphForm::Accented(c, _) => c.is_alphanumeric() || "-_‐‑‒–—―−".contains(c),
             _ => false,
         };
         let rest = all.get_mut(from..).unwrap_or_default();
         let length = rest.iter().take_while(|glyph| is_part(glyph)).count();
         let word = rest.get_mut(..length).unwrap_or_default();
         let letters = |test: fn(char) -> bool| {
-            word.iter().any(|glyph| matches!(glyph.shown, Shown::Char(c) | Shown::Accented(c, _) if test(c)))
+            word.iter().any(|glyph| matches!(glyph.shown, GlyphForm::Char(c) | GlyphForm::Accented(c, _) if test(c)))
         };
         let mixed = letters(|c| c.is_ascii_alphabetic()) && letters(is_confusable);
         for (place, glyph) in word.iter_mut().enumerate() {
-            if let Shown::Char(c) = glyph.shown
+            if let GlyphForm::Char(c) = glyph.shown
                 && !c.is_ascii()
                 && (in_word.get(from + place).is_some_and(|inside| *inside)
                     || (mixed && is_confusable(c))
                     || (place == 0 && length > 1 && is_dash(c)))
             {
-                glyph.shown = Shown::LookAlike(c);
+                glyph.shown = GlyphForm::LookAlike(c);
             }
         }
         from += length.max(1);

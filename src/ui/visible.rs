@@ -11,10 +11,10 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar as _;
 
-pub use super::glyph::{Glyph, Shown};
+pub use super::glyph::{Glyph, GlyphForm};
 use super::lookalike::{self, is_dash};
 
-impl Shown {
+impl GlyphForm {
     /// Whether a reader should be warned of it.
     #[must_use]
     pub const fn is_odd(self) -> bool {
@@ -45,7 +45,7 @@ const fn code_width(c: char) -> usize {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for GlyphForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Char(c) => write!(f, "{c}"),
@@ -71,19 +71,19 @@ pub fn glyphs(bytes: &[u8], words: &[Range<usize>], ascii: bool) -> Vec<Glyph> {
             let end = at + c.len_utf8();
             if let Some(base) = all.last_mut()
                 && !ascii
-                && let Shown::Char(letter) = base.shown
+                && let GlyphForm::Char(letter) = base.shown
                 && is_accent(c, letter)
             {
-                base.shown = Shown::Accented(letter, c);
+                base.shown = GlyphForm::Accented(letter, c);
                 base.end = end;
             } else {
-                let shown = if ascii && !c.is_ascii() { Shown::Code(c) } else { of_char(c) };
+                let shown = if ascii && !c.is_ascii() { GlyphForm::Code(c) } else { of_char(c) };
                 all.push(Glyph { shown, start: at, end });
             }
             at = end;
         }
         for byte in chunk.invalid() {
-            all.push(Glyph { shown: Shown::Byte(*byte), start: at, end: at + 1 });
+            all.push(Glyph { shown: GlyphForm::Byte(*byte), start: at, end: at + 1 });
             at += 1;
         }
     }
@@ -92,15 +92,15 @@ pub fn glyphs(bytes: &[u8], words: &[Range<usize>], ascii: bool) -> Vec<Glyph> {
 }
 
 /// How one character of a command is shown by itself.
-fn of_char(c: char) -> Shown {
+fn of_char(c: char) -> GlyphForm {
     match c {
-        '\n' => Shown::Newline,
-        '\t' => Shown::Tab,
-        ' '..='~' => Shown::Char(c),
+        '\n' => GlyphForm::Newline,
+        '\t' => GlyphForm::Tab,
+        ' '..='~' => GlyphForm::Char(c),
         _ => match name(c) {
-            Some(name) => Shown::Named(name),
-            None if hides(c) || is_own(c) || c.width().unwrap_or(0) == 0 => Shown::Code(c),
-            None => Shown::Char(c),
+            Some(name) => GlyphForm::Named(name),
+            None if hides(c) || is_own(c) || c.width().unwrap_or(0) == 0 => GlyphForm::Code(c),
+            None => GlyphForm::Char(c),
         },
     }
 }
@@ -171,8 +171,8 @@ fn is_accent(c: char, letter: char) -> bool {
 
 /// What stands in a command that does not show as itself, each once, in order.
 #[must_use]
-pub fn oddities(glyphs: &[Glyph]) -> Vec<Shown> {
-    let mut found: Vec<Shown> = Vec::new();
+pub fn oddities(glyphs: &[Glyph]) -> Vec<GlyphForm> {
+    let mut found: Vec<GlyphForm> = Vec::new();
     for glyph in glyphs.iter().filter(|glyph| glyph.shown.is_odd()) {
         // A command of nothing but different oddities needs no list of all of them.
         if found.len() < 64 && !found.contains(&glyph.shown) {
@@ -184,17 +184,17 @@ pub fn oddities(glyphs: &[Glyph]) -> Vec<Shown> {
 
 /// What a character does that does not show, in a few words; empty for what shows as itself.
 #[must_use]
-pub fn meaning(shown: Shown) -> &'static str {
+pub fn meaning(shown: GlyphForm) -> &'static str {
     match shown {
-        Shown::Named("ESC") => "starts a terminal control sequence",
-        Shown::Named("CR") => "a carriage return, after which text overwrites the line",
-        Shown::Named("BS") => "a backspace, which erases the character before it",
-        Shown::Named("NUL") => "a zero byte",
-        Shown::Named(_) => "a control character",
-        Shown::Byte(_) => "a byte that is not UTF-8",
-        Shown::LookAlike(c) if is_dash(c) => "a dash, not the hyphen of an option",
-        Shown::LookAlike(_) => "a letter from another script",
-        Shown::Code(c) => match c {
+        GlyphForm::Named("ESC") => "starts a terminal control sequence",
+        GlyphForm::Named("CR") => "a carriage return, after which text overwrites the line",
+        GlyphForm::Named("BS") => "a backspace, which erases the character before it",
+        GlyphForm::Named("NUL") => "a zero byte",
+        GlyphForm::Named(_) => "a control character",
+        GlyphForm::Byte(_) => "a byte that is not UTF-8",
+        GlyphForm::LookAlike(c) if is_dash(c) => "a dash, not the hyphen of an option",
+        GlyphForm::LookAlike(_) => "a letter from another script",
+        GlyphForm::Code(c) => match c {
             '\u{80}'..='\u{9f}' => "a control character",
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 "changes the direction of text"
@@ -209,7 +209,7 @@ pub fn meaning(shown: Shown) -> &'static str {
             '\u{e0000}'..='\u{e007f}' => "an invisible tag",
             _ => "not shown literally",
         },
-        Shown::Char(_) | Shown::Accented(..) | Shown::Tab | Shown::Newline => "",
+        GlyphForm::Char(_) | GlyphForm::Accented(..) | GlyphForm::Tab | GlyphForm::Newline => "",
     }
 }
 
@@ -223,7 +223,7 @@ pub fn line(bytes: &[u8], ascii: bool) -> String {
 /// nothing.
 #[must_use]
 pub fn text(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| is_own(c) || matches!(of_char(c), Shown::Char(_));
+    let plain = |c: char| is_own(c) || matches!(of_char(c), GlyphForm::Char(_));
     let mut out = String::new();
     // The letter that an accent may stand on.
     let mut letter = None;

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 use super::style::{Line, Style, width};
-use super::visible::{self, Glyph, Shown};
+use super::visible::{self, Glyph, GlyphForm};
 
 /// Prose wrapped at blanks; a word longer than a line is cut into lines. At least one line.
 #[must_use]
@@ -130,8 +130,8 @@ pub fn command(glyphs: &[Glyph], columns: usize) -> Vec<Row> {
         used += wide;
         at += 1;
         match glyph.shown {
-            Shown::Char(' ') => blank = Some(at),
-            Shown::Newline => {
+            GlyphForm::Char(' ') => blank = Some(at),
+            GlyphForm::Newline => {
                 rows.push(Row { from, to: at });
                 (from, used, blank) = (at, 0, None);
             }

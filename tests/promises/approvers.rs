@@ -116,7 +116,7 @@ fn an_old_signature_does_not_approve_the_same_command_asked_again() {
             scope: AnswerScope::Once,
         };
         let outcome = queue.answer(&home.store(), &whole.pending, &answer, jiff::Timestamp::now()).unwrap();
-        assert!(matches!(outcome, guard::store::queue::Outcome::Done { .. }), "{outcome:?}");
+        assert!(matches!(outcome, guard::store::queue::AnswerOutcome::Done { .. }), "{outcome:?}");
         guard::prompt::wakeup::ring(&queue.wakeup_path(&id).unwrap());
         let (status, said) = again.end();
         assert_eq!(status.code(), Some(126), "{at}: {said}");
@@ -264,7 +264,7 @@ fn what_is_signed_for_once_does_not_last() {
         scope: AnswerScope::Always,
     };
     let outcome = queue.answer(&home.store(), &whole.pending, &answer, jiff::Timestamp::now()).unwrap();
-    assert!(matches!(outcome, guard::store::queue::Outcome::Done { .. }), "{outcome:?}");
+    assert!(matches!(outcome, guard::store::queue::AnswerOutcome::Done { .. }), "{outcome:?}");
     guard::prompt::wakeup::ring(&queue.wakeup_path(&asker.id).unwrap());
     asker.refused("not signed by an approver");
     assert_eq!(home.ran(), 0);

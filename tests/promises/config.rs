@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use guard::config::keys::{ConfigType, KEYS, Stricter};
+use guard::config::keys::{ConfigType, KEYS, StrictDirection};
 use guard::config::{self, Layer, Loaded, Roots};
 use guard::judge::approved::{GrantId, GrantPlace, Until, What};
 use guard::judge::policy::{Mode, Policy, Preset, Record};
@@ -296,7 +296,7 @@ fn assert_not_laxer(before: &Policy, after: &Policy, what: &str) {
             assert!(!row.loosens(before, after), "{}: {before} became {after}\n{what}", row.name);
         }
         if let (Some(before), Some(after)) = (row.key.list(before), row.key.list(after)) {
-            let (all, some) = if row.stricter == Stricter::Higher { (after, before) } else { (before, after) };
+            let (all, some) = if row.stricter == StrictDirection::Higher { (after, before) } else { (before, after) };
             assert!(some.iter().all(|word| all.contains(word)), "{}: {before:?} became {after:?}\n{what}", row.name);
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use guard::judge::approved::{GrantPlace, Until, What};
 use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::Risk;
-use guard::store::{Ended, Entry, Fault, Filter, IntentRow, NewGrant, Retention, RowKind, Settled, Store};
+use guard::store::{Entry, Fault, Filter, GrantEnd, IntentRow, NewGrant, Retention, RowKind, Settled, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::harness::home::{FLAGGED, Home, invocation};
@@ -399,7 +399,7 @@ fn a_grant_that_holds_is_carried_on_under_its_number() {
     assert_eq!(faults(&home), []);
     home.prints(&["allow", "remove", &always.to_string()], 0);
     assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
-    assert!(matches!(store.grants(Timestamp::now()).unwrap()[0].ended, Some(Ended::Revoked { .. })));
+    assert!(matches!(store.grants(Timestamp::now()).unwrap()[0].ended, Some(GrantEnd::Revoked { .. })));
 }
 
 #[test]

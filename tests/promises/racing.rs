@@ -12,7 +12,7 @@ use std::time::Duration;
 use guard::judge::answer_scope::AnswerScope;
 use guard::prompt::wakeup;
 use guard::store::RowKind;
-use guard::store::queue::{Answer, Outcome, RequestState, Whole};
+use guard::store::queue::{Answer, AnswerOutcome, FullRequest, RequestState};
 use jiff::Timestamp;
 use nix::libc;
 use nix::sys::signal::Signal;
@@ -62,7 +62,7 @@ fn waiting(home: &Home) -> (Asker, Traced) {
 }
 
 /// A person's yes to what they were shown, as their guard writes it.
-fn say_yes_to(home: &Home, shown: &Whole) -> Outcome {
+fn say_yes_to(home: &Home, shown: &FullRequest) -> AnswerOutcome {
     let queue = queue(home);
     let yes = Some((&shown.digest, &shown.bindings));
     let answer = Answer {
@@ -80,12 +80,12 @@ fn say_yes_to(home: &Home, shown: &Whole) -> Outcome {
     outcome
 }
 
-fn say_yes(home: &Home, id: &str) -> Outcome {
+fn say_yes(home: &Home, id: &str) -> AnswerOutcome {
     say_yes_to(home, &queue(home).whole(id).unwrap().unwrap())
 }
 
 /// The same while somebody is held, who goes on afterwards; or before, when they are held with the queue in their hand.
-fn say_yes_while_held(home: &Home, shown: &Whole, traced: &mut Traced) -> Outcome {
+fn say_yes_while_held(home: &Home, shown: &FullRequest, traced: &mut Traced) -> AnswerOutcome {
     std::thread::scope(|scope| {
         let answer = scope.spawn(|| say_yes_to(home, shown));
         for _ in 0..20 {
@@ -163,7 +163,7 @@ fn one_who_asks_and_is_killed_at_any_step_of_asking_leaves_nothing_that_stands_i
         // It was filed or not: there is one to be answered now, which the next run uses.
         let left: Vec<_> = all(&home).into_iter().filter(|one| one.state.is_open()).collect();
         let [one] = left.as_slice() else { panic!("{left:?}") };
-        assert!(matches!(say_yes(&home, &one.id), Outcome::Done { .. }));
+        assert!(matches!(say_yes(&home, &one.id), AnswerOutcome::Done { .. }));
         is_whole(&home, 1);
         assert_eq!(home.ran(), 1);
         waits
@@ -177,7 +177,7 @@ fn one_who_waits_and_is_killed_at_any_step_from_the_answer_to_the_end_of_the_run
         let home = home();
         let (asker, mut traced) = waiting(&home);
         let id = asker.id.clone();
-        assert!(matches!(say_yes(&home, &id), Outcome::Done { late: false }));
+        assert!(matches!(say_yes(&home, &id), AnswerOutcome::Done { late: false }));
         traced.steps(step);
         let fate = traced.kill();
         asker.end();
@@ -198,7 +198,7 @@ fn one_who_waits_and_is_called_off_at_any_step_from_the_answer_to_the_end_of_the
         let home = home();
         let (asker, mut traced) = waiting(&home);
         let id = asker.id.clone();
-        assert!(matches!(say_yes(&home, &id), Outcome::Done { late: false }));
+        assert!(matches!(say_yes(&home, &id), AnswerOutcome::Done { late: false }));
         let more = traced.steps(step);
         traced.signal(signal);
         traced.release();
@@ -225,7 +225,7 @@ fn an_answer_at_any_step_of_being_called_off_is_used_once_or_not_at_all() {
         let outcome = say_yes_while_held(&home, &shown, &mut traced);
         let (status, said) = asker.end();
         assert_eq!(status.code(), Some(128 + 15), "{said}");
-        assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
+        assert!(matches!(outcome, AnswerOutcome::Done { .. }), "{outcome:?}");
         assert_eq!(home.ran(), 0);
         is_whole(&home, 1);
         !more
@@ -251,7 +251,7 @@ fn killed_while_answering(verb: &str) {
         if state(&home, &id) == RequestState::Waiting {
             assert_eq!(home.ran(), 0);
             // They answered nothing, and somebody else does.
-            assert!(matches!(say_yes(&home, &id), Outcome::Done { late: false }), "{fate:?}");
+            assert!(matches!(say_yes(&home, &id), AnswerOutcome::Done { late: false }), "{fate:?}");
         } else {
             answered.fetch_min(step, Ordering::SeqCst);
             wakeup::ring(&queue(&home).wakeup_path(&id).unwrap());
@@ -288,7 +288,7 @@ fn of_two_who_answer_one_wins_wherever_the_other_stands_and_it_runs_once() {
         terminal.send("y");
         let more = traced.steps(step);
         let outcome = say_yes_while_held(&home, &shown, &mut traced);
-        let second = !matches!(outcome, Outcome::Done { .. });
+        let second = !matches!(outcome, AnswerOutcome::Done { .. });
         if more {
             let code = terminal.wait_exit().code();
             assert_eq!(code, Some(if second { 0 } else { 126 }), "{outcome:?}\n{}", terminal.screen());

@@ -15,15 +15,15 @@ use crate::judge::invocation::Digest;
 use crate::judge::policy::Prompt;
 use crate::judge::review::Says;
 use crate::judge::risk::Tier;
-use crate::store::queue::{Pending, Whole};
-use crate::ui::card_view::Said;
+use crate::store::queue::{FullRequest, Pending};
+use crate::ui::card_view::OpinionLine;
 use crate::ui::pending::approvals;
 use crate::ui::style::{Line, Look, Style};
 use crate::ui::{card, wrap};
 
 /// A request as it is shown, and what a yes would be bound to.
 pub struct Shown {
-    pub whole: Whole,
+    pub whole: FullRequest,
     pub(super) engine: Engine,
     pub judgment: Judgment,
     pub(super) digest: Digest,
@@ -132,7 +132,7 @@ impl Shown {
         }
         evidence.insert(0, of_all);
         if let Some(opinion) = &self.whole.pending.review {
-            card.view.opinion = Some(Said { denies: opinion.says == Says::Deny, ..Said::of(opinion) });
+            card.view.opinion = Some(OpinionLine { denies: opinion.says == Says::Deny, ..OpinionLine::of(opinion) });
         }
         card.explained.card = card.view.clone();
         (card, prompt)

@@ -78,15 +78,15 @@ impl Home {
         &self,
         engine: &Engine,
         words: &[&str],
-        asked: impl FnOnce(&Invocation, &Judgment) -> Asked,
+        asked: impl FnOnce(&Invocation, &Judgment) -> AskOutcome,
         between: impl FnOnce(),
-    ) -> Result<Ready, u8> {
+    ) -> Result<ApprovedCommand, u8> {
         let invocation = argv(engine, words);
         let judgment = engine.judge(&invocation).judgment;
         let asked = asked(&invocation, &judgment);
-        let shown = Shown::now(engine, invocation, &judgment);
+        let shown = PromptedCommand::now(engine, invocation, &judgment);
         between();
-        shown.apply_answer(Answered { asked, time: Duration::from_millis(1500), opinion: Some(opinion()) })
+        shown.apply_answer(TimedOutcome { outcome: asked, time: Duration::from_millis(1500), opinion: Some(opinion()) })
     }
 
     /// From now on an approver signs what is of tier 3 and above.
@@ -136,12 +136,12 @@ fn line(engine: &Engine, text: &str) -> Invocation {
     }))
 }
 
-fn yes(_: &Invocation, _: &Judgment) -> Asked {
-    Asked::Yes { grant: None, by: None }
+fn yes(_: &Invocation, _: &Judgment) -> AskOutcome {
+    AskOutcome::Yes { grant: None, by: None }
 }
 
-fn no(refusal: Refusal) -> impl FnOnce(&Invocation, &Judgment) -> Asked {
-    move |_, _| Asked::No(refusal)
+fn no(refusal: Refusal) -> impl FnOnce(&Invocation, &Judgment) -> AskOutcome {
+    move |_, _| AskOutcome::No(refusal)
 }
 
 fn opinion() -> Opinion {
@@ -159,7 +159,7 @@ fn opinion() -> Opinion {
     }
 }
 
-fn authorized(engine: &Engine, invocation: Invocation, options: RunOptions) -> Result<Ready, u8> {
+fn authorized(engine: &Engine, invocation: Invocation, options: RunOptions) -> Result<ApprovedCommand, u8> {
     authorize(engine, invocation, options, &mut exec::preserve::capture_at_start())
 }
 
@@ -295,7 +295,7 @@ fn nothing_that_is_flagged_runs_without_a_record() {
 fn a_yes_lets_run_what_was_shown_and_the_row_says_who_gave_it() {
     let home = Home::of(Origin::Agent);
     let engine = home.engine();
-    let by = |_: &Invocation, _: &Judgment| Asked::Yes { grant: None, by: Some("ada, elsewhere".to_owned()) };
+    let by = |_: &Invocation, _: &Judgment| AskOutcome::Yes { grant: None, by: Some("ada, elsewhere".to_owned()) };
     let ready = home.answered(&engine, &FLAGGED, by, || ()).unwrap();
     assert!(ready.asked);
     assert_eq!(ready.approved.basis(), &ApprovalReason::Person);
@@ -331,7 +331,7 @@ fn a_yes_is_void_when_another_directory_has_taken_the_name_of_this_one() {
     };
     let shown = argv(&engine, &FLAGGED);
     let judgment = engine.judge(&shown).judgment;
-    let shown = Shown::now(&engine, shown, &judgment);
+    let shown = PromptedCommand::now(&engine, shown, &judgment);
     assert!(shown.still_approved().is_ok());
     swap();
     let refusal = shown.still_approved().unwrap_err();
@@ -358,7 +358,7 @@ fn a_grant_is_kept_once_its_command_may_run_and_not_before() {
     let grants = |engine: &Engine| engine.store().unwrap().own().unwrap().grants(Timestamp::now()).unwrap().len();
     let offer = |_: &Invocation, _: &Judgment| {
         let grant = Offer { until: Until::Revoked, words: "exactly this command".to_owned() };
-        Asked::Yes { grant: Some(grant), by: None }
+        AskOutcome::Yes { grant: Some(grant), by: None }
     };
     let home = Home::of(Origin::Agent);
     let engine = home.engine();
@@ -390,7 +390,7 @@ fn no_grant_is_offered_or_learned_for_what_none_may_cover() {
     };
     assert_eq!(offered(&judgment, &prompt), [true, true]);
     assert_eq!(offered(&judgment, &Prompt { may_grant: false, ..prompt.clone() }), [false, false]);
-    let told = Told { answer: Some(Duration::from_secs(1)), ..Told::default() };
+    let told = RowDetails { answer: Some(Duration::from_secs(1)), ..RowDetails::default() };
     let person = Settled::Allowed(&ApprovalReason::Person);
     let write = |judgment: &Judgment| {
         let digest = invocation.digest(&judgment.facts.expanded);
@@ -415,7 +415,7 @@ fn handed(text: &str) -> Home {
     let judgment = engine.judge(&invocation).judgment;
     let digest = invocation.digest(&judgment.facts.expanded);
     let directory = paths::physical(&invocation.cwd);
-    let handed = Handed { text: text.as_bytes(), cwd: &directory, root: &invocation.session.root };
+    let handed = HandedCommand { text: text.as_bytes(), cwd: &directory, root: &invocation.session.root };
     let row = IntentRow::plain(Timestamp::now(), &invocation, digest, &judgment.risk, Settled::Asked);
     let _ = engine.store().unwrap().advised(&row, Some(&handed)).unwrap();
     home

@@ -17,7 +17,7 @@ use crate::app::failure::Failure;
 use crate::app::install::file;
 use crate::app::scratch::Scratch;
 use crate::config::keys::{ConfigType, KEYS, nearest};
-use crate::config::{self, Instead, Layer, Roots};
+use crate::config::{self, Layer, PolicyOverride, Roots};
 use crate::prompt::confirm::confirm;
 use crate::ui::diff::diff;
 use crate::ui::style::{self, Look};
@@ -183,7 +183,7 @@ fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), EditError> {
     std::fs::write(&tried, text).map_err(EditError::Untested)?;
     let caller = &engine.caller;
     let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
-    let instead = Instead { file: Some(tried.clone()), patterns: None };
+    let instead = PolicyOverride { file: Some(tried.clone()), patterns: None };
     let loaded = config::load_with(&roots, Some(&instead));
     match loaded.problems.iter().find(|problem| problem.file == tried) {
         Some(problem) => {

@@ -22,9 +22,9 @@ use crate::app::place::not_from_here;
 use crate::app::{answer, engine, exit, log, review, screen};
 use crate::exec::tool::Tool;
 use crate::judge::invocation::quote;
-use crate::prompt::answer::Closed;
-use crate::prompt::fullscreen::{Event, KeyPress, on_screen, told};
-use crate::prompt::halves::Halves;
+use crate::prompt::answer::PromptClosed;
+use crate::prompt::fullscreen::{KeyPress, ScreenEvent, on_screen, told};
+use crate::prompt::split_screen::SplitScreen;
 use crate::store::queue::RequestState;
 use crate::ui::style::{Line, Look, Style};
 use crate::ui::wrap;
@@ -85,7 +85,7 @@ pub(super) fn run() -> io::Result<u8> {
     let root = project.parent().map(Path::to_owned).unwrap_or_default();
     let _scratch = adopted(&root);
     let look = Look::from_environment(|name| std::env::var(name).ok(), true);
-    let Some(halves) = Halves::begin(TITLE, look) else {
+    let Some(halves) = SplitScreen::begin(TITLE, look) else {
         return Err(io::Error::other("the window is too small for two halves: guard demo --auto"));
     };
     let played =
@@ -93,7 +93,7 @@ pub(super) fn run() -> io::Result<u8> {
     // The window is whole again.
     match played {
         Ok(()) => println("$ guard log\n").map_err(Failure::from).and_then(|()| log::newest(12).map(drop)),
-        Err(Stopped::Closed(Closed::Interrupted(_))) | Err(Stopped::Enough) => Ok(()),
+        Err(Stopped::Closed(PromptClosed::Interrupted(_))) | Err(Stopped::Enough) => Ok(()),
         Err(Stopped::Closed(closed)) => Err(told(&closed).into()),
         Err(Stopped::Failed(failure)) => Err(failure),
     }
@@ -103,7 +103,7 @@ pub(super) fn run() -> io::Result<u8> {
 }
 
 struct Stage<'a> {
-    _halves: Halves,
+    _halves: SplitScreen,
     look: Look,
     step: usize,
     project: &'a Path,
@@ -133,7 +133,7 @@ impl Stage<'_> {
         self.restored()?;
         self.agent(3)?;
         self.until_ended("")?;
-        Halves::add("agent: a rule refuses that, and names another way: I take it.");
+        SplitScreen::add("agent: a rule refuses that, and names another way: I take it.");
         self.agent(4)?;
         self.until_ended("")?;
         self.goes_on(
@@ -148,7 +148,7 @@ impl Stage<'_> {
     fn agent(&mut self, number: usize) -> io::Result<()> {
         let command = COMMANDS.get(number).copied().unwrap_or_default();
         let shown = command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
-        Halves::add(&format!("$ guard {shown}"));
+        SplitScreen::add(&format!("$ guard {shown}"));
         let own = std::env::current_exe()?;
         let step = (FROM + number).to_string();
         // The shell leads the session, as an agent's does: guard is not the one that is waited for.
@@ -159,7 +159,7 @@ impl Stage<'_> {
         for stream in streams.into_iter().flatten() {
             self.readers.push(std::thread::spawn(move || {
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                    Halves::add(&line);
+                    SplitScreen::add(&line);
                 }
             }));
         }
@@ -196,7 +196,10 @@ impl Stage<'_> {
     fn leave_unanswered(&mut self) -> Result<(), Stopped> {
         let left = self.requests(0)?;
         if !left.is_empty() {
-            Halves::add(&format!("agent: nobody answers {}, and no answer means no: I stop waiting.", left.join(", ")));
+            SplitScreen::add(&format!(
+                "agent: nobody answers {}, and no answer means no: I stop waiting.",
+                left.join(", ")
+            ));
             self.end_all();
         }
         Ok(())
@@ -221,7 +224,7 @@ impl Stage<'_> {
         done?;
         self.end_all();
         for code in ended.iter().filter_map(ExitStatus::code) {
-            Halves::add(&format!("(exit code {code})"));
+            SplitScreen::add(&format!("(exit code {code})"));
         }
         Ok(())
     }
@@ -264,8 +267,8 @@ impl Stage<'_> {
                 screen.draw(&lines)?;
                 // Several at once were typed ahead.
                 match screen.wait(PACE)? {
-                    Event::Keys(keys) if keys == [KeyPress::Enter] => return Ok(true),
-                    Event::Keys(keys) if keys == [KeyPress::Char('q')] || keys == [KeyPress::EndOfFile] => {
+                    ScreenEvent::Keys(keys) if keys == [KeyPress::Enter] => return Ok(true),
+                    ScreenEvent::Keys(keys) if keys == [KeyPress::Char('q')] || keys == [KeyPress::EndOfFile] => {
                         return Ok(false);
                     }
                     _ => {}

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::app::install::hosts::{Codes, Reads, Reason};
-use crate::exec::probe::Seen;
+use crate::exec::probe::ProbeOutput;
 
 /// What an agent does with the command after it got an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum AgentReaction {
 
 /// How an agent reacts to an answer at one of its events.
 #[must_use]
-pub fn agent_reaction(reads: &Reads, event: &str, seen: &Seen) -> AgentReaction {
+pub fn agent_reaction(reads: &Reads, event: &str, seen: &ProbeOutput) -> AgentReaction {
     let (out, errors) = (seen.stdout.trim(), seen.stderr.trim());
     let json: Option<Value> = serde_json::from_str(out).ok();
     let Some(code) = seen.code else { return AgentReaction::Failed };
@@ -79,8 +79,8 @@ mod tests {
     use super::*;
     use crate::app::install::hosts::by_name;
 
-    fn seen(code: i32, stdout: &str, stderr: &str) -> Seen {
-        Seen { code: Some(code), stdout: stdout.into(), stderr: stderr.into(), late: false }
+    fn seen(code: i32, stdout: &str, stderr: &str) -> ProbeOutput {
+        ProbeOutput { code: Some(code), stdout: stdout.into(), stderr: stderr.into(), late: false }
     }
 
     fn reads(agent: &str) -> &'static Reads {

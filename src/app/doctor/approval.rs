@@ -16,7 +16,7 @@ use crate::app::install::file;
 use crate::app::install::hosts::HOSTS;
 use crate::app::scratch::Scratch;
 use crate::config::Layer;
-use crate::exec::probe::{Probe, Seen};
+use crate::exec::probe::{Probe, ProbeOutput};
 
 /// How long an approval may take to come.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -63,8 +63,8 @@ impl CheckContext<'_> {
         directory: &Scratch,
         arguments: &[&str],
         over: &[(&str, &str)],
-        how: impl FnOnce(&Probe) -> io::Result<Seen>,
-    ) -> io::Result<Seen> {
+        how: impl FnOnce(&Probe) -> io::Result<ProbeOutput>,
+    ) -> io::Result<ProbeOutput> {
         let nowhere = directory.path().to_string_lossy().into_owned();
         // Nothing of this is to wait for a person elsewhere.
         let mut env = self.env(over);
@@ -81,7 +81,7 @@ impl CheckContext<'_> {
 const ASK: &[&str] = &["--", "guard-canary", "ask"];
 const GRANT: &[&str] = &["allow", "add", "guard-canary ask", "--always", "--anywhere"];
 
-fn finding(check: &str, seen: io::Result<Seen>, stopped: &str, passed: &str, remedy: &str) -> Finding {
+fn finding(check: &str, seen: io::Result<ProbeOutput>, stopped: &str, passed: &str, remedy: &str) -> Finding {
     let check = format!("approval.{check}");
     match seen {
         Ok(seen) if seen.code == APPROVED || seen.code == Some(0) => Finding::warn(check, passed, remedy),

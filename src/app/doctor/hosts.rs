@@ -11,7 +11,7 @@ use crate::app::install::consent;
 use crate::app::install::file;
 use crate::app::install::hosts::{Form, HOSTS, Host, Runs, When, Wire, numbers};
 use crate::app::install::json::quoted;
-use crate::exec::probe::Seen;
+use crate::exec::probe::ProbeOutput;
 
 /// Looks at every agent that is here.
 pub fn look(context: &CheckContext) -> Vec<Finding> {
@@ -268,7 +268,7 @@ fn argv(context: &CheckContext, runs: Runs, call: &HookCommand) -> Vec<OsString>
     }
 }
 
-fn described(seen: &Seen) -> String {
+fn described(seen: &ProbeOutput) -> String {
     let end = match (seen.late, seen.code) {
         (true, _) => "no answer in time".to_owned(),
         (_, Some(code)) => format!("exit {code}"),

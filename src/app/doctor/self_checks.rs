@@ -9,7 +9,7 @@ use super::{CheckContext, Finding};
 use crate::app::export::deliver;
 use crate::app::gateway;
 use crate::app::update::{self, Said};
-use crate::config::reviewer::{Provider, Voice};
+use crate::config::reviewer::{Provider, ReviewerModel};
 use crate::judge::policy::Mode;
 use crate::store::{Filter, Store};
 use crate::ui::count::counted;
@@ -172,7 +172,7 @@ fn reviewer(context: &CheckContext) -> Vec<Finding> {
             "remove yolo from the rules unless it is intended (guard patterns show RULE)",
         ));
     }
-    let is_program = |voice: &Voice| voice.provider == Provider::Program;
+    let is_program = |voice: &ReviewerModel| voice.provider == Provider::Program;
     if reviewer.voices.iter().any(|voice| !is_program(voice))
         && let Err(why) = gateway::find()
     {
@@ -243,7 +243,7 @@ fn person(context: &CheckContext) -> Vec<Finding> {
 
 /// Whether a program at the terminal of a question can type the answer itself. The kernel does not say which keys were
 /// typed and which were put there.
-fn terminal(_ward: &CheckContext) -> Vec<Finding> {
+fn terminal(_context: &CheckContext) -> Vec<Finding> {
     let can = "a program that runs at the same terminal can put keys into the prompt (TIOCSTI)";
     vec![match lets_keys_be_injected() {
         Some(false) => Finding::ok("terminal", "no program can put keys into the prompt (TIOCSTI is off)"),

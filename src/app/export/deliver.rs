@@ -20,8 +20,8 @@ use super::super::{exit, time};
 use super::{PACE, forms, messages};
 use crate::app::failure::Failure;
 use crate::app::name_service::addresses;
-use crate::collector::position::Told;
-use crate::collector::{self, Datagrams, Position, http, syslog};
+use crate::collector::position::DeliveryProgress;
+use crate::collector::{self, Datagrams, ProgressFile, http, syslog};
 use crate::config::destination::{Destination, OTLP_PATH};
 use crate::store::{Entry, Head, Link, Store, StoreError};
 use crate::ui::visible;
@@ -59,13 +59,17 @@ pub(in crate::app) fn from(store: &Store, directory: &Path, places: &[String], r
             continue;
         }
         // Whoever holds it is sending, or the next to write a row sends this one too.
-        let Some(mut position) = Position::take(&place(directory, text), false).ok().flatten() else {
+        let Some(mut position) = ProgressFile::take(&place(directory, text), false).ok().flatten() else {
             continue;
         };
-        let after = position.told.row.unwrap_or_else(|| beginning(store, row));
+        let after = position.progress.row.unwrap_or_else(|| beginning(store, row));
         // Where nobody listens, nothing need be looked up.
         if let Err(error) = reach(&destination) {
-            let _ = position.keep(Told { row: Some(after), trouble: Some(error.to_string()), ..position.told.clone() });
+            let _ = position.keep(DeliveryProgress {
+                row: Some(after),
+                trouble: Some(error.to_string()),
+                ..position.progress.clone()
+            });
             continue;
         }
         let _ = part(store, &destination, &mut position, after, AT_ONCE);
@@ -120,11 +124,11 @@ fn place(directory: &Path, text: &str) -> PathBuf {
 fn part(
     store: &Store,
     destination: &Destination,
-    position: &mut Position,
+    position: &mut ProgressFile,
     after: i64,
     most: usize,
 ) -> Result<bool, DeliveryError> {
-    let mut told = position.told.clone();
+    let mut told = position.progress.clone();
     let newest = store.head()?.map_or(0, |head| head.row);
     // A record that ends before what was sent is another one.
     let after = if after > newest { 0 } else { after };
@@ -299,9 +303,10 @@ fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64
     loop {
         // Opened for each part: who keeps the record open slows down everybody who writes.
         let Some(store) = engine.existing()? else { return Ok(()) };
-        let position = Position::take(&path, true).map_err(|error| DeliveryError::At { path: path.clone(), error })?;
+        let position =
+            ProgressFile::take(&path, true).map_err(|error| DeliveryError::At { path: path.clone(), error })?;
         let Some(mut position) = position else { return Ok(()) };
-        let after = match (begin.take(), position.told.row) {
+        let after = match (begin.take(), position.progress.row) {
             (Some(row), _) | (None, Some(row)) => row,
             // One that is new begins with what is written from now on.
             (None, None) => store.head()?.map_or(0, |head| head.row),
@@ -331,8 +336,8 @@ pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<DeliveryState>, Fail
     let mut all = Vec::new();
     for name in &engine.policy().export_to {
         let path = engine.paths().map(|paths| place(paths.directory(), name)).unwrap_or_default();
-        let told = Position::look(&path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
-        let Told { row, head, at, trouble, lost } = told.unwrap_or_default();
+        let told = ProgressFile::look(&path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
+        let DeliveryProgress { row, head, at, trouble, lost } = told.unwrap_or_default();
         let mut says = format!("{}: ", visible::text(name));
         match row {
             Some(row) => {

@@ -17,11 +17,11 @@ use super::hosts::Host;
 use super::typing;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
-use crate::app::asked::{self, Asked, Offer};
+use crate::app::ask_outcome::{self, AskOutcome, Offer};
 use crate::app::changes;
 use crate::app::engine::{Engine, EngineError, Judged};
 use crate::app::intent;
-use crate::app::queue::{self, Tells, Wait};
+use crate::app::queue::{self, NotifyTarget, Wait};
 use crate::app::reviewer::{Advice, Review, overrulable, yolo_in};
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
@@ -33,8 +33,8 @@ use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
 use crate::judge::tools::ToolCall;
 use crate::store::queue::Justification;
-use crate::store::{Handed, IntentRow, Settled};
-use crate::ui::card_view::Said;
+use crate::store::{HandedCommand, IntentRow, Settled};
+use crate::ui::card_view::OpinionLine;
 use crate::ui::{verdict, visible};
 
 /// The longest command that is judged. A shell takes no argument of half the length.
@@ -78,7 +78,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
     let risk = &judgment.risk;
     let text = text(call, &invocation);
     let directory = crate::world::paths::physical(&invocation.cwd);
-    let handed = Handed { text: &text, cwd: &directory, root: &invocation.session.root };
+    let handed = HandedCommand { text: &text, cwd: &directory, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
     let note =
         Note { engine: &engine, host, call, invocation: &invocation, judgment: &judgment, digest, opinion: None };
@@ -147,7 +147,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
                     let settled = Settled::Allowed(&ApprovalReason::Person);
                     match note.write(settled, Some(begun.elapsed()), by.as_deref(), hands()) {
                         Ok(()) => {
-                            asked::give_or_tell(&engine, &invocation, grant.as_ref());
+                            ask_outcome::give_or_tell(&engine, &invocation, grant.as_ref());
                             Ok(allow())
                         }
                         Err(refusal) => deny(refusal, None),
@@ -171,8 +171,10 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
 /// What a person is asked, with what a reviewer thinks of it after that.
 fn asked(risk: &Risk, opinion: Option<&Opinion>) -> String {
     let question = verdict::question(risk);
-    opinion
-        .map_or_else(|| question.clone(), |opinion| format!("{question} ({})", visible::text(&Said::of(opinion).line)))
+    opinion.map_or_else(
+        || question.clone(),
+        |opinion| format!("{question} ({})", visible::text(&OpinionLine::of(opinion).line)),
+    )
 }
 
 /// A reason, with what is wrong with the configuration: that may be all there is to it.
@@ -199,12 +201,12 @@ fn elsewhere(
     wait: &Wait,
 ) -> Result<(Option<Offer>, Option<String>), Refusal> {
     let yes = match queue::ask(engine, invocation, judgment, prompt, wait) {
-        Asked::Yes { grant, by } => (grant, by),
-        Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
-        Asked::Reviewed(_) => {
+        AskOutcome::Yes { grant, by } => (grant, by),
+        AskOutcome::No(refusal) | AskOutcome::Killed { refusal, .. } => return Err(refusal),
+        AskOutcome::Reviewed(_) => {
             return Err(Refusal::NoOne { why: "only a person can answer the agent's prompt".to_owned() });
         }
-        Asked::Queued { request } => {
+        AskOutcome::Queued { request } => {
             return Err(Refusal::NoOne {
                 why: format!("request {request} is queued, and this hook does not wait for the answer"),
             });
@@ -230,11 +232,11 @@ fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wa
     Wait {
         time,
         elsewhere: false,
-        tells: Tells::Nobody,
+        notify: NotifyTarget::Nobody,
         why,
         justification: Justification::default(),
         opinion: None,
-        named: None,
+        handle: None,
     }
 }
 
@@ -312,7 +314,7 @@ fn text(call: &HookCall, invocation: &Invocation) -> Vec<u8> {
     }
 }
 
-fn is_handed(engine: &Engine, handed: &Handed<'_>, tier: Tier) -> bool {
+fn is_handed(engine: &Engine, handed: &HandedCommand<'_>, tier: Tier) -> bool {
     engine.store().is_ok_and(|store| store.is_handed(handed, tier, Timestamp::now()).unwrap_or(false))
 }
 
@@ -339,7 +341,7 @@ impl Note<'_> {
         settled: Settled<'_>,
         answered: Option<Duration>,
         words: Option<&str>,
-        handed: Option<&Handed<'_>>,
+        handed: Option<&HandedCommand<'_>>,
     ) -> Result<(), Refusal> {
         let Self { engine, host, call, invocation, judgment, digest, .. } = *self;
         let changes = match settled {

@@ -15,7 +15,7 @@ use crate::app::time::TimeError;
 use crate::app::{exit, time};
 use crate::config::keys::Key;
 use crate::prompt::confirm::confirm;
-use crate::store::{Limit, Pruned, Why};
+use crate::store::{Limit, PruneReason, Pruned};
 
 #[derive(Debug, Args)]
 pub(super) struct PruneArgs {
@@ -39,25 +39,27 @@ pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
     let Some(store) = engine.existing()? else { return tell(args, None, 0, now) };
     if args.dry_run {
         let would = match (store.would_prune(&limit, now.timestamp())?, limit.why) {
-            (None, Why::Retention { .. }) => match store.oversize(engine.policy().retention_mib, now.timestamp())? {
-                Some(limit) => store.would_prune(&limit, now.timestamp())?,
-                None => None,
-            },
+            (None, PruneReason::Retention { .. }) => {
+                match store.oversize(engine.policy().retention_mib, now.timestamp())? {
+                    Some(limit) => store.would_prune(&limit, now.timestamp())?,
+                    None => None,
+                }
+            }
             (would, _) => would,
         };
         return tell(args, would.as_ref(), 0, now);
     }
     let user = &engine.caller.account.name;
     let pruned = match limit.why {
-        Why::Retention { days } => {
+        PruneReason::Retention { days } => {
             let old = store.prune_by_policy(days, user, now.timestamp())?;
             match store.oversize(engine.policy().retention_mib, now.timestamp())? {
                 Some(limit) => store.prune(&limit, user, now.timestamp()).map(|large| large.or(old)),
                 None => Ok(old),
             }
         }
-        Why::Size { .. } => Ok(None),
-        Why::Person => {
+        PruneReason::Size { .. } => Ok(None),
+        PruneReason::Person => {
             if engine.caller.origin.is_guarded() || !engine.caller.terminal.is_person_here() {
                 return refuse(
                     "only a person at their own terminal, not a guarded session, can use --older-than; without it, \
@@ -99,7 +101,7 @@ fn limit(args: &PruneArgs, engine: &Engine, now: &Zoned) -> Result<Limit, LimitE
     if now.timestamp().as_second() - before.as_second() < LEAST {
         return Err(LimitError::Recent(text.clone()));
     }
-    Ok(Limit { before, why: Why::Person })
+    Ok(Limit { before, why: PruneReason::Person })
 }
 
 fn tell(args: &PruneArgs, pruned: Option<&Pruned>, room: u64, now: &Zoned) -> Result<u8, Failure> {
@@ -140,10 +142,10 @@ pub(in crate::app) fn extent(pruned: &Pruned, zone: &TimeZone) -> String {
         ),
     };
     match pruned.why {
-        Why::Retention { days: 1 } => format!("{rows}: older than a day"),
-        Why::Retention { days } => format!("{rows}: older than {days} days"),
-        Why::Size { mib } => format!("{rows}: the record exceeded {mib} MiB"),
-        Why::Person => format!("{rows}: older than {}, by request", shown(pruned.before)),
+        PruneReason::Retention { days: 1 } => format!("{rows}: older than a day"),
+        PruneReason::Retention { days } => format!("{rows}: older than {days} days"),
+        PruneReason::Size { mib } => format!("{rows}: the record exceeded {mib} MiB"),
+        PruneReason::Person => format!("{rows}: older than {}, by request", shown(pruned.before)),
     }
 }
 

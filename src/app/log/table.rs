@@ -8,7 +8,7 @@ use super::prune::extent;
 use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
-use crate::store::{End, Entry, ResultEntry, RowKind, is_probe};
+use crate::store::{Entry, ExitStatus, ResultEntry, RowKind, is_probe};
 use crate::ui::pending::cut;
 use crate::ui::style::{Line, Style, width};
 use crate::ui::visible;
@@ -94,7 +94,7 @@ impl Layout {
         // An empty column would read as a command that never ran.
         let none = if is_unknown(entry) { "-" } else { "" };
         if self.has(EXIT) {
-            let style = if end.is_none_or(|end| end == End::Exit(0)) { Style::Dim } else { Style::Strong };
+            let style = if end.is_none_or(|end| end == ExitStatus::Exit(0)) { Style::Dim } else { Style::Strong };
             line.push(style, format!("{:>4}  ", end.map_or_else(|| none.to_owned(), code)));
         }
         if self.has(TOOK) {
@@ -112,7 +112,7 @@ impl Layout {
         }
 
         let mut tail = Line::new();
-        if let Some(end) = end.filter(|end| *end != End::Exit(0) && !self.has(EXIT)) {
+        if let Some(end) = end.filter(|end| *end != ExitStatus::Exit(0) && !self.has(EXIT)) {
             tail.push(Style::Dim, format!("  ({})", ended(end)));
         }
         if let (Some("deny"), Some(words)) = (entry.decision.as_deref(), &entry.words) {
@@ -167,10 +167,12 @@ fn is_unknown(entry: &Entry) -> bool {
 }
 
 /// What a command ended with, in a narrow column: the code, or the signal without `SIG`.
-fn code(end: End) -> String {
+fn code(end: ExitStatus) -> String {
     match end {
-        End::Exit(code) => code.to_string(),
-        End::Signal(_) => ended(end).trim_start_matches("SIG").trim_start_matches("signal ").chars().take(4).collect(),
+        ExitStatus::Exit(code) => code.to_string(),
+        ExitStatus::Signal(_) => {
+            ended(end).trim_start_matches("SIG").trim_start_matches("signal ").chars().take(4).collect()
+        }
     }
 }
 
@@ -228,10 +230,10 @@ fn settled(entry: &Entry) -> String {
     }
 }
 
-fn ended(end: End) -> String {
+fn ended(end: ExitStatus) -> String {
     match end {
-        End::Exit(code) => format!("exit {code}"),
-        End::Signal(number) => match nix::sys::signal::Signal::try_from(number) {
+        ExitStatus::Exit(code) => format!("exit {code}"),
+        ExitStatus::Signal(number) => match nix::sys::signal::Signal::try_from(number) {
             Ok(signal) => signal.as_str().to_owned(),
             Err(_) => format!("signal {number}"),
         },

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::error::NotCalled;
-use crate::app::asked::{self, Asked, Offer};
+use crate::app::ask_outcome::{self, AskOutcome, Offer};
 use crate::app::engine::{self, Engine, Judged};
 use crate::app::intent;
-use crate::app::queue::{self, Named, Tells, Wait};
+use crate::app::queue::{self, NotifyTarget, RequestHandle, Wait};
 use crate::app::reviewer::{Advice, Review, overrulable};
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Invocation, Origin};
@@ -35,12 +35,17 @@ pub(super) trait Waits {
 }
 
 /// Judges a call; an error is what its caller is told.
-pub(super) fn decide(call: &ToolCall, most: Duration, named: Named, waits: &mut dyn Waits) -> Result<(), NotCalled> {
+pub(super) fn decide(
+    call: &ToolCall,
+    most: Duration,
+    handle: RequestHandle,
+    waits: &mut dyn Waits,
+) -> Result<(), NotCalled> {
     let (done, answer) = mpsc::channel();
     let call = call.clone();
     // A judgment is of one thread; this one tells the caller meanwhile.
     let judged = thread::Builder::new().spawn(move || {
-        let _ = done.send(judge(&call, most, named));
+        let _ = done.send(judge(&call, most, handle));
     });
     judged.map_err(NotCalled::Thread)?;
     loop {
@@ -68,7 +73,7 @@ pub(super) fn forget(request: &str) {
     }
 }
 
-fn judge(call: &ToolCall, most: Duration, named: Named) -> Result<(), NotCalled> {
+fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), NotCalled> {
     let engine = Engine::open().map_err(NotCalled::Engine)?;
     let mut invocation = engine.caller.invocation(engine.tool(call.clone()));
     invocation.origin = Origin::Agent;
@@ -115,11 +120,11 @@ fn judge(call: &ToolCall, most: Duration, named: Named) -> Result<(), NotCalled>
             }
             let begun = Instant::now();
             let thought = opinion.borrow().clone();
-            match ask(&engine, &invocation, &judgment, &prompt, (most, named), thought) {
+            match ask(&engine, &invocation, &judgment, &prompt, (most, handle), thought) {
                 Ok((grant, by)) => {
                     write(Settled::Allowed(&ApprovalReason::Person), Some(begun.elapsed()), by.as_deref())
                         .map_err(|refusal| deny(&refusal, None))?;
-                    asked::give_or_tell(&engine, &invocation, grant.as_ref());
+                    ask_outcome::give_or_tell(&engine, &invocation, grant.as_ref());
                     Ok(())
                 }
                 // Where nobody could be asked, nobody took time to answer.
@@ -139,7 +144,7 @@ fn ask(
     invocation: &Invocation,
     judgment: &crate::judge::Judgment,
     prompt: &Prompt,
-    (most, named): (Duration, Named),
+    (most, handle): (Duration, RequestHandle),
     opinion: Option<Opinion>,
 ) -> Result<(Option<Offer>, Option<String>), Refusal> {
     let policy = Duration::from_secs(engine.policy().queue_wait.into());
@@ -148,17 +153,17 @@ fn ask(
     let wait = Wait {
         time,
         elsewhere: false,
-        tells: Tells::Nobody,
+        notify: NotifyTarget::Nobody,
         why,
         justification: Justification::default(),
         opinion,
-        named: Some(named),
+        handle: Some(handle),
     };
     let yes = match queue::ask(engine, invocation, judgment, prompt, &wait) {
-        Asked::Yes { grant, by } => (grant, by),
-        Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
-        Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person can answer".to_owned() }),
-        Asked::Queued { request } => return Err(Refusal::NoOne { why: format!("request {request} is queued") }),
+        AskOutcome::Yes { grant, by } => (grant, by),
+        AskOutcome::No(refusal) | AskOutcome::Killed { refusal, .. } => return Err(refusal),
+        AskOutcome::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person can answer".to_owned() }),
+        AskOutcome::Queued { request } => return Err(Refusal::NoOne { why: format!("request {request} is queued") }),
     };
     let fresh = engine.judge_again(invocation);
     Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| yes)

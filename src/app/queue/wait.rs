@@ -18,9 +18,9 @@ const AGENTS_LONGEST: Duration = Duration::from_secs(600);
 /// So long before an agent ends the command it is refused, so that the agent hears why.
 const MARGIN: Duration = Duration::from_secs(10);
 
-/// Who is told that a command waits.
+/// Who is notified that a command waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tells {
+pub enum NotifyTarget {
     Nobody,
     /// Whoever asked, on standard error.
     Asker,
@@ -28,11 +28,11 @@ pub enum Tells {
     Starter,
 }
 
-/// The name of the request that waits, for whoever may cancel it. What is asked again has another one.
+/// The id of the request that waits, for whoever may cancel it. A request that is filed again has another id.
 #[derive(Clone, Debug, Default)]
-pub struct Named(Arc<Mutex<Option<String>>>);
+pub struct RequestHandle(Arc<Mutex<Option<String>>>);
 
-impl Named {
+impl RequestHandle {
     /// Which one waits, once one does.
     #[must_use]
     pub fn get(&self) -> Option<String> {
@@ -52,7 +52,7 @@ pub struct Wait {
     /// It is filed, and nobody waits for it here.
     pub elsewhere: bool,
     /// Who is told that it waits.
-    pub tells: Tells,
+    pub notify: NotifyTarget,
     /// Why nobody can be asked here, for the refusal when it may not wait.
     pub why: String,
     /// What whoever asks says of it.
@@ -60,7 +60,7 @@ pub struct Wait {
     /// What a reviewer thinks of it, for whoever answers.
     pub opinion: Option<Opinion>,
     /// Where the name of the request is put once it waits, for whoever may cancel it.
-    pub named: Option<Named>,
+    pub handle: Option<RequestHandle>,
 }
 
 impl Wait {
@@ -76,11 +76,11 @@ impl Wait {
         Self {
             time,
             elsewhere,
-            tells: Tells::Asker,
+            notify: NotifyTarget::Asker,
             why,
             justification: Justification::default(),
             opinion: None,
-            named: None,
+            handle: None,
         }
     }
 }

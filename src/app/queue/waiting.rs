@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::QueueError;
 use super::wait::Wait;
 use crate::app::approver::sign;
-use crate::app::asked::{Asked, Offer, asked_for};
+use crate::app::ask_outcome::{AskOutcome, Offer, asked_for};
 use crate::app::engine::Engine;
 use crate::app::record_backend::Requests;
 use crate::judge::answer_scope::AnswerScope;
@@ -14,9 +14,9 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
-use crate::prompt::wakeup::{Heard, Wakeup};
+use crate::prompt::wakeup::{WakeReason, Wakeup};
 use crate::store::queue::WaitState;
-use crate::store::{Answered, StoreError};
+use crate::store::{RecordedAnswer, StoreError};
 use crate::ui::pending;
 
 /// How long a service may be away while a command waits.
@@ -24,13 +24,13 @@ const RESTART: Duration = Duration::from_secs(30);
 
 /// What the guard that waits keeps of its asking, so that no answer to another one is taken for one to it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Signing {
+pub(super) struct SigningContext {
     filed: i64,
     approvals: u8,
     fresh: Fresh,
 }
 
-impl Signing {
+impl SigningContext {
     /// Of a request that was just filed. `theirs`: what the queue says of it counts, and not this process's own number.
     pub(super) fn of(queue: &Requests, id: &str, fresh: Fresh, theirs: bool) -> Result<Self, StoreError> {
         let whole = queue.whole(id)?;
@@ -53,15 +53,15 @@ impl Signing {
     }
 }
 
-/// How waiting ended.
-pub(super) enum Waited {
-    Answered(Asked),
+/// How waiting for an answer ended.
+pub(super) enum WaitResult {
+    Answered(AskOutcome),
     /// A passkey's yes that did not carry the code which this process has shown, and why it does not count. The yes is used.
     WrongCode(&'static str),
 }
 
 /// A request of this process.
-pub(super) struct Waiting<'a, 'e> {
+pub(super) struct WaitingRequest<'a, 'e> {
     pub engine: &'e Engine,
     pub invocation: &'a Invocation,
     pub queue: &'a Requests,
@@ -71,19 +71,19 @@ pub(super) struct Waiting<'a, 'e> {
     pub may_grant: bool,
     pub digest: &'a Digest,
     pub bindings: &'a Bindings,
-    pub signing: Signing,
+    pub signing: SigningContext,
     /// What this process has shown, where a passkey's yes must carry it.
     pub code: Option<ConfirmCode>,
 }
 
-impl<'e> Waiting<'_, 'e> {
+impl<'e> WaitingRequest<'_, 'e> {
     /// Waits for the answer. `lost` says since when nothing is heard of the request.
     pub(super) fn until(
         &self,
         wakeup: &mut Wakeup,
         wait: &Wait,
         mut lost: Option<Instant>,
-    ) -> Result<Waited, QueueError<'e>> {
+    ) -> Result<WaitResult, QueueError<'e>> {
         let (queue, id) = (self.queue, self.id);
         loop {
             match self.look() {
@@ -95,8 +95,8 @@ impl<'e> Waiting<'_, 'e> {
                 Err(why) => return Err(why),
             }
             match wakeup.wait().map_err(QueueError::Wakeup)? {
-                Heard::Ring => {}
-                Heard::Time => {
+                WakeReason::Ring => {}
+                WakeReason::Time => {
                     // An answer that came in the last moment is one.
                     if !queue.give_up(id).map_err(QueueError::Store)?
                         && let Some(waited) = self.look()?
@@ -110,14 +110,14 @@ impl<'e> Waiting<'_, 'e> {
                     let so_far = so_far.and_then(|found| pending::approvals(found.approvals, &found.approved_by));
                     let (request, call) = (id.to_owned(), self.invocation.tool().is_some());
                     let refusal = Refusal::Unanswered { request, seconds, late, so_far, call };
-                    return Ok(Waited::Answered(Asked::No(refusal)));
+                    return Ok(WaitResult::Answered(AskOutcome::No(refusal)));
                 }
-                Heard::Signal { signal, .. } => {
+                WakeReason::Signal { signal, .. } => {
                     // Answered or not: nobody is here to run it any more.
                     let _ = queue.give_up(id);
                     let refusal =
                         Refusal::NoOne { why: format!("guard was killed by {signal} while request {id} waited") };
-                    return Ok(Waited::Answered(Asked::Killed { refusal, signal: signal as i32 }));
+                    return Ok(WaitResult::Answered(AskOutcome::Killed { refusal, signal: signal as i32 }));
                 }
             }
         }
@@ -138,7 +138,7 @@ impl<'e> Waiting<'_, 'e> {
     }
 
     /// The grant that a yes asks for; why there is none to be had is a refusal.
-    fn grant(&self, answered: &Answered) -> Result<Option<Offer>, Refusal> {
+    fn grant(&self, answered: &RecordedAnswer) -> Result<Option<Offer>, Refusal> {
         let offer = asked_for(self.invocation, self.may_grant, answered.scope);
         let mut offer = offer.map_err(|why| Refusal::Changed { what: why.to_string() })?;
         // A service says by itself who gave it.
@@ -177,12 +177,12 @@ impl<'e> Waiting<'_, 'e> {
     }
 
     /// The answer, when there is one.
-    fn look(&self) -> Result<Option<Waited>, QueueError<'e>> {
+    fn look(&self) -> Result<Option<WaitResult>, QueueError<'e>> {
         let id = self.id;
         let store = self.engine.store().map_err(QueueError::Closed)?;
         let found = self.queue.take(store, id, self.digest, self.bindings).map_err(QueueError::Store)?;
-        let no = |refusal| Ok(Some(Waited::Answered(Asked::No(refusal))));
-        Ok(Some(Waited::Answered(match found {
+        let no = |refusal| Ok(Some(WaitResult::Answered(AskOutcome::No(refusal))));
+        Ok(Some(WaitResult::Answered(match found {
             WaitState::Waiting => return Ok(None),
             WaitState::Yes(answered) => {
                 let approval = self.signing.approval(id, self.digest, self.bindings, answered.scope);
@@ -204,7 +204,7 @@ impl<'e> Waiting<'_, 'e> {
                 };
                 match (self.confirmed(&answered.signatures), self.code) {
                     (Ok(()), _) => {}
-                    (Err(why), Some(_)) => return Ok(Some(Waited::WrongCode(why))),
+                    (Err(why), Some(_)) => return Ok(Some(WaitResult::WrongCode(why))),
                     (Err(why), None) => return no(Refusal::Unsigned { why: format!("{why}; run the command again") }),
                 }
                 let grant = match self.grant(&answered) {
@@ -215,12 +215,12 @@ impl<'e> Waiting<'_, 'e> {
                 let words = answered.words.map_or(String::new(), |words| format!(": {words}"));
                 let by =
                     format!("request {id}, approved by {} in row {}{signed}{reach}{words}", answered.by, answered.row);
-                Asked::Yes { grant, by: Some(by) }
+                AskOutcome::Yes { grant, by: Some(by) }
             }
-            WaitState::No { words, .. } => Asked::No(Refusal::Person { words }),
-            WaitState::Void { what } => Asked::No(Refusal::Changed { what }),
+            WaitState::No { words, .. } => AskOutcome::No(Refusal::Person { words }),
+            WaitState::Void { what } => AskOutcome::No(Refusal::Changed { what }),
             // Somebody else gave it up, because its time was over by their clock.
-            WaitState::Late => Asked::No(Refusal::NoOne { why: format!("request {id} was cancelled") }),
+            WaitState::Late => AskOutcome::No(Refusal::NoOne { why: format!("request {id} was cancelled") }),
         })))
     }
 }

@@ -10,9 +10,11 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::prompt::wakeup::{self, Wakeup};
 use crate::service::client::Client;
-use crate::service::message::{Ask, Given, New, Text};
+use crate::service::message::{AnswerMessage, NewRequestMessage, ServiceRequest, Text};
 use crate::store::StoreError;
-use crate::store::queue::{self, Answer, Filed, NewRequest, Pending, Queue, Told, WaitState, Whole};
+use crate::store::queue::{
+    self, Answer, FilingResult, FullRequest, NewRequest, Pending, PendingMessage, Queue, WaitState,
+};
 use crate::world::identity::Caller;
 
 /// The queue, wherever it is kept.
@@ -48,10 +50,10 @@ impl Requests {
     ///
     /// # Errors
     /// It is not filed: the command must not run.
-    pub fn file(&self, new: &NewRequest<'_>, now: Timestamp) -> Result<Filed, StoreError> {
+    pub fn file(&self, new: &NewRequest<'_>, now: Timestamp) -> Result<FilingResult, StoreError> {
         match self {
             Self::Own(queue) => queue.file(new, &Caller::lives, now),
-            Self::Service(client) => client.ask(Ask::File(Box::new(New {
+            Self::Service(client) => client.ask(ServiceRequest::File(Box::new(NewRequestMessage {
                 exact: Text::of(&queue::pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above)),
                 risk: new.risk.into(),
                 waits: new.waiter.is_some(),
@@ -81,7 +83,7 @@ impl Requests {
         match self {
             Self::Own(queue) => queue.take(backend.own()?, id, digest, bindings),
             Self::Service(client) => {
-                client.ask(Ask::Take { id: id.to_owned(), digest: *digest, bindings: bindings.clone() })
+                client.ask(ServiceRequest::Take { id: id.to_owned(), digest: *digest, bindings: bindings.clone() })
             }
         }
     }
@@ -93,7 +95,7 @@ impl Requests {
     pub fn is_answered(&self, digest: &Digest, user: &str) -> Result<bool, StoreError> {
         match self {
             Self::Own(queue) => queue.is_answered(digest, user),
-            Self::Service(client) => client.ask(Ask::IsAnswered { digest: *digest }),
+            Self::Service(client) => client.ask(ServiceRequest::IsAnswered { digest: *digest }),
         }
     }
 
@@ -104,7 +106,7 @@ impl Requests {
     pub fn give_up(&self, id: &str) -> Result<bool, StoreError> {
         match self {
             Self::Own(queue) => queue.give_up(id),
-            Self::Service(client) => client.ask(Ask::GiveUp { id: id.to_owned() }),
+            Self::Service(client) => client.ask(ServiceRequest::GiveUp { id: id.to_owned() }),
         }
     }
 
@@ -115,7 +117,7 @@ impl Requests {
     pub fn void(&self, id: &str, what: &str) -> Result<bool, StoreError> {
         match self {
             Self::Own(queue) => queue.void(id, what),
-            Self::Service(client) => client.ask(Ask::Void { id: id.to_owned(), what: what.to_owned() }),
+            Self::Service(client) => client.ask(ServiceRequest::Void { id: id.to_owned(), what: what.to_owned() }),
         }
     }
 
@@ -129,10 +131,10 @@ impl Requests {
         shown: &Pending,
         answer: &Answer<'_>,
         now: Timestamp,
-    ) -> Result<queue::Outcome, StoreError> {
+    ) -> Result<queue::AnswerOutcome, StoreError> {
         match self {
             Self::Own(queue) => queue.answer(backend.own()?, shown, answer, now),
-            Self::Service(client) => client.ask(Ask::Answer(Box::new(Given {
+            Self::Service(client) => client.ask(ServiceRequest::Answer(Box::new(AnswerMessage {
                 shown: shown.clone().into(),
                 yes: answer.yes.map(|(digest, bindings)| (*digest, bindings.clone())),
                 words: answer.words.map(str::to_owned),
@@ -156,9 +158,11 @@ impl Requests {
     ) -> Result<Option<Vec<Signed>>, StoreError> {
         match self {
             Self::Own(queue) => queue.given(backend.own()?, id, digest, bindings),
-            Self::Service(client) => {
-                client.ask(Ask::Signatures { id: id.to_owned(), digest: *digest, bindings: bindings.clone() })
-            }
+            Self::Service(client) => client.ask(ServiceRequest::Signatures {
+                id: id.to_owned(),
+                digest: *digest,
+                bindings: bindings.clone(),
+            }),
         }
     }
 
@@ -169,7 +173,9 @@ impl Requests {
     pub fn list(&self, now: Timestamp) -> Result<Vec<Pending>, StoreError> {
         match self {
             Self::Own(queue) => queue.list(now),
-            Self::Service(client) => Ok(client.ask::<Vec<Told>>(Ask::List)?.into_iter().map(Into::into).collect()),
+            Self::Service(client) => {
+                Ok(client.ask::<Vec<PendingMessage>>(ServiceRequest::List)?.into_iter().map(Into::into).collect())
+            }
         }
     }
 
@@ -180,7 +186,9 @@ impl Requests {
     pub fn find(&self, id: &str) -> Result<Option<Pending>, StoreError> {
         match self {
             Self::Own(queue) => queue.find(id),
-            Self::Service(client) => Ok(client.ask::<Option<Told>>(Ask::Find { id: id.to_owned() })?.map(Into::into)),
+            Self::Service(client) => {
+                Ok(client.ask::<Option<PendingMessage>>(ServiceRequest::Find { id: id.to_owned() })?.map(Into::into))
+            }
         }
     }
 
@@ -188,12 +196,12 @@ impl Requests {
     ///
     /// # Errors
     /// The queue cannot be read.
-    pub fn whole(&self, id: &str) -> Result<Option<Whole>, StoreError> {
+    pub fn whole(&self, id: &str) -> Result<Option<FullRequest>, StoreError> {
         match self {
             Self::Own(queue) => queue.whole(id),
             Self::Service(client) => {
-                let told: Option<(Told, Text)> = client.ask(Ask::Whole { id: id.to_owned() })?;
-                Ok(told.and_then(|(told, exact)| Whole::unpack(told.into(), &exact.bytes()?)))
+                let told: Option<(PendingMessage, Text)> = client.ask(ServiceRequest::Whole { id: id.to_owned() })?;
+                Ok(told.and_then(|(told, exact)| FullRequest::unpack(told.into(), &exact.bytes()?)))
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::judge::review::{Opinion, Outcome, Role, Says, gate, role};
 use crate::judge::risk::{Finding, Tier};
 use crate::prompt::answer::{ReviewInProgress, ReviewProgress};
 use crate::store::{Entry, Filter, Store};
-use crate::ui::card_view::Said;
+use crate::ui::card_view::OpinionLine;
 
 /// So long is waited before a card is shown that may not be needed.
 const GRACE: Duration = Duration::from_millis(150);
@@ -97,13 +97,13 @@ impl<'a> Review<'a> {
 
     /// What a card shows of it.
     #[must_use]
-    pub fn said(&self) -> Option<Said> {
+    pub fn said(&self) -> Option<OpinionLine> {
         self.opinion.as_ref().map(|opinion| self.said_of(opinion))
     }
 
-    fn said_of(&self, opinion: &Opinion) -> Said {
+    fn said_of(&self, opinion: &Opinion) -> OpinionLine {
         let denies = opinion.says == Says::Deny && matches!(self.gate(opinion), Outcome::Refuse(_));
-        Said { denies, ..Said::of(opinion) }
+        OpinionLine { denies, ..OpinionLine::of(opinion) }
     }
 
     /// What the opinion comes to, as far as it may.
@@ -132,7 +132,7 @@ impl<'a> Review<'a> {
 impl ReviewInProgress for Review<'_> {
     fn poll(&mut self) -> ReviewProgress {
         let Some(consult) = &mut self.consult else {
-            let said = self.said().unwrap_or(Said { line: String::new(), denies: false });
+            let said = self.said().unwrap_or(OpinionLine { line: String::new(), denies: false });
             return ReviewProgress::Said(said);
         };
         let after = consult.asked_for();

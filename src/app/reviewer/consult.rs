@@ -17,9 +17,9 @@ use crate::app::engine::Engine;
 use crate::app::gateway::{self, GatewayError};
 use crate::app::queue;
 use crate::config::Reviewer;
-use crate::config::reviewer::{KeyFrom, Provider, Voice};
-use crate::exec::inquiry::{Inquiry, Replied};
+use crate::config::reviewer::{KeyFrom, Provider, ReviewerModel};
 use crate::exec::notice::PLACES;
+use crate::exec::program_query::{ProgramQuery, ProgramReply};
 use crate::judge::Judgment;
 use crate::judge::invocation::Invocation;
 use crate::judge::review::{self, Opinion, QUOTED, Role, Says, jury};
@@ -85,7 +85,7 @@ pub struct Consult {
 struct Asked {
     by: String,
     is_program: bool,
-    inquiry: Inquiry,
+    query: ProgramQuery,
 }
 
 impl Consult {
@@ -111,7 +111,7 @@ impl Consult {
         let about = digest.get(..QUOTED).unwrap_or_default().to_owned();
         let mut consult = Self { running: Vec::new(), done: Vec::new(), begun: Instant::now(), about };
         let limit = Duration::from_secs(reviewer.timeout.into()).min(most);
-        let (programs, models): (Vec<Voice>, Vec<Voice>) =
+        let (programs, models): (Vec<ReviewerModel>, Vec<ReviewerModel>) =
             reviewer.voices.iter().cloned().partition(|voice| voice.provider == Provider::Program);
         for voice in programs {
             let begun = program(engine, &voice, request, limit);
@@ -126,9 +126,9 @@ impl Consult {
         consult
     }
 
-    fn take(&mut self, by: String, is_program: bool, begun: Result<Inquiry, NotAsked>) {
+    fn take(&mut self, by: String, is_program: bool, begun: Result<ProgramQuery, NotAsked>) {
         match begun {
-            Ok(inquiry) => self.running.push(Asked { by, is_program, inquiry }),
+            Ok(query) => self.running.push(Asked { by, is_program, query }),
             Err(why) => self.done.push(Opinion::nothing(by, why.to_string())),
         }
     }
@@ -140,7 +140,7 @@ impl Consult {
         let about = self.about.clone();
         while let Some(asked) = self.running.first_mut() {
             let left = until.saturating_duration_since(Instant::now());
-            let opinion = match asked.inquiry.look(left) {
+            let opinion = match asked.query.look(left) {
                 Ok(None) => return None,
                 Ok(Some(replied)) if asked.is_program => of_program(&asked.by, &replied, &about),
                 Ok(Some(replied)) => of_helper(&asked.by, &replied),
@@ -174,7 +174,7 @@ impl Consult {
 }
 
 /// What a program needs of the environment, with the variables that are named.
-fn environment(engine: &Engine, voices: &[Voice]) -> Vec<(OsString, OsString)> {
+fn environment(engine: &Engine, voices: &[ReviewerModel]) -> Vec<(OsString, OsString)> {
     let account = &engine.caller.account;
     let mut env: Vec<(OsString, OsString)> =
         vec![("PATH".into(), PLACES.join(":").into()), ("USER".into(), account.name.clone().into())];
@@ -192,13 +192,18 @@ fn environment(engine: &Engine, voices: &[Voice]) -> Vec<(OsString, OsString)> {
 }
 
 /// A program of the account's own, which reads the request and prints a verdict.
-fn program(engine: &Engine, voice: &Voice, request: &Request, limit: Duration) -> Result<Inquiry, NotAsked> {
+fn program(
+    engine: &Engine,
+    voice: &ReviewerModel,
+    request: &Request,
+    limit: Duration,
+) -> Result<ProgramQuery, NotAsked> {
     let Some((program, arguments)) = voice.program.split_first() else {
         return Err(NotAsked::NoProgram);
     };
     let input = serde_json::to_string(request)? + "\n";
     let env = environment(engine, std::slice::from_ref(voice));
-    Inquiry::begin(program.as_ref(), arguments, &env, input.into_bytes(), limit)
+    ProgramQuery::begin(program.as_ref(), arguments, &env, input.into_bytes(), limit)
         .map_err(|error| NotAsked::Start { program: program.clone(), error })
 }
 
@@ -209,7 +214,7 @@ fn helper(
     digest: &str,
     request: &Request,
     limit: Duration,
-) -> Result<Inquiry, NotAsked> {
+) -> Result<ProgramQuery, NotAsked> {
     let home = engine.caller.account.home.as_deref();
     let directory = Paths::standard(home)?;
     let policy = match &reviewer.policy {
@@ -228,7 +233,7 @@ fn helper(
     let input = serde_json::to_vec(&question)?;
     let program = gateway::find()?;
     let env = environment(engine, &reviewer.voices);
-    Inquiry::begin(&program, &["review".to_owned()], &env, input, limit + MARGIN)
+    ProgramQuery::begin(&program, &["review".to_owned()], &env, input, limit + MARGIN)
         .map_err(|error| NotAsked::Start { program: program.display().to_string(), error })
 }
 
@@ -242,7 +247,7 @@ fn own_text(path: &Path) -> Result<String, NotAsked> {
 }
 
 /// What the helper printed.
-fn of_helper(by: &str, replied: &Replied) -> Opinion {
+fn of_helper(by: &str, replied: &ProgramReply) -> Opinion {
     match serde_json::from_slice::<Answered>(&replied.answer) {
         Ok(Answered { opinion }) if replied.code == Some(0) => opinion,
         _ => Opinion::nothing(by, "the reviewer's program failed"),
@@ -251,7 +256,7 @@ fn of_helper(by: &str, replied: &Replied) -> Opinion {
 
 /// What a program printed: an object with a word and a reason. What it does not let pass is a person's, whatever it
 /// calls that.
-fn of_program(by: &str, replied: &Replied, about: &str) -> Opinion {
+fn of_program(by: &str, replied: &ProgramReply, about: &str) -> Opinion {
     let nothing = |why: &str| Opinion::nothing(by, why);
     let Ok(value) = serde_json::from_slice::<Value>(&replied.answer) else {
         return nothing("it printed no JSON");
@@ -277,7 +282,7 @@ mod tests {
     use super::*;
 
     fn says(text: &str, code: i32) -> (Says, String) {
-        let opinion = of_program("p", &Replied { code: Some(code), answer: text.into() }, "0123abcd");
+        let opinion = of_program("p", &ProgramReply { code: Some(code), answer: text.into() }, "0123abcd");
         (opinion.says, opinion.reason)
     }
 
@@ -318,7 +323,7 @@ mod tests {
     #[test]
     fn a_helper_that_fails_gives_no_opinion() {
         let good = br#"{"v":1,"opinion":{"says":"APPROVE","reason":"r","by":"m","about":"0123abcd"}}"#;
-        let of = |code, answer: &[u8]| of_helper("m", &Replied { code, answer: answer.to_vec() }).says;
+        let of = |code, answer: &[u8]| of_helper("m", &ProgramReply { code, answer: answer.to_vec() }).says;
         assert_eq!(of(Some(0), good), Says::Approve);
         assert_eq!(
             (of(Some(1), good), of(None, good), of(Some(0), b"APPROVE")),

@@ -27,8 +27,8 @@ use crate::judge::invocation::{Digest, Invocation, Request};
 use crate::service::client::line;
 use crate::service::gateway::FromGateway;
 use crate::service::line::Lines;
-use crate::service::message::{Ask, Reply, Said, Text, VERSION, Version};
-use crate::store::queue::{Pending, Queue, Told};
+use crate::service::message::{Reply, ServiceRequest, Text, VERSION, Version, VersionedRequest};
+use crate::store::queue::{Pending, PendingMessage, Queue};
 use crate::store::{NewGrant, Store};
 use crate::world::peer::Peer;
 
@@ -42,7 +42,7 @@ const MAX_LATE: usize = 50;
 const MAX_WAIT: i64 = 24 * 60 * 60;
 
 /// What is answered, or why there is no answer.
-type Or<T> = Result<T, AskError>;
+type ServiceResult<T> = Result<T, AskError>;
 
 /// A connection.
 pub(super) struct Connection<'a> {
@@ -60,7 +60,7 @@ pub(super) struct Connection<'a> {
     offered: Vec<((What, GrantPlace), Until, String)>,
 }
 
-fn reply<T: Serialize>(result: Or<T>) -> Vec<u8> {
+fn reply<T: Serialize>(result: ServiceResult<T>) -> Vec<u8> {
     line(&match result {
         Ok(value) => Reply::Ok(value),
         Err(why) => Reply::Error(why.to_string()),
@@ -118,9 +118,9 @@ impl<'a> Connection<'a> {
                 continue;
             }
             let answer = match ask {
-                Ask::Gateway(FromGateway::Watch) => return self.watch(lines),
-                Ask::Listen { id } => return self.listen(&id, lines),
-                Ask::Show { words, environment } => {
+                ServiceRequest::Gateway(FromGateway::Watch) => return self.watch(lines),
+                ServiceRequest::Listen { id } => return self.listen(&id, lines),
+                ServiceRequest::Show { words, environment } => {
                     return match self.approver("read the record") {
                         Ok(()) => show::on(self.server, &words, environment, lines),
                         Err(why) => drop(lines.send(reply::<()>(Err(why)))),
@@ -134,45 +134,47 @@ impl<'a> Connection<'a> {
         }
     }
 
-    fn answer(&mut self, ask: Ask, length: usize) -> Vec<u8> {
+    fn answer(&mut self, ask: ServiceRequest, length: usize) -> Vec<u8> {
         let writes = !matches!(
             ask,
-            Ask::SessionState { .. }
-                | Ask::Ledger { .. }
-                | Ask::Grants { .. }
-                | Ask::IsHanded { .. }
-                | Ask::List
-                | Ask::Find { .. }
-                | Ask::Whole { .. }
-                | Ask::Take { .. }
-                | Ask::IsAnswered { .. }
-                | Ask::Signatures { .. }
-                | Ask::Sessions
-                | Ask::Gateway(FromGateway::List { .. } | FromGateway::Approval { .. })
+            ServiceRequest::SessionState { .. }
+                | ServiceRequest::Ledger { .. }
+                | ServiceRequest::Grants { .. }
+                | ServiceRequest::IsHanded { .. }
+                | ServiceRequest::List
+                | ServiceRequest::Find { .. }
+                | ServiceRequest::Whole { .. }
+                | ServiceRequest::Take { .. }
+                | ServiceRequest::IsAnswered { .. }
+                | ServiceRequest::Signatures { .. }
+                | ServiceRequest::Sessions
+                | ServiceRequest::Gateway(FromGateway::List { .. } | FromGateway::Approval { .. })
         );
         if writes && let Err(why) = self.server.spend(self.uid(), length) {
             return reply::<()>(Err(why.into()));
         }
         match ask {
-            Ask::Ledger { session } => reply(self.ledger(&session)),
-            Ask::SessionState { root, parent } => reply(self.standing(&root, parent.as_deref())),
-            Ask::Grants { session, command } => reply(self.grants(&session, &command)),
-            Ask::Row(row) => reply(self.row(*row)),
-            Ask::IsHanded { handed, cwd, root, tier } => reply(self.is_handed(&(handed, cwd), &root, tier)),
-            Ask::Result { row, exit, signal, duration_ms } => reply(self.result(row, exit, signal, duration_ms)),
-            Ask::File(new) => reply(self.file(*new)),
-            Ask::Take { id, digest, bindings } => reply(self.take(&id, &digest, &bindings)),
-            Ask::IsAnswered { digest } => {
+            ServiceRequest::Ledger { session } => reply(self.ledger(&session)),
+            ServiceRequest::SessionState { root, parent } => reply(self.standing(&root, parent.as_deref())),
+            ServiceRequest::Grants { session, command } => reply(self.grants(&session, &command)),
+            ServiceRequest::Row(row) => reply(self.row(*row)),
+            ServiceRequest::IsHanded { handed, cwd, root, tier } => reply(self.is_handed(&(handed, cwd), &root, tier)),
+            ServiceRequest::Result { row, exit, signal, duration_ms } => {
+                reply(self.result(row, exit, signal, duration_ms))
+            }
+            ServiceRequest::File(new) => reply(self.file(*new)),
+            ServiceRequest::Take { id, digest, bindings } => reply(self.take(&id, &digest, &bindings)),
+            ServiceRequest::IsAnswered { digest } => {
                 reply(self.queue().and_then(|queue| Ok(queue.is_answered(&digest, self.user())?)))
             }
-            Ask::GiveUp { id } => reply(self.give_up(&id)),
-            Ask::Void { id, what } => reply(self.void(&id, &what)),
-            Ask::List => reply(self.list()),
-            Ask::Find { id } => reply(self.visible(&id).map(|found| found.map(Told::from))),
-            Ask::Whole { id } => reply(self.whole(&id)),
-            Ask::Signatures { id, digest, bindings } => reply(self.signatures(&id, &digest, &bindings)),
-            Ask::Answer(given) => reply(self.give(*given)),
-            Ask::Grant { what, place, until, words, user, session } => {
+            ServiceRequest::GiveUp { id } => reply(self.give_up(&id)),
+            ServiceRequest::Void { id, what } => reply(self.void(&id, &what)),
+            ServiceRequest::List => reply(self.list()),
+            ServiceRequest::Find { id } => reply(self.visible(&id).map(|found| found.map(PendingMessage::from))),
+            ServiceRequest::Whole { id } => reply(self.whole(&id)),
+            ServiceRequest::Signatures { id, digest, bindings } => reply(self.signatures(&id, &digest, &bindings)),
+            ServiceRequest::Answer(given) => reply(self.give(*given)),
+            ServiceRequest::Grant { what, place, until, words, user, session } => {
                 let grant = NewGrant {
                     what: &what,
                     place: &place,
@@ -183,18 +185,20 @@ impl<'a> Connection<'a> {
                 };
                 reply(self.grant(&grant))
             }
-            Ask::Sessions => {
+            ServiceRequest::Sessions => {
                 let known = self.approver("list the sessions").and_then(|()| self.store());
                 reply(known.and_then(|store| Ok(record_backend::sessions(store, usize::MAX, Timestamp::now())?)))
             }
-            Ask::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
-            Ask::Gateway(FromGateway::List { after }) => reply(self.part(after.as_ref())),
-            Ask::Gateway(FromGateway::Approval { shown, scope }) => reply(self.approval(&Pending::from(*shown), scope)),
-            Ask::Gateway(FromGateway::Answer(given)) => reply(self.give_for_gateway(*given)),
-            Ask::Gateway(FromGateway::Attempt { why }) => reply(self.record_attempt(&why)),
-            Ask::Listen { .. } | Ask::Show { .. } | Ask::Gateway(FromGateway::Watch) => {
-                reply::<()>(Err(AskError::Unexpected))
+            ServiceRequest::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
+            ServiceRequest::Gateway(FromGateway::List { after }) => reply(self.part(after.as_ref())),
+            ServiceRequest::Gateway(FromGateway::Approval { shown, scope }) => {
+                reply(self.approval(&Pending::from(*shown), scope))
             }
+            ServiceRequest::Gateway(FromGateway::Answer(given)) => reply(self.give_for_gateway(*given)),
+            ServiceRequest::Gateway(FromGateway::Attempt { why }) => reply(self.record_attempt(&why)),
+            ServiceRequest::Listen { .. }
+            | ServiceRequest::Show { .. }
+            | ServiceRequest::Gateway(FromGateway::Watch) => reply::<()>(Err(AskError::Unexpected)),
         }
     }
 
@@ -206,14 +210,14 @@ impl<'a> Connection<'a> {
         &self.peer.caller.account.name
     }
 
-    fn store(&self) -> Or<&Store> {
+    fn store(&self) -> ServiceResult<&Store> {
         if self.store.get().is_none() {
             let _ = self.store.set(Store::open(&self.server.paths)?);
         }
         self.store.get().ok_or(AskError::NotOpen)
     }
 
-    fn queue(&self) -> Or<&Queue> {
+    fn queue(&self) -> ServiceResult<&Queue> {
         if self.queue.get().is_none() {
             let _ = self.queue.set(Queue::open(&self.server.paths)?);
         }
@@ -237,9 +241,9 @@ impl<'a> Connection<'a> {
 }
 
 /// A line as a question.
-fn read(heard: &[u8]) -> Or<Ask> {
-    match serde_json::from_slice::<Said>(heard) {
-        Ok(Said { v: VERSION, ask }) => Ok(ask),
+fn read(heard: &[u8]) -> ServiceResult<ServiceRequest> {
+    match serde_json::from_slice::<VersionedRequest>(heard) {
+        Ok(VersionedRequest { v: VERSION, ask }) => Ok(ask),
         parsed => match (serde_json::from_slice::<Version>(heard), parsed) {
             (Ok(Version { v }), _) if v != VERSION => Err(AskError::Version { theirs: v }),
             (_, Err(error)) => Err(AskError::Unreadable(error)),
@@ -248,11 +252,11 @@ fn read(heard: &[u8]) -> Or<Ask> {
     }
 }
 
-fn path(text: &Text) -> Or<PathBuf> {
+fn path(text: &Text) -> ServiceResult<PathBuf> {
     text.bytes().map(|bytes| OsString::from_vec(bytes).into()).ok_or(AskError::Directory)
 }
 
-fn both_of(both: &(Text, Text)) -> Or<(Vec<u8>, PathBuf)> {
+fn both_of(both: &(Text, Text)) -> ServiceResult<(Vec<u8>, PathBuf)> {
     let text = both.0.bytes().ok_or(AskError::Command)?;
     Ok((text, path(&both.1)?))
 }

@@ -14,7 +14,7 @@ use crate::app::{engine, exit, record_backend};
 use crate::exec::tool::Tool;
 use crate::service::client::{Client, line};
 use crate::service::line::Lines;
-use crate::service::message::{Ask, Reply};
+use crate::service::message::{Reply, ServiceRequest};
 use crate::service::pass;
 use crate::store::StoreError;
 
@@ -28,7 +28,7 @@ pub fn passed_on(words: Vec<String>) -> Option<u8> {
     let environment =
         SHOWN_BY.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect();
     let client = record_backend::client(&service);
-    Some(ask(&client, Ask::Show { words, environment }).unwrap_or_else(|why| {
+    Some(ask(&client, ServiceRequest::Show { words, environment }).unwrap_or_else(|why| {
         let _ = writeln!(std::io::stderr(), "guard: {why}");
         exit::FAILED
     }))
@@ -54,7 +54,7 @@ enum ShowError {
     Run(#[from] std::io::Error),
 }
 
-fn ask(client: &Client, ask: Ask) -> Result<u8, ShowError> {
+fn ask(client: &Client, ask: ServiceRequest) -> Result<u8, ShowError> {
     client.ask::<()>(ask)?;
     let mut lines = client.take_lines().ok_or(ShowError::Closed)?;
     use std::os::fd::AsFd as _;

@@ -11,11 +11,11 @@ use std::io::Write;
 use super::ShellCall;
 use super::request::request;
 use super::state;
-use crate::app::authorize::{self, Ready, RunOptions};
+use crate::app::authorize::{self, ApprovedCommand, RunOptions};
 use crate::app::engine::Engine;
 use crate::app::exit;
 use crate::app::run::{could_not_start, failed};
-use crate::exec::stdin_feed::{Extra, Feeder, Next};
+use crate::exec::stdin_feed::{ExtraFd, Feeder, StdinChunk};
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::invocation::{Line, Request};
 use crate::judge::syntax::limits::MAX_LINE;
@@ -40,7 +40,7 @@ pub(super) fn feed(
     options: RunOptions,
     mut inherited: Inherited,
 ) -> u8 {
-    let Some(extra) = Extra::free(shell.dialect) else {
+    let Some(extra) = ExtraFd::free(shell.dialect) else {
         return failed("no free file descriptor for the shell to read its commands from");
     };
     let mut call = call;
@@ -49,7 +49,7 @@ pub(super) fn feed(
     }
     let positional = call.positional.clone();
     let options = RunOptions { watched: true, ..options };
-    let Ready { approved, receipt, .. } =
+    let ApprovedCommand { approved, receipt, .. } =
         match authorize::authorize(engine, engine.caller.invocation(request(shell, call)), options, &mut inherited) {
             Ok(ready) => ready,
             Err(code) => return code,
@@ -93,7 +93,7 @@ struct Session<'a> {
     engine: &'a Engine,
     shell: &'a Shell,
     options: RunOptions,
-    extra: Extra,
+    extra: ExtraFd,
     positional: Vec<OsString>,
     /// What was run and still holds.
     before: Vec<u8>,
@@ -106,12 +106,12 @@ impl Session<'_> {
         let mut text = Vec::new();
         loop {
             let last = match feeder.line(MAX_LINE)? {
-                Next::Over => return Ok(End::Finished),
-                Next::Line(line) => {
+                StdinChunk::Over => return Ok(End::Finished),
+                StdinChunk::Line(line) => {
                     text.extend(line);
                     false
                 }
-                Next::End(line) => {
+                StdinChunk::End(line) => {
                     text.extend(line);
                     if text.is_empty() {
                         return Ok(End::Finished);
@@ -149,7 +149,7 @@ impl Session<'_> {
             };
             let invocation = self.engine.caller.invocation(Request::Line(line));
             let ready = feeder.meanwhile(|| authorize::authorize(self.engine, invocation, self.options, inherited));
-            let Ready { approved, receipt, .. } = match ready {
+            let ApprovedCommand { approved, receipt, .. } = match ready {
                 Ok(ready) => ready,
                 Err(code) => return Ok(End::Refused(code)),
             };

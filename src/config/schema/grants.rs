@@ -5,14 +5,19 @@ use jiff::tz::TimeZone;
 use toml::de::{DeTable, DeValue};
 
 use super::entries::directory;
-use crate::config::document::{Document, Spot};
+use crate::config::document::{Document, SpannedValue};
 use crate::config::errors::ConfigProblem;
 use crate::config::keys::{ConfigType, Field, Key, nearest};
 use crate::judge::approved::{Grant, GrantId, GrantPlace, Until, What};
 use crate::judge::policy::Support;
 
 /// Reads the tables under `key`; what is wrong with one leaves that one out and is reported.
-pub(super) fn read_tables(document: &mut Document, key: Key, value: &Spot<'_>, problems: &mut Vec<ConfigProblem>) {
+pub(super) fn read_tables(
+    document: &mut Document,
+    key: Key,
+    value: &SpannedValue<'_>,
+    problems: &mut Vec<ConfigProblem>,
+) {
     let row = key.entry();
     let ConfigType::Tables(fields) = row.kind else { return };
     let DeValue::Array(array) = value.get_ref() else {
@@ -77,7 +82,7 @@ impl GrantReader<'_> {
         Ok(())
     }
 
-    fn field(&self, name: &str) -> Result<&Spot<'_>> {
+    fn field(&self, name: &str) -> Result<&SpannedValue<'_>> {
         self.table.get(name).ok_or_else(|| {
             let kind = self.fields.iter().find(|field| field.name == name).map_or("", |field| field.kind);
             let problem = self.document.problem(self.line, self.name, format!("`{name}` is missing"));
@@ -85,11 +90,11 @@ impl GrantReader<'_> {
         })
     }
 
-    fn wrong(&self, name: &str, expected: &str, value: &Spot<'_>) -> Box<ConfigProblem> {
+    fn wrong(&self, name: &str, expected: &str, value: &SpannedValue<'_>) -> Box<ConfigProblem> {
         Box::new(self.document.wrong(&format!("{}.{name}", self.name), expected, value))
     }
 
-    fn refuse(&self, name: &str, value: &Spot<'_>, message: impl Into<String>) -> Box<ConfigProblem> {
+    fn refuse(&self, name: &str, value: &SpannedValue<'_>, message: impl Into<String>) -> Box<ConfigProblem> {
         let line = self.document.line(value.span().start);
         Box::new(self.document.problem(line, &format!("{}.{name}", self.name), message))
     }
@@ -195,7 +200,7 @@ fn end(when: &toml::value::Datetime) -> Option<i64> {
 }
 
 /// What a grant covers, in words.
-fn words(what: &What, place: &GrantPlace, until: &Spot<'_>) -> String {
+fn words(what: &What, place: &GrantPlace, until: &SpannedValue<'_>) -> String {
     let what = match what {
         What::Exact { command } => format!("exactly `{command}`"),
         What::Shape { shape } => format!("commands of the shape `{shape}`"),

@@ -10,7 +10,7 @@ use crate::config::document::Document;
 use crate::config::errors::ConfigProblem;
 use crate::config::keys::Key;
 use crate::config::layer::Layer;
-use crate::config::reviewer::{KeyFrom, Provider, Reviewer, Voice};
+use crate::config::reviewer::{KeyFrom, Provider, Reviewer, ReviewerModel};
 
 /// The table as it is written.
 #[derive(Debug, Deserialize)]
@@ -139,9 +139,9 @@ pub(super) fn read(
 }
 
 /// A field and what is wrong with it.
-type Wrong = (&'static str, String);
+type FieldProblem = (&'static str, String);
 
-fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, Wrong> {
+fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, FieldProblem> {
     let within = |field, value: u32, low: u32, high: u32| match (low..=high).contains(&value) {
         true => Ok(value),
         false => Err((field, format!("expected {low} to {high}, found {value}"))),
@@ -208,7 +208,7 @@ fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, Wrong> {
     })
 }
 
-fn voice(given: Juror, home: Option<&Path>) -> Result<Voice, Wrong> {
+fn voice(given: Juror, home: Option<&Path>) -> Result<ReviewerModel, FieldProblem> {
     let provider = given.provider;
     let is_program = provider == Provider::Program;
     let first = given.program.first().cloned().unwrap_or_default();
@@ -268,7 +268,7 @@ fn voice(given: Juror, home: Option<&Path>) -> Result<Voice, Wrong> {
         key => key,
     };
     let (max_tokens, temperature) = (given.max_tokens, given.temperature);
-    Ok(Voice { provider, model, url, key, program, max_tokens, max_tokens_field, temperature, prices })
+    Ok(ReviewerModel { provider, model, url, key, program, max_tokens, max_tokens_field, temperature, prices })
 }
 
 /// Why commands may not be sent to an address.
@@ -301,7 +301,7 @@ fn is_fit(url: &str) -> Result<(), AddressError> {
 mod tests {
     use super::*;
 
-    fn read_table(text: &str) -> Result<Reviewer, Wrong> {
+    fn read_table(text: &str) -> Result<Reviewer, FieldProblem> {
         let file = toml::from_str::<File>(&format!("[reviewer]\n{text}")).map_err(|error| ("toml", error.to_string()));
         checked(file?.reviewer.into_inner(), Some(Path::new("/home/ada")))
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
-use crate::config::document::{Document, Spot};
+use crate::config::document::{Document, SpannedValue};
 use crate::config::errors::ConfigProblem;
 use crate::config::keys::{ConfigType, Key, nearest};
 use crate::config::layer::Layer;
@@ -22,7 +22,7 @@ const MAX_UNSIGNED_TIER: u8 = 3;
 const TIERS: &str = "a tier from 0 to 3";
 
 /// Reads the table.
-pub(super) fn read(document: &mut Document, line: u32, value: &Spot<'_>, problems: &mut Vec<ConfigProblem>) {
+pub(super) fn read(document: &mut Document, line: u32, value: &SpannedValue<'_>, problems: &mut Vec<ConfigProblem>) {
     let row = Key::Service.entry();
     if document.layer != Layer::Machine {
         let problem = document.problem(line, row.name, "only the machine's file can configure the service");

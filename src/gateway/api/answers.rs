@@ -27,7 +27,7 @@ use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::Signed;
 use crate::judge::approver::passkey::Assertion;
 use crate::judge::risk::Tier;
-use crate::store::queue::Outcome;
+use crate::store::queue::AnswerOutcome;
 
 /// The longest words that go with an answer, in characters.
 const WORDS: usize = 500;
@@ -276,33 +276,35 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: GivenAn
     let given = Given { yes, by: by.clone(), words, signed, reach };
     let outcome = app.room.at(move |backend| backend.answer(&pending, &given, now)).await??;
     // Everybody hears of it at once. What changed nothing is no news.
-    if matches!(outcome, Outcome::Done { .. } | Outcome::Partly { .. }) {
+    if matches!(outcome, AnswerOutcome::Done { .. } | AnswerOutcome::Partly { .. }) {
         let _ = app.look().await;
     }
     let mut text = answer::told(&outcome, yes, reach);
-    if is_compared && matches!(outcome, Outcome::Done { .. }) {
+    if is_compared && matches!(outcome, AnswerOutcome::Done { .. }) {
         text.push_str(" if the code is right, which guard now compares");
     }
     match &outcome {
-        Outcome::Done { .. } => {
+        AnswerOutcome::Done { .. } => {
             Ok(Json(json!({ "outcome": "done", "told": text, "by": by, "scope": reach.to_string() })))
         }
-        Outcome::Partly { by } => Ok(Json(json!({ "outcome": "partly", "told": text, "by": by }))),
+        AnswerOutcome::Partly { by } => Ok(Json(json!({ "outcome": "partly", "told": text, "by": by }))),
         // The same answer again, by whoever gave it: a tap that was repeated because its answer was lost.
-        Outcome::Settled(now) if is_by(now.decided_by.as_deref(), &by) && was(now.state) == Some(yes) => {
+        AnswerOutcome::Settled(now) if is_by(now.decided_by.as_deref(), &by) && was(now.state) == Some(yes) => {
             Ok(Json(json!({ "outcome": "done", "told": text, "by": by })))
         }
-        Outcome::Copied { by } => {
+        AnswerOutcome::Copied { by } => {
             let why = format!("the passkey of {by} may have been copied (its counter went back)");
             app.room.at(move |backend| backend.attempt(&why, Timestamp::now())).await??;
             Err(Problem::new("bad-assertion", text))
         }
-        Outcome::Settled(_) | Outcome::SignedAlready { .. } | Outcome::AskedAnew => Err(Problem::new("settled", text)),
-        Outcome::Unsigned => Err(Problem::new("signature-required", text)),
-        Outcome::Wordless => Err(Problem::new("not-from-afar", text)),
-        Outcome::NotOffered { .. } => Err(Problem::new("not-offered", text)),
-        Outcome::TooLate => Err(Problem::new("too-late", text)),
-        Outcome::Unknown => Err(Problem::new("not-found", text)),
+        AnswerOutcome::Settled(_) | AnswerOutcome::SignedAlready { .. } | AnswerOutcome::AskedAnew => {
+            Err(Problem::new("settled", text))
+        }
+        AnswerOutcome::Unsigned => Err(Problem::new("signature-required", text)),
+        AnswerOutcome::Wordless => Err(Problem::new("not-from-afar", text)),
+        AnswerOutcome::NotOffered { .. } => Err(Problem::new("not-offered", text)),
+        AnswerOutcome::TooLate => Err(Problem::new("too-late", text)),
+        AnswerOutcome::Unknown => Err(Problem::new("not-found", text)),
     }
 }
 

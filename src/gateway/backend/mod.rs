@@ -20,7 +20,7 @@ pub use self::memory::{Button, Memory, Offer, Scope, Submission, Token};
 use self::record::{Cursor, SessionView};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::Signed;
-use crate::store::queue::{Outcome, Pending};
+use crate::store::queue::{AnswerOutcome, Pending};
 use crate::store::{Entry, Stats};
 
 /// A person's answer to a request, as it comes in from afar.
@@ -57,7 +57,7 @@ pub trait Backend: Send {
     ///
     /// # Errors
     /// It does not count, because it could not be written down.
-    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<Outcome, BackendError>;
+    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<AnswerOutcome, BackendError>;
 
     /// Writes down what became of a command that a client was let run.
     ///

@@ -20,8 +20,8 @@ use crate::account::Account;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
-use crate::store::queue::{Answer, Outcome, Pending, Queue, RequestState, Whole};
-use crate::store::{self, End, Entry, Paths, Stats, Store};
+use crate::store::queue::{Answer, AnswerOutcome, FullRequest, Pending, Queue, RequestState};
+use crate::store::{self, Entry, ExitStatus, Paths, Stats, Store};
 
 /// Who may answer, for whoever may not.
 const WHO: &str = "Only the approvers in gateway.toml can answer through the gateway.";
@@ -75,16 +75,16 @@ impl Backend for Own {
 
     fn approval(&mut self, shown: &Pending, reach: AnswerScope) -> Result<Option<Vec<u8>>, BackendError> {
         let whole = self.queue.whole(&shown.id)?;
-        let same = |whole: &Whole| whole.pending.filed == shown.filed && whole.pending.state.is_open();
+        let same = |whole: &FullRequest| whole.pending.filed == shown.filed && whole.pending.state.is_open();
         let whole = whole.filter(same);
         Ok(whole.map(|whole| whole.approval(&whole.fresh, &whole.digest, &whole.bindings, reach).message()))
     }
 
-    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<Outcome, BackendError> {
+    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<AnswerOutcome, BackendError> {
         let whole = if given.yes { self.queue.whole(&shown.id)? } else { None };
         if given.yes && whole.is_none() {
             let found = self.queue.find(&shown.id)?;
-            return Ok(found.map_or(Outcome::Unknown, |found| Outcome::Settled(Box::new(found))));
+            return Ok(found.map_or(AnswerOutcome::Unknown, |found| AnswerOutcome::Settled(Box::new(found))));
         }
         let signer = given.signed.as_ref().map_or_else(Vec::new, |signed| {
             let enrolled = self.account.approvers();
@@ -105,7 +105,7 @@ impl Backend for Own {
             scope: given.reach,
         };
         let outcome = self.queue.answer(&self.store, shown, &answer, now)?;
-        if matches!(outcome, Outcome::Done { .. }) {
+        if matches!(outcome, AnswerOutcome::Done { .. }) {
             self.wake(&shown.id);
         }
         Ok(outcome)
@@ -119,10 +119,10 @@ impl Backend for Own {
         now: Timestamp,
     ) -> Result<(), BackendError> {
         let end = match end {
-            Ok(code) => End::Exit(code),
-            Err(signal) => End::Signal(signal),
+            Ok(code) => ExitStatus::Exit(code),
+            Err(signal) => ExitStatus::Signal(signal),
         };
-        let outcome = crate::store::Outcome { end, duration_ms };
+        let outcome = crate::store::CommandResult { end, duration_ms };
         Ok(self.store.result(&Receipt::Recorded(row), &outcome, now)?)
     }
 

@@ -13,9 +13,9 @@ use super::record::{Cursor, SessionView};
 use super::{Backend, BackendError, Given, Page};
 use crate::judge::answer_scope::AnswerScope;
 use crate::service::client::{Accounts, Address, Client};
-use crate::service::gateway::{FromGateway, GatewayAnswer, Part};
-use crate::service::message::{Ask, Text};
-use crate::store::queue::{Outcome, Pending};
+use crate::service::gateway::{FromGateway, GatewayAnswer, RequestPage};
+use crate::service::message::{ServiceRequest, Text};
+use crate::store::queue::{AnswerOutcome, Pending};
 use crate::store::{Entry, Stats};
 
 /// What is said of everything that the service keeps to itself.
@@ -50,7 +50,7 @@ impl Remote {
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, ask: FromGateway) -> Result<T, BackendError> {
-        Ok(self.client.ask(Ask::Gateway(ask))?)
+        Ok(self.client.ask(ServiceRequest::Gateway(ask))?)
     }
 }
 
@@ -63,7 +63,7 @@ impl Backend for Remote {
         let mut all: Vec<Pending> = Vec::new();
         loop {
             let after = all.last().map(|last| (last.filed, last.id.clone()));
-            let Part { requests, more } = self.ask(FromGateway::List { after })?;
+            let RequestPage { requests, more } = self.ask(FromGateway::List { after })?;
             let none = requests.is_empty();
             all.extend(requests.into_iter().map(Pending::from));
             if !more || none {
@@ -77,7 +77,7 @@ impl Backend for Remote {
         Ok(told.and_then(|text| text.bytes()))
     }
 
-    fn answer(&mut self, shown: &Pending, given: &Given, _: Timestamp) -> Result<Outcome, BackendError> {
+    fn answer(&mut self, shown: &Pending, given: &Given, _: Timestamp) -> Result<AnswerOutcome, BackendError> {
         let Given { yes, by, words, signed, reach } = given.clone();
         self.ask(FromGateway::Answer(Box::new(GatewayAnswer {
             shown: shown.clone().into(),

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use guard_config::config::reviewer::{KeyFrom, Voice};
+use guard_config::config::reviewer::{KeyFrom, ReviewerModel};
 use jiff::Timestamp;
 use reqwest::Client;
 use serde_json::Value;
@@ -134,7 +134,7 @@ fn key_of(question: &Question, prompt: &Prompt) -> String {
 }
 
 /// The opinion of one.
-async fn one(client: &Client, voice: &Voice, prompt: &Prompt, retries: u32, until: Instant) -> Opinion {
+async fn one(client: &Client, voice: &ReviewerModel, prompt: &Prompt, retries: u32, until: Instant) -> Opinion {
     let mut spent = Usage::default();
     let said = told(client, voice, prompt, retries, until, &mut spent).await;
     let opinion = match said.and_then(|text| Ok(answer::read(&text, prompt)?)) {
@@ -147,7 +147,7 @@ async fn one(client: &Client, voice: &Voice, prompt: &Prompt, retries: u32, unti
 }
 
 /// In millionths: a price is for a million tokens.
-fn cost(voice: &Voice, spent: Usage) -> u64 {
+fn cost(voice: &ReviewerModel, spent: Usage) -> u64 {
     #[expect(clippy::cast_precision_loss, reason = "no answer has so many tokens")]
     let cost = voice.prices.0 * spent.input as f64 + voice.prices.1 * spent.output as f64;
     #[expect(
@@ -163,7 +163,7 @@ fn cost(voice: &Voice, spent: Usage) -> u64 {
 /// What a model says, tried again where that may help and there is time. What that takes is added to `spent`.
 async fn told(
     client: &Client,
-    voice: &Voice,
+    voice: &ReviewerModel,
     prompt: &Prompt,
     retries: u32,
     until: Instant,
@@ -202,7 +202,7 @@ async fn told(
 
 async fn once(
     client: &Client,
-    voice: &Voice,
+    voice: &ReviewerModel,
     key: Option<&str>,
     prompt: &Prompt,
     (bound, left): (Bound, Duration),

@@ -3,7 +3,7 @@
 //!
 //! What may not enter: HTTP itself, and what an answer means.
 
-use guard_config::config::reviewer::{Provider, Voice};
+use guard_config::config::reviewer::{Provider, ReviewerModel};
 use serde_json::{Value, json};
 
 use super::prompt::Prompt;
@@ -47,7 +47,7 @@ pub struct Usage {
 impl Usage {
     /// The most that a call of this prompt is taken to cost, where nobody says what it took.
     #[must_use]
-    pub fn at_most(voice: &Voice, prompt: &Prompt) -> Self {
+    pub fn at_most(voice: &ReviewerModel, prompt: &Prompt) -> Self {
         // A token is about four bytes of English, and fewer of most else.
         let bytes = prompt.system.len() + prompt.user.len();
         Self { input: u64::try_from(bytes / 3).unwrap_or(u64::MAX), output: voice.max_tokens.into() }
@@ -88,8 +88,8 @@ pub fn usage(provider: Provider, body: &Value) -> Option<Usage> {
 
 /// The request to a model.
 #[must_use]
-pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> ModelRequest {
-    let Voice { model, url, max_tokens, .. } = voice;
+pub fn call(voice: &ReviewerModel, key: Option<&str>, prompt: &Prompt, bound: Bound) -> ModelRequest {
+    let ReviewerModel { model, url, max_tokens, .. } = voice;
     let (system, user, schema) = (&prompt.system, &prompt.user, Prompt::schema());
     let bearer = || key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect::<Vec<_>>();
     let named = |name: &'static str| key.map(|key| (name, key.to_owned())).into_iter().collect::<Vec<_>>();
@@ -272,7 +272,7 @@ mod tests {
     /// 1024 tokens, temperature 0 and `response_json_schema`; recorded from that client.
     #[test]
     fn a_request_to_gemini_is_the_one_of_its_vendors_client() {
-        let voice = Voice {
+        let voice = ReviewerModel {
             provider: Provider::Gemini,
             model: "gemini-2.5-flash".to_owned(),
             url: "http://127.0.0.1:18431/v1beta".to_owned(),

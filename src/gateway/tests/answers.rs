@@ -1,7 +1,7 @@
 //! Many answers: a no is never too many, and several are given at once.
 
 use guard_gateway::store::Paths;
-use guard_gateway::store::queue::{Filed, Queue, RequestState};
+use guard_gateway::store::queue::{FilingResult, Queue, RequestState};
 use serde_json::{Value, json};
 
 use crate::browser::logged_in;
@@ -12,7 +12,7 @@ use crate::waiting;
 fn filled(gateway: &TestGateway, count: usize) -> Queue {
     let queue = Queue::open(&Paths::new(gateway.path("home/.local/share/guard"))).unwrap();
     for at in 0..count {
-        assert!(matches!(waiting::file(&queue, at, at), Filed::Waits { .. }));
+        assert!(matches!(waiting::file(&queue, at, at), FilingResult::Waits { .. }));
     }
     until(|| gateway.get("/readyz", "").status == 200);
     queue

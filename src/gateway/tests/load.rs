@@ -7,7 +7,7 @@ use guard_gateway::backend::own::Own;
 use guard_gateway::backend::{Backend as _, Given};
 use guard_gateway::judge::answer_scope::AnswerScope;
 use guard_gateway::store::Paths;
-use guard_gateway::store::queue::{Filed, Outcome, Queue, RequestState};
+use guard_gateway::store::queue::{AnswerOutcome, FilingResult, Queue, RequestState};
 use jiff::Timestamp;
 
 use crate::waiting;
@@ -22,7 +22,7 @@ fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
     drop(Own::open(&paths).unwrap());
     let queue = Queue::open(&paths).unwrap();
     for at in 0..REQUESTS {
-        assert!(matches!(waiting::file(&queue, at, at % 7), Filed::Waits { .. }));
+        assert!(matches!(waiting::file(&queue, at, at % 7), FilingResult::Waits { .. }));
     }
     let won: Arc<Mutex<BTreeMap<String, Vec<String>>>> = Arc::default();
     let threads: Vec<_> = (0..APPROVERS)
@@ -48,10 +48,10 @@ fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
                     };
                     loop {
                         match backend.answer(&shown, &given, Timestamp::now()) {
-                            Ok(Outcome::Done { late: false }) => {
+                            Ok(AnswerOutcome::Done { late: false }) => {
                                 won.lock().unwrap().entry(shown.id.clone()).or_default().push(by);
                             }
-                            Ok(Outcome::Settled(_)) => {}
+                            Ok(AnswerOutcome::Settled(_)) => {}
                             Ok(other) => panic!("{other:?}"),
                             // Somebody else writes: it did not count, and is given again.
                             Err(why) if ["locked", "busy"].iter().any(|word| why.to_string().contains(word)) => {

@@ -7,11 +7,11 @@ use guard_gateway::judge::approver::Fresh;
 use guard_gateway::judge::bindings::Bindings;
 use guard_gateway::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard_gateway::judge::risk::{Risk, Tier, Weight};
-use guard_gateway::store::queue::{Filed, Justification, NewRequest, Queue};
+use guard_gateway::store::queue::{FilingResult, Justification, NewRequest, Queue};
 use jiff::{SignedDuration, Timestamp};
 
 /// Files `npm install pNUMBER` of one of several sessions, for ten minutes; this process waits for it.
-pub fn file(queue: &Queue, number: usize, session: usize) -> Filed {
+pub fn file(queue: &Queue, number: usize, session: usize) -> FilingResult {
     let now = Timestamp::now();
     let judgment = Judgment::default();
     let invocation = Invocation {

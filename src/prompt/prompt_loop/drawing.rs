@@ -7,9 +7,9 @@ use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use super::PromptLoop;
-use crate::prompt::answer::{Closed, failed, hung_up};
-use crate::prompt::halves;
+use crate::prompt::answer::{PromptClosed, failed, hung_up};
 use crate::prompt::signal_watch::now;
+use crate::prompt::split_screen;
 use crate::ui::card::{self, Size};
 use crate::ui::card_view::{CardInput, CardState};
 use crate::ui::explain::explain;
@@ -18,7 +18,7 @@ use crate::ui::{foot, wrap};
 
 impl PromptLoop<'_> {
     /// Shows where things stand.
-    pub(super) fn draw(&mut self) -> Result<(), Closed> {
+    pub(super) fn draw(&mut self) -> Result<(), PromptClosed> {
         if self.line_by_line {
             return self.draw_lines();
         }
@@ -34,11 +34,12 @@ impl PromptLoop<'_> {
             None => card::card(&self.view, &self.state(), size, &self.look),
         };
         let first = self.shown.is_none();
-        let anew = if self.screen.is_of_another_size(size) { halves::divided(self.tty.whole_size()) } else { None };
+        let anew =
+            if self.screen.is_of_another_size(size) { split_screen::divided(self.tty.whole_size()) } else { None };
         if anew.is_some() {
             self.screen.forget();
         }
-        let upper = anew.or_else(halves::changed).unwrap_or_default();
+        let upper = anew.or_else(split_screen::changed).unwrap_or_default();
         let bytes = upper + &self.screen.draw(&lines, &self.look, size);
         self.write(&bytes)?;
         if first {
@@ -48,7 +49,7 @@ impl PromptLoop<'_> {
     }
 
     /// A question has just appeared: what was typed before is thrown away.
-    pub(super) fn now_shown(&mut self) -> Result<(), Closed> {
+    pub(super) fn now_shown(&mut self) -> Result<(), PromptClosed> {
         self.tty.flush_input().map_err(hung_up)?;
         self.decoder.clear();
         self.shown = Some(now());
@@ -89,7 +90,7 @@ impl PromptLoop<'_> {
     }
 
     /// Without a cursor to move: each question once, in lines.
-    fn draw_lines(&mut self) -> Result<(), Closed> {
+    fn draw_lines(&mut self) -> Result<(), PromptClosed> {
         if self.shown.is_some() {
             return Ok(());
         }
@@ -137,7 +138,7 @@ impl PromptLoop<'_> {
     }
 
     /// Writes all of it, for as long as there is time.
-    pub(super) fn write(&self, text: &str) -> Result<(), Closed> {
+    pub(super) fn write(&self, text: &str) -> Result<(), PromptClosed> {
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
             let taken = self.tty.write(rest).map_err(hung_up)?;

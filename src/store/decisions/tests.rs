@@ -7,19 +7,19 @@ use crate::store::entries::MAX_FINDINGS;
 fn an_intent_and_its_result_make_a_whole_chain() {
     let sample = Sample::new();
     let row = sample.decide("r", 1_800_000_000, &Risk::default(), Settled::Allowed(&ApprovalReason::Score), None);
-    let outcome = Outcome { end: End::Signal(15), duration_ms: 12 };
+    let outcome = CommandResult { end: ExitStatus::Signal(15), duration_ms: 12 };
     sample.store.result(&Receipt::Recorded(row), &outcome, Timestamp::from_second(1_800_000_001).unwrap()).unwrap();
     let audit = sample.store.verify().unwrap();
     assert_eq!((audit.rows, audit.faults.len()), (2, 0));
     let entry = sample.store.entry(row).unwrap();
-    assert_eq!(entry.result.unwrap().end(), Some(End::Signal(15)));
+    assert_eq!(entry.result.unwrap().end(), Some(ExitStatus::Signal(15)));
     assert_eq!((entry.decision.as_deref(), entry.settled_by.as_deref()), (Some("allow"), Some("score")));
 }
 
 #[test]
 fn a_result_without_an_intent_in_the_record_is_not_written() {
     let sample = Sample::new();
-    let outcome = Outcome { end: End::Exit(0), duration_ms: 1 };
+    let outcome = CommandResult { end: ExitStatus::Exit(0), duration_ms: 1 };
     sample.store.result(&Receipt::Unrecorded, &outcome, Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(sample.store.head().unwrap(), None);
 }

@@ -73,7 +73,7 @@ fn a_grant_dies_with_its_session_its_date_or_its_revocation() {
     sample.store.revoke(always, "ada", now()).unwrap();
     assert_eq!(in_force(&sample, "one", "x"), [date, session]);
     let ended: Vec<_> = sample.store.grants(later).unwrap().iter().map(|listed| listed.ended).collect();
-    assert_eq!(ended, [None, Some(Ended::Past), Some(Ended::Revoked { at: now().as_millisecond() })]);
+    assert_eq!(ended, [None, Some(GrantEnd::Past), Some(GrantEnd::Revoked { at: now().as_millisecond() })]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_grant_that_another_hand_changed_or_wrote_does_not_hold() {
     );
     assert!(in_force(&sample, "one", "x").is_empty());
     let ended: Vec<_> = sample.store.grants(now()).unwrap().iter().map(|listed| listed.ended).collect();
-    assert_eq!(ended, [Some(Ended::Altered), Some(Ended::Altered)]);
+    assert_eq!(ended, [Some(GrantEnd::Altered), Some(GrantEnd::Altered)]);
 }
 
 #[test]

@@ -5,14 +5,14 @@ use jiff::Timestamp;
 use rusqlite::params;
 
 use super::Queue;
-use super::request::{Answer, Outcome, Pending, RequestState, WaitState};
+use super::request::{Answer, AnswerOutcome, Pending, RequestState, WaitState};
 use super::rows::{counts_on, find, sweep};
 use crate::judge::approver::{Signed, passkey};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::judge::review::Says;
 use crate::store::error::StoreError;
-use crate::store::{Answered, Store};
+use crate::store::{RecordedAnswer, Store};
 
 impl Queue {
     /// Looks whether a request was answered, and uses a yes up. A yes counts only where the record bears it out.
@@ -64,51 +64,51 @@ impl Queue {
         shown: &Pending,
         answer: &Answer<'_>,
         now: Timestamp,
-    ) -> Result<Outcome, StoreError> {
+    ) -> Result<AnswerOutcome, StoreError> {
         // The record is brought up to date before the lock is taken.
         store.head()?;
         let mut failed = None;
         let done = self.change(|connection| {
             sweep(connection, now)?;
-            let Some(pending) = find(connection, &shown.id)? else { return Ok(Outcome::Unknown) };
+            let Some(pending) = find(connection, &shown.id)? else { return Ok(AnswerOutcome::Unknown) };
             if !pending.state.is_open() {
-                return Ok(Outcome::Settled(Box::new(pending)));
+                return Ok(AnswerOutcome::Settled(Box::new(pending)));
             }
             if pending.filed != shown.filed || pending.digest != shown.digest {
-                return Ok(Outcome::AskedAnew);
+                return Ok(AnswerOutcome::AskedAnew);
             }
             let late = pending.state == RequestState::Late || !answer.waited_for;
             let wanted = answer.approvals.max(pending.approvals);
             let never_late = pending.is_never_late() || wanted > 1;
             if late && answer.yes.is_some() && never_late {
-                return Ok(Outcome::TooLate);
+                return Ok(AnswerOutcome::TooLate);
             }
             let refused = pending.review.as_ref().is_some_and(|opinion| opinion.says == Says::Deny);
             if refused && answer.yes.is_some() && answer.words.is_none_or(|words| words.trim().is_empty()) {
-                return Ok(Outcome::Wordless);
+                return Ok(AnswerOutcome::Wordless);
             }
             let may_grant = wanted == 1 && pending.offers_grant(answer.waited_for);
             if answer.yes.is_some()
                 && let Err(why) = answer.scope.check(may_grant, &pending.session, now.as_second())
             {
-                return Ok(Outcome::NotOffered { why: why.to_string() });
+                return Ok(AnswerOutcome::NotOffered { why: why.to_string() });
             }
             let mut given: Vec<(i64, &str)> =
                 pending.given.iter().copied().zip(pending.approved_by.iter().map(String::as_str)).collect();
             let several = wanted > 1 && answer.yes.is_some();
             if several {
                 if answer.signer.is_empty() || answer.signatures.is_empty() {
-                    return Ok(Outcome::Unsigned);
+                    return Ok(AnswerOutcome::Unsigned);
                 }
                 if let Some((_, by)) = given.iter().find(|(_, by)| answer.signer.iter().any(|name| name == by)) {
-                    return Ok(Outcome::SignedAlready { by: (*by).to_owned() });
+                    return Ok(AnswerOutcome::SignedAlready { by: (*by).to_owned() });
                 }
             }
             for signed in answer.signatures {
                 if let Some((key, count)) = passkey::counted(&signed.signature)
                     && !counts_on(connection, &key, count)?
                 {
-                    return Ok(Outcome::Copied { by: signed.approver.clone() });
+                    return Ok(AnswerOutcome::Copied { by: signed.approver.clone() });
                 }
             }
             let row = match store.write_answer(&pending, answer, now) {
@@ -127,7 +127,7 @@ impl Queue {
                     .prepare("UPDATE request SET given = ?2, approvals = ?3 WHERE id = ?1")?
                     .execute(params![pending.id, list, wanted])?;
                 if names.len() < usize::from(wanted) {
-                    return Ok(Outcome::Partly { by: names });
+                    return Ok(AnswerOutcome::Partly { by: names });
                 }
                 by = names.join(" and ");
             }
@@ -138,7 +138,7 @@ impl Queue {
                      exact = iif(?7, NULL, exact) WHERE id = ?1",
                 )?
                 .execute(params![pending.id, state, now.as_millisecond(), by, answer.words, row, erase])?;
-            Ok(Outcome::Done { late })
+            Ok(AnswerOutcome::Done { late })
         });
         match failed {
             Some(error) => Err(error),
@@ -174,8 +174,8 @@ fn answered(
     id: &str,
     digest: &Digest,
     bindings: &Bindings,
-) -> Result<Option<Answered>, StoreError> {
-    let mut all: Option<Answered> = None;
+) -> Result<Option<RecordedAnswer>, StoreError> {
+    let mut all: Option<RecordedAnswer> = None;
     for row in rows {
         let Some(mut one) = store.read_answer(*row, id, digest, bindings)? else { return Ok(None) };
         if let Some(before) = all {

@@ -12,7 +12,7 @@
 //! in the record and no answer here, when a process was killed in between) nothing was approved.
 //!
 //! A yes that stands here counts for nothing by itself. Whoever wants to run on it finds the row of the record that it
-//! names, whole in the chain, and in it the keyed digest of this very request ([`super::Answered`]); and it is used
+//! names, whole in the chain, and in it the keyed digest of this very request ([`super::RecordedAnswer`]); and it is used
 //! once, because the record remembers that it was.
 //!
 //! What may not enter: who may answer, and whether a process is alive: the caller says it.
@@ -32,7 +32,8 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 pub use self::reasons::{Reason, ReasonContext, Reasons};
 pub use self::request::{
-    Answer, Filed, Justification, NewRequest, Outcome, Pending, RequestState, Told, WaitState, Whole, blank, pack,
+    Answer, AnswerOutcome, FilingResult, FullRequest, Justification, NewRequest, Pending, PendingMessage, RequestState,
+    WaitState, blank, pack,
 };
 use self::rows::{COLUMNS, KNOWN, erase_never_late, find, free_name, pending, same, sweep};
 use super::Paths;
@@ -130,7 +131,7 @@ impl Queue {
         new: &NewRequest<'_>,
         alive: &dyn Fn(&str) -> bool,
         now: Timestamp,
-    ) -> Result<Filed, StoreError> {
+    ) -> Result<FilingResult, StoreError> {
         let key = DigestKey::read_or_make(&self.paths.key())?;
         let digest = key.seal("request", &new.digest.0);
         let exact = pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above);
@@ -158,7 +159,7 @@ impl Queue {
                 match known.state {
                     _ if waited_for || known.user != new.invocation.user => {}
                     RequestState::Approved if known.tier.max(new.risk.tier) < Tier::Critical => {
-                        return Ok(Filed::Answered { id: known.id });
+                        return Ok(FilingResult::Answered { id: known.id });
                     }
                     RequestState::Waiting if known.approvals > 1 && known.waiter.is_none() && known.expires > now => {
                         return take_up(connection, new, &known);
@@ -175,7 +176,7 @@ impl Queue {
                 .prepare("SELECT count(*) FROM request WHERE root = ?1 AND state = 'waiting' AND id <> ?2")?
                 .query_row(params![session.root, again.as_deref().unwrap_or("")], |row| row.get(0))?;
             if waiting >= new.most {
-                return Ok(Filed::Crowded { waiting });
+                return Ok(FilingResult::Crowded { waiting });
             }
             let id = match again {
                 Some(id) => id,
@@ -217,7 +218,7 @@ impl Queue {
                     tool,
                     new.codes_left,
                 ])?;
-            Ok(Filed::Waits { id, twins })
+            Ok(FilingResult::Waits { id, twins })
         })
         .inspect(|_| self.remove_wakeups())
     }
@@ -314,12 +315,12 @@ impl Queue {
     ///
     /// # Errors
     /// The queue cannot be read.
-    pub fn whole(&self, id: &str) -> Result<Option<Whole>, StoreError> {
+    pub fn whole(&self, id: &str) -> Result<Option<FullRequest>, StoreError> {
         self.read(|connection| {
             let Some(pending) = find(connection, id)? else { return Ok(None) };
             let exact: Option<Vec<u8>> =
                 connection.prepare("SELECT exact FROM request WHERE id = ?1")?.query_row([id], |row| row.get(0))?;
-            Ok(exact.and_then(|bytes| Whole::unpack(pending, &bytes)))
+            Ok(exact.and_then(|bytes| FullRequest::unpack(pending, &bytes)))
         })
     }
 
@@ -345,11 +346,11 @@ fn soon(tries: i32) -> bool {
 
 /// Lets whoever asks anew have what waits under a name already, with the yeses so far. They are bound to what was
 /// signed: for a command that rests on something else by now they do not hold.
-fn take_up(connection: &Connection, new: &NewRequest<'_>, known: &Pending) -> rusqlite::Result<Filed> {
+fn take_up(connection: &Connection, new: &NewRequest<'_>, known: &Pending) -> rusqlite::Result<FilingResult> {
     connection
         .prepare("UPDATE request SET waiter = ?2, expires = ?3, approvals = max(approvals, ?4) WHERE id = ?1")?
         .execute(params![known.id, new.waiter, new.expires.as_millisecond(), new.approvals])?;
-    Ok(Filed::Waits { id: known.id.clone(), twins: true })
+    Ok(FilingResult::Waits { id: known.id.clone(), twins: true })
 }
 
 /// Ends a request whose bindings do not hold any more. False when it had ended.

@@ -13,7 +13,7 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::review::{Opinion, Says};
 use crate::judge::risk::{Risk, Tier, Weight};
-use crate::store::Answered;
+use crate::store::RecordedAnswer;
 
 /// Where a request stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,25 +176,25 @@ impl Pending {
     }
 }
 
-/// A request as another process of guard's is told of it: with what no list shows.
+/// A request as it is sent to another process of guard's: with the fields that no list shows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Told {
+pub struct PendingMessage {
     pending: Pending,
     waiter: Option<String>,
     root: String,
     digest: Vec<u8>,
 }
 
-impl From<Pending> for Told {
+impl From<Pending> for PendingMessage {
     fn from(pending: Pending) -> Self {
         let (waiter, root, digest) = (pending.waiter.clone(), pending.root.clone(), pending.digest.clone());
         Self { pending, waiter, root, digest }
     }
 }
 
-impl From<Told> for Pending {
-    fn from(told: Told) -> Self {
-        let Told { pending, waiter, root, digest } = told;
+impl From<PendingMessage> for Pending {
+    fn from(told: PendingMessage) -> Self {
+        let PendingMessage { pending, waiter, root, digest } = told;
         Self { waiter, root, digest, ..pending }
     }
 }
@@ -240,9 +240,9 @@ pub struct Justification {
     pub said: Option<String>,
 }
 
-/// What became of filing.
+/// The result of filing a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Filed {
+pub enum FilingResult {
     /// It waits, under this name. `twins`: others of the same session wait for the same.
     Waits { id: String, twins: bool },
     /// It was answered before, and the answer may be used now.
@@ -257,7 +257,7 @@ pub enum WaitState {
     /// Nothing yet.
     Waiting,
     /// A yes, which is now used up.
-    Yes(Answered),
+    Yes(RecordedAnswer),
     /// A no, with words.
     No { by: String, words: Option<String> },
     /// It holds no more, and why.
@@ -285,9 +285,9 @@ pub struct Answer<'a> {
     pub scope: AnswerScope,
 }
 
-/// What became of an answer.
+/// What an answer led to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum AnswerOutcome {
     /// It counts; it is `late` when nobody waits for it any more.
     Done { late: bool },
     /// It counts, and more approvers are wanted beside these.
@@ -312,9 +312,9 @@ pub enum Outcome {
     Unknown,
 }
 
-/// A request with what it would run.
+/// A request with the exact command that it would run.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub struct FullRequest {
     pub pending: Pending,
     pub invocation: Invocation,
     /// Of the invocation, as whoever asked worked it out.
@@ -326,7 +326,7 @@ pub struct Whole {
     pub above: Vec<String>,
 }
 
-impl Whole {
+impl FullRequest {
     /// A request and the bytes of [`pack`]; `None` when they are none.
     #[must_use]
     pub fn unpack(pending: Pending, bytes: &[u8]) -> Option<Self> {
@@ -351,7 +351,7 @@ impl Whole {
     }
 }
 
-/// What [`Whole::unpack`] is given where there is no request yet.
+/// What [`FullRequest::unpack`] is given where there is no request yet.
 #[must_use]
 pub fn blank() -> Pending {
     Pending {

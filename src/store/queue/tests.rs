@@ -44,7 +44,7 @@ impl Waiting {
     }
 
     /// Files it at so many seconds, for a guard of this name that waits for a minute.
-    fn file(&self, waiter: Option<&str>, alive: &dyn Fn(&str) -> bool, seconds: i64) -> Filed {
+    fn file(&self, waiter: Option<&str>, alive: &dyn Fn(&str) -> bool, seconds: i64) -> FilingResult {
         let new = NewRequest {
             invocation: &self.invocation,
             digest: &self.digest(),
@@ -69,7 +69,7 @@ impl Waiting {
     /// The name under which it waits since second 0, for the guard `a`.
     fn filed(&self) -> String {
         match self.file(Some("a"), NOBODY, 0) {
-            Filed::Waits { id, twins: false } => id,
+            FilingResult::Waits { id, twins: false } => id,
             other => panic!("{other:?}"),
         }
     }
@@ -79,7 +79,7 @@ impl Waiting {
     }
 
     /// A person's yes or no to it as it is shown now, at so many seconds.
-    fn answer(&self, shown: &Pending, yes: bool, waited_for: bool, seconds: i64) -> Outcome {
+    fn answer(&self, shown: &Pending, yes: bool, waited_for: bool, seconds: i64) -> AnswerOutcome {
         let (digest, bindings) = (self.digest(), bindings());
         let answer = Answer {
             yes: yes.then_some((&digest, &bindings)),
@@ -109,7 +109,7 @@ fn a_yes_lets_a_command_run_once_and_never_again() {
     let id = one.filed();
     assert_eq!(one.take(&id), WaitState::Waiting);
     assert!(!one.queue.is_answered(&one.digest(), "ada").unwrap());
-    assert_eq!(one.answer(&one.shown(&id), true, true, 1), Outcome::Done { late: false });
+    assert_eq!(one.answer(&one.shown(&id), true, true, 1), AnswerOutcome::Done { late: false });
     assert!(one.queue.is_answered(&one.digest(), "ada").unwrap());
     assert!(!one.queue.is_answered(&one.digest(), "eve").unwrap(), "another account's");
     assert!(!one.queue.is_answered(&Digest([7; 32]), "ada").unwrap(), "another command");
@@ -157,8 +157,8 @@ fn the_first_answer_wins() {
     let one = waiting(Tier::High);
     let id = one.filed();
     let shown = one.shown(&id);
-    assert_eq!(one.answer(&shown, false, true, 1), Outcome::Done { late: false });
-    assert!(matches!(one.answer(&shown, true, true, 2), Outcome::Settled(_)));
+    assert_eq!(one.answer(&shown, false, true, 1), AnswerOutcome::Done { late: false });
+    assert!(matches!(one.answer(&shown, true, true, 2), AnswerOutcome::Settled(_)));
     assert_eq!(one.take(&id), WaitState::No { by: "ada".to_owned(), words: None });
     assert!(one.queue.whole(&id).unwrap().is_none(), "what is exact in it is erased");
     assert!(!one.queue.give_up(&id).unwrap());
@@ -170,26 +170,26 @@ fn an_answer_to_what_was_shown_before_it_was_asked_anew_does_not_count() {
     let id = one.filed();
     let shown = one.shown(&id);
     let again = one.file(Some("b"), NOBODY, 5);
-    assert_eq!(again, Filed::Waits { id: id.clone(), twins: false });
-    assert_eq!(one.answer(&shown, true, true, 6), Outcome::AskedAnew);
+    assert_eq!(again, FilingResult::Waits { id: id.clone(), twins: false });
+    assert_eq!(one.answer(&shown, true, true, 6), AnswerOutcome::AskedAnew);
     assert_eq!(one.take(&id), WaitState::Waiting);
     let unknown = Pending { id: "none".to_owned(), ..shown };
-    assert_eq!(one.answer(&unknown, true, true, 6), Outcome::Unknown);
+    assert_eq!(one.answer(&unknown, true, true, 6), AnswerOutcome::Unknown);
 }
 
 #[test]
 fn what_nobody_waits_for_is_approved_late_but_not_at_tier_4_nor_without_all_its_approvers() {
     for (tier, approvals, yes) in [
-        (Tier::High, 1, Outcome::Done { late: true }),
-        (Tier::Critical, 1, Outcome::TooLate),
-        (Tier::High, 2, Outcome::TooLate),
+        (Tier::High, 1, AnswerOutcome::Done { late: true }),
+        (Tier::Critical, 1, AnswerOutcome::TooLate),
+        (Tier::High, 2, AnswerOutcome::TooLate),
     ] {
         let one = Waiting { approvals, ..waiting(tier) };
         let id = one.filed();
         assert!(one.queue.whole(&id).unwrap().is_some());
         assert!(one.queue.give_up(&id).unwrap());
         assert!(!one.queue.give_up(&id).unwrap(), "it is given up once");
-        let never = yes == Outcome::TooLate;
+        let never = yes == AnswerOutcome::TooLate;
         assert_eq!(one.queue.whole(&id).unwrap().is_none(), never, "{tier:?}, {approvals}: what is exact");
         assert_eq!(one.take(&id), WaitState::Late);
         assert_eq!(one.answer(&one.shown(&id), true, true, 1), yes, "{tier:?}, {approvals}");
@@ -203,7 +203,7 @@ fn what_nobody_waits_for_is_approved_late_but_not_at_tier_4_nor_without_all_its_
 fn what_wants_two_approvers_is_not_approved_by_an_answer_that_nobody_signed() {
     let one = Waiting { approvals: 2, ..waiting(Tier::High) };
     let id = one.filed();
-    assert_eq!(one.answer(&one.shown(&id), true, true, 1), Outcome::Unsigned);
+    assert_eq!(one.answer(&one.shown(&id), true, true, 1), AnswerOutcome::Unsigned);
     assert_eq!(one.take(&id), WaitState::Waiting);
 }
 
@@ -214,10 +214,13 @@ fn a_session_has_so_many_requests_and_no_more() {
         one.invocation = invocation(&["tool", word], root);
         one.file(Some("a"), EVERYBODY, 0)
     };
-    assert!(matches!(file("1", "root"), Filed::Waits { twins: false, .. }));
-    assert!(matches!(file("1", "root"), Filed::Waits { twins: true, .. }), "the same command, for another guard");
-    assert_eq!(file("2", "root"), Filed::Crowded { waiting: 2 });
-    assert!(matches!(file("2", "other"), Filed::Waits { .. }), "another session");
+    assert!(matches!(file("1", "root"), FilingResult::Waits { twins: false, .. }));
+    assert!(
+        matches!(file("1", "root"), FilingResult::Waits { twins: true, .. }),
+        "the same command, for another guard"
+    );
+    assert_eq!(file("2", "root"), FilingResult::Crowded { waiting: 2 });
+    assert!(matches!(file("2", "other"), FilingResult::Waits { .. }), "another session");
 }
 
 #[test]
@@ -225,9 +228,9 @@ fn what_was_answered_before_is_taken_up_but_not_at_tier_4_nor_for_another_accoun
     let again = |tier, user: &str| {
         let mut one = waiting(tier);
         let id = one.filed();
-        assert_eq!(one.answer(&one.shown(&id), true, true, 1), Outcome::Done { late: false });
+        assert_eq!(one.answer(&one.shown(&id), true, true, 1), AnswerOutcome::Done { late: false });
         user.clone_into(&mut one.invocation.user);
-        one.file(Some("b"), NOBODY, 2) == Filed::Answered { id }
+        one.file(Some("b"), NOBODY, 2) == FilingResult::Answered { id }
     };
     assert!(again(Tier::High, "ada"));
     assert!(!again(Tier::Critical, "ada"));
@@ -244,7 +247,7 @@ fn time_ends_a_request_and_a_yes_that_nobody_used() {
     };
     assert_eq!(state(64), RequestState::Waiting, "the one who waits has five seconds to take an answer");
     assert_eq!(state(66), RequestState::Late);
-    assert_eq!(one.answer(&one.shown(&id), true, false, 70), Outcome::Done { late: true });
+    assert_eq!(one.answer(&one.shown(&id), true, false, 70), AnswerOutcome::Done { late: true });
     let sweep = |seconds| one.queue.change(|connection| sweep(connection, at(seconds))).unwrap();
     sweep(70 + 3600);
     assert_eq!(one.shown(&id).state, RequestState::Approved);
@@ -261,7 +264,7 @@ fn a_request_that_is_void_says_why_and_is_answered_no_more() {
     assert!(one.queue.void(&id, "the script changed").unwrap());
     assert!(!one.queue.void(&id, "again").unwrap());
     assert_eq!(one.take(&id), WaitState::Void { what: "the script changed".to_owned() });
-    assert!(matches!(one.answer(&shown, true, true, 1), Outcome::Settled(_)));
+    assert!(matches!(one.answer(&shown, true, true, 1), AnswerOutcome::Settled(_)));
     assert!(one.queue.whole(&id).unwrap().is_none());
 }
 

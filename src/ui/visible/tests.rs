@@ -1,4 +1,4 @@
-use super::{Shown, glyphs, line, meaning, text};
+use super::{GlyphForm, glyphs, line, meaning, text};
 
 /// A command as it is shown.
 fn shown(bytes: &[u8]) -> String {
@@ -74,7 +74,7 @@ fn every_glyph_is_as_wide_as_it_says() {
             assert!(!glyph.shown.is_odd() || !meaning(glyph.shown).is_empty());
         }
     }
-    assert_eq!(Shown::LookAlike('\u{441}').width(), 9);
+    assert_eq!(GlyphForm::LookAlike('\u{441}').width(), 9);
 }
 
 #[test]

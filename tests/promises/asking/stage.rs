@@ -11,7 +11,7 @@ use guard::judge::invocation::Origin;
 use guard::judge::policy::Prompt;
 use guard::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
 use guard::judge::syntax::tree::Span;
-use guard::prompt::answer::{Closed, PromptAnswer};
+use guard::prompt::answer::{PromptAnswer, PromptClosed};
 use guard::prompt::terminal;
 use guard::ui::card_view::CardView;
 use guard::ui::explain::{ExplainView, PartView};
@@ -130,7 +130,7 @@ fn process_that_asks() {
     let left = alarm::cancel();
     assert_eq!(left.is_some(), variable(ALARM).is_some(), "the alarm that was running is not: {left:?}");
     write_whole(&file, &format!("{answer:?}"));
-    if let PromptAnswer::Closed(Closed::Signal(signal) | Closed::Interrupted(signal)) = answer {
+    if let PromptAnswer::Closed(PromptClosed::Signal(signal) | PromptClosed::Interrupted(signal)) = answer {
         raise(signal).unwrap();
     }
 }

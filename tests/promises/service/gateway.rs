@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use base64ct::{Base64, Encoding as _};
 use guard::judge::approver::{Approver, Cost};
-use guard::service::message::Ask;
+use guard::service::message::ServiceRequest;
 use guard::store::queue::RequestState;
 use serde_json::{Value, json};
 
@@ -177,30 +177,30 @@ fn a_signature_holds_for_the_services_own_copy_of_the_request_and_for_nothing_el
 }
 
 /// Every question with something in it. A new one goes into the list below: the gateway may ask it or not.
-fn is_listed(ask: &Ask) {
+fn is_listed(ask: &ServiceRequest) {
     match ask {
-        Ask::Ledger { .. }
-        | Ask::SessionState { .. }
-        | Ask::Grants { .. }
-        | Ask::Row(_)
-        | Ask::IsHanded { .. }
-        | Ask::Result { .. }
-        | Ask::File(_)
-        | Ask::Take { .. }
-        | Ask::IsAnswered { .. }
-        | Ask::GiveUp { .. }
-        | Ask::Void { .. }
-        | Ask::List
-        | Ask::Find { .. }
-        | Ask::Whole { .. }
-        | Ask::Listen { .. }
-        | Ask::Signatures { .. }
-        | Ask::Answer(_)
-        | Ask::Grant { .. }
-        | Ask::Sessions
-        | Ask::Resume { .. }
-        | Ask::Show { .. }
-        | Ask::Gateway(_) => {}
+        ServiceRequest::Ledger { .. }
+        | ServiceRequest::SessionState { .. }
+        | ServiceRequest::Grants { .. }
+        | ServiceRequest::Row(_)
+        | ServiceRequest::IsHanded { .. }
+        | ServiceRequest::Result { .. }
+        | ServiceRequest::File(_)
+        | ServiceRequest::Take { .. }
+        | ServiceRequest::IsAnswered { .. }
+        | ServiceRequest::GiveUp { .. }
+        | ServiceRequest::Void { .. }
+        | ServiceRequest::List
+        | ServiceRequest::Find { .. }
+        | ServiceRequest::Whole { .. }
+        | ServiceRequest::Listen { .. }
+        | ServiceRequest::Signatures { .. }
+        | ServiceRequest::Answer(_)
+        | ServiceRequest::Grant { .. }
+        | ServiceRequest::Sessions
+        | ServiceRequest::Resume { .. }
+        | ServiceRequest::Show { .. }
+        | ServiceRequest::Gateway(_) => {}
     }
 }
 

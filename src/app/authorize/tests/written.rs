@@ -30,7 +30,7 @@ fn the_time_of_an_answer_is_kept_only_where_somebody_had_it() {
 fn what_waits_in_the_queue_is_not_written_down_as_a_run() {
     let home = Home::of(Origin::Agent);
     let engine = home.engine();
-    let queued = |_: &Invocation, _: &Judgment| Asked::Queued { request: "k3".to_owned() };
+    let queued = |_: &Invocation, _: &Judgment| AskOutcome::Queued { request: "k3".to_owned() };
     assert_eq!(home.answered(&engine, &FLAGGED, queued, || ()).unwrap_err(), exit::QUEUED);
     assert!(home.rows().is_empty());
 }
@@ -40,7 +40,7 @@ fn what_a_reviewer_let_run_is_written_down_with_its_opinion_and_waited_for() {
     let home = Home::of(Origin::Agent);
     let engine = home.engine();
     let let_run = |invocation: &Invocation, judgment: &Judgment| {
-        Asked::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, Advance::Host)))
+        AskOutcome::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, Advance::Host)))
     };
     let ready = home.answered(&engine, &FLAGGED, let_run, || ()).unwrap();
     assert!(ready.asked);
@@ -67,7 +67,7 @@ fn a_record_of_what_is_flagged_leaves_out_what_is_not() {
     let written = |risk| {
         let judgment = Judgment { risk, ..engine.judge(&invocation).judgment };
         let digest = invocation.digest(&judgment.facts.expanded);
-        intent::record(&engine, &invocation, &judgment, digest, settled(), &Told::default()).unwrap()
+        intent::record(&engine, &invocation, &judgment, digest, settled(), &RowDetails::default()).unwrap()
     };
     let found = Finding::plain("a.rule", Tier::Low, Reversibility::Soft, "because", Span::new(0, 1));
     assert_eq!(written(Risk::join(Tier::Low, Vec::new(), Vec::new())), Receipt::Unrecorded);
@@ -98,7 +98,7 @@ fn the_row_names_the_guard_that_waits_for_the_command_and_no_other() {
         assert_eq!(waits(&home), watched.then(|| home.row().id));
     }
     let let_run = |invocation: &Invocation, judgment: &Judgment| {
-        Asked::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, Advance::Host)))
+        AskOutcome::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, Advance::Host)))
     };
     let home = Home::of(Origin::Agent);
     home.answered(&home.engine(), &FLAGGED, yes, || ()).unwrap();

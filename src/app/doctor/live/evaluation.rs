@@ -16,8 +16,8 @@ use super::cases::{Case, MOST, Offered, Outcome, PLANTED, Trial};
 use super::killer;
 use super::model::{Model, ModelEvent};
 use super::stage::Stage;
-use crate::exec::adopted::Adopted;
-use crate::exec::probe::{Probe, Seen};
+use crate::exec::probe::{Probe, ProbeOutput};
+use crate::exec::subreaper::Subreaper;
 use crate::judge::agents::model::{Does, Live};
 
 /// How long an agent may take for all of it.
@@ -31,7 +31,7 @@ const MOST_REFUSALS: usize = 2;
 /// # Errors
 /// It, or the stand-in, cannot be started, or its configuration not be written.
 pub fn run(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duration, Case)) -> io::Result<Outcome> {
-    let strays = Adopted::begin();
+    let strays = Subreaper::begin();
     let tried = play(stage, live, gateway, said);
     // Whatever it left running goes with its home.
     strays.end();
@@ -92,7 +92,13 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// The agent from its start to its end.
-    fn act_out(&self, model: &mut Model, act: &[Case], probe: &Probe<'_>, outcome: &mut Outcome) -> io::Result<Seen> {
+    fn act_out(
+        &self,
+        model: &mut Model,
+        act: &[Case],
+        probe: &Probe<'_>,
+        outcome: &mut Outcome,
+    ) -> io::Result<ProbeOutput> {
         let talks = !self.live.says.is_empty();
         outcome.knows_tools |= talks;
         let done = AtomicBool::new(false);

@@ -8,14 +8,14 @@ use jiff::Timestamp;
 use super::super::server::ALL;
 use super::error::AskError;
 use super::requests::is_waited_for;
-use super::{Connection, Or};
+use super::{Connection, ServiceResult};
 use crate::app::approver::sign;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
-use crate::service::gateway::{GatewayAnswer, Part};
+use crate::service::gateway::{GatewayAnswer, RequestPage};
 use crate::service::line::Lines;
-use crate::service::message::{Ask, Text};
-use crate::store::queue::{Answer, Outcome, Pending, Told, Whole};
+use crate::service::message::{ServiceRequest, Text};
+use crate::store::queue::{Answer, AnswerOutcome, FullRequest, Pending, PendingMessage};
 
 /// How much of a list goes into one line, in bytes of JSON.
 const PART: usize = 1 << 20;
@@ -29,15 +29,21 @@ pub(super) const MAX_NAME: usize = 100;
 
 impl Connection<'_> {
     /// That the speaker is one who may ask this: the gateway's account its own questions, everybody else all others.
-    pub(super) fn may_ask(&self, ask: &Ask) -> Or<()> {
+    pub(super) fn may_ask(&self, ask: &ServiceRequest) -> ServiceResult<()> {
         let is_gateway = self.server.gateway == Some(self.uid());
         let why = match ask {
-            Ask::Gateway(_) if is_gateway => return Ok(()),
-            Ask::Gateway(_) => AskError::NotGateway(self.user().to_owned()),
+            ServiceRequest::Gateway(_) if is_gateway => return Ok(()),
+            ServiceRequest::Gateway(_) => AskError::NotGateway(self.user().to_owned()),
             _ if is_gateway => AskError::GatewayOnly(self.user().to_owned()),
             _ => return Ok(()),
         };
-        if matches!(ask, Ask::Gateway(_) | Ask::Answer(_) | Ask::Grant { .. } | Ask::Resume { .. }) {
+        if matches!(
+            ask,
+            ServiceRequest::Gateway(_)
+                | ServiceRequest::Answer(_)
+                | ServiceRequest::Grant { .. }
+                | ServiceRequest::Resume { .. }
+        ) {
             let text = why.to_string();
             self.server.spend(self.uid(), text.len())?;
             self.attempt(&text);
@@ -51,34 +57,34 @@ impl Connection<'_> {
     }
 
     /// The requests behind this one, as many as go into one line; at least one.
-    pub(super) fn part(&self, after: Option<&(Timestamp, String)>) -> Or<Part> {
+    pub(super) fn part(&self, after: Option<&(Timestamp, String)>) -> ServiceResult<RequestPage> {
         let mut all = self.queue()?.list(Timestamp::now())?;
         all.sort_by(|one, other| (one.filed, &one.id).cmp(&(other.filed, &other.id)));
         let (mut requests, mut size) = (Vec::new(), 0);
         let is_behind = |one: &Pending| after.is_none_or(|(filed, id)| (one.filed, &one.id) > (*filed, id));
         for mut one in all.into_iter().filter(is_behind) {
             one.redacted |= cut(&mut one);
-            let one = Told::from(one);
+            let one = PendingMessage::from(one);
             size += serde_json::to_vec(&one).map_or(PART, |text| text.len());
             if size > PART && !requests.is_empty() {
-                return Ok(Part { requests, more: true });
+                return Ok(RequestPage { requests, more: true });
             }
             requests.push(one);
         }
-        Ok(Part { requests, more: false })
+        Ok(RequestPage { requests, more: false })
     }
 
     /// What an approver signs for a yes to a request as it was shown; nothing where it is not that any more.
-    pub(super) fn approval(&self, shown: &Pending, scope: AnswerScope) -> Or<Option<Text>> {
+    pub(super) fn approval(&self, shown: &Pending, scope: AnswerScope) -> ServiceResult<Option<Text>> {
         let whole = self.queue()?.whole(&shown.id)?;
-        let same = |whole: &Whole| {
+        let same = |whole: &FullRequest| {
             whole.pending.filed == shown.filed && whole.pending.is_same(shown) && whole.pending.state.is_open()
         };
         Ok(whole.filter(same).map(|whole| Text::of(&message(&whole, scope))))
     }
 
     /// Takes an answer that a person elsewhere gave. A no is always taken.
-    pub(super) fn give_for_gateway(&self, given: GatewayAnswer) -> Or<Outcome> {
+    pub(super) fn give_for_gateway(&self, given: GatewayAnswer) -> ServiceResult<AnswerOutcome> {
         let GatewayAnswer { shown, yes, by, words, signed, scope } = given;
         let is_name = !by.trim().is_empty() && by.chars().count() <= MAX_NAME && !by.chars().any(char::is_control);
         if !is_name || words.as_ref().is_some_and(|words| words.chars().count() > MAX_WORDS) {
@@ -87,14 +93,14 @@ impl Connection<'_> {
         let shown = Pending::from(shown);
         let queue = self.queue()?;
         // What may be answered is what the queue says of it, whatever was shown.
-        let Some(pending) = queue.find(&shown.id)? else { return Ok(Outcome::Unknown) };
+        let Some(pending) = queue.find(&shown.id)? else { return Ok(AnswerOutcome::Unknown) };
         let mut signer = Vec::new();
         let whole = if yes { queue.whole(&pending.id)? } else { None };
         if yes {
             if let Some(why) = at_terminal_alone(&pending) {
-                return Ok(Outcome::NotOffered { why });
+                return Ok(AnswerOutcome::NotOffered { why });
             }
-            let Some(whole) = &whole else { return Ok(Outcome::Settled(Box::new(pending))) };
+            let Some(whole) = &whole else { return Ok(AnswerOutcome::Settled(Box::new(pending))) };
             let enrolled = self.server.enrolled();
             let tier = scope.signed_as(pending.tier);
             match &signed {
@@ -107,14 +113,14 @@ impl Connection<'_> {
                     let names = names.inspect_err(|why| self.attempt(&format!("request {}: {why}", pending.id)));
                     signer = names?.first().map_or_else(Vec::new, |name| sign::names(&enrolled, name));
                 }
-                None if sign::is_wanted(&enrolled, tier, pending.approvals) => return Ok(Outcome::Unsigned),
+                None if sign::is_wanted(&enrolled, tier, pending.approvals) => return Ok(AnswerOutcome::Unsigned),
                 None => {}
             }
             if signer.is_empty() && !scope.is_once() {
                 // A grant would outlive the day on which somebody finds out who took the gateway over.
                 let why = "an unsigned approval through the gateway is valid once only; use guard approve at a \
                            terminal for longer";
-                return Ok(Outcome::NotOffered { why: why.to_owned() });
+                return Ok(AnswerOutcome::NotOffered { why: why.to_owned() });
             }
             let most = self.server.service.gateway_unsigned_tier;
             if signer.is_empty() && pending.tier.number() > most {
@@ -122,7 +128,7 @@ impl Connection<'_> {
                     "without a signature the gateway can approve at most tier {most} \
                      (service.gateway_unsigned_tier); answer at a terminal (guard approve)"
                 );
-                return Ok(Outcome::NotOffered { why });
+                return Ok(AnswerOutcome::NotOffered { why });
             }
         }
         // Of somebody who signed, the name is known.
@@ -146,7 +152,7 @@ impl Connection<'_> {
     }
 
     /// Writes down that somebody tried to answer through the gateway who may not.
-    pub(super) fn record_attempt(&self, why: &str) -> Or<()> {
+    pub(super) fn record_attempt(&self, why: &str) -> ServiceResult<()> {
         let why: String = why.chars().take(MAX_WORDS).collect();
         self.attempt(&why);
         Ok(())
@@ -154,7 +160,7 @@ impl Connection<'_> {
 }
 
 /// What an approver signs, of the service's own copy.
-fn message(whole: &Whole, scope: AnswerScope) -> Vec<u8> {
+fn message(whole: &FullRequest, scope: AnswerScope) -> Vec<u8> {
     whole.approval(&whole.fresh, &whole.digest, &whole.bindings, scope).message()
 }
 

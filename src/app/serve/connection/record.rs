@@ -5,29 +5,33 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::error::AskError;
-use super::{Connection, Or, both_of, path};
+use super::{Connection, ServiceResult, both_of, path};
 use crate::app::export::deliver;
 use crate::judge::approved::{GrantId, GrantPlace, Receipt, Until, What};
 use crate::judge::invocation::{Line, Request, Session};
 use crate::judge::policy::ApprovalReason;
 use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
-use crate::service::message::{Row, SettledBy, Text};
-use crate::store::{End, Handed, IntentRow, NewGrant, Retention, Settled, Store};
+use crate::service::message::{DecisionMessage, SettledBy, Text};
+use crate::store::{ExitStatus, HandedCommand, IntentRow, NewGrant, Retention, Settled, Store};
 
 impl Connection<'_> {
-    pub(super) fn standing(&self, root: &str, parent: Option<&str>) -> Or<crate::judge::policy::SessionState> {
+    pub(super) fn standing(
+        &self,
+        root: &str,
+        parent: Option<&str>,
+    ) -> ServiceResult<crate::judge::policy::SessionState> {
         let store = self.store()?;
         let mut standing = store.standing(&self.peer.root(root), Timestamp::now())?;
         standing.above = self.above(parent).and_then(|parent| store.approved_above(parent).ok().flatten());
         Ok(standing)
     }
 
-    pub(super) fn ledger(&self, session: &str) -> Or<crate::judge::ledger::Ledger> {
+    pub(super) fn ledger(&self, session: &str) -> ServiceResult<crate::judge::ledger::Ledger> {
         Ok(self.store()?.ledger(session, self.user())?)
     }
 
-    pub(super) fn grants(&mut self, session: &str, command: &str) -> Or<Vec<crate::judge::approved::Grant>> {
+    pub(super) fn grants(&mut self, session: &str, command: &str) -> ServiceResult<Vec<crate::judge::approved::Grant>> {
         let found = self.store()?.grants_of(Some(self.user()), session, command, Timestamp::now())?;
         self.granted.extend(found.iter().filter_map(|grant| match grant.id {
             GrantId::Stored(number) => Some(number),
@@ -36,7 +40,7 @@ impl Connection<'_> {
         Ok(found)
     }
 
-    pub(super) fn row(&mut self, row: Row) -> Or<Option<i64>> {
+    pub(super) fn row(&mut self, row: DecisionMessage) -> ServiceResult<Option<i64>> {
         let store = self.store()?;
         let parent = self.above(row.parent.as_deref());
         let basis = match &row.settled {
@@ -109,7 +113,7 @@ impl Connection<'_> {
             hides: row.tool.as_ref().is_some_and(|(_, hides)| *hides),
         };
         let handed = row.handed.as_ref().map(both_of).transpose()?;
-        let handed = handed.as_ref().map(|(text, cwd)| Handed { text, cwd, root: &root });
+        let handed = handed.as_ref().map(|(text, cwd)| HandedCommand { text, cwd, root: &root });
         let receipt = match (&handed, row.advised) {
             (None, false) => store.intent(&written).map(Some),
             (None, true) => store.advised(&written).map(Some),
@@ -138,20 +142,26 @@ impl Connection<'_> {
         let _ = store.keep_to_policy(kept, &self.server.service.account, Timestamp::now());
     }
 
-    pub(super) fn is_handed(&self, handed: &(Text, Text), root: &str, tier: Tier) -> Or<bool> {
+    pub(super) fn is_handed(&self, handed: &(Text, Text), root: &str, tier: Tier) -> ServiceResult<bool> {
         let (text, cwd) = both_of(handed)?;
         let root = self.peer.root(root);
-        Ok(self.store()?.is_handed(&Handed { text: &text, cwd: &cwd, root: &root }, tier, Timestamp::now())?)
+        Ok(self.store()?.is_handed(&HandedCommand { text: &text, cwd: &cwd, root: &root }, tier, Timestamp::now())?)
     }
 
-    pub(super) fn result(&self, row: i64, exit: Option<i32>, signal: Option<i32>, duration_ms: u64) -> Or<()> {
+    pub(super) fn result(
+        &self,
+        row: i64,
+        exit: Option<i32>,
+        signal: Option<i32>,
+        duration_ms: u64,
+    ) -> ServiceResult<()> {
         let store = self.store()?;
         let waits = self.peer.name().map_or(Ok(None), |process| store.waited_for(&process))?;
         if waits != Some(row) {
             return Err(AskError::OtherRow(row));
         }
-        let end = signal.map_or(End::Exit(exit.unwrap_or(0)), End::Signal);
-        store.result(&Receipt::Recorded(row), &crate::store::Outcome { end, duration_ms }, Timestamp::now())?;
+        let end = signal.map_or(ExitStatus::Exit(exit.unwrap_or(0)), ExitStatus::Signal);
+        store.result(&Receipt::Recorded(row), &crate::store::CommandResult { end, duration_ms }, Timestamp::now())?;
         self.deliver(store, Some(row));
         self.keep_to_policy(store);
         Ok(())
@@ -159,7 +169,7 @@ impl Connection<'_> {
 
     /// Keeps a grant: one that came with a yes which was taken over this connection, to the letter, or one by those who may
     /// answer themselves.
-    pub(super) fn grant(&mut self, grant: &NewGrant<'_>) -> Or<i64> {
+    pub(super) fn grant(&mut self, grant: &NewGrant<'_>) -> ServiceResult<i64> {
         let own = grant.user == self.user();
         let is_this = |((what, place), until, _): &((What, GrantPlace), Until, String)| {
             own && what == grant.what && place == grant.place && until == grant.until
@@ -178,7 +188,7 @@ impl Connection<'_> {
         Ok(self.store()?.grant(&NewGrant { words: &words, ..*grant }, Timestamp::now())?)
     }
 
-    pub(super) fn resume(&self, root: &str, session: &str, why: &str) -> Or<i64> {
+    pub(super) fn resume(&self, root: &str, session: &str, why: &str) -> ServiceResult<i64> {
         self.person("resume a session")?;
         let own = root.split_once('@').is_some_and(|(uid, _)| uid == self.uid().to_string());
         if root == self.peer.caller.session.root || (own && !self.server.service.own_requests) {

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::super::server::ALL;
 use super::error::AskError;
-use super::{Connection, MAX_LATE, MAX_WAIT, Or, reply};
+use super::{Connection, MAX_LATE, MAX_WAIT, ServiceResult, reply};
 use crate::app::approver::sign;
 use crate::app::place::attempted;
 use crate::judge::approved::exactly;
@@ -17,23 +17,26 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation, Request};
 use crate::judge::risk::{Risk, Tier};
 use crate::service::line::Lines;
-use crate::service::message::{Given, New, Text};
-use crate::store::queue::{self, Answer, Filed, NewRequest, Outcome, Pending, RequestState, Told, WaitState, Whole};
+use crate::service::message::{AnswerMessage, NewRequestMessage, Text};
+use crate::store::queue::{
+    self, Answer, AnswerOutcome, FilingResult, FullRequest, NewRequest, Pending, PendingMessage, RequestState,
+    WaitState,
+};
 use crate::world::identity::Caller;
 
 impl Connection<'_> {
-    pub(super) fn file(&mut self, new: New) -> Or<Filed> {
+    pub(super) fn file(&mut self, new: NewRequestMessage) -> ServiceResult<FilingResult> {
         let queue = self.queue()?;
         let bytes = new.exact.bytes().ok_or(AskError::Command)?;
         let blank = queue::blank();
-        let whole = Whole::unpack(blank, &bytes).ok_or(AskError::Format)?;
+        let whole = FullRequest::unpack(blank, &bytes).ok_or(AskError::Format)?;
         let now = Timestamp::now();
         let mine: Vec<Pending> = queue.list(now)?.into_iter().filter(|one| one.user == self.user()).collect();
         let alive = |one: &&Pending| one.waiter.as_deref().is_none_or(Caller::lives);
         let waiting = mine.iter().filter(|one| one.state == RequestState::Waiting).filter(alive).count();
         let most = self.server.policy.queue_pending;
         if waiting >= usize::try_from(most).unwrap_or(usize::MAX) {
-            return Ok(Filed::Crowded { waiting: u32::try_from(waiting).unwrap_or(u32::MAX) });
+            return Ok(FilingResult::Crowded { waiting: u32::try_from(waiting).unwrap_or(u32::MAX) });
         }
         // The oldest first.
         let late: Vec<_> = mine.iter().filter(|one| one.state == RequestState::Late).collect();
@@ -69,7 +72,7 @@ impl Connection<'_> {
             evidence: &new.evidence,
         };
         let filed = queue.file(&request, &Caller::lives, now)?;
-        if let (Filed::Waits { id, .. }, true) = (&filed, new.waits) {
+        if let (FilingResult::Waits { id, .. }, true) = (&filed, new.waits) {
             self.filed.push(id.clone());
         }
         self.server.ring(ALL);
@@ -77,12 +80,12 @@ impl Connection<'_> {
     }
 
     /// A request of the speaker's own.
-    pub(super) fn own(&self, id: &str) -> Or<Pending> {
+    pub(super) fn own(&self, id: &str) -> ServiceResult<Pending> {
         let found = self.queue()?.find(id)?.filter(|one| one.user == self.user());
         found.ok_or_else(|| AskError::NotOwn(id.to_owned()))
     }
 
-    pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<WaitState> {
+    pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> ServiceResult<WaitState> {
         self.own(id)?;
         // It is erased once the yes is used.
         let whole = self.queue()?.whole(id)?;
@@ -103,7 +106,7 @@ impl Connection<'_> {
         Ok(found)
     }
 
-    pub(super) fn give_up(&self, id: &str) -> Or<bool> {
+    pub(super) fn give_up(&self, id: &str) -> ServiceResult<bool> {
         let own = self.own(id)?;
         if own.waiter.is_some() && own.waiter != self.peer.name() {
             return Err(AskError::WaitedFor(id.to_owned()));
@@ -113,16 +116,16 @@ impl Connection<'_> {
         Ok(given_up)
     }
 
-    pub(super) fn void(&self, id: &str, what: &str) -> Or<bool> {
+    pub(super) fn void(&self, id: &str, what: &str) -> ServiceResult<bool> {
         self.own(id)?;
         let voided = self.queue()?.void(id, what)?;
         self.server.ring(id);
         Ok(voided)
     }
 
-    pub(super) fn list(&self) -> Or<Vec<Told>> {
+    pub(super) fn list(&self) -> ServiceResult<Vec<PendingMessage>> {
         let all = self.queue()?.list(Timestamp::now())?;
-        Ok(all.into_iter().filter(|one| self.sees(one)).map(Told::from).collect())
+        Ok(all.into_iter().filter(|one| self.sees(one)).map(PendingMessage::from).collect())
     }
 
     pub(super) fn sees(&self, one: &Pending) -> bool {
@@ -130,16 +133,16 @@ impl Connection<'_> {
     }
 
     /// A request that the speaker may see.
-    pub(super) fn visible(&self, id: &str) -> Or<Option<Pending>> {
+    pub(super) fn visible(&self, id: &str) -> ServiceResult<Option<Pending>> {
         Ok(self.queue()?.find(id)?.filter(|one| self.sees(one)))
     }
 
-    pub(super) fn whole(&self, id: &str) -> Or<Option<(Told, Text)>> {
+    pub(super) fn whole(&self, id: &str) -> ServiceResult<Option<(PendingMessage, Text)>> {
         if self.visible(id)?.is_none() {
             return Ok(None);
         }
         let whole = self.queue()?.whole(id)?;
-        Ok(whole.map(|Whole { pending, invocation, digest, bindings, fresh, above }| {
+        Ok(whole.map(|FullRequest { pending, invocation, digest, bindings, fresh, above }| {
             (pending.into(), Text::of(&queue::pack(&invocation, &digest, &bindings, fresh, &above)))
         }))
     }
@@ -186,7 +189,7 @@ impl Connection<'_> {
     }
 
     /// That the speaker is one of those who may answer, and a person.
-    pub(super) fn approver(&self, what: &'static str) -> Or<()> {
+    pub(super) fn approver(&self, what: &'static str) -> ServiceResult<()> {
         if self.server.service.approves(self.user()) {
             return Ok(());
         }
@@ -194,7 +197,7 @@ impl Connection<'_> {
     }
 
     /// Why no answer to this request is taken from the speaker.
-    pub(super) fn may_answer(&self, pending: &Pending) -> Or<()> {
+    pub(super) fn may_answer(&self, pending: &Pending) -> ServiceResult<()> {
         self.approver("answer")?;
         if let Some(why) = self.peer.why_no_person() {
             return Err(AskError::NoPerson(why));
@@ -217,10 +220,10 @@ impl Connection<'_> {
         Ok(())
     }
 
-    pub(super) fn give(&self, given: Given) -> Or<Outcome> {
+    pub(super) fn give(&self, given: AnswerMessage) -> ServiceResult<AnswerOutcome> {
         let shown = Pending::from(given.shown);
         // What may be answered is what the queue says of it, whatever was shown.
-        let Some(pending) = self.visible(&shown.id)? else { return Ok(Outcome::Unknown) };
+        let Some(pending) = self.visible(&shown.id)? else { return Ok(AnswerOutcome::Unknown) };
         if let Err(why) = self.may_answer(&pending) {
             self.attempt(&format!("request {}: {why}", pending.id));
             return Err(AskError::Attempt(Box::new(why)));
@@ -231,7 +234,7 @@ impl Connection<'_> {
             let enrolled = self.server.enrolled();
             let tier = given.scope.signed_as(pending.tier);
             if sign::is_wanted(&enrolled, tier, approvals) {
-                let Some(whole) = self.queue()?.whole(&pending.id)? else { return Ok(Outcome::Unknown) };
+                let Some(whole) = self.queue()?.whole(&pending.id)? else { return Ok(AnswerOutcome::Unknown) };
                 let message = whole.approval(&whole.fresh, digest, bindings, given.scope).message();
                 // Of several, this is one; that it is there and holds is what is wanted now.
                 let names = sign::are_enough(&enrolled, (pending.tier.max(Tier::High), 1), &message, &given.signatures);
@@ -253,7 +256,12 @@ impl Connection<'_> {
         Ok(outcome)
     }
 
-    pub(super) fn signatures(&self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<Option<Vec<Signed>>> {
+    pub(super) fn signatures(
+        &self,
+        id: &str,
+        digest: &Digest,
+        bindings: &Bindings,
+    ) -> ServiceResult<Option<Vec<Signed>>> {
         if self.visible(id)?.is_none() {
             return Ok(None);
         }
@@ -268,7 +276,7 @@ impl Connection<'_> {
         }
     }
 
-    pub(super) fn person(&self, what: &'static str) -> Or<()> {
+    pub(super) fn person(&self, what: &'static str) -> ServiceResult<()> {
         self.approver(what)?;
         self.peer.why_no_person().map_or(Ok(()), |why| Err(AskError::Attempt(Box::new(AskError::NoPerson(why)))))
     }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use guard_gateway::store::Paths;
-use guard_gateway::store::queue::{Filed, Queue, RequestState};
+use guard_gateway::store::queue::{FilingResult, Queue, RequestState};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -232,7 +232,7 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
     gateway.start();
     let queue = Queue::open(&Paths::new(gateway.path("home/.local/share/guard"))).unwrap();
     for at in 0..REQUESTS {
-        assert!(matches!(waiting::file(&queue, at, at), Filed::Waits { .. }));
+        assert!(matches!(waiting::file(&queue, at, at), FilingResult::Waits { .. }));
     }
     let (number, done) = (AtomicU64::new(1), AtomicBool::new(false));
     let next = || number.fetch_add(1, Ordering::Relaxed);

@@ -8,11 +8,11 @@ use crate::judge::tools::ToolCall;
 #[test]
 fn a_request_for_several_approvers_that_a_guard_takes_up_keeps_its_name() {
     let one = Waiting { approvals: 2, ..waiting(Tier::High) };
-    let Filed::Waits { id, twins: false } = one.file(None, NOBODY, 0) else { panic!("it is the first") };
-    assert_eq!(one.file(Some("b"), NOBODY, 5), Filed::Waits { id: id.clone(), twins: true });
+    let FilingResult::Waits { id, twins: false } = one.file(None, NOBODY, 0) else { panic!("it is the first") };
+    assert_eq!(one.file(Some("b"), NOBODY, 5), FilingResult::Waits { id: id.clone(), twins: true });
     assert_eq!(one.shown(&id).waiter.as_deref(), Some("b"));
     // Somebody waited for that one, and does no more: what was signed for it is not for another asking.
-    let Filed::Waits { id: next, twins: false } = one.file(Some("c"), NOBODY, 6) else { panic!("another name") };
+    let FilingResult::Waits { id: next, twins: false } = one.file(Some("c"), NOBODY, 6) else { panic!("another name") };
     assert_ne!(next, id);
     assert_eq!(one.shown(&id).state, RequestState::Void);
 }
@@ -20,8 +20,10 @@ fn a_request_for_several_approvers_that_a_guard_takes_up_keeps_its_name() {
 #[test]
 fn a_request_for_several_approvers_is_not_taken_up_once_its_time_is_over() {
     let one = Waiting { approvals: 2, ..waiting(Tier::High) };
-    let Filed::Waits { id, .. } = one.file(None, NOBODY, 0) else { panic!("it is the first") };
-    let Filed::Waits { id: next, twins: false } = one.file(Some("b"), NOBODY, 60) else { panic!("nobody waits") };
+    let FilingResult::Waits { id, .. } = one.file(None, NOBODY, 0) else { panic!("it is the first") };
+    let FilingResult::Waits { id: next, twins: false } = one.file(Some("b"), NOBODY, 60) else {
+        panic!("nobody waits")
+    };
     assert_ne!(next, id);
     assert_eq!(one.shown(&id).state, RequestState::Void);
 }
@@ -29,17 +31,21 @@ fn a_request_for_several_approvers_is_not_taken_up_once_its_time_is_over() {
 #[test]
 fn a_request_of_one_approver_that_no_guard_waits_for_is_asked_anew_under_its_name() {
     let one = waiting(Tier::High);
-    let Filed::Waits { id, .. } = one.file(None, NOBODY, 0) else { panic!("it is the first") };
-    assert_eq!(one.file(Some("b"), NOBODY, 59), Filed::Waits { id: id.clone(), twins: true });
+    let FilingResult::Waits { id, .. } = one.file(None, NOBODY, 0) else { panic!("it is the first") };
+    assert_eq!(one.file(Some("b"), NOBODY, 59), FilingResult::Waits { id: id.clone(), twins: true });
     assert_eq!(one.shown(&id).filed, at(59));
     let other = waiting(Tier::High);
-    let Filed::Waits { id, .. } = other.file(None, NOBODY, 0) else { panic!("it is the first") };
-    assert_eq!(other.file(Some("b"), NOBODY, 60), Filed::Waits { id: id.clone(), twins: false }, "its time is over");
+    let FilingResult::Waits { id, .. } = other.file(None, NOBODY, 0) else { panic!("it is the first") };
+    assert_eq!(
+        other.file(Some("b"), NOBODY, 60),
+        FilingResult::Waits { id: id.clone(), twins: false },
+        "its time is over"
+    );
     // Where several are wanted by now, the old one ends.
     let mut more = waiting(Tier::High);
     let id = more.filed();
     more.approvals = 2;
-    let Filed::Waits { id: next, .. } = more.file(Some("b"), NOBODY, 5) else { panic!("another name") };
+    let FilingResult::Waits { id: next, .. } = more.file(Some("b"), NOBODY, 5) else { panic!("another name") };
     assert_ne!(next, id);
     assert_eq!(more.shown(&id).state, RequestState::Void);
 }
@@ -113,7 +119,7 @@ fn two_requests_are_the_same_where_command_and_directory_are() {
     one.invocation.origin = Origin::Api;
     let mut file = |word: &str, root: &str| {
         one.invocation = invocation(&["tool", word], root);
-        let Filed::Waits { id, .. } = one.file(Some("a"), EVERYBODY, 0) else { panic!("it is filed") };
+        let FilingResult::Waits { id, .. } = one.file(Some("a"), EVERYBODY, 0) else { panic!("it is filed") };
         one.shown(&id)
     };
     let (first, twin, other) = (file("1", "a"), file("1", "b"), file("2", "a"));
@@ -188,8 +194,8 @@ fn decisions_come_first_and_those_of_a_crisis_before_them() {
 fn a_request_is_told_to_another_process_with_what_no_list_shows() {
     let one = waiting(Tier::High);
     let shown = one.shown(&one.filed());
-    let sent = serde_json::to_string(&Told::from(shown.clone())).unwrap();
-    let heard = Pending::from(serde_json::from_str::<Told>(&sent).unwrap());
+    let sent = serde_json::to_string(&PendingMessage::from(shown.clone())).unwrap();
+    let heard = Pending::from(serde_json::from_str::<PendingMessage>(&sent).unwrap());
     assert_eq!((heard.waiter.as_deref(), heard.root.as_str()), (Some("a"), "root"));
     assert_eq!((heard.digest, heard.command), (shown.digest, shown.command));
 }

@@ -20,7 +20,7 @@ struct Yes<'a> {
 const PLAIN: Yes<'static> =
     Yes { words: None, signatures: &[], signer: &[], waited_for: true, approvals: 1, scope: AnswerScope::Once };
 
-fn say(one: &Waiting, id: &str, yes: &Yes<'_>) -> Outcome {
+fn say(one: &Waiting, id: &str, yes: &Yes<'_>) -> AnswerOutcome {
     let (digest, bindings) = (one.digest(), bindings());
     let answer = Answer {
         yes: Some((&digest, &bindings)),
@@ -39,9 +39,9 @@ fn say(one: &Waiting, id: &str, yes: &Yes<'_>) -> Outcome {
 fn who_answers_may_want_more_approvers_than_the_request_said() {
     let one = waiting(Tier::High);
     let id = one.filed();
-    assert_eq!(say(&one, &id, &Yes { approvals: 2, waited_for: false, ..PLAIN }), Outcome::TooLate);
-    assert_eq!(say(&one, &id, &Yes { approvals: 2, ..PLAIN }), Outcome::Unsigned);
-    assert_eq!(say(&one, &id, &Yes { waited_for: false, ..PLAIN }), Outcome::Done { late: true });
+    assert_eq!(say(&one, &id, &Yes { approvals: 2, waited_for: false, ..PLAIN }), AnswerOutcome::TooLate);
+    assert_eq!(say(&one, &id, &Yes { approvals: 2, ..PLAIN }), AnswerOutcome::Unsigned);
+    assert_eq!(say(&one, &id, &Yes { waited_for: false, ..PLAIN }), AnswerOutcome::Done { late: true });
 }
 
 #[test]
@@ -50,13 +50,17 @@ fn several_approvers_sign_each_once_under_a_name() {
     let id = one.filed();
     let (ada, bob) = (vec!["ada".to_owned()], vec!["bob".to_owned(), "robert".to_owned()]);
     let signed = signed();
-    assert_eq!(say(&one, &id, &Yes { signer: &ada, ..PLAIN }), Outcome::Unsigned, "a name without a signature");
-    assert_eq!(say(&one, &id, &Yes { signatures: &signed, ..PLAIN }), Outcome::Unsigned, "a signature without a name");
+    assert_eq!(say(&one, &id, &Yes { signer: &ada, ..PLAIN }), AnswerOutcome::Unsigned, "a name without a signature");
+    assert_eq!(
+        say(&one, &id, &Yes { signatures: &signed, ..PLAIN }),
+        AnswerOutcome::Unsigned,
+        "a signature without a name"
+    );
     let yes = |signer| Yes { signer, signatures: &signed, ..PLAIN };
-    assert_eq!(say(&one, &id, &yes(&ada)), Outcome::Partly { by: ada.clone() });
-    assert_eq!(say(&one, &id, &yes(&ada)), Outcome::SignedAlready { by: "ada".to_owned() });
+    assert_eq!(say(&one, &id, &yes(&ada)), AnswerOutcome::Partly { by: ada.clone() });
+    assert_eq!(say(&one, &id, &yes(&ada)), AnswerOutcome::SignedAlready { by: "ada".to_owned() });
     assert_eq!(one.take(&id), WaitState::Waiting);
-    assert_eq!(say(&one, &id, &yes(&bob)), Outcome::Done { late: false });
+    assert_eq!(say(&one, &id, &yes(&bob)), AnswerOutcome::Done { late: false });
     assert_eq!(one.shown(&id).decided_by.as_deref(), Some("ada and bob"));
     assert!(matches!(one.take(&id), WaitState::Yes(_)));
 }
@@ -72,10 +76,10 @@ fn what_a_reviewer_denied_is_allowed_with_words_alone() {
         say(&one, &id, &Yes { words, ..PLAIN })
     };
     for words in [None, Some(""), Some(" ")] {
-        assert_eq!(reviewed(Says::Deny, words), Outcome::Wordless, "{words:?}");
+        assert_eq!(reviewed(Says::Deny, words), AnswerOutcome::Wordless, "{words:?}");
     }
-    assert_eq!(reviewed(Says::Deny, Some("it is a copy")), Outcome::Done { late: false });
-    assert_eq!(reviewed(Says::Approve, None), Outcome::Done { late: false });
+    assert_eq!(reviewed(Says::Deny, Some("it is a copy")), AnswerOutcome::Done { late: false });
+    assert_eq!(reviewed(Says::Approve, None), AnswerOutcome::Done { late: false });
 }
 
 #[test]
@@ -86,9 +90,9 @@ fn a_yes_that_lasts_is_had_where_the_request_offers_it_and_one_approver_is_wante
         one.queue.connection.execute("UPDATE request SET may_grant = ?1", [offers]).unwrap();
         say(&one, &id, &Yes { scope: AnswerScope::Session, approvals, ..PLAIN })
     };
-    assert_eq!(lasting(true, 1), Outcome::Done { late: false });
-    assert!(matches!(lasting(false, 1), Outcome::NotOffered { .. }));
-    assert!(matches!(lasting(true, 2), Outcome::NotOffered { .. }));
+    assert_eq!(lasting(true, 1), AnswerOutcome::Done { late: false });
+    assert!(matches!(lasting(false, 1), AnswerOutcome::NotOffered { .. }));
+    assert!(matches!(lasting(true, 2), AnswerOutcome::NotOffered { .. }));
 }
 
 #[test]
@@ -110,8 +114,8 @@ fn a_signature_of_a_copied_passkey_does_not_count() {
         say(&one, &one.filed(), &Yes { signatures: &signed(count), ..PLAIN })
     };
     let (seven, eight) = ("Bw", "CA");
-    assert_eq!(say(seven), Outcome::Copied { by: "ada".to_owned() });
-    assert_eq!(say(eight), Outcome::Done { late: false });
+    assert_eq!(say(seven), AnswerOutcome::Copied { by: "ada".to_owned() });
+    assert_eq!(say(eight), AnswerOutcome::Done { late: false });
 }
 
 #[test]
@@ -122,7 +126,7 @@ fn the_signatures_so_far_are_read_back_for_this_command_alone() {
     assert_eq!(given(&one.digest()), Some(Vec::new()));
     let (ada, signed) = (vec!["ada".to_owned()], signed());
     let yes = Yes { signer: &ada, signatures: &signed, ..PLAIN };
-    assert_eq!(say(&one, &id, &yes), Outcome::Partly { by: ada.clone() });
+    assert_eq!(say(&one, &id, &yes), AnswerOutcome::Partly { by: ada.clone() });
     assert_eq!(given(&one.digest()), Some(signed));
     let other = Waiting { invocation: invocation(&["tool", "y"], "root"), ..waiting(Tier::High) };
     assert_eq!(given(&other.digest()), None);

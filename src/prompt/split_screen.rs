@@ -14,10 +14,10 @@ use crate::ui::style::{Line, Look, Style};
 const LEAST: usize = 24;
 
 /// The upper half, as it was last given; `None` where the window is whole.
-static UPPER: Mutex<Option<Upper>> = Mutex::new(None);
+static UPPER: Mutex<Option<UpperPane>> = Mutex::new(None);
 
 #[derive(Debug)]
-struct Upper {
+struct UpperPane {
     title: String,
     /// The newest last.
     lines: Vec<String>,
@@ -28,9 +28,9 @@ struct Upper {
 
 /// The window while it is divided. Dropped, it is whole again.
 #[derive(Debug)]
-pub struct Halves(());
+pub struct SplitScreen(());
 
-impl Halves {
+impl SplitScreen {
     /// Divides the window; `None` where it is too small for that, or cannot be drawn on.
     #[must_use]
     pub fn begin(title: &str, look: Look) -> Option<Self> {
@@ -38,7 +38,7 @@ impl Halves {
         if look.dumb || !size.is_enough() || size.rows < LEAST {
             return None;
         }
-        *upper() = Some(Upper { title: title.to_owned(), lines: Vec::new(), look, changed: false });
+        *upper() = Some(UpperPane { title: title.to_owned(), lines: Vec::new(), look, changed: false });
         let halves = Self(());
         // Above and below begin empty; what stood there can be scrolled back to.
         let away = format!("\x1b[{};1H{}", size.rows, "\n".repeat(size.rows));
@@ -55,7 +55,7 @@ impl Halves {
     }
 }
 
-impl Drop for Halves {
+impl Drop for SplitScreen {
     fn drop(&mut self) {
         let rows = window().rows;
         let last = changed().unwrap_or_default();
@@ -72,7 +72,7 @@ fn window() -> Size {
     Size { columns: columns.into(), rows: rows.into() }
 }
 
-fn upper() -> MutexGuard<'static, Option<Upper>> {
+fn upper() -> MutexGuard<'static, Option<UpperPane>> {
     UPPER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -116,7 +116,7 @@ pub(super) fn changed() -> Option<String> {
     Some(format!("\x1b7\x1b[?6l{}\x1b8", upper.drawn(above, size.columns)))
 }
 
-impl Upper {
+impl UpperPane {
     /// The rows of the upper half from the top of the window, a rule as its last.
     fn drawn(&self, above: usize, columns: usize) -> String {
         let room = above - 1;
@@ -154,13 +154,13 @@ fn write(text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::Upper;
+    use super::UpperPane;
     use crate::ui::style::Look;
 
     #[test]
     fn the_upper_half_shows_its_newest_lines_and_a_rule() {
         let lines: Vec<String> = (0..30).map(|number| format!("line {number}")).collect();
-        let upper = Upper { title: "an agent".to_owned(), lines, look: Look::PLAIN, changed: true };
+        let upper = UpperPane { title: "an agent".to_owned(), lines, look: Look::PLAIN, changed: true };
         let drawn = upper.drawn(9, 40);
         assert!(drawn.contains("line 29") && drawn.contains("line 22") && !drawn.contains("line 21"), "{drawn}");
         assert!(drawn.contains("\x1b[9;1H") && drawn.contains(" an agent "), "{drawn}");

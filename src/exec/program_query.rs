@@ -22,9 +22,9 @@ use super::tool::Tool;
 /// The most that is read of an answer.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// A program that was asked, as long as this is there.
+/// A running program that was given input and is to reply; it is killed when this is dropped.
 #[derive(Debug)]
-pub struct Inquiry {
+pub struct ProgramQuery {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
@@ -37,7 +37,7 @@ pub struct Inquiry {
 
 /// Why there will be no answer.
 #[derive(Debug, Error)]
-pub enum InquiryError {
+pub enum ProgramQueryError {
     #[error("no answer within {} s", .0.as_secs_f32().ceil())]
     Late(Duration),
     #[error("it printed more than {} KiB", MAX_ANSWER >> 10)]
@@ -48,13 +48,13 @@ pub enum InquiryError {
 
 /// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replied {
+pub struct ProgramReply {
     /// `None` when a signal ended it.
     pub code: Option<i32>,
     pub answer: Vec<u8>,
 }
 
-impl Inquiry {
+impl ProgramQuery {
     /// Starts the program with these arguments, this environment and nothing else, and this on standard input.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Inquiry {
     ///
     /// # Errors
     /// There will be none: its time is up, or it printed too much.
-    pub fn look(&mut self, wait: Duration) -> Result<Option<Replied>, InquiryError> {
+    pub fn look(&mut self, wait: Duration) -> Result<Option<ProgramReply>, ProgramQueryError> {
         let until = Instant::now() + wait;
         loop {
             self.write();
@@ -91,12 +91,12 @@ impl Inquiry {
                 let ended = self.child.try_wait()?;
                 if let Some(status) = ended {
                     let answer = std::mem::take(&mut self.answer);
-                    return Ok(Some(Replied { code: status.code(), answer }));
+                    return Ok(Some(ProgramReply { code: status.code(), answer }));
                 }
             }
             let running = self.begun.elapsed();
             if running >= self.limit {
-                return Err(InquiryError::Late(self.limit));
+                return Err(ProgramQueryError::Late(self.limit));
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -127,7 +127,7 @@ impl Inquiry {
     }
 
     /// Reads what there is; whether that was all.
-    fn read(&mut self) -> Result<bool, InquiryError> {
+    fn read(&mut self) -> Result<bool, ProgramQueryError> {
         let mut part = [0; 4096];
         loop {
             match self.stdout.read(&mut part) {
@@ -141,7 +141,7 @@ impl Inquiry {
                 Err(error) => return Err(error.into()),
             }
             if self.answer.len() > MAX_ANSWER {
-                return Err(InquiryError::TooMuch);
+                return Err(ProgramQueryError::TooMuch);
             }
         }
     }
@@ -162,7 +162,7 @@ impl Inquiry {
     }
 }
 
-impl Drop for Inquiry {
+impl Drop for ProgramQuery {
     fn drop(&mut self) {
         // It leads its own session and group: what it started goes with it.
         if !matches!(self.child.try_wait(), Ok(Some(_))) {
@@ -178,10 +178,10 @@ impl Drop for Inquiry {
 mod tests {
     use super::*;
 
-    fn ask(script: &str, input: &str, limit: Duration) -> Result<Replied, InquiryError> {
+    fn ask(script: &str, input: &str, limit: Duration) -> Result<ProgramReply, ProgramQueryError> {
         let words = ["-c".to_owned(), script.to_owned()];
         let path = [("PATH".into(), "/usr/bin:/bin".into())];
-        let mut asked = Inquiry::begin(Path::new("/bin/sh"), &words, &path, input.into(), limit).unwrap();
+        let mut asked = ProgramQuery::begin(Path::new("/bin/sh"), &words, &path, input.into(), limit).unwrap();
         loop {
             if let Some(replied) = asked.look(Duration::from_millis(50))? {
                 return Ok(replied);

@@ -13,15 +13,15 @@ use nix::unistd::Pid;
 /// How often is looked for more: what is ended may leave children in its turn.
 const ROUNDS: usize = 40;
 
-/// Until its end, what is left without a parent below this process becomes a child of this process. Where the system has no
+/// Makes this process a subreaper until this is dropped: what is left without a parent below this process becomes a child of this process. Where the system has no
 /// such thing, nothing is ended.
 #[derive(Debug)]
-pub struct Adopted {
+pub struct Subreaper {
     /// Children that were there before.
     own: Vec<i32>,
 }
 
-impl Adopted {
+impl Subreaper {
     /// Begins.
     #[must_use]
     pub fn begin() -> Self {

@@ -1,4 +1,4 @@
-//! The outcome of asking, and the grant that an approval may include.
+//! The outcome of asking about a command, and the grant that an approval may include.
 //!
 //! What may not enter: asking.
 
@@ -13,9 +13,9 @@ use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::store::{NewGrant, StoreError};
 
-/// How asking went.
+/// The outcome of asking a person or a reviewer.
 #[derive(Debug)]
-pub enum Asked {
+pub enum AskOutcome {
     Yes {
         grant: Option<Offer>,
         /// Who answered, where that was not at this terminal: for the record.
