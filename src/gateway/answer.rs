@@ -23,7 +23,7 @@ pub struct Answerer {
 
 /// Why a yes is not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bar {
+pub enum ApprovalBar {
     /// Tier 4 wants a word typed at a terminal.
     Terminal,
     /// An approver's key has to sign.
@@ -36,7 +36,7 @@ pub enum Bar {
     Tier { most: u8 },
 }
 
-impl fmt::Display for Bar {
+impl fmt::Display for ApprovalBar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Terminal => f.write_str("tier 4 requests can only be answered at a terminal (guard review)"),
@@ -69,10 +69,10 @@ pub fn may_say_yes(
     enrolled: bool,
     unsigned_tier: u8,
     reach: AnswerScope,
-) -> Result<(), Bar> {
+) -> Result<(), ApprovalBar> {
     may_answer(pending, who)?;
     if pending.approvals > 1 || (enrolled && reach.signed_as(pending.tier) >= Tier::High) {
-        return Err(Bar::Signature);
+        return Err(ApprovalBar::Signature);
     }
     up_to(unsigned_tier.min(who.max_tier), pending)
 }
@@ -81,24 +81,24 @@ pub fn may_say_yes(
 ///
 /// # Errors
 /// Why it may not.
-pub fn may_sign(pending: &Pending, who: &Answerer) -> Result<(), Bar> {
+pub fn may_sign(pending: &Pending, who: &Answerer) -> Result<(), ApprovalBar> {
     may_answer(pending, who)?;
     up_to(who.max_tier, pending)
 }
 
 /// What bars every yes from afar, signed or not.
-fn may_answer(pending: &Pending, who: &Answerer) -> Result<(), Bar> {
+fn may_answer(pending: &Pending, who: &Answerer) -> Result<(), ApprovalBar> {
     if pending.tier == Tier::Critical {
-        return Err(Bar::Terminal);
+        return Err(ApprovalBar::Terminal);
     }
     if who.token.as_deref().is_some_and(|token| is_of(pending, token)) {
-        return Err(Bar::Own);
+        return Err(ApprovalBar::Own);
     }
-    if pending.redacted { Err(Bar::Hidden) } else { Ok(()) }
+    if pending.redacted { Err(ApprovalBar::Hidden) } else { Ok(()) }
 }
 
-fn up_to(most: u8, pending: &Pending) -> Result<(), Bar> {
-    if pending.tier.number() > most { Err(Bar::Tier { most }) } else { Ok(()) }
+fn up_to(most: u8, pending: &Pending) -> Result<(), ApprovalBar> {
+    if pending.tier.number() > most { Err(ApprovalBar::Tier { most }) } else { Ok(()) }
 }
 
 /// Whether a request was handed in with the token of this name.
@@ -147,7 +147,7 @@ pub fn told(outcome: &AnswerOutcome, yes: bool, reach: AnswerScope) -> String {
         AnswerOutcome::Copied { by } => {
             format!("refused: the passkey of {by} may have been copied (its counter went back)")
         }
-        AnswerOutcome::Unsigned => Bar::Signature.to_string(),
+        AnswerOutcome::Unsigned => ApprovalBar::Signature.to_string(),
         AnswerOutcome::Settled(pending) => settled(pending),
         AnswerOutcome::Wordless => "the reviewer denied it; use guard approve to approve it with a reason".to_owned(),
         AnswerOutcome::TooLate => "too late: the requester no longer waits".to_owned(),
@@ -212,21 +212,21 @@ pub mod tests {
         let two = pending();
         assert_eq!(yes(&two, false, 2), Ok(()));
         assert_eq!(yes(&two, true, 2), Ok(()), "a signature is needed from tier 3 on");
-        assert_eq!(yes(&two, false, 1), Err(Bar::Tier { most: 1 }));
+        assert_eq!(yes(&two, false, 1), Err(ApprovalBar::Tier { most: 1 }));
         let three = changed(pending(), |one| {
             one.tier = Tier::High;
         });
-        assert_eq!(yes(&three, false, 2), Err(Bar::Tier { most: 2 }));
+        assert_eq!(yes(&three, false, 2), Err(ApprovalBar::Tier { most: 2 }));
         assert_eq!(yes(&three, false, 3), Ok(()));
-        assert_eq!(yes(&three, true, 3), Err(Bar::Signature));
+        assert_eq!(yes(&three, true, 3), Err(ApprovalBar::Signature));
         let weak = Answerer { max_tier: 2, ..ada() };
-        assert_eq!(may_say_yes(&three, &weak, false, 3, AnswerScope::Once), Err(Bar::Tier { most: 2 }));
+        assert_eq!(may_say_yes(&three, &weak, false, 3, AnswerScope::Once), Err(ApprovalBar::Tier { most: 2 }));
         let four = changed(pending(), |one| {
             one.tier = Tier::Critical;
         });
         assert_eq!(
             may_say_yes(&four, &Answerer { max_tier: 4, ..ada() }, false, 4, AnswerScope::Once),
-            Err(Bar::Terminal)
+            Err(ApprovalBar::Terminal)
         );
         assert_eq!(
             yes(
@@ -236,7 +236,7 @@ pub mod tests {
                 false,
                 2
             ),
-            Err(Bar::Hidden)
+            Err(ApprovalBar::Hidden)
         );
         assert_eq!(
             yes(
@@ -246,7 +246,7 @@ pub mod tests {
                 false,
                 2
             ),
-            Err(Bar::Signature)
+            Err(ApprovalBar::Signature)
         );
     }
 
@@ -257,12 +257,12 @@ pub mod tests {
             one.approvals = 2;
         });
         assert_eq!(may_sign(&high, &ada()), Ok(()));
-        assert_eq!(may_sign(&high, &Answerer { max_tier: 2, ..ada() }), Err(Bar::Tier { most: 2 }));
+        assert_eq!(may_sign(&high, &Answerer { max_tier: 2, ..ada() }), Err(ApprovalBar::Tier { most: 2 }));
         let bar =
             |change: fn(&mut Pending)| may_sign(&changed(high.clone(), change), &Answerer { max_tier: 4, ..ada() });
-        assert_eq!(bar(|one| one.tier = Tier::Critical), Err(Bar::Terminal));
-        assert_eq!(bar(|one| one.redacted = true), Err(Bar::Hidden));
-        assert_eq!(bar(|one| one.root = "1000@api:phone".to_owned()), Err(Bar::Own));
+        assert_eq!(bar(|one| one.tier = Tier::Critical), Err(ApprovalBar::Terminal));
+        assert_eq!(bar(|one| one.redacted = true), Err(ApprovalBar::Hidden));
+        assert_eq!(bar(|one| one.root = "1000@api:phone".to_owned()), Err(ApprovalBar::Own));
     }
 
     #[test]
@@ -270,7 +270,7 @@ pub mod tests {
         let yes = |reach, enrolled| may_say_yes(&pending(), &ada(), enrolled, 2, reach);
         assert_eq!(yes(AnswerScope::Once, true), Ok(()));
         for reach in [AnswerScope::Session, AnswerScope::Until(9), AnswerScope::Always] {
-            assert_eq!(yes(reach, true), Err(Bar::Signature), "{reach}");
+            assert_eq!(yes(reach, true), Err(ApprovalBar::Signature), "{reach}");
             assert_eq!(yes(reach, false), Ok(()), "{reach}");
         }
     }
@@ -299,7 +299,7 @@ pub mod tests {
         let own = changed(pending(), |one| {
             one.root = "1000@api:phone".to_owned();
         });
-        assert_eq!(may_say_yes(&own, &ada(), false, 2, AnswerScope::Once), Err(Bar::Own));
+        assert_eq!(may_say_yes(&own, &ada(), false, 2, AnswerScope::Once), Err(ApprovalBar::Own));
         let other = changed(pending(), |one| {
             one.root = "1000@api:phone2".to_owned();
         });

@@ -51,7 +51,7 @@ pub fn tell(app: &Arc<App>, action: String) {
 
 async fn told(app: &App, action: &str) -> Result<(), CallbackError> {
     let name = action.to_owned();
-    let submission = app.room.at(move |backend| backend.memory().submission(&name)).await??;
+    let submission = app.backend.run(move |backend| backend.memory().submission(&name)).await??;
     let Some(submission) = submission else { return Ok(()) };
     let (Some(wanted), Some(result)) = (submission.callback, submission.result) else { return Ok(()) };
     let config = app.config();
@@ -68,7 +68,7 @@ async fn told(app: &App, action: &str) -> Result<(), CallbackError> {
     let body = json!({ "type": "request.ended", "data": data }).to_string();
     let done = post(callback, action, &body).await;
     let name = action.to_owned();
-    app.room.at(move |backend| backend.memory().called_back(&name)).await??;
+    app.backend.run(move |backend| backend.memory().called_back(&name)).await??;
     done
 }
 

@@ -41,13 +41,13 @@ pub async fn get(socket: &Path, path: &str) -> Result<Value, ClientError> {
 ///
 /// # Errors
 /// There is no answer, or it says no.
-pub async fn post(socket: &Path, path: &str, body: &Value, patience: Duration) -> Result<Value, ClientError> {
+pub async fn post(socket: &Path, path: &str, body: &Value, timeout: Duration) -> Result<Value, ClientError> {
     let body = body.to_string();
     let head = format!("POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n", body.len());
-    send(socket, &head, &body, patience).await
+    send(socket, &head, &body, timeout).await
 }
 
-async fn send(socket: &Path, head: &str, body: &str, patience: Duration) -> Result<Value, ClientError> {
+async fn send(socket: &Path, head: &str, body: &str, timeout: Duration) -> Result<Value, ClientError> {
     let exchange = async {
         let mut stream = tokio::net::UnixStream::connect(socket).await?;
         let request = format!("{head}Host: localhost\r\nConnection: close\r\n\r\n{body}");
@@ -56,7 +56,7 @@ async fn send(socket: &Path, head: &str, body: &str, patience: Duration) -> Resu
         stream.take(LONGEST).read_to_string(&mut answer).await?;
         Ok::<_, io::Error>(answer)
     };
-    let answer = tokio::time::timeout(patience, exchange).await.map_err(|_| ClientError::Late)??;
+    let answer = tokio::time::timeout(timeout, exchange).await.map_err(|_| ClientError::Late)??;
     let (head, body) = answer.split_once("\r\n\r\n").ok_or(ClientError::Invalid)?;
     let value: Value = serde_json::from_str(body.trim()).unwrap_or_default();
     if head.starts_with("HTTP/1.1 200") {

@@ -89,7 +89,7 @@ impl Config {
 
     /// How long a client may take for the head of a request, and for its body.
     #[must_use]
-    pub fn patience(&self) -> Duration {
+    pub fn client_timeout(&self) -> Duration {
         Duration::from_secs(self.request_secs.clamp(1, 300))
     }
 

@@ -80,18 +80,18 @@ impl Drop for ConnectionSlot {
 }
 
 /// A connection with its slot, which it keeps when it becomes a WebSocket.
-struct Held<T> {
+struct SlottedIo<T> {
     io: T,
     _slot: ConnectionSlot,
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Held<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for SlottedIo<T> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_read(cx, buf)
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Held<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for SlottedIo<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(cx, buf)
     }
@@ -119,7 +119,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Held<T> {
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct About<P> {
+pub struct PeerInfo<P> {
     /// What handlers are told of it.
     pub peer: Option<P>,
     /// The address that it is counted by.
@@ -127,12 +127,12 @@ pub struct About<P> {
 }
 
 /// What answers on one connection.
-struct Answering<P> {
+struct ConnectionService<P> {
     router: TowerToHyperService<Router>,
     peer: Option<P>,
 }
 
-impl<P: Clone + Send + Sync + 'static> Service<Request<Incoming>> for Answering<P> {
+impl<P: Clone + Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<P> {
     type Response = Response;
     type Error = Infallible;
     type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
@@ -159,7 +159,7 @@ pub async fn serve<L, P>(
     mut listener: L,
     router: Router,
     limits: ConnectionLimits,
-    about: impl Fn(&L::Io, &L::Addr) -> About<P>,
+    about: impl Fn(&L::Io, &L::Addr) -> PeerInfo<P>,
 ) where
     L: Listener,
     P: Clone + Send + Sync + 'static,
@@ -178,13 +178,13 @@ pub async fn serve<L, P>(
                 None => break,
             },
         };
-        let About { peer, counted } = about(&io, &address);
+        let PeerInfo { peer, counted } = about(&io, &address);
         // One too many from there is hung up on.
         let Some(slot) = slots.take(one, counted) else { continue };
-        let service = Answering { router: TowerToHyperService::new(router.clone()), peer };
+        let service = ConnectionService { router: TowerToHyperService::new(router.clone()), peer };
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(head_time).max_buf_size(HEAD);
-        let serving = builder.serve_connection(TokioIo::new(Held { io, _slot: slot }), service).with_upgrades();
+        let serving = builder.serve_connection(TokioIo::new(SlottedIo { io, _slot: slot }), service).with_upgrades();
         let (mut ended, alive) = (ended.clone(), alive.clone());
         tokio::spawn(async move {
             let _alive = alive;

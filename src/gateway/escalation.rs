@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 
 use crate::api::App;
 use crate::backend::BackendError;
-use crate::connected::Wires;
-use crate::hub::Shown;
+use crate::connected_channels::ConnectedChannels;
+use crate::request_feed::TrackedRequest;
 use crate::route::{is_urgent, route};
 use crate::routing::tell;
 use crate::store::queue::RequestState;
@@ -29,16 +29,16 @@ const AGAIN: [Duration; 4] =
 
 /// What is told while a gateway runs, each request once.
 #[derive(Default)]
-pub struct Escalating {
+pub struct EscalationTasks {
     begun: HashSet<String>,
     tasks: JoinSet<()>,
 }
 
-impl Escalating {
+impl EscalationTasks {
     /// Tells of all that nobody answered and that was not told of, now or by a gateway before.
-    pub async fn look(&mut self, app: &Arc<App>, wires: &Arc<Wires>) {
+    pub async fn look(&mut self, app: &Arc<App>, connections: &Arc<ConnectedChannels>) {
         let now = Timestamp::now();
-        let known = app.room.at(move |backend| -> Result<_, BackendError> {
+        let known = app.backend.run(move |backend| -> Result<_, BackendError> {
             let memory = backend.memory();
             Ok((memory.escalates_since(now)?, memory.escalated()?))
         });
@@ -50,28 +50,28 @@ impl Escalating {
                 return;
             }
         };
-        for shown in app.hub.all() {
+        for shown in app.feed.all() {
             if shown.pending.state == RequestState::Late
                 && shown.pending.filed >= since
                 && !told.contains(&shown.action)
             {
-                self.begin(app, wires, shown);
+                self.begin(app, connections, shown);
             }
         }
     }
 
     /// Tells of one that nobody answered.
-    pub fn begin(&mut self, app: &Arc<App>, wires: &Arc<Wires>, shown: Arc<Shown>) {
+    pub fn begin(&mut self, app: &Arc<App>, connections: &Arc<ConnectedChannels>, shown: Arc<TrackedRequest>) {
         while self.tasks.try_join_next().is_some() {}
         let is_told = shown.pending.tier.number() > 2 || is_urgent(&shown.pending);
         if is_told && self.begun.insert(shown.action.clone()) {
-            self.tasks.spawn(escalate(app.clone(), wires.clone(), shown));
+            self.tasks.spawn(escalate(app.clone(), connections.clone(), shown));
         }
     }
 }
 
 /// Tells those who are to know, each beside the others; a channel that does not take it is tried again.
-async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
+async fn escalate(app: Arc<App>, connections: Arc<ConnectedChannels>, shown: Arc<TrackedRequest>) {
     let config = app.config();
     let names: Vec<String> = if is_urgent(&shown.pending) {
         config.channel.iter().map(|channel| channel.name.clone()).collect()
@@ -85,23 +85,23 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
             return;
         }
         let (action, now) = (shown.action.clone(), Timestamp::now());
-        let _ = app.room.at(move |backend| backend.memory().set_escalated(&action, now)).await;
-        app.hub.tell("request.escalated", &shown.action, json!({ "tier": shown.pending.tier.number() }), now);
+        let _ = app.backend.run(move |backend| backend.memory().set_escalated(&action, now)).await;
+        app.feed.publish("request.escalated", &shown.action, json!({ "tier": shown.pending.tier.number() }), now);
     };
     if names.is_empty() {
         took().await;
     }
     let each = async |name: &String| {
-        let Some(wire) = wires.get(name) else { return };
+        let Some(connection) = connections.get(name) else { return };
         for again in AGAIN.into_iter().map(Some).chain([None]) {
-            if tell(&app, name, &*wire, &text, ACCEPT).await {
+            if tell(&app, name, &*connection, &text, ACCEPT).await {
                 took().await;
                 return;
             }
             let Some(wait) = again else { return };
             tokio::time::sleep(wait).await;
             // Somebody has answered late meanwhile, or it was asked anew.
-            if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != RequestState::Late) {
+            if app.feed.find(&shown.action).is_none_or(|now| now.pending.state != RequestState::Late) {
                 return;
             }
         }
@@ -110,7 +110,7 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
 }
 
 /// What they are told.
-fn text(shown: &Shown, now: Timestamp) -> String {
+fn text(shown: &TrackedRequest, now: Timestamp) -> String {
     let (pending, tier) = (&shown.pending, shown.pending.tier.number());
     let late = if tier == 3 { format!("; guard approve {} lets it run once", pending.id) } else { String::new() };
     let front = if pending.decision { "A request that needs a person's decision timed out. " } else { "" };
@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn what_ran_out_a_while_ago_says_when() {
-        let shown = |tier| Shown { action: "a".to_owned(), pending: changed(pending(), |one| one.tier = tier) };
+        let shown =
+            |tier| TrackedRequest { action: "a".to_owned(), pending: changed(pending(), |one| one.tier = tier) };
         let now = Timestamp::UNIX_EPOCH;
         let soon = text(&shown(Tier::High), now);
         assert!(soon.starts_with("Nobody answered request b2c3 (tier 3), so it was refused; guard approve b2c3"));

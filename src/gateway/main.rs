@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
-use guard_gateway::{channel, check, describe, mcp, pair, reviewer, serve, stand_in, token};
+use guard_gateway::{channel, check, describe, mcp, pairing, reviewer, serve, stand_in, token};
 
 /// Asks people elsewhere about the requests in guard's queue: an API, a page, messengers
 #[derive(Debug, Parser)]
@@ -38,7 +38,7 @@ enum Verb {
     Check(check::CheckArgs),
     /// Connect to the running gateway, for guard approver add --passkey
     #[command(hide = true)]
-    Pair(pair::PairArgs),
+    Pair(pairing::PairArgs),
     /// Print the verbs and options as JSON, for guard's completions
     #[command(hide = true)]
     Describe,
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         Verb::Model(args) => told(stand_in::run(&args)),
         Verb::Channel(args) => told(channel::setup::run(&args)),
         Verb::Check(args) => told(check::run(&args)),
-        Verb::Pair(args) => told(pair::run(&args)),
+        Verb::Pair(args) => told(pairing::run(&args)),
         Verb::Describe => told(describe::run(&Cli::command())),
     };
     ExitCode::from(done)

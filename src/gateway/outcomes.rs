@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 use crate::answer::settled;
 use crate::api::App;
 use crate::backend::Offer;
-use crate::channel::{Card, Failed};
-use crate::connected::Wires;
+use crate::channel::{Card, SendError};
+use crate::connected_channels::ConnectedChannels;
 use crate::routing::card;
 use crate::store::queue::RequestState;
 
@@ -27,8 +27,8 @@ const LONG: Duration = Duration::from_secs(3600);
 
 /// Closes what ended whenever it is told that something did, for ever. It does so beside what sends cards out, and on each
 /// channel one message after the other: a messenger that is slow keeps none from going out, and no other from closing its own.
-pub async fn close(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
-    let mut away = Away::default();
+pub async fn close(app: Arc<App>, connections: Arc<ConnectedChannels>, ended: Arc<Notify>) {
+    let mut away = PausedChannels::default();
     loop {
         match away.next(Instant::now()) {
             None => ended.notified().await,
@@ -37,7 +37,7 @@ pub async fn close(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
                 let _ = tokio::time::timeout(wait, ended.notified()).await;
             }
         }
-        close_ended(&app, &wires, &mut away).await;
+        close_ended(&app, &connections, &mut away).await;
     }
 }
 
@@ -51,12 +51,12 @@ struct Pause {
 
 /// Channels to which nothing is said for now, and since when messages wait for them.
 #[derive(Debug, Default)]
-struct Away {
+struct PausedChannels {
     pauses: HashMap<String, Pause>,
     since: HashMap<(String, String), Instant>,
 }
 
-impl Away {
+impl PausedChannels {
     /// How long until one of them is spoken to again.
     fn next(&self, now: Instant) -> Option<Duration> {
         self.pauses.values().map(|pause| pause.until.saturating_duration_since(now)).min()
@@ -92,8 +92,8 @@ impl Away {
 }
 
 /// Closes each message whose request ended, on all channels that are not away.
-async fn close_ended(app: &App, wires: &Wires, away: &mut Away) {
-    let Ok(Ok(open)) = app.room.at(|backend| backend.memory().offers(None)).await else { return };
+async fn close_ended(app: &App, connections: &ConnectedChannels, away: &mut PausedChannels) {
+    let Ok(Ok(open)) = app.backend.run(|backend| backend.memory().offers(None)).await else { return };
     let now = Instant::now();
     let mut by_channel: HashMap<String, Vec<Offer>> = HashMap::new();
     for offer in open.into_iter().filter(|offer| !away.is_away(&offer.channel, now)) {
@@ -105,14 +105,14 @@ async fn close_ended(app: &App, wires: &Wires, away: &mut Away) {
         // One that a messenger fails at each time keeps none behind it.
         offers.sort_by_key(|offer| away.since.contains_key(&(offer.action.clone(), offer.channel.clone())));
     }
-    let each = by_channel.into_values().map(|offers| close_channel(app, wires, offers));
+    let each = by_channel.into_values().map(|offers| close_channel(app, connections, offers));
     for (ended, failed) in futures_util::future::join_all(each).await {
         for offer in ended {
             away.is_back(&offer.channel);
             away.since.remove(&(offer.action, offer.channel));
         }
         match failed {
-            Some((offer, Failed::Later(wait))) => away.pause(&offer.channel, wait, Instant::now()),
+            Some((offer, SendError::RateLimited(wait))) => away.pause(&offer.channel, wait, Instant::now()),
             Some((offer, _)) if !away.failed(&offer, Instant::now()) => forget(app, &offer).await,
             _ => {}
         }
@@ -120,20 +120,24 @@ async fn close_ended(app: &App, wires: &Wires, away: &mut Away) {
 }
 
 /// Closes messages of one channel until it wants to be left alone or is away: which were closed, and which one was not, and why.
-async fn close_channel(app: &App, wires: &Wires, offers: Vec<Offer>) -> (Vec<Offer>, Option<(Offer, Failed)>) {
+async fn close_channel(
+    app: &App,
+    connections: &ConnectedChannels,
+    offers: Vec<Offer>,
+) -> (Vec<Offer>, Option<(Offer, SendError)>) {
     let mut done = Vec::new();
     for offer in offers {
         let Some(message) = &offer.message else { continue };
-        let shown = app.hub.find(&offer.action);
+        let shown = app.feed.find(&offer.action);
         if shown.as_ref().is_some_and(|shown| shown.pending.state == RequestState::Waiting) {
             continue;
         }
         let ended = shown.as_ref().map_or_else(|| "it was requested again".to_owned(), |shown| settled(&shown.pending));
-        if let Some(wire) = wires.get(&offer.channel) {
+        if let Some(connection) = connections.get(&offer.channel) {
             let card = shown.map_or_else(Card::default, |shown| card(app, &shown));
-            if let Err(failed) = wire.close(message, &card, &ended).await {
+            if let Err(failed) = connection.close(message, &card, &ended).await {
                 tracing::warn!("channel {}: {failed}", offer.channel);
-                if !matches!(failed, Failed::Broken(_)) {
+                if !matches!(failed, SendError::Rejected(_)) {
                     return (done, Some((offer, failed)));
                 }
             }
@@ -147,7 +151,7 @@ async fn close_channel(app: &App, wires: &Wires, offers: Vec<Offer>) -> (Vec<Off
 /// Nothing more is said in the place of a message.
 async fn forget(app: &App, offer: &Offer) {
     let (action, channel) = (offer.action.clone(), offer.channel.clone());
-    let _ = app.room.at(move |backend| backend.memory().close(&action, &channel)).await;
+    let _ = app.backend.run(move |backend| backend.memory().close(&action, &channel)).await;
 }
 
 #[cfg(test)]
@@ -161,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_channel_that_is_away_is_tried_ever_more_seldom_and_a_message_given_up_after_an_hour() {
-        let (mut away, begun) = (Away::default(), Instant::now());
+        let (mut away, begun) = (PausedChannels::default(), Instant::now());
         let (mut now, mut tries) = (begun, 0);
         assert_eq!(away.next(now), None);
         while away.failed(&offer("a", "tg"), now) {

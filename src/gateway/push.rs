@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::backend::BackendError;
 use crate::channel::http;
-use crate::hub::Shown;
+use crate::request_feed::TrackedRequest;
 use crate::route::is_urgent;
 
 /// How long a push service keeps a notice for a device that is off, in seconds: what waits does not wait longer.
@@ -224,14 +224,14 @@ impl Vapid {
 
 /// Sends a notice of each request that is filed, for ever.
 pub async fn send_notices(app: Arc<App>) {
-    let (_, mut stream) = app.hub.listen(None);
+    let (_, mut stream) = app.feed.subscribe(None);
     loop {
         let event = match stream.recv().await {
             Ok(event) if event.kind == "request.filed" => event,
             Ok(_) | Err(RecvError::Lagged(_)) => continue,
             Err(RecvError::Closed) => return,
         };
-        let Some(shown) = app.hub.find(&event.action_id) else { continue };
+        let Some(shown) = app.feed.find(&event.action_id) else { continue };
         let app = app.clone();
         tokio::spawn(async move {
             if let Err(why) = notify(&app, &shown).await {
@@ -242,12 +242,12 @@ pub async fn send_notices(app: Arc<App>) {
 }
 
 /// Tells all devices of a request. One that is gone, or whose token was revoked, is forgotten.
-async fn notify(app: &App, shown: &Shown) -> Result<(), NoticeError> {
-    let all = app.room.at(|backend| backend.memory().subscriptions()).await??;
+async fn notify(app: &App, shown: &TrackedRequest) -> Result<(), NoticeError> {
+    let all = app.backend.run(|backend| backend.memory().subscriptions()).await??;
     if all.is_empty() {
         return Ok(());
     }
-    let vapid = Vapid::read(&app.room.at(|backend| backend.memory().vapid()).await??)?;
+    let vapid = Vapid::read(&app.backend.run(|backend| backend.memory().vapid()).await??)?;
     let pending = &shown.pending;
     let visible = guard_ui::ui::visible::text(&pending.command);
     let text = json!({
@@ -260,7 +260,7 @@ async fn notify(app: &App, shown: &Shown) -> Result<(), NoticeError> {
         match sent {
             Ok(404 | 410) => {
                 let endpoint = one.endpoint;
-                app.room.at(move |backend| backend.memory().unsubscribe(None, &endpoint)).await??;
+                app.backend.run(move |backend| backend.memory().unsubscribe(None, &endpoint)).await??;
             }
             Ok(200..=299) => {}
             Ok(status) => tracing::warn!("web push: the push service answered {status}"),

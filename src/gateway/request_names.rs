@@ -1,7 +1,7 @@
 //! One name for what a client handed in, wherever it is seen: the client knows it by the name it was given at once, and so
 //! do lists, events and messages.
 //!
-//! What may not enter: names of requests that nobody handed in over the API, which the hub makes.
+//! What may not enter: names of requests that nobody handed in over the API, which the request feed makes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use crate::store::queue::{Pending, RequestState};
 
 /// What was handed in and is a request of the queue.
 #[derive(Clone, Debug)]
-struct Named {
+struct SubmittedRequest {
     action: String,
     client: String,
     /// When it was begun: what was filed before is another asking.
@@ -26,7 +26,7 @@ struct Named {
 #[derive(Debug, Default)]
 struct Inner {
     /// By the queue's own name.
-    known: HashMap<String, Named>,
+    known: HashMap<String, SubmittedRequest>,
     /// How many commands of each client are being judged: each may be filed at any moment, under a name yet unknown.
     judged: HashMap<String, usize>,
 }
@@ -37,12 +37,12 @@ pub struct Names(Arc<Mutex<Inner>>);
 
 /// A command of a client that is being judged, as long as this is there.
 #[derive(Debug)]
-pub struct Judged {
+pub struct PendingSubmission {
     names: Names,
     client: String,
 }
 
-impl Drop for Judged {
+impl Drop for PendingSubmission {
     fn drop(&mut self) {
         let mut inner = self.names.inner();
         if let Some(count) = inner.judged.get_mut(&self.client) {
@@ -67,9 +67,9 @@ impl Names {
 
     /// A command of this client's is judged from now on.
     #[must_use]
-    pub fn judged(&self, client: &str) -> Judged {
+    pub fn judged(&self, client: &str) -> PendingSubmission {
         *self.inner().judged.entry(client.to_owned()).or_default() += 1;
-        Judged { names: self.clone(), client: client.to_owned() }
+        PendingSubmission { names: self.clone(), client: client.to_owned() }
     }
 
     /// What was handed in under this name, and begun at this time, is this request of the queue.
@@ -80,7 +80,7 @@ impl Names {
         let before = inner.known.get(request).filter(|known| known.action == action).and_then(|known| known.filed);
         inner.known.retain(|_, known| known.action != action);
         let (action, client) = (action.to_owned(), client.to_owned());
-        inner.known.insert(request.to_owned(), Named { action, client, since, filed: None, before });
+        inner.known.insert(request.to_owned(), SubmittedRequest { action, client, since, filed: None, before });
     }
 
     /// The name under which a request was handed in.

@@ -1,6 +1,6 @@
 //! Who is asked where: a request goes out by its route.
 //!
-//! What may not enter: how a messenger speaks, and what becomes of an answer ([`crate::button_taps`]).
+//! What may not enter: how a messenger speaks, and what becomes of an answer ([`crate::interactions`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,30 +9,30 @@ use jiff::{Timestamp, Zoned};
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 
-use crate::answer::{self, Answerer, Bar};
+use crate::answer::{self, Answerer, ApprovalBar};
 use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::backend::{BackendError, Offer};
-use crate::button_taps::hear;
-use crate::channel::buttons::Own;
-use crate::channel::{self, Card, Channel, Doing, Health, Status};
-use crate::connected::{Wire, Wires};
-use crate::escalation::Escalating;
-use crate::hub::{Shown, seconds_left};
+use crate::channel::buttons::ApproverNonce;
+use crate::channel::{self, BoxFuture, Card, Channel, Health, Status};
+use crate::connected_channels::{ConnectedChannel, ConnectedChannels};
+use crate::escalation::EscalationTasks;
+use crate::interactions::handle_interactions;
 use crate::judge::answer_scope::AnswerScope;
+use crate::request_feed::{TrackedRequest, seconds_left};
 use crate::route::{is_urgent, route};
 use crate::secrets::hash;
 use crate::store::queue::{Pending, RequestState};
 
 /// How many taps may wait.
-const TAPS: usize = 256;
+const INTERACTIONS: usize = 256;
 
 /// From how many waiting requests of one session on a notice stands for the cards.
 const FLOOD: usize = 4;
 
 /// A request as messengers show it.
 #[must_use]
-pub fn card(app: &App, shown: &Shown) -> Card {
+pub fn card(app: &App, shown: &TrackedRequest) -> Card {
     let (pending, config) = (&shown.pending, app.config());
     let visible = |text: &str| guard_ui::ui::visible::text(text).into_owned();
     let anybody = Answerer { by: String::new(), token: None, max_tier: 3 };
@@ -57,7 +57,7 @@ pub fn card(app: &App, shown: &Shown) -> Card {
         crisis: pending.crisis,
         said: pending.said.as_deref().map(visible),
         digest: pending.short_digest(),
-        sign: bar == Some(Bar::Signature),
+        sign: bar == Some(ApprovalBar::Signature),
         bar: bar.map(|bar| bar.to_string()),
         replies: usual(app),
         link: config.page.as_ref().map(|page| format!("{}/#{}", page.trim_end_matches('/'), shown.action)),
@@ -77,13 +77,13 @@ pub fn note(app: &App, channel: &str, change: impl FnOnce(&mut Health)) {
         && before.as_ref() != Some(&status)
     {
         let kind = if status == Status::Up { "channel.up" } else { "channel.down" };
-        app.hub.tell(kind, "", json!({ "channel": channel, "how": status }), Timestamp::now());
+        app.feed.publish(kind, "", json!({ "channel": channel, "how": status }), Timestamp::now());
     }
 }
 
 /// Tells something that wants no answer, within this time. True when it was taken.
-pub async fn tell(app: &App, name: &str, wire: &dyn Channel, text: &str, within: Duration) -> bool {
-    let why = match tokio::time::timeout(within, wire.tell(text)).await {
+pub async fn tell(app: &App, name: &str, connection: &dyn Channel, text: &str, within: Duration) -> bool {
+    let why = match tokio::time::timeout(within, connection.tell(text)).await {
         Ok(Ok(())) => {
             note(app, name, |health| health.sends = Some(Status::Up));
             return true;
@@ -96,57 +96,61 @@ pub async fn tell(app: &App, name: &str, wire: &dyn Channel, text: &str, within:
     false
 }
 
-struct Sink(Arc<App>);
+struct ChannelStatusSink(Arc<App>);
 
-impl channel::ChannelState for Sink {
+impl channel::ChannelState for ChannelStatusSink {
     fn status(&self, channel: &str, status: Status) {
         note(&self.0, channel, |health| health.receives = Some(status));
     }
 
-    fn position<'a>(&'a self, channel: &'a str) -> Doing<'a, Option<String>> {
+    fn position<'a>(&'a self, channel: &'a str) -> BoxFuture<'a, Option<String>> {
         let name = channel.to_owned();
-        Box::pin(async move { self.0.room.at(move |backend| backend.memory().position(&name)).await.ok()?.ok()? })
+        Box::pin(async move { self.0.backend.run(move |backend| backend.memory().position(&name)).await.ok()?.ok()? })
     }
 
-    fn set_position<'a>(&'a self, channel: &'a str, position: String) -> Doing<'a, ()> {
+    fn set_position<'a>(&'a self, channel: &'a str, position: String) -> BoxFuture<'a, ()> {
         let name = channel.to_owned();
         Box::pin(async move {
-            let _ = self.0.room.at(move |backend| backend.memory().set_position(&name, &position)).await;
+            let _ = self.0.backend.run(move |backend| backend.memory().set_position(&name, &position)).await;
         })
     }
 }
 
 /// Connects the messengers of a configuration and carries requests and answers until it is dropped.
-pub struct Carrier {
+pub struct ChannelTasks {
     tasks: tokio::task::JoinSet<()>,
 }
 
-impl Carrier {
+impl ChannelTasks {
     /// Begins.
     #[must_use]
     pub fn begin(app: &Arc<App>) -> Self {
         let mut tasks = tokio::task::JoinSet::new();
-        let wires = Arc::new(Wires::default());
-        let (inbox, taps) = mpsc::channel(TAPS);
+        let connections = Arc::new(ConnectedChannels::default());
+        let (inbox, interactions) = mpsc::channel(INTERACTIONS);
         for one in &app.config().channel {
             let open = match channel::open(one) {
                 Ok(open) => open,
                 Err(why) => {
                     tracing::warn!("{why}");
-                    channel::ChannelState::status(&Sink(app.clone()), &one.name, Status::Down { why: why.to_string() });
+                    channel::ChannelState::status(
+                        &ChannelStatusSink(app.clone()),
+                        &one.name,
+                        Status::Down { why: why.to_string() },
+                    );
                     continue;
                 }
             };
-            wires.add(one.name.clone(), open.clone());
-            if let Some(listening) = open.receive(inbox.clone(), Arc::new(Sink(app.clone()))) {
+            connections.add(one.name.clone(), open.clone());
+            if let Some(listening) = open.receive(inbox.clone(), Arc::new(ChannelStatusSink(app.clone()))) {
                 tasks.spawn(listening);
             }
         }
-        *app.wires.write().unwrap_or_else(std::sync::PoisonError::into_inner) = wires.clone();
-        tasks.spawn(hear(app.clone(), taps));
+        *app.connections.write().unwrap_or_else(std::sync::PoisonError::into_inner) = connections.clone();
+        tasks.spawn(handle_interactions(app.clone(), interactions));
         let ended = Arc::new(Notify::new());
-        tasks.spawn(crate::outcomes::close(app.clone(), wires.clone(), ended.clone()));
-        tasks.spawn(carry(app.clone(), wires, ended));
+        tasks.spawn(crate::outcomes::close(app.clone(), connections.clone(), ended.clone()));
+        tasks.spawn(carry(app.clone(), connections, ended));
         Self { tasks }
     }
 
@@ -157,30 +161,30 @@ impl Carrier {
 }
 
 /// Sends out what is filed, and says when there is something to close.
-async fn carry(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
-    let waits = |action: &str| app.hub.find(action).is_some_and(|shown| shown.pending.state == RequestState::Waiting);
-    let (_, mut stream) = app.hub.listen(None);
-    let mut all = app.hub.all();
+async fn carry(app: Arc<App>, connections: Arc<ConnectedChannels>, ended: Arc<Notify>) {
+    let waits = |action: &str| app.feed.find(action).is_some_and(|shown| shown.pending.state == RequestState::Waiting);
+    let (_, mut stream) = app.feed.subscribe(None);
+    let mut all = app.feed.all();
     let mut sending: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
-    let mut escalating = Escalating::default();
+    let mut escalating = EscalationTasks::default();
     loop {
-        escalating.look(&app, &wires).await;
+        escalating.look(&app, &connections).await;
         for shown in all.drain(..) {
             if shown.pending.state == RequestState::Waiting {
-                sending.spawn(ask(app.clone(), wires.clone(), shown));
+                sending.spawn(ask(app.clone(), connections.clone(), shown));
             }
         }
         ended.notify_one();
         loop {
             match stream.recv().await {
                 Ok(event) if event.kind == "request.filed" => {
-                    if let Some(shown) = app.hub.find(&event.action_id) {
-                        sending.spawn(ask(app.clone(), wires.clone(), shown));
+                    if let Some(shown) = app.feed.find(&event.action_id) {
+                        sending.spawn(ask(app.clone(), connections.clone(), shown));
                     }
                 }
                 Ok(event) if event.kind == "request.late" => {
-                    if let Some(shown) = app.hub.find(&event.action_id) {
-                        escalating.begin(&app, &wires, shown);
+                    if let Some(shown) = app.feed.find(&event.action_id) {
+                        escalating.begin(&app, &connections, shown);
                     }
                     ended.notify_one();
                 }
@@ -194,16 +198,16 @@ async fn carry(app: Arc<App>, wires: Arc<Wires>, ended: Arc<Notify>) {
             while sending.try_join_next().is_some() {}
         }
         // Some was missed: all is looked at again, and what was offered already is not offered twice.
-        all = app.hub.all();
+        all = app.feed.all();
     }
 }
 
 /// Asks about a request: one channel after the other until one has taken the card, or all at once.
-async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
+async fn ask(app: Arc<App>, connections: Arc<ConnectedChannels>, shown: Arc<TrackedRequest>) {
     let config = app.config();
     let route = route(&config, &shown.pending, &Zoned::now());
-    let session: Vec<Arc<Shown>> = app
-        .hub
+    let session: Vec<Arc<TrackedRequest>> = app
+        .feed
         .all()
         .into_iter()
         .filter(|other| other.pending.state == RequestState::Waiting && other.pending.root == shown.pending.root)
@@ -211,17 +215,17 @@ async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
     let flooded = session.len() >= FLOOD && !is_urgent(&shown.pending);
     let accept = config.accept();
     let send = async |name: &str| {
-        let Wire { channel: wire, turns } = wires.wire(name)?;
+        let ConnectedChannel { channel: connection, turns } = connections.connection(name)?;
         // Nobody closes them.
         let _turn = turns.acquire().await.ok()?;
-        if app.hub.find(&shown.action).is_none_or(|now| now.pending.state != RequestState::Waiting) {
+        if app.feed.find(&shown.action).is_none_or(|now| now.pending.state != RequestState::Waiting) {
             // Somebody answered while the channel before was failing.
             return Some(true);
         }
         Some(if flooded {
-            digest(&app, name, &*wire, &session, &shown, accept).await
+            digest(&app, name, &*connection, &session, &shown, accept).await
         } else {
-            offer(&app, name, &*wire, &shown, accept).await
+            offer(&app, name, &*connection, &shown, accept).await
         })
     };
     let mut rest = route.channels.iter();
@@ -241,16 +245,21 @@ async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Arc<Shown>) {
 }
 
 /// Puts a card on a channel. True when it was taken, now or before.
-async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept: Duration) -> bool {
-    let Ok(own) = Own::of_all(wire.approvers()) else { return false };
+async fn offer(app: &App, name: &str, connection: &dyn Channel, shown: &TrackedRequest, accept: Duration) -> bool {
+    let Ok(own) = ApproverNonce::of_all(connection.approvers()) else { return false };
     let buttons: Vec<(String, [u8; 32])> = own.iter().map(|one| (one.approver.clone(), hash(&one.nonce))).collect();
     let (action, now) = (shown.action.clone(), Timestamp::now());
     let card = card(app, shown);
-    let new =
-        Offer { action, channel: name.to_owned(), message: None, closed: false, offers_yes: wire.offers_yes(&card) };
+    let new = Offer {
+        action,
+        channel: name.to_owned(),
+        message: None,
+        closed: false,
+        offers_yes: connection.offers_yes(&card),
+    };
     let kept = app
-        .room
-        .at(move |backend| -> Result<Option<bool>, BackendError> {
+        .backend
+        .run(move |backend| -> Result<Option<bool>, BackendError> {
             if backend.memory().offer(&new, &buttons, now)? {
                 return Ok(None);
             }
@@ -271,25 +280,25 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
             return false;
         }
     }
-    let sent = match tokio::time::timeout(accept, wire.send(&card, &own)).await {
+    let sent = match tokio::time::timeout(accept, connection.send(&card, &own)).await {
         Ok(Ok(message)) => Ok(message),
         Ok(Err(failed)) => Err(failed.to_string()),
         Err(_) => Err(format!("no answer within {} s", accept.as_secs())),
     };
     let (action, channel) = (shown.action.clone(), name.to_owned());
     let message = sent.as_ref().ok().cloned();
-    let _ = app.room.at(move |backend| backend.memory().offered(&action, &channel, message.as_deref())).await;
+    let _ = app.backend.run(move |backend| backend.memory().offered(&action, &channel, message.as_deref())).await;
     let now = Timestamp::now();
     match sent {
         Ok(_) => {
             note(app, name, |health| health.sends = Some(Status::Up));
-            app.hub.tell("request.offered", &shown.action, json!({ "channel": name }), now);
+            app.feed.publish("request.offered", &shown.action, json!({ "channel": name }), now);
             true
         }
         Err(why) => {
             tracing::warn!("channel {name}: {why}");
             note(app, name, |health| health.sends = Some(Status::Down { why: why.clone() }));
-            app.hub.tell("request.refused", &shown.action, json!({ "channel": name, "why": why }), now);
+            app.feed.publish("request.refused", &shown.action, json!({ "channel": name, "why": why }), now);
             false
         }
     }
@@ -299,14 +308,14 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
 async fn digest(
     app: &App,
     name: &str,
-    wire: &dyn Channel,
-    session: &[Arc<Shown>],
-    shown: &Shown,
+    connection: &dyn Channel,
+    session: &[Arc<TrackedRequest>],
+    shown: &TrackedRequest,
     accept: Duration,
 ) -> bool {
     let position = format!("digest {name} {}", shown.pending.root);
     let (at, key) = (Timestamp::now().as_second(), position.clone());
-    let before = app.room.at(move |backend| backend.memory().position(&key)).await;
+    let before = app.backend.run(move |backend| backend.memory().position(&key)).await;
     let before = before.ok().and_then(Result::ok).flatten().and_then(|text| text.parse::<i64>().ok());
     if before.is_some_and(|before| at - before < 60) {
         return true;
@@ -318,9 +327,9 @@ async fn digest(
         session.len(),
         guard_ui::ui::visible::text(&shown.pending.command)
     );
-    let sent = tell(app, name, wire, &text, accept).await;
+    let sent = tell(app, name, connection, &text, accept).await;
     if sent {
-        let _ = app.room.at(move |backend| backend.memory().set_position(&position, &at.to_string())).await;
+        let _ = app.backend.run(move |backend| backend.memory().set_position(&position, &at.to_string())).await;
     }
     sent
 }

@@ -20,23 +20,23 @@ pub use self::error::ServeError;
 use self::listen::{SPARE, bind, listeners, take_files};
 use crate::account::Account;
 use crate::api::access::Peer;
-use crate::api::passes::Passes;
-use crate::api::reload::Wanted;
+use crate::api::credentials::ValidTokens;
+use crate::api::reload::ReloadReply;
 use crate::api::{AllLimits, App, locked, pages, router, submit};
-use crate::backend::own::Own;
-use crate::backend::remote::Remote;
-use crate::backend::{Backend, Room};
+use crate::backend::local::LocalBackend;
+use crate::backend::remote::RemoteBackend;
+use crate::backend::{Backend, BackendThread};
 use crate::callback;
 use crate::config::Config;
-use crate::connections::{self, About, ConnectionLimits, Slots};
-use crate::hub::Hub;
+use crate::connections::{self, ConnectionLimits, PeerInfo, Slots};
 use crate::logging::Log;
+use crate::request_feed::RequestFeed;
 use crate::request_names::Names;
-use crate::routing::Carrier;
+use crate::routing::ChannelTasks;
 use crate::secrets::{NoRandomBytes, hash, secret};
 use crate::store::Paths;
-use crate::tls::{Presented, TlsError, TlsListener};
-use crate::trial::Trials;
+use crate::test_cards::TestCards;
+use crate::tls::{SharedServerConfig, TlsError, TlsListener};
 use crate::{blocked_ports, client, push, queue_watch, submission, tls};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
@@ -143,37 +143,37 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     let directory = account.directory()?;
     let (path, config) = configured(args, &account)?;
     let log = Log::begin(std::env::var("RUST_LOG").ok().as_deref(), &config.log)?;
-    let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
+    let presented: Option<SharedServerConfig> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
     let socket = account.socket(&config)?;
     let (opened, service) = (directory.clone(), account.service.clone());
-    let room = Room::open(move || match service {
-        Some(service) => Remote::open(&service, &opened).map(|remote| Box::new(remote) as Box<dyn Backend>),
-        None => Own::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
+    let backend = BackendThread::open(move || match service {
+        Some(service) => RemoteBackend::open(&service, &opened).map(|remote| Box::new(remote) as Box<dyn Backend>),
+        None => LocalBackend::open(&Paths::new(&opened)).map(|own| Box::new(own) as Box<dyn Backend>),
     })?;
-    let key = room.at(|backend| backend.memory().key()).await??;
-    let (reloads, mut wanted) = mpsc::channel::<Wanted>(1);
+    let key = backend.run(|backend| backend.memory().key()).await??;
+    let (reloads, mut wanted) = mpsc::channel::<ReloadReply>(1);
     let app = Arc::new(App {
-        room,
-        hub: Hub::new(key.clone()),
+        backend,
+        feed: RequestFeed::new(key.clone()),
         names: Names::default(),
         key,
         config: RwLock::new(Arc::new(config.clone())),
         guard: submission::guard()?,
         account,
         limits: Mutex::new(AllLimits::default()),
-        passes: Passes::default(),
+        valid_tokens: ValidTokens::default(),
         pages: Mutex::default(),
         logins: Mutex::default(),
         once: Mutex::default(),
         judges: Mutex::default(),
         pairings: Mutex::default(),
         channels: Mutex::default(),
-        wires: RwLock::default(),
-        trials: Trials::default(),
+        connections: RwLock::default(),
+        test_cards: TestCards::default(),
         reloads,
         ports: RwLock::default(),
     });
-    for (request, action, client, since) in app.room.at(|backend| backend.memory().filed()).await?? {
+    for (request, action, client, since) in app.backend.run(|backend| backend.memory().filed()).await?? {
         app.names.set(&request, &action, &client, since);
     }
     pages::remember(&app).await?;
@@ -187,7 +187,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     let (end, ended) = watch::channel(false);
     let mut servers = tokio::task::JoinSet::new();
     let slots = Slots::new(config.connections.min(files.saturating_sub(SPARE)), config.connections_each);
-    let head_time = config.patience();
+    let head_time = config.client_timeout();
     let limits = |slots: &Arc<Slots>| ConnectionLimits { slots: slots.clone(), head_time, ended: ended.clone() };
     for listener in listeners(&config).await? {
         let bound = listener.local_addr()?;
@@ -210,7 +210,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     let unix = bind(&socket).await?;
     // Room of its own: whoever fills the other keeps the account from nothing.
     let own = limits(&Slots::new(OWN, OWN));
-    servers.spawn(connections::serve(unix, router(app.clone()), own, |stream: &UnixStream, _| About {
+    servers.spawn(connections::serve(unix, router(app.clone()), own, |stream: &UnixStream, _| PeerInfo {
         // Whoever cannot be told is nobody.
         peer: Some(Peer::Account(stream.peer_cred().map_or(u32::MAX, |peer| peer.uid()))),
         counted: None,
@@ -224,17 +224,17 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
         None => queue_watch::queue(directory, changed),
     }
     let looking = tokio::spawn(look(app.clone(), changes));
-    for one in app.room.at(|backend| backend.memory().unfinished()).await?? {
+    for one in app.backend.run(|backend| backend.memory().unfinished()).await?? {
         // Whoever waited for it went with the gateway that was before; it is asked about anew, under the same name.
         if let Err(why) = submit::begin(&app, one).await {
             tracing::warn!("{why}");
         }
     }
-    for action in app.room.at(|backend| backend.memory().untold()).await?? {
+    for action in app.backend.run(|backend| backend.memory().untold()).await?? {
         callback::tell(&app, action);
     }
     let notices = tokio::spawn(push::send_notices(app.clone()));
-    let mut carrier = Carrier::begin(&app);
+    let mut carrier = ChannelTasks::begin(&app);
     ready();
     loop {
         let asked = tokio::select! {
@@ -257,7 +257,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
                 *app.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
                 carrier.end().await;
                 locked(&app.channels).clear();
-                carrier = Carrier::begin(&app);
+                carrier = ChannelTasks::begin(&app);
                 let told = format!("reloaded {}{later}", path.display());
                 println!("guard-gateway: {told}");
                 Ok(told)
@@ -307,9 +307,9 @@ fn certificate(config: &Config) -> Result<Option<Arc<rustls::ServerConfig>>, Tls
 }
 
 /// Who is at the other end of a connection, by its address.
-fn counted(app: &Arc<App>) -> impl Fn(SocketAddr) -> About<Peer> + use<> {
+fn counted(app: &Arc<App>) -> impl Fn(SocketAddr) -> PeerInfo<Peer> + use<> {
     let app = app.clone();
-    move |address| About { peer: Some(Peer::Address(address.ip())), counted: app.config().counted(address.ip()) }
+    move |address| PeerInfo { peer: Some(Peer::Address(address.ip())), counted: app.config().counted(address.ip()) }
 }
 
 /// Prints, on a terminal, where the page is and a code that logs in once.

@@ -1,7 +1,7 @@
 //! A stand-in for a model, on this machine alone: `guard-gateway model`, which `guard doctor --live` starts.
 //!
 //! It speaks four dialects ([`dialect`]), streaming or not, and proposes what it is told to: whoever starts it writes one
-//! [`Step`] a line on its standard input, each when the stand-in says that an agent wants the next one, and ends it by
+//! [`ScriptStep`] a line on its standard input, each when the stand-in says that an agent wants the next one, and ends it by
 //! closing that. Which tool of those that an agent offers a step is said with, is [`offer`]'s. What may not enter: judging,
 //! and anything that reaches beyond this machine.
 
@@ -22,7 +22,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use dialect::{Dialect, Said};
+use dialect::{Dialect, ModelReply};
 
 /// The longest request that is read, in bytes.
 const MAX_REQUEST: usize = 64 << 20;
@@ -38,7 +38,7 @@ pub struct ModelArgs {
 /// What is proposed next.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Step {
+pub enum ScriptStep {
     /// A command for a shell, with the first of these tools that is offered.
     Run { command: String, tools: Vec<String> },
     /// A file that is written, in the same way.
@@ -48,29 +48,29 @@ pub enum Step {
 }
 
 /// What was proposed so far, and where more comes from.
-struct Play {
-    steps: Vec<Step>,
+struct Script {
+    steps: Vec<ScriptStep>,
     /// Lines from whoever started this; closed when there are no more.
     lines: Receiver<String>,
 }
 
-impl Play {
+impl Script {
     /// Step `number`, which is asked for where it is not there yet. `told` is what the agent said of the steps before,
     /// `heard` the whole conversation, `offered` what can be used.
-    fn step(&mut self, number: usize, told: &[String], heard: &str, offered: &[offer::Tool]) -> Step {
+    fn step(&mut self, number: usize, told: &[String], heard: &str, offered: &[offer::Tool]) -> ScriptStep {
         while self.steps.len() <= number {
             let tools: Vec<Value> = offered.iter().map(offer::Tool::described).collect();
             tell(&json!({ "wants": self.steps.len(), "told": told, "heard": heard, "offered": tools }));
             let line = self.lines.recv().ok();
             let step = line.and_then(|line| serde_json::from_str(&line).ok());
-            self.steps.push(step.unwrap_or_else(|| Step::Say("Nothing more to do.".to_owned())));
+            self.steps.push(step.unwrap_or_else(|| ScriptStep::Say("Nothing more to do.".to_owned())));
         }
-        self.steps.get(number).cloned().unwrap_or_else(|| Step::Say(String::new()))
+        self.steps.get(number).cloned().unwrap_or_else(|| ScriptStep::Say(String::new()))
     }
 }
 
-struct Stage {
-    play: Mutex<Play>,
+struct StandInState {
+    play: Mutex<Script>,
     talks: bool,
 }
 
@@ -87,7 +87,7 @@ fn tell(what: &Value) {
 pub fn run(args: &ModelArgs) -> io::Result<u8> {
     let (send, lines) = channel();
     std::thread::spawn(move || listen(&send));
-    let stage = Arc::new(Stage { play: Mutex::new(Play { steps: Vec::new(), lines }), talks: args.talks });
+    let stage = Arc::new(StandInState { play: Mutex::new(Script { steps: Vec::new(), lines }), talks: args.talks });
     // A request that waits for a step keeps no other one waiting.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -109,7 +109,7 @@ fn listen(send: &Sender<String>) {
     std::process::exit(0)
 }
 
-async fn answer(State(stage): State<Arc<Stage>>, request: Request) -> Response {
+async fn answer(State(stage): State<Arc<StandInState>>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     if request.method() != Method::POST {
         return if path.ends_with("/models") { plain(&dialect::models()) } else { plain(&json!({})) };
@@ -126,7 +126,7 @@ async fn answer(State(stage): State<Arc<Stage>>, request: Request) -> Response {
         let body = body.clone();
         move || next(&stage, dialect, &body)
     });
-    let said = said.await.unwrap_or_else(|_| Said::Text(String::new()));
+    let said = said.await.unwrap_or_else(|_| ModelReply::Text(String::new()));
     if streams {
         let text = dialect.stream(&body, &said);
         return ([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")], text)
@@ -140,7 +140,7 @@ fn plain(value: &Value) -> Response {
 }
 
 /// What is said to a request: it carries all that happened so far, so that the same one gets the same answer.
-fn next(stage: &Stage, dialect: Dialect, body: &Value) -> Said {
+fn next(stage: &StandInState, dialect: Dialect, body: &Value) -> ModelReply {
     let offered = offer::tools(body);
     let told = dialect.results(body);
     let mut play = stage.play.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,7 +148,7 @@ fn next(stage: &Stage, dialect: Dialect, body: &Value) -> Said {
         true => told.len(),
         false if stage.talks => play.steps.len(),
         // A title for the session, a summary: not the conversation.
-        false => return Said::Text(dialect.aside(body)),
+        false => return ModelReply::Text(dialect.aside(body)),
     };
     let heard = dialect.conversation(body);
     let step = play.step(number, &told, &heard, &offered);
@@ -158,7 +158,7 @@ fn next(stage: &Stage, dialect: Dialect, body: &Value) -> Said {
             tell(&json!({ "lacks": number }));
             play.steps.truncate(number);
             let next = play.step(number, &told, &heard, &offered);
-            offer::call(&next, &offered).map_or_else(|| Said::Text("ok".to_owned()), |said| said.numbered(number))
+            offer::call(&next, &offered).map_or_else(|| ModelReply::Text("ok".to_owned()), |said| said.numbered(number))
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::secrets::NoRandomBytes;
 
 /// What `guard submit` reads.
 #[derive(Clone, Debug, Serialize)]
-pub struct Wanted<'a> {
+pub struct SubmitInput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct Wanted<'a> {
 }
 
 /// A judge at work.
-pub struct Judge {
+pub struct SubmitProcess {
     child: Child,
     /// Held open: its end gives the request up.
     stdin: Option<ChildStdin>,
@@ -102,7 +102,7 @@ pub fn guard() -> Result<PathBuf, SubmitError> {
     found.ok_or(SubmitError::NoGuard(own))
 }
 
-impl Judge {
+impl SubmitProcess {
     /// Starts one.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ pub enum TlsError {
 }
 
 /// What is presented, as it holds now: a certificate that was renewed counts from the next connection on.
-pub type Presented = Arc<RwLock<Arc<ServerConfig>>>;
+pub type SharedServerConfig = Arc<RwLock<Arc<ServerConfig>>>;
 
 /// Reads a certificate, with those between it and its authority behind it, and its key; both as PEM.
 ///
@@ -93,7 +93,7 @@ impl TlsListener {
     ///
     /// # Errors
     /// The system does not say at which address.
-    pub fn new(mut listener: TcpListener, presented: Presented) -> io::Result<Self> {
+    pub fn new(mut listener: TcpListener, presented: SharedServerConfig) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (done, ready) = mpsc::channel(READY);
         let places = Arc::new(Semaphore::new(HANDSHAKES));

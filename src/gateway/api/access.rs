@@ -14,7 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::passes::{Pass, still_holds};
+use super::credentials::{Credentials, still_holds};
 use super::problem::Problem;
 use super::{App, locked, pages};
 use crate::address::{self, Network};
@@ -55,7 +55,7 @@ pub struct Caller {
     /// The only request that they see and answer, where they came by a link that is for one.
     pub only: Option<String>,
     /// What they came in with.
-    pub pass: Pass,
+    pub credentials: Credentials,
 }
 
 impl Caller {
@@ -68,7 +68,7 @@ impl Caller {
             origin: token.origin,
             token: Some(token.name.clone()),
             only: None,
-            pass: Pass { token: Some(token.hash), page: None },
+            credentials: Credentials { token: Some(token.hash), page: None },
         }
     }
 
@@ -174,7 +174,7 @@ impl FromRequestParts<Arc<App>> for Caller {
                 return Err(Problem::new("wrong-origin", "the header X-Guard is missing"));
             }
             // With a token goes what was logged in with it.
-            still_holds(app, session.pass).await?;
+            still_holds(app, session.credentials).await?;
             return Ok(session);
         }
         match peer {
@@ -187,7 +187,7 @@ impl FromRequestParts<Arc<App>> for Caller {
                 origin: Origin::Api,
                 token: Some(format!("uid-{uid}")),
                 only: None,
-                pass: Pass::default(),
+                credentials: Credentials::default(),
             }),
             _ => Err(Problem::new("unauthorized", "send Authorization: Bearer with a token from guard token add")),
         }
@@ -198,8 +198,8 @@ impl FromRequestParts<Arc<App>> for Caller {
 async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller, Problem> {
     let secret = bearer.strip_prefix("Bearer ").unwrap_or_default().trim().to_owned();
     let wanted = hash(&secret);
-    let tokens = app.room.at(|backend| backend.memory().tokens()).await??;
-    app.passes.take(&tokens);
+    let tokens = app.backend.run(|backend| backend.memory().tokens()).await??;
+    app.valid_tokens.update(&tokens);
     // All are looked at, whichever it is.
     let mut found = None;
     for token in &tokens {
@@ -213,9 +213,9 @@ async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller
     };
     let (name, at) = (token.name.clone(), Timestamp::now());
     // When it was used is written beside: nobody waits for that.
-    let kept = app.room.clone();
+    let kept = app.backend.clone();
     tokio::spawn(async move {
-        let _ = kept.at(move |backend| backend.memory().used_token(&name, at)).await;
+        let _ = kept.run(move |backend| backend.memory().used_token(&name, at)).await;
     });
     Ok(Caller::of(token))
 }

@@ -20,13 +20,13 @@ use super::lists::known;
 use super::problem::Problem;
 use super::submit::read;
 use super::{App, locked, passkeys};
-use crate::answer::{self, Answerer, Bar};
-use crate::backend::{Given, Scope};
-use crate::hub::{self, Shown};
+use crate::answer::{self, Answerer, ApprovalBar};
+use crate::backend::{AnswerInput, Scope};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::Signed;
 use crate::judge::approver::passkey::Assertion;
 use crate::judge::risk::Tier;
+use crate::request_feed::{self, TrackedRequest};
 use crate::store::queue::AnswerOutcome;
 
 /// The longest words that go with an answer, in characters.
@@ -45,7 +45,8 @@ pub enum ScopeWord {
 
 /// How far a yes reaches.
 #[derive(Debug, Default, Deserialize, ToSchema, IntoParams)]
-pub struct Reach {
+#[schema(as = Reach)]
+pub struct ScopeQuery {
     /// once (the default), or a grant of exactly this command in its directory, where `offers` of the request has it: until
     /// the session ends (session), until a time (until), until it is revoked (always)
     scope: Option<ScopeWord>,
@@ -55,7 +56,7 @@ pub struct Reach {
     until: Option<Timestamp>,
 }
 
-impl Reach {
+impl ScopeQuery {
     /// What is meant.
     ///
     /// # Errors
@@ -80,7 +81,7 @@ impl Reach {
 ///
 /// # Errors
 /// It may not, and why.
-pub(super) fn offered(shown: &Shown, reach: AnswerScope) -> Result<(), Problem> {
+pub(super) fn offered(shown: &TrackedRequest, reach: AnswerScope) -> Result<(), Problem> {
     let (pending, now) = (&shown.pending, Timestamp::now().as_second());
     let checked = reach.check(pending.offers_grant(true), &pending.session, now);
     checked.map_err(|why| Problem::new("not-offered", why.to_string()))
@@ -89,7 +90,8 @@ pub(super) fn offered(shown: &Shown, reach: AnswerScope) -> Result<(), Problem> 
 /// What goes with an answer.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Said {
+#[schema(as = Said)]
+pub struct AnswerBody {
     /// For a yes: once (the default), or a grant of exactly this command in its directory, where `offers` of the request
     /// has it: until the session ends (session), until a time (until), until it is revoked (always)
     pub scope: Option<ScopeWord>,
@@ -104,7 +106,7 @@ pub struct Said {
 }
 
 /// Lets it run, once; or asks the guard that waits for a grant as well.
-#[utoipa::path(post, path = "/v1/requests/{id}/approve", params(("id" = String, Path)), request_body = Option<Said>,
+#[utoipa::path(post, path = "/v1/requests/{id}/approve", params(("id" = String, Path)), request_body = Option<AnswerBody>,
     responses((status = 200, description = "the outcome"), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
     (status = 410, body = Problem), (status = 422, body = Problem), (status = 429, body = Problem)))]
@@ -112,13 +114,13 @@ pub async fn approve(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Option<Json<Said>>,
+    body: Option<Json<AnswerBody>>,
 ) -> Result<Json<Value>, Problem> {
     by_api(&app, &caller, &id, true, body).await
 }
 
 /// Refuses it.
-#[utoipa::path(post, path = "/v1/requests/{id}/deny", params(("id" = String, Path)), request_body = Option<Said>,
+#[utoipa::path(post, path = "/v1/requests/{id}/deny", params(("id" = String, Path)), request_body = Option<AnswerBody>,
     responses((status = 200, description = "the outcome"), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
     (status = 429, body = Problem)))]
@@ -126,7 +128,7 @@ pub async fn deny(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Option<Json<Said>>,
+    body: Option<Json<AnswerBody>>,
 ) -> Result<Json<Value>, Problem> {
     by_api(&app, &caller, &id, false, body).await
 }
@@ -136,7 +138,7 @@ async fn by_api(
     caller: &Caller,
     id: &str,
     yes: bool,
-    body: Option<Json<Said>>,
+    body: Option<Json<AnswerBody>>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Decide)?;
     counted(app, caller, yes)?;
@@ -155,13 +157,19 @@ pub(super) fn counted(app: &App, caller: &Caller, yes: bool) -> Result<(), Probl
 }
 
 /// One answer, as it was said.
-async fn decide(app: &Arc<App>, caller: &Caller, id: &str, yes: bool, said: Said) -> Result<Json<Value>, Problem> {
-    let Said { scope, until, words, assertion } = said;
+async fn decide(
+    app: &Arc<App>,
+    caller: &Caller,
+    id: &str,
+    yes: bool,
+    said: AnswerBody,
+) -> Result<Json<Value>, Problem> {
+    let AnswerBody { scope, until, words, assertion } = said;
     let words = words.filter(|words| !words.trim().is_empty());
     if words.as_deref().is_some_and(|words| words.chars().count() > WORDS) {
         return Err(Problem::new("bad-request", format!("words: at most {WORDS} characters")).about(id));
     }
-    let reach = Reach { scope, until }.read().map_err(|why| why.about(id))?;
+    let reach = ScopeQuery { scope, until }.read().map_err(|why| why.about(id))?;
     if !yes && (scope.is_some() || until.is_some()) {
         return Err(Problem::new("bad-request", "scope and until are only valid for an approval").about(id));
     }
@@ -185,14 +193,16 @@ const BATCH: usize = 100;
 /// Answers to several requests.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Answers {
-    pub answers: Vec<One>,
+#[schema(as = Answers)]
+pub struct BatchBody {
+    pub answers: Vec<BatchAnswer>,
 }
 
 /// The answer to one of them: a yes is for once, and for tier 2 at most; what is of more is looked at by itself.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct One {
+#[schema(as = One)]
+pub struct BatchAnswer {
     pub action_id: String,
     pub decision: Verb,
     /// What whoever asked is told
@@ -208,24 +218,24 @@ pub enum Verb {
 }
 
 /// Answers several, in order; each has its own status.
-#[utoipa::path(post, path = "/v1/requests/decide", request_body = Answers, responses(
+#[utoipa::path(post, path = "/v1/requests/decide", request_body = BatchBody, responses(
     (status = 207, description = "`results` in order, each with `action_id`, `status_code` and the fields of a \
                                   single answer"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
     (status = 429, body = Problem)))]
 pub async fn several(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -> Result<Response, Problem> {
     caller.may(Scope::Decide)?;
-    let Answers { answers } = read(&body)?;
+    let BatchBody { answers } = read(&body)?;
     if answers.len() > BATCH {
         return Err(Problem::new("bad-request", format!("at most {BATCH} answers at once")));
     }
     // They count as one yes: whoever gives them saw them together.
     counted(&app, &caller, answers.iter().any(|one| one.decision == Verb::Approve))?;
     let mut results = Vec::new();
-    for One { action_id, decision, words } in answers {
+    for BatchAnswer { action_id, decision, words } in answers {
         let yes = decision == Verb::Approve;
         let most = Caller { max_tier: caller.max_tier.min(Tier::Medium.number()), ..caller.clone() };
-        let said = Said { words, ..Said::default() };
+        let said = AnswerBody { words, ..AnswerBody::default() };
         results.push(match decide(&app, if yes { &most } else { &caller }, &action_id, yes, said).await {
             Ok(Json(mut value)) => {
                 value["action_id"] = json!(action_id);
@@ -257,9 +267,14 @@ pub struct GivenAnswer {
 ///
 /// # Errors
 /// It does not count, and why.
-pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: GivenAnswer) -> Result<Json<Value>, Problem> {
+pub async fn give(
+    app: &Arc<App>,
+    shown: &TrackedRequest,
+    who: &Answerer,
+    answer: GivenAnswer,
+) -> Result<Json<Value>, Problem> {
     let GivenAnswer { yes, reach, words, signed } = answer;
-    if yes && hub::is_waiting(shown) {
+    if yes && request_feed::is_waiting(shown) {
         offered(shown, reach)?;
     }
     if yes && signed.is_some() {
@@ -273,8 +288,8 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: GivenAn
     let (pending, now) = (shown.pending.clone(), Timestamp::now());
     let is_compared = yes && signed.is_some() && pending.codes_left > 0;
     let by = signed.as_ref().map_or_else(|| who.by.clone(), |signed| format!("{} (passkey)", signed.approver));
-    let given = Given { yes, by: by.clone(), words, signed, reach };
-    let outcome = app.room.at(move |backend| backend.answer(&pending, &given, now)).await??;
+    let given = AnswerInput { yes, by: by.clone(), words, signed, reach };
+    let outcome = app.backend.run(move |backend| backend.answer(&pending, &given, now)).await??;
     // Everybody hears of it at once. What changed nothing is no news.
     if matches!(outcome, AnswerOutcome::Done { .. } | AnswerOutcome::Partly { .. }) {
         let _ = app.look().await;
@@ -294,7 +309,7 @@ pub async fn give(app: &Arc<App>, shown: &Shown, who: &Answerer, answer: GivenAn
         }
         AnswerOutcome::Copied { by } => {
             let why = format!("the passkey of {by} may have been copied (its counter went back)");
-            app.room.at(move |backend| backend.attempt(&why, Timestamp::now())).await??;
+            app.backend.run(move |backend| backend.attempt(&why, Timestamp::now())).await??;
             Err(Problem::new("bad-assertion", text))
         }
         AnswerOutcome::Settled(_) | AnswerOutcome::SignedAlready { .. } | AnswerOutcome::AskedAnew => {
@@ -315,11 +330,11 @@ fn is_by(decided: Option<&str>, by: &str) -> bool {
 }
 
 /// Why a yes is not taken, as a problem.
-pub(super) fn barred(bar: Bar) -> Problem {
+pub(super) fn barred(bar: ApprovalBar) -> Problem {
     let kind = match bar {
-        Bar::Terminal | Bar::Hidden | Bar::Tier { .. } => "not-from-afar",
-        Bar::Signature => "signature-required",
-        Bar::Own => "own-request",
+        ApprovalBar::Terminal | ApprovalBar::Hidden | ApprovalBar::Tier { .. } => "not-from-afar",
+        ApprovalBar::Signature => "signature-required",
+        ApprovalBar::Own => "own-request",
     };
     Problem::new(kind, bar.to_string())
 }
@@ -348,13 +363,13 @@ mod tests {
         #[test]
         fn answers_that_are_cut_off_or_changed_by_a_byte_are_no_yes_to_another(at in 0_usize..100, byte in any::<char>()) {
             let cut: String = WHOLE.chars().take(at).collect();
-            prop_assert!(at >= WHOLE.len() || read::<Answers>(cut.as_bytes()).is_err());
+            prop_assert!(at >= WHOLE.len() || read::<BatchBody>(cut.as_bytes()).is_err());
             let mut text: Vec<char> = WHOLE.chars().collect();
             if let Some(place) = text.get_mut(at) {
                 *place = byte;
             }
             let text: String = text.into_iter().collect();
-            if let Ok(Answers { answers }) = read::<Answers>(text.as_bytes()) {
+            if let Ok(BatchBody { answers }) = read::<BatchBody>(text.as_bytes()) {
                 let value: Value = serde_json::from_str(&text).unwrap();
                 prop_assert_eq!(value["answers"].as_array().map(Vec::len), Some(answers.len()));
                 for (at, one) in answers.iter().enumerate() {
@@ -367,7 +382,7 @@ mod tests {
 
         #[test]
         fn any_body_is_read_without_a_panic(text in "\\PC{0,60}") {
-            let _ = (read::<Answers>(text.as_bytes()), read::<Said>(text.as_bytes()));
+            let _ = (read::<BatchBody>(text.as_bytes()), read::<AnswerBody>(text.as_bytes()));
         }
     }
 }

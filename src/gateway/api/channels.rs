@@ -1,6 +1,6 @@
 //! Trying the channels as they are connected now, for `guard doctor` and `guard channel test`.
 //!
-//! What may not enter: how a channel is tried ([`crate::channel::probe`]), and who has pressed ([`crate::trial`]).
+//! What may not enter: how a channel is tried ([`crate::channel::probe`]), and who has pressed ([`crate::test_card`]).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,9 +15,9 @@ use super::access::Caller;
 use super::problem::Problem;
 use super::{App, locked};
 use crate::backend::Scope;
-use crate::channel::buttons::Own;
+use crate::channel::buttons::ApproverNonce;
 use crate::channel::probe::{ProbeResult, ProbeStatus, Receiver, TAP, probe, test_card};
-use crate::channel::{Failed, Status};
+use crate::channel::{SendError, Status};
 use crate::config::ChannelConfig;
 use crate::routing::note;
 
@@ -27,19 +27,20 @@ const CONNECTING: Duration = Duration::from_secs(5);
 /// Which channels.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Which {
+#[schema(as = Which)]
+pub struct ChannelsBody {
     /// Their names; none: all.
     channels: Vec<String>,
 }
 
 /// Sends a test message through each channel, and says what became of it. Nothing of it can be answered.
-#[utoipa::path(post, path = "/v1/channels/test", request_body = Which, responses(
+#[utoipa::path(post, path = "/v1/channels/test", request_body = ChannelsBody, responses(
     (status = 200, description = "`tried`: for each channel `how` (ok, later, broken) and what was delivered"),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn test(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Json(Which { channels }): Json<Which>,
+    Json(ChannelsBody { channels }): Json<ChannelsBody>,
 ) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
     let config = app.config();
@@ -85,13 +86,14 @@ async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> ProbeResult 
 /// Which channel.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct One {
+#[schema(as = One)]
+pub struct ChannelBody {
     /// Its name.
     channel: String,
 }
 
 /// Sends a test card through a channel, and waits until somebody presses one of its buttons; at most two minutes.
-#[utoipa::path(post, path = "/v1/channels/press", request_body = One, responses(
+#[utoipa::path(post, path = "/v1/channels/press", request_body = ChannelBody, responses(
     (status = 200, description = "`heard`: whether answers can come back this way; `by`: the approver who pressed, if \
                                   one did; `others`: who else pressed"),
     (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
@@ -99,22 +101,23 @@ pub struct One {
 pub async fn press(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Json(One { channel: name }): Json<One>,
+    Json(ChannelBody { channel: name }): Json<ChannelBody>,
 ) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
     let config = app.config();
     let one = config.channel.iter().find(|one| one.name == name);
     let one = one.ok_or_else(|| Problem::new("not-found", format!("the running gateway has no channel {name}")))?;
     locked(&app.limits).test.take(one.name.clone(), Instant::now()).map_err(Problem::too_many)?;
-    let wires = app.wires.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-    let wire = wires.get(&one.name).ok_or_else(|| Problem::failed(format!("channel {name} could not be opened")))?;
+    let connections = app.connections.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    let connection =
+        connections.get(&one.name).ok_or_else(|| Problem::failed(format!("channel {name} could not be opened")))?;
     let card = test_card("guard channel test");
-    let own = Own::of_all(wire.approvers())?;
+    let own = ApproverNonce::of_all(connection.approvers())?;
     // Before it is sent: somebody may be quick.
-    let mut trial = app.trials.begin(&own);
-    let sent = tokio::time::timeout(config.accept(), wire.send(&card, &own)).await;
+    let mut test_card = app.test_cards.begin(&own);
+    let sent = tokio::time::timeout(config.accept(), connection.send(&card, &own)).await;
     let sent =
-        sent.unwrap_or_else(|_| Err(Failed::Broken(format!("no answer within {} s", config.accept().as_secs()))));
+        sent.unwrap_or_else(|_| Err(SendError::Rejected(format!("no answer within {} s", config.accept().as_secs()))));
     let message = sent.map_err(|why| Problem::failed(format!("channel {name}: {why}")))?;
     note(&app, &one.name, |health| health.sends = Some(Status::Up));
     if !one.kind.is_heard() {
@@ -122,7 +125,7 @@ pub async fn press(
     }
     let until = tokio::time::Instant::now() + TAP;
     let (mut by, mut others) = (None, Vec::new());
-    while let Ok(Some(pressed)) = tokio::time::timeout_at(until, trial.pressed.recv()).await {
+    while let Ok(Some(pressed)) = tokio::time::timeout_at(until, test_card.pressed.recv()).await {
         match pressed.approver {
             Some(approver) => {
                 by = Some(approver);
@@ -132,6 +135,6 @@ pub async fn press(
         }
     }
     let told = if by.is_some() { "it works" } else { "no button pressed" };
-    let _ = tokio::time::timeout(config.accept(), wire.close(&message, &card, told)).await;
+    let _ = tokio::time::timeout(config.accept(), connection.close(&message, &card, told)).await;
     Ok(Json(json!({ "heard": true, "by": by, "others": others })))
 }

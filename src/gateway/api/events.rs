@@ -1,6 +1,6 @@
 //! What happens, as it happens: server-sent events, and a WebSocket over which answers come back too.
 //!
-//! What may not enter: what happens ([`crate::hub`]).
+//! What may not enter: what happens ([`crate::request_feed`]).
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -22,9 +22,9 @@ use utoipa::IntoParams;
 use super::access::Caller;
 use super::answers::{GivenAnswer, counted, give};
 use super::problem::Problem;
-use super::{App, passes};
+use super::{App, credentials};
 use crate::backend::Scope;
-use crate::hub::Event;
+use crate::request_feed::FeedEvent;
 
 /// How often a sign of life is sent.
 const ALIVE: Duration = Duration::from_secs(20);
@@ -34,32 +34,32 @@ const MAX_MESSAGE: usize = 64 << 10;
 
 /// From where on.
 #[derive(Debug, Deserialize, IntoParams)]
-pub struct From {
+pub struct EventsQuery {
     /// The number of the last event that was heard
     after: Option<u64>,
 }
 
-/// Server-sent events. With `Last-Event-ID`, what was missed comes first; `reset` where that is not kept any more.
-#[utoipa::path(get, path = "/v1/events", params(From), responses((status = 200, description = "text/event-stream"),
+/// Server-sent events. With `Last-FeedEvent-ID`, what was missed comes first; `reset` where that is not kept any more.
+#[utoipa::path(get, path = "/v1/events", params(EventsQuery), responses((status = 200, description = "text/event-stream"),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn stream(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Query(from): Query<From>,
+    Query(from): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     caller.may(Scope::Read)?;
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let (missed, live) = app.hub.listen(last.or(from.after));
+    let (missed, live) = app.feed.subscribe(last.or(from.after));
     let mut first = Vec::new();
     let only = caller.only.clone();
-    let seen = move |event: &Event| only.as_deref().is_none_or(|only| only == event.action_id);
+    let seen = move |event: &FeedEvent| only.as_deref().is_none_or(|only| only == event.action_id);
     match missed {
         Some(missed) => first.extend(missed.iter().filter(|event| seen(event)).map(|event| told(event))),
         None => first.push(reset()),
     }
     let live = stream::unfold(Some((live, seen)), async move |live| {
-        let (mut live, seen): (Receiver<Arc<Event>>, _) = live?;
+        let (mut live, seen): (Receiver<Arc<FeedEvent>>, _) = live?;
         loop {
             return match live.recv().await {
                 Ok(event) if !seen(&event) => continue,
@@ -71,13 +71,13 @@ pub async fn stream(
         }
     });
     let all = futures_util::StreamExt::chain(stream::iter(first), live);
-    let gone = Box::pin(async move { passes::gone(app, &caller).await });
+    let gone = Box::pin(async move { credentials::revoked(app, &caller).await });
     let all = futures_util::StreamExt::take_until(all, gone);
     let all = futures_util::StreamExt::map(all, Ok::<_, Infallible>);
     Ok(Stream::new(all).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
 }
 
-fn told(event: &Event) -> Sse {
+fn told(event: &FeedEvent) -> Sse {
     Sse::default().id(event.seq.to_string()).event(&event.kind).data(&event.text)
 }
 
@@ -86,12 +86,12 @@ fn reset() -> Sse {
 }
 
 /// The same over a WebSocket, with `{"type":"tier3_decision","action_id","decision"}` coming back.
-#[utoipa::path(get, path = "/v1/ws", params(From), responses((status = 101, description = "a WebSocket"),
+#[utoipa::path(get, path = "/v1/ws", params(EventsQuery), responses((status = 101, description = "a WebSocket"),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn socket(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Query(from): Query<From>,
+    Query(from): Query<EventsQuery>,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Problem> {
     caller.may_for_all(Scope::Read)?;
@@ -100,7 +100,7 @@ pub async fn socket(
 }
 
 async fn serve_socket(app: Arc<App>, caller: Caller, after: Option<u64>, mut socket: WebSocket) {
-    let (missed, mut live) = app.hub.listen(after);
+    let (missed, mut live) = app.feed.subscribe(after);
     let missed = missed.map_or_else(
         || vec!["{\"type\":\"reset\"}".to_owned()],
         |missed| missed.iter().map(|event| event.text.clone()).collect(),
@@ -112,7 +112,7 @@ async fn serve_socket(app: Arc<App>, caller: Caller, after: Option<u64>, mut soc
     }
     let mut alive = tokio::time::interval(ALIVE);
     let mut unheard = 0;
-    let mut gone = pin!(passes::gone(app.clone(), &caller));
+    let mut gone = pin!(credentials::revoked(app.clone(), &caller));
     loop {
         let text = tokio::select! {
             () = &mut gone => {
@@ -153,14 +153,14 @@ async fn serve_socket(app: Arc<App>, caller: Caller, after: Option<u64>, mut soc
 
 /// An answer as clients of approval gates send it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct GateDecision {
     pub action_id: String,
     pub yes: bool,
     pub reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Written {
+struct DecisionText {
     #[serde(rename = "type")]
     kind: String,
     action_id: String,
@@ -179,13 +179,13 @@ pub enum DecisionError {
     Decision(String),
 }
 
-impl Decision {
+impl GateDecision {
     /// Reads a message of a WebSocket.
     ///
     /// # Errors
     /// It is none, and why.
     pub fn read(text: &str) -> Result<Self, DecisionError> {
-        let Written { kind, action_id, decision, reason } = serde_json::from_str(text)?;
+        let DecisionText { kind, action_id, decision, reason } = serde_json::from_str(text)?;
         if kind != "tier3_decision" {
             return Err(DecisionError::Kind(kind));
         }
@@ -199,7 +199,7 @@ impl Decision {
 }
 
 async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
-    let said = match Decision::read(text) {
+    let said = match GateDecision::read(text) {
         Ok(said) => said,
         Err(why) => return json!({ "type": "error", "detail": why.to_string() }),
     };
@@ -212,7 +212,7 @@ async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
         return ack("forbidden", problem.detail);
     }
     // The socket was opened a while ago.
-    if let Err(problem) = passes::still_holds(app, caller.pass).await {
+    if let Err(problem) = credentials::still_holds(app, caller.credentials).await {
         return ack("unauthorized", problem.detail);
     }
     if let Err(problem) = counted(app, caller, said.yes) {
@@ -246,7 +246,7 @@ mod tests {
     fn a_decision_is_read_in_its_words_alone() {
         let of = |decision: &str| {
             let text = json!({ "type": "tier3_decision", "action_id": "x", "decision": decision }).to_string();
-            Decision::read(&text).ok().map(|said| said.yes)
+            GateDecision::read(&text).ok().map(|said| said.yes)
         };
         assert_eq!(
             [of("approve"), of("approved"), of("deny"), of("denied")],
@@ -266,7 +266,7 @@ mod tests {
             r#"{"type":"tier3_decision","action_id":"x","decision":"approve"} x"#,
             r#"{"type":"tier3_decision","decision":"approve"}"#,
         ] {
-            assert!(Decision::read(odd).is_err(), "{odd}");
+            assert!(GateDecision::read(odd).is_err(), "{odd}");
         }
     }
 
@@ -275,13 +275,13 @@ mod tests {
         fn a_decision_that_is_cut_off_or_changed_by_a_byte_is_no_yes_to_another(at in 0_usize..70, byte in any::<char>()) {
             let whole = r#"{"type":"tier3_decision","action_id":"m2k4x7","decision":"approve"}"#;
             let cut: String = whole.chars().take(at).collect();
-            prop_assert!(at >= whole.len() || Decision::read(&cut).is_err());
+            prop_assert!(at >= whole.len() || GateDecision::read(&cut).is_err());
             let mut text: Vec<char> = whole.chars().collect();
             if let Some(place) = text.get_mut(at) {
                 *place = byte;
             }
             let text: String = text.into_iter().collect();
-            if let Ok(said) = Decision::read(&text) {
+            if let Ok(said) = GateDecision::read(&text) {
                 let value: Value = serde_json::from_str(&text).unwrap();
                 prop_assert_eq!(Some(said.action_id.as_str()), value["action_id"].as_str());
                 prop_assert_eq!(said.yes, value["decision"].as_str().is_some_and(|word| word.starts_with("approve")));
@@ -290,7 +290,7 @@ mod tests {
 
         #[test]
         fn anything_is_read_without_a_panic(text in "\\PC{0,60}") {
-            let _ = Decision::read(&text);
+            let _ = GateDecision::read(&text);
         }
     }
 }

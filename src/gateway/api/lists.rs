@@ -17,13 +17,13 @@ use utoipa::IntoParams;
 
 use super::access::Caller;
 use super::problem::Problem;
-use super::{App, locked, passes, submit};
+use super::{App, credentials, locked, submit};
 use crate::answer::{self, REPLIES};
 use crate::backend::{Scope, Submission};
 use crate::channel::Status;
-use crate::hub::{self, Shown};
 use crate::judge::answer_scope::AnswerScope;
-use crate::store::queue::RequestState as Stands;
+use crate::request_feed::{self, TrackedRequest};
+use crate::store::queue::RequestState;
 
 /// How many requests a page of a list holds.
 const PAGE: usize = 50;
@@ -34,7 +34,7 @@ const MAX_WAIT: u64 = 55;
 /// Which requests.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
+pub struct RequestQuery {
     /// pending, approved, denied, expired or void
     status: Option<String>,
     tier: Option<u8>,
@@ -46,26 +46,26 @@ pub struct Which {
 }
 
 /// The requests that wait and those of the last days, the newest first.
-#[utoipa::path(get, path = "/v1/requests", params(Which), responses(
+#[utoipa::path(get, path = "/v1/requests", params(RequestQuery), responses(
     (status = 200, description = "a page of 50 requests, and `next` if there are more"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Query(which): Query<Which>,
+    Query(which): Query<RequestQuery>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Read)?;
     let now = Timestamp::now();
-    let mut all = app.hub.all();
+    let mut all = app.feed.all();
     all.reverse();
     // A decision that waits stands before everything, one for somebody in a crisis before all others.
-    all.sort_by_key(|shown| if shown.pending.state == Stands::Waiting { shown.pending.rank() } else { 2 });
+    all.sort_by_key(|shown| if shown.pending.state == RequestState::Waiting { shown.pending.rank() } else { 2 });
     let words = which.q.as_deref().map(str::to_lowercase);
-    let found = |shown: &Shown| {
+    let found = |shown: &TrackedRequest| {
         let pending = &shown.pending;
         let text = || format!("{} {} {}", pending.command, pending.cwd, pending.why).to_lowercase();
         caller.may_see(&shown.action)
-            && which.status.as_deref().is_none_or(|wanted| wanted == hub::status(pending.state))
+            && which.status.as_deref().is_none_or(|wanted| wanted == request_feed::status(pending.state))
             && which.tier.is_none_or(|tier| tier == pending.tier.number())
             && which.session.as_deref().is_none_or(|session| session == pending.session)
             && words.as_deref().is_none_or(|words| text().contains(words))
@@ -78,8 +78,9 @@ pub async fn list(
             })?
         }
     };
-    let matching: Vec<&Arc<Shown>> = all.iter().skip(begin).filter(|shown| found(shown)).take(PAGE + 1).collect();
-    let page: Vec<Value> = matching.iter().take(PAGE).map(|shown| hub::view(shown, now)).collect();
+    let matching: Vec<&Arc<TrackedRequest>> =
+        all.iter().skip(begin).filter(|shown| found(shown)).take(PAGE + 1).collect();
+    let page: Vec<Value> = matching.iter().take(PAGE).map(|shown| request_feed::view(shown, now)).collect();
     let next = matching.get(PAGE).and(matching.get(PAGE - 1)).map(|shown| &shown.action);
     Ok(Json(json!({ "requests": page, "next": next })))
 }
@@ -89,55 +90,55 @@ const LONG: Duration = Duration::from_secs(1);
 
 /// How long to wait for a change.
 #[derive(Debug, Deserialize, IntoParams)]
-pub struct Waiting {
+pub struct WaitQuery {
     /// Seconds, at most 55
     wait: Option<u64>,
 }
 
 /// What is known of a request: what was handed in, and what of it waits.
-pub(super) struct Known {
+pub(super) struct KnownAction {
     pub submission: Option<Submission>,
-    pub shown: Option<Arc<Shown>>,
+    pub shown: Option<Arc<TrackedRequest>>,
 }
 
 /// A request by its name; others' own are as good as none.
-pub(super) async fn known(app: &App, caller: &Caller, id: &str) -> Result<Known, Problem> {
+pub(super) async fn known(app: &App, caller: &Caller, id: &str) -> Result<KnownAction, Problem> {
     let name = id.to_owned();
-    let submission = app.room.at(move |backend| backend.memory().submission(&name)).await??;
+    let submission = app.backend.run(move |backend| backend.memory().submission(&name)).await??;
     let shown = match submission.as_ref().and_then(|submission| submission.request.as_deref()) {
-        Some(request) => app.hub.find_request(request),
-        None => app.hub.find(id),
+        Some(request) => app.feed.find_request(request),
+        None => app.feed.find(id),
     };
     let reads = caller.scopes.contains(&Scope::Read) || caller.scopes.contains(&Scope::Decide);
     let own = submission.as_ref().is_some_and(|submission| Some(&submission.client) == caller.token.as_ref());
     if (submission.is_none() && shown.is_none()) || !(reads || own) || !caller.may_see(id) {
         return Err(Problem::new("not-found", "no such request").about(id));
     }
-    Ok(Known { submission, shown })
+    Ok(KnownAction { submission, shown })
 }
 
 /// One request; with `wait`, at its next change.
-#[utoipa::path(get, path = "/v1/requests/{id}", params(("id" = String, Path), Waiting), responses(
+#[utoipa::path(get, path = "/v1/requests/{id}", params(("id" = String, Path), WaitQuery), responses(
     (status = 200, description = "the request, with its status; `decision` and `token` once it may run"),
     (status = 401, body = Problem), (status = 404, body = Problem)))]
 pub async fn one(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(id): Path<String>,
-    Query(Waiting { wait }): Query<Waiting>,
+    Query(WaitQuery { wait }): Query<WaitQuery>,
 ) -> Result<Response, Problem> {
     let begun = tokio::time::Instant::now();
     let until = begun + Duration::from_secs(wait.unwrap_or(0).min(MAX_WAIT));
-    let (_, mut stream) = app.hub.listen(None);
+    let (_, mut stream) = app.feed.subscribe(None);
     loop {
         let known = known(&app, &caller, &id).await?;
         let done = match &known.submission {
             Some(submission) => submission.result.is_some(),
-            None => known.shown.as_ref().is_none_or(|shown| shown.pending.state != Stands::Waiting),
+            None => known.shown.as_ref().is_none_or(|shown| shown.pending.state != RequestState::Waiting),
         };
         if done || tokio::time::Instant::now() >= until {
             if begun.elapsed() > LONG {
-                passes::still_holds(&app, caller.pass).await?;
+                credentials::still_holds(&app, caller.credentials).await?;
             }
             return Ok(shown(&app, &caller, &id, &known));
         }
@@ -153,9 +154,9 @@ pub async fn one(
     }
 }
 
-fn shown(app: &App, caller: &Caller, id: &str, known: &Known) -> Response {
+fn shown(app: &App, caller: &Caller, id: &str, known: &KnownAction) -> Response {
     let now = Timestamp::now();
-    let mut value = known.shown.as_ref().map_or_else(|| json!({}), |shown| hub::view(shown, now));
+    let mut value = known.shown.as_ref().map_or_else(|| json!({}), |shown| request_feed::view(shown, now));
     value["action_id"] = json!(id);
     if let Some(shown) = &known.shown {
         let enrolled = app.account.approvers().is_any();
@@ -164,9 +165,9 @@ fn shown(app: &App, caller: &Caller, id: &str, known: &Known) -> Response {
         };
         let bar = may(AnswerScope::Once);
         let may_sign = answer::may_sign(&shown.pending, &caller.answerer()).is_ok() && super::passkeys::are_any(app);
-        value["by_passkey"] = json!(bar == Some(answer::Bar::Signature) && may_sign);
+        value["by_passkey"] = json!(bar == Some(answer::ApprovalBar::Signature) && may_sign);
         // What lasts may want a signature where a yes for once does not.
-        let signs = may(AnswerScope::Always) == Some(answer::Bar::Signature);
+        let signs = may(AnswerScope::Always) == Some(answer::ApprovalBar::Signature);
         value["grant_by_passkey"] = json!(signs && may_sign);
         // Nor does the service of a machine take one that lasts without a signature.
         if (signs || app.account.service.is_some()) && !may_sign {
@@ -194,8 +195,8 @@ pub async fn replies(State(app): State<Arc<App>>, caller: Caller) -> Result<Json
 #[must_use]
 pub fn usual(app: &App) -> Vec<String> {
     let mut counted: Vec<(usize, String)> = Vec::new();
-    for shown in app.hub.all().into_iter().rev() {
-        let is_short = |words: &&String| shown.pending.state == Stands::Denied && words.len() <= 60;
+    for shown in app.feed.all().into_iter().rev() {
+        let is_short = |words: &&String| shown.pending.state == RequestState::Denied && words.len() <= 60;
         let Some(words) = shown.pending.words.as_ref().filter(is_short) else { continue };
         match counted.iter_mut().find(|(_, known)| known == words) {
             Some((count, _)) => *count += 1,
@@ -235,7 +236,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem>
     (status = 401, body = Problem)))]
 pub async fn status(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
-    let waiting = app.hub.all().iter().filter(|shown| shown.pending.state == Stands::Waiting).count();
+    let waiting = app.feed.all().iter().filter(|shown| shown.pending.state == RequestState::Waiting).count();
     let channels: BTreeMap<String, Option<Status>> =
         locked(&app.channels).iter().map(|(name, health)| (name.clone(), health.whole())).collect();
     let scopes: Vec<&str> = caller.scopes.iter().map(|scope| scope.name()).collect();

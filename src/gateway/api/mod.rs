@@ -5,14 +5,14 @@
 
 pub mod access;
 pub mod answers;
+pub mod body_timeout;
 pub mod channels;
+pub mod credentials;
 pub mod document;
 pub mod events;
 pub mod lists;
 pub mod pages;
-pub mod passes;
 pub mod passkeys;
-pub mod patience;
 pub mod problem;
 pub mod push;
 pub mod record;
@@ -41,23 +41,23 @@ use utoipa_axum::routes;
 use self::document::{Document, Logins};
 use crate::account::Account;
 use crate::backend::remote::ELSEWHERE;
-use crate::backend::{BackendError, Room};
+use crate::backend::{BackendError, BackendThread};
 use crate::channel::Health;
 use crate::clock::{Limits, Rate};
 use crate::config::Config;
-use crate::connected::Wires;
-use crate::hub::Hub;
+use crate::connected_channels::ConnectedChannels;
+use crate::request_feed::RequestFeed;
 use crate::request_names::Names;
 use crate::secrets::GatewayKey;
-use crate::trial::Trials;
+use crate::test_cards::TestCards;
 
 /// The longest body that is read.
 pub const MAX_BODY: usize = 1 << 20;
 
 /// What all handlers share.
 pub struct App {
-    pub room: Room,
-    pub hub: Hub,
+    pub backend: BackendThread,
+    pub feed: RequestFeed,
     /// Under which names requests were handed in.
     pub names: Names,
     pub key: GatewayKey,
@@ -67,7 +67,7 @@ pub struct App {
     pub account: Account,
     pub limits: Mutex<AllLimits>,
     /// The tokens that hold.
-    pub passes: passes::Passes,
+    pub valid_tokens: credentials::ValidTokens,
     /// Sessions of the page, by the hash of their cookie.
     pub pages: Mutex<HashMap<[u8; 32], pages::Session>>,
     /// One-time logins of the page, by their hash.
@@ -77,15 +77,15 @@ pub struct App {
     /// Judges at work, by the name of their request: what gives each up.
     pub judges: Mutex<HashMap<String, tokio::sync::oneshot::Sender<()>>>,
     /// Pairings of passkeys that are open, by the hash of their secret.
-    pub pairings: Mutex<HashMap<[u8; 32], passkeys::Open>>,
+    pub pairings: Mutex<HashMap<[u8; 32], passkeys::OpenPairing>>,
     /// How the channels are.
     pub channels: Mutex<HashMap<String, Health>>,
     /// The messengers as they are connected.
-    pub wires: RwLock<Arc<Wires>>,
+    pub connections: RwLock<Arc<ConnectedChannels>>,
     /// Test cards whose buttons somebody is asked to press.
-    pub trials: Trials,
+    pub test_cards: TestCards,
     /// Where a reading of the configuration is asked for, and whether it was taken is told.
-    pub reloads: mpsc::Sender<reload::Wanted>,
+    pub reloads: mpsc::Sender<reload::ReloadReply>,
     /// The ports that are listened at.
     pub ports: RwLock<Vec<u16>>,
 }
@@ -137,11 +137,11 @@ impl App {
     /// Looks at the queue and at the tokens, and tells what is new.
     pub async fn look(&self) -> Result<(), BackendError> {
         let now = jiff::Timestamp::now();
-        let (all, tokens) = self.room.at(move |backend| (backend.list(now), backend.memory().tokens())).await?;
-        self.passes.take(&tokens?);
+        let (all, tokens) = self.backend.run(move |backend| (backend.list(now), backend.memory().tokens())).await?;
+        self.valid_tokens.update(&tokens?);
         let mut all = all?;
-        all.retain(|pending| self.hub.knows(pending) || !self.names.comes(pending));
-        self.hub.look(all, |pending| self.names.of(pending), now);
+        all.retain(|pending| self.feed.contains(pending) || !self.names.comes(pending));
+        self.feed.update(all, |pending| self.names.of(pending), now);
         Ok(())
     }
 }
@@ -197,7 +197,7 @@ pub fn router(app: Arc<App>) -> Router {
         .fallback(async || problem::Problem::new("not-found", "not found; see /openapi.json"))
         .layer(axum::middleware::from_fn_with_state(app.clone(), access::host))
         .layer(RequestBodyLimitLayer::new(MAX_BODY))
-        .layer(axum::middleware::from_fn_with_state(app.clone(), patience::body))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), body_timeout::limit_body))
         .layer(CatchPanicLayer::custom(rejection::broken))
         .layer(axum::middleware::map_response(rejection::tell))
         .layer(crate::logging::requests())

@@ -17,14 +17,14 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::access::{Caller, Peer, SESSION, place, token_of};
-use super::passes::Pass;
+use super::credentials::Credentials;
 use super::problem::Problem;
 use super::{App, locked};
 use crate::answer::settled;
 use crate::backend::memory::KeptPage;
 use crate::backend::{BackendError, Scope};
 use crate::config::ChannelKind;
-use crate::hub::{Shown, is_waiting};
+use crate::request_feed::{TrackedRequest, is_waiting};
 use crate::secrets::{hash, secret};
 
 /// Nothing but the page's own files, no frames around it, nothing that a command's text could start.
@@ -85,7 +85,7 @@ async fn index(request: Request) -> Response {
 /// They cannot be read.
 pub async fn remember(app: &App) -> Result<(), BackendError> {
     let (now, began) = (Timestamp::now(), Instant::now());
-    let kept = app.room.at(move |backend| backend.memory().pages(now)).await??;
+    let kept = app.backend.run(move |backend| backend.memory().pages(now)).await??;
     let mut sessions = locked(&app.pages);
     for page in kept {
         let Ok(caller) = serde_json::from_str(&page.caller) else { continue };
@@ -104,7 +104,7 @@ pub fn session(app: &App, headers: &HeaderMap) -> Option<Caller> {
     let page = hash(&value);
     let session = sessions.get(&page).filter(|session| session.until > Instant::now())?;
     let caller = session.caller.clone();
-    Some(Caller { pass: Pass { page: Some(page), ..caller.pass }, ..caller })
+    Some(Caller { credentials: Credentials { page: Some(page), ..caller.credentials }, ..caller })
 }
 
 /// Until when a session of the page holds; `None` where it does no more.
@@ -144,7 +144,7 @@ pub async fn login(
             max_tier: 3,
             token: None,
             only: None,
-            pass: Pass::default(),
+            credentials: Credentials::default(),
         },
         None => match by_link(&app, &given).await? {
             Some(caller) => caller,
@@ -158,7 +158,7 @@ pub async fn login(
         caller: serde_json::to_string(&caller).map_err(BackendError::from)?,
         until: wall + SESSION,
     };
-    app.room.at(move |backend| backend.memory().keep_page(&kept, wall)).await??;
+    app.backend.run(move |backend| backend.memory().keep_page(&kept, wall)).await??;
     let named = json!({ "name": caller.name });
     let mut sessions = locked(&app.pages);
     sessions.retain(|_, session| session.until > now);
@@ -170,19 +170,20 @@ pub async fn login(
 /// Whoever comes by the link of an e-mail, which works once: the approver who reads mail there, for that request alone.
 async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     let wanted = hash(given);
-    let Some(link) = app.room.at(move |backend| backend.memory().button(&wanted)).await?? else { return Ok(None) };
+    let Some(link) = app.backend.run(move |backend| backend.memory().button(&wanted)).await?? else { return Ok(None) };
     let offer = link.offer;
     let config = app.config();
     let channel = config.channel.iter().find(|channel| channel.name == offer.channel);
     // What a button of another messenger carries opens nothing.
     let Some(ChannelKind::Email { approver, .. }) = channel.map(|channel| &channel.kind) else { return Ok(None) };
-    let ended =
-        |shown: Option<Arc<Shown>>| shown.map_or_else(|| "requested again".to_owned(), |one| settled(&one.pending));
-    let shown = app.hub.find(&offer.action);
+    let ended = |shown: Option<Arc<TrackedRequest>>| {
+        shown.map_or_else(|| "requested again".to_owned(), |one| settled(&one.pending))
+    };
+    let shown = app.feed.find(&offer.action);
     if !shown.as_ref().is_some_and(|shown| is_waiting(shown)) {
         return Err(Problem::new("settled", format!("request {}: {}", offer.action, ended(shown))));
     }
-    if !app.room.at(move |backend| backend.memory().use_button(&wanted)).await?? {
+    if !app.backend.run(move |backend| backend.memory().use_button(&wanted)).await?? {
         return Err(Problem::new(
             "settled",
             "this link was already used; log in with a token, or answer at a terminal",
@@ -196,7 +197,7 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
         max_tier: 3,
         token: None,
         only: Some(offer.action),
-        pass: Pass::default(),
+        credentials: Credentials::default(),
     }))
 }
 
@@ -207,8 +208,8 @@ pub async fn logout(State(app): State<Arc<App>>, _: Caller, headers: HeaderMap) 
     if let Some(value) = cookie(&headers) {
         let page = hash(&value);
         locked(&app.pages).remove(&page);
-        app.passes.ended_a_page();
-        app.room.at(move |backend| backend.memory().end_page(&page)).await??;
+        app.valid_tokens.session_ended();
+        app.backend.run(move |backend| backend.memory().end_page(&page)).await??;
     }
     Ok(StatusCode::NO_CONTENT)
 }

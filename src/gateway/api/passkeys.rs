@@ -16,16 +16,16 @@ use tokio::sync::watch;
 use utoipa::ToSchema;
 
 use super::access::{Caller, Peer, place};
-use super::answers::{Reach, barred, offered};
+use super::answers::{ScopeQuery, barred, offered};
 use super::lists::known;
 use super::problem::Problem;
 use super::{App, locked};
 use crate::answer::{self, Answerer};
 use crate::backend::Scope;
-use crate::hub::{self, Shown};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::passkey::{self, Assertion, Pairing, Passkey, Registration};
 use crate::judge::approver::{ApproverKey, Signed};
+use crate::request_feed::{self, TrackedRequest};
 use crate::secrets::hash;
 
 /// How long a pairing holds.
@@ -35,7 +35,7 @@ const PAIRING: Duration = Duration::from_secs(120);
 const MOST: usize = 8;
 
 /// A pairing that is open.
-pub struct Open {
+pub struct OpenPairing {
     pairing: Pairing,
     until: Instant,
     made: watch::Sender<Option<Registration>>,
@@ -72,9 +72,9 @@ pub fn are_any(app: &App) -> bool {
     enrolled(app).is_ok_and(|all| !all.is_empty())
 }
 
-async fn message(app: &App, shown: &Shown, reach: AnswerScope) -> Result<Vec<u8>, Problem> {
+async fn message(app: &App, shown: &TrackedRequest, reach: AnswerScope) -> Result<Vec<u8>, Problem> {
     let pending = shown.pending.clone();
-    let message = app.room.at(move |backend| backend.approval(&pending, reach)).await??;
+    let message = app.backend.run(move |backend| backend.approval(&pending, reach)).await??;
     message.ok_or_else(|| Problem::new("settled", answer::settled(&shown.pending)))
 }
 
@@ -84,7 +84,7 @@ async fn message(app: &App, shown: &Shown, reach: AnswerScope) -> Result<Vec<u8>
 /// It does not, and which part of it.
 pub(super) async fn signed(
     app: &App,
-    shown: &Shown,
+    shown: &TrackedRequest,
     who: &Answerer,
     (assertion, reach): (&Assertion, AnswerScope),
 ) -> Result<Signed, Problem> {
@@ -104,7 +104,7 @@ pub(super) async fn signed(
 }
 
 /// What an approver's passkey is to sign for a yes.
-#[utoipa::path(get, path = "/v1/requests/{id}/challenge", params(("id" = String, Path), Reach), responses(
+#[utoipa::path(get, path = "/v1/requests/{id}/challenge", params(("id" = String, Path), ScopeQuery), responses(
     (status = 200, description = "`challenge`, the passkeys that may answer it (`allow`), and the request (`card`)"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
     (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
@@ -112,7 +112,7 @@ pub async fn challenge(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(id): Path<String>,
-    Query(reach): Query<Reach>,
+    Query(reach): Query<ScopeQuery>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Decide)?;
     let shown = known(&app, &caller, &id).await?.shown;
@@ -126,14 +126,15 @@ pub async fn challenge(
         .map(|(name, passkey)| json!({ "id": passkey.credential, "rp_id": passkey.rp_id, "name": name }))
         .collect();
     let challenge = Base64UrlUnpadded::encode_string(&passkey::challenge(&message));
-    let card = hub::view(&shown, jiff::Timestamp::now());
+    let card = request_feed::view(&shown, jiff::Timestamp::now());
     Ok(Json(json!({ "challenge": challenge, "allow": allow, "card": card })))
 }
 
 /// A pairing that a terminal begins.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Begin {
+#[schema(as = Begin)]
+pub struct PairingBody {
     name: String,
     /// 32 bytes in base64url
     secret: String,
@@ -155,13 +156,13 @@ fn own(app: &App, peer: Peer) -> Result<(), Problem> {
 }
 
 /// Begins to pair a passkey: for `guard approver add --passkey`, by the socket alone.
-#[utoipa::path(post, path = "/v1/pairings", request_body = Begin, responses(
+#[utoipa::path(post, path = "/v1/pairings", request_body = PairingBody, responses(
     (status = 200, description = "`url` for the phone, and the site to which the passkey is bound"),
     (status = 403, body = Problem), (status = 429, body = Problem)))]
 pub async fn begin(
     State(app): State<Arc<App>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
-    Json(Begin { name, secret }): Json<Begin>,
+    Json(PairingBody { name, secret }): Json<PairingBody>,
 ) -> Result<Json<Value>, Problem> {
     own(&app, peer)?;
     let key = bytes(&secret)?;
@@ -173,25 +174,26 @@ pub async fn begin(
         return Err(Problem::too_many(PAIRING));
     }
     let pairing = Pairing { secret: key, name };
-    open.insert(hash(&secret), Open { pairing, until: now + PAIRING, made: watch::Sender::new(None) });
+    open.insert(hash(&secret), OpenPairing { pairing, until: now + PAIRING, made: watch::Sender::new(None) });
     Ok(Json(json!({ "url": format!("{origin}/enrol#{secret}"), "origin": origin, "rp_id": rp_id })))
 }
 
 /// The secret of a pairing.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct By {
+#[schema(as = By)]
+pub struct PairingSecret {
     secret: String,
 }
 
 /// Waits until the passkey of a pairing was made.
-#[utoipa::path(post, path = "/v1/pairings/wait", request_body = By, responses(
+#[utoipa::path(post, path = "/v1/pairings/wait", request_body = PairingSecret, responses(
     (status = 200, description = "the data from the browser"), (status = 403, body = Problem),
     (status = 410, body = Problem)))]
 pub async fn wait(
     State(app): State<Arc<App>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
-    Json(By { secret }): Json<By>,
+    Json(PairingSecret { secret }): Json<PairingSecret>,
 ) -> Result<Json<Value>, Problem> {
     own(&app, peer)?;
     let over = || Problem::new("too-late", "the two minutes are over; start again");
@@ -205,14 +207,14 @@ pub async fn wait(
 }
 
 /// What a browser needs to make the passkey of a pairing: for whoever has the secret of it, which the terminal shows.
-#[utoipa::path(post, path = "/v1/enrol", request_body = By, responses(
+#[utoipa::path(post, path = "/v1/enrol", request_body = PairingSecret, responses(
     (status = 200, description = "the options for navigator.credentials.create"), (status = 410, body = Problem),
     (status = 429, body = Problem)))]
 pub async fn enrol(
     State(app): State<Arc<App>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
     headers: HeaderMap,
-    Json(By { secret }): Json<By>,
+    Json(PairingSecret { secret }): Json<PairingSecret>,
 ) -> Result<Json<Value>, Problem> {
     let pairing = paired(&app, (peer, &headers), &secret)?;
     let (_, rp_id) = page(&app);
@@ -229,21 +231,22 @@ pub async fn enrol(
 /// A passkey that was made.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Made {
+#[schema(as = Made)]
+pub struct PasskeyBody {
     secret: String,
     #[schema(value_type = Object)]
     registration: Registration,
 }
 
 /// Hands over the passkey of a pairing, once; the digits are compared with those at the terminal.
-#[utoipa::path(post, path = "/v1/enrol/done", request_body = Made, responses(
+#[utoipa::path(post, path = "/v1/enrol/done", request_body = PasskeyBody, responses(
     (status = 200, description = "`digits` to compare"), (status = 410, body = Problem),
     (status = 422, body = Problem), (status = 429, body = Problem)))]
 pub async fn done(
     State(app): State<Arc<App>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
     headers: HeaderMap,
-    Json(Made { secret, registration }): Json<Made>,
+    Json(PasskeyBody { secret, registration }): Json<PasskeyBody>,
 ) -> Result<Json<Value>, Problem> {
     let pairing = paired(&app, (peer, &headers), &secret)?;
     let (origin, rp_id) = page(&app);

@@ -23,7 +23,7 @@ use crate::push::{Subscription, Vapid};
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn key(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
-    let bytes = app.room.at(|backend| backend.memory().vapid()).await??;
+    let bytes = app.backend.run(|backend| backend.memory().vapid()).await??;
     Ok(Json(json!({ "key": Vapid::read(&bytes).map_err(Problem::failed)?.public() })))
 }
 
@@ -41,7 +41,7 @@ pub async fn subscribe(
     let kept = move |backend: &mut dyn crate::backend::Backend| {
         backend.memory().subscribe(&caller.name, caller.token.as_deref(), &device, Timestamp::now())
     };
-    if !app.room.at(kept).await?? {
+    if !app.backend.run(kept).await?? {
         return Err(Problem::new("bad-request", "too many devices for this name; remove one"));
     }
     Ok(StatusCode::NO_CONTENT)
@@ -64,6 +64,6 @@ pub async fn unsubscribe(
     Json(Device { endpoint }): Json<Device>,
 ) -> Result<StatusCode, Problem> {
     caller.may_for_all(Scope::Read)?;
-    let gone = app.room.at(move |backend| backend.memory().unsubscribe(Some(&caller.name), &endpoint)).await??;
+    let gone = app.backend.run(move |backend| backend.memory().unsubscribe(Some(&caller.name), &endpoint)).await??;
     if gone { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::new("not-found", "you have no such device")) }
 }

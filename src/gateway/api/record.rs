@@ -18,7 +18,7 @@ use super::{App, locked};
 use crate::answer;
 use crate::backend::Scope;
 use crate::backend::record::{Cursor, SessionView};
-use crate::hub;
+use crate::request_feed;
 use crate::store::Entry;
 
 /// How many rows a page of the record holds.
@@ -36,19 +36,19 @@ const TRUSTED_TIER: u8 = 2;
 /// Of how many days.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub struct Since {
+pub struct DaysQuery {
     /// Days up to now: 1 to 366, 7 where it says nothing
     days: Option<u16>,
 }
 
 /// How much was asked, how it was answered, and how fast.
-#[utoipa::path(get, path = "/v1/stats", params(Since), responses(
+#[utoipa::path(get, path = "/v1/stats", params(DaysQuery), responses(
     (status = 200, description = "the statistics of guard stats --json"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn stats(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Query(Since { days }): Query<Since>,
+    Query(DaysQuery { days }): Query<DaysQuery>,
 ) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
     app.is_of_an_account()?;
@@ -58,7 +58,7 @@ pub async fn stats(
     }
     let since = Timestamp::now().saturating_sub(SignedDuration::from_hours(24 * i64::from(days)));
     let since = since.map_err(Problem::failed)?;
-    let stats = app.room.at(move |backend| backend.stats(since)).await??;
+    let stats = app.backend.run(move |backend| backend.stats(since)).await??;
     let mut value = serde_json::to_value(&stats).map_err(Problem::failed)?;
     value["since"] = json!(since);
     Ok(Json(value))
@@ -72,11 +72,13 @@ pub async fn stats(
 pub async fn sessions(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
     app.is_of_an_account()?;
-    let all = app.room.at(|backend| backend.sessions(Timestamp::now())).await??;
-    let waiting = app.hub.all();
+    let all = app.backend.run(|backend| backend.sessions(Timestamp::now())).await??;
+    let waiting = app.feed.all();
     let view = |session: &SessionView| {
         let mut value = serde_json::to_value(session).unwrap_or_default();
-        let is_open = |shown: &&Arc<hub::Shown>| shown.pending.root == session.root && hub::is_waiting(shown);
+        let is_open = |shown: &&Arc<request_feed::TrackedRequest>| {
+            shown.pending.root == session.root && request_feed::is_waiting(shown)
+        };
         value["waiting"] = json!(waiting.iter().filter(is_open).count());
         value["id_shown"] = json!(guard_ui::ui::visible::text(&session.id));
         value
@@ -87,7 +89,8 @@ pub async fn sessions(State(app): State<Arc<App>>, caller: Caller) -> Result<Jso
 /// Which session, and why.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
+#[schema(as = Which)]
+pub struct SessionBody {
     /// As the list of sessions has it
     session: String,
     /// Why, for the record
@@ -95,14 +98,14 @@ pub struct Which {
 }
 
 /// The session that is meant, for somebody who may decide about it.
-async fn session(app: &App, caller: &Caller, which: &Which) -> Result<SessionView, Problem> {
+async fn session(app: &App, caller: &Caller, which: &SessionBody) -> Result<SessionView, Problem> {
     caller.may_for_all(Scope::Decide)?;
     app.is_of_an_account()?;
     locked(&app.limits).decide.take(caller.name.clone(), std::time::Instant::now()).map_err(Problem::too_many)?;
     if which.words.as_deref().is_some_and(|words| words.chars().count() > WORDS) {
         return Err(Problem::new("bad-request", format!("words: at most {WORDS} characters")));
     }
-    let all = app.room.at(|backend| backend.sessions(Timestamp::now())).await??;
+    let all = app.backend.run(|backend| backend.sessions(Timestamp::now())).await??;
     let found = all.into_iter().find(|one| one.id == which.session);
     let found = found.ok_or_else(|| Problem::new("not-found", "no such session; see GET /v1/sessions"))?;
     if caller.token.as_deref().is_some_and(|token| answer::is_root_of(&found.root, token)) {
@@ -112,14 +115,14 @@ async fn session(app: &App, caller: &Caller, which: &Which) -> Result<SessionVie
 }
 
 /// Lets a session be asked about again that too many denials stopped.
-#[utoipa::path(post, path = "/v1/sessions/resume", request_body = Which, responses(
+#[utoipa::path(post, path = "/v1/sessions/resume", request_body = SessionBody, responses(
     (status = 200, description = "the row of the record"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     (status = 409, body = Problem), (status = 429, body = Problem)))]
 pub async fn resume(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Json(which): Json<Which>,
+    Json(which): Json<SessionBody>,
 ) -> Result<Json<Value>, Problem> {
     let found = session(&app, &caller, &which).await?;
     let why = which.words.filter(|words| !words.trim().is_empty());
@@ -133,25 +136,25 @@ pub async fn resume(
         return Err(Problem::new("settled", "the session is not stopped"));
     }
     let by = caller.name;
-    let row = app.room.at(move |backend| backend.resume(&found, &by, &why, Timestamp::now())).await??;
+    let row = app.backend.run(move |backend| backend.resume(&found, &by, &why, Timestamp::now())).await??;
     Ok(Json(json!({ "row": row, "told": "the session is resumed" })))
 }
 
 /// Lets what is of tier 2 and below run unasked in a session until it ends.
-#[utoipa::path(post, path = "/v1/sessions/trust", request_body = Which, responses(
+#[utoipa::path(post, path = "/v1/sessions/trust", request_body = SessionBody, responses(
     (status = 200, description = "the grant, and how to revoke it"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     (status = 409, body = Problem), (status = 429, body = Problem)))]
 pub async fn trust(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Json(which): Json<Which>,
+    Json(which): Json<SessionBody>,
 ) -> Result<Json<Value>, Problem> {
     let found = session(&app, &caller, &which).await?;
     // Whoever may not approve each of them may not approve all of them.
     let most = app.config().unsigned_tier.min(caller.max_tier);
     if most < TRUSTED_TIER {
-        return Err(super::answers::barred(answer::Bar::Tier { most }));
+        return Err(super::answers::barred(answer::ApprovalBar::Tier { most }));
     }
     if found.stopped {
         return Err(Problem::new("settled", "the session is stopped; resume it first"));
@@ -160,7 +163,7 @@ pub async fn trust(
         return Err(Problem::new("settled", format!("the session is already trusted by grant {grant}")));
     }
     let by = caller.name;
-    let grant = app.room.at(move |backend| backend.trust(&found, &by, Timestamp::now())).await??;
+    let grant = app.backend.run(move |backend| backend.trust(&found, &by, Timestamp::now())).await??;
     let told = format!("trusted until the session ends; to revoke it: guard allow remove {grant}");
     Ok(Json(json!({ "grant": grant, "told": told })))
 }
@@ -168,7 +171,7 @@ pub async fn trust(
 /// What to look for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub struct Search {
+pub struct SearchQuery {
     /// Words that all stand in a row: of the command, the directory, the findings, the answer
     q: Option<String>,
     /// Where the page before ended: its `next`
@@ -176,13 +179,13 @@ pub struct Search {
 }
 
 /// The record: everything that was judged, the newest first.
-#[utoipa::path(get, path = "/v1/record", params(Search), responses(
+#[utoipa::path(get, path = "/v1/record", params(SearchQuery), responses(
     (status = 200, description = "a page of 50 rows as in guard log --json, and `next` if there are more"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn search(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Query(Search { q, cursor }): Query<Search>,
+    Query(SearchQuery { q, cursor }): Query<SearchQuery>,
 ) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
     app.is_of_an_account()?;
@@ -192,7 +195,7 @@ pub async fn search(
     }
     let wrong = || Problem::new("bad-request", "invalid cursor: expected the `next` of a page");
     let from = cursor.map(|text| Cursor::parse(&text).ok_or_else(wrong)).transpose()?;
-    let (rows, next) = app.room.at(move |backend| backend.search(&words, from, PAGE)).await??;
+    let (rows, next) = app.backend.run(move |backend| backend.search(&words, from, PAGE)).await??;
     let rows: Vec<Value> = rows.iter().map(row).collect();
     Ok(Json(json!({ "rows": rows, "next": next.map(|next| next.to_string()) })))
 }
@@ -210,16 +213,16 @@ pub async fn story(
     let shown = known(&app, &caller, &id).await?.shown;
     let shown = shown.ok_or_else(|| Problem::new("settled", "it was decided without a person").about(&id))?;
     let pending = shown.pending.clone();
-    let rows = app.room.at(move |backend| backend.story(&pending)).await??;
-    let events = app.hub.events_of(&shown.action);
+    let rows = app.backend.run(move |backend| backend.story(&pending)).await??;
+    let events = app.feed.events_of(&shown.action);
     // The card is told once, above them.
-    let event = |event: &Arc<hub::Event>| {
+    let event = |event: &Arc<request_feed::FeedEvent>| {
         let told: Value = serde_json::from_str(&event.text).unwrap_or_default();
         json!({ "at": told["at"], "type": event.kind, "channel": told["channel"], "why": told["why"] })
     };
     let ours = events.iter().filter(|event| event.kind.starts_with("request."));
     Ok(Json(json!({
-        "request": hub::view(&shown, Timestamp::now()),
+        "request": request_feed::view(&shown, Timestamp::now()),
         "events": ours.map(event).collect::<Vec<_>>(),
         "rows": rows.iter().map(row).collect::<Vec<_>>(),
     })))

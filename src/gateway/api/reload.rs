@@ -14,7 +14,7 @@ use super::access::{Caller, Peer};
 use super::problem::Problem;
 
 /// Where whoever asked is told what was read, or why nothing changed.
-pub type Wanted = oneshot::Sender<Result<String, String>>;
+pub type ReloadReply = oneshot::Sender<Result<String, String>>;
 
 /// Reads the configuration again, as a SIGHUP does. Only over the Unix socket, for this account and for root.
 #[utoipa::path(post, path = "/v1/reload", responses(

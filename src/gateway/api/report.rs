@@ -26,7 +26,8 @@ const REPORT_MS: i64 = 60 * 60 * 1000;
 /// How a command ended that its client was let run.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Ended {
+#[schema(as = Ended)]
+pub struct ReportBody {
     /// The token that is good once
     token: String,
     exit: Option<i32>,
@@ -35,7 +36,7 @@ pub struct Ended {
 }
 
 /// Says how it ended, once.
-#[utoipa::path(post, path = "/v1/requests/{id}/result", params(("id" = String, Path)), request_body = Ended, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/result", params(("id" = String, Path)), request_body = ReportBody, responses(
     (status = 204, description = "it is recorded"), (status = 400, body = Problem), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
     (status = 410, body = Problem)))]
@@ -46,7 +47,7 @@ pub async fn report(
     body: Bytes,
 ) -> Result<StatusCode, Problem> {
     caller.may(Scope::Submit)?;
-    let ended: Ended = read(&body)?;
+    let ended: ReportBody = read(&body)?;
     let end = match (ended.exit, ended.signal) {
         (Some(code), None) => Ok(code),
         (None, Some(signal)) => Err(signal),
@@ -72,7 +73,7 @@ pub async fn report(
         row.map_or(Ok(()), |row| backend.report(row, end, ended.duration_ms, Timestamp::now()))?;
         Ok(true)
     };
-    if !app.room.at(done).await?? {
+    if !app.backend.run(done).await?? {
         return Err(Problem::new("settled", "it was already reported").about(&id));
     }
     locked(&app.once).remove(&submission.action);

@@ -24,7 +24,7 @@ use super::{App, locked, support};
 use crate::backend::{BackendError, Scope, Submission};
 use crate::callback;
 use crate::secrets::{NoRandomBytes, hash, secret};
-use crate::submission::{Judge, LOST, SubmissionError, Wanted};
+use crate::submission::{LOST, SubmissionError, SubmitInput, SubmitProcess};
 
 /// How long a client may take to run what it was allowed.
 const ONCE: Duration = Duration::from_secs(60);
@@ -41,7 +41,8 @@ const TIMEOUT: u32 = 300;
 /// A command that is handed in.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct New {
+#[schema(as = New)]
+pub struct SubmitBody {
     /// A line for the account's shell
     pub(super) command: Option<String>,
     /// A program and its arguments, in the place of a line
@@ -69,7 +70,7 @@ pub struct New {
 }
 
 /// Judges a command; 202 where a person is asked.
-#[utoipa::path(post, path = "/v1/requests", request_body = New, responses(
+#[utoipa::path(post, path = "/v1/requests", request_body = SubmitBody, responses(
     (status = 200, description = "it may run or not: `decision`, and a `token` for one use"),
     (status = 202, description = "the request waits: `action_id`, `timeout_secs`, `poll`"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
@@ -90,7 +91,7 @@ pub async fn submit(
 }
 
 /// Judges several, in order; each has its own status.
-#[utoipa::path(post, path = "/v1/requests/batch", request_body = Vec<New>, responses(
+#[utoipa::path(post, path = "/v1/requests/batch", request_body = Vec<SubmitBody>, responses(
     (status = 207, description = "a list in order, each with `status` and the fields of a single submission"),
     (status = 400, body = Problem), (status = 401, body = Problem)))]
 pub async fn batch(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -> Result<Response, Problem> {
@@ -131,7 +132,7 @@ async fn handed_in(
 ) -> Result<(StatusCode, Value), Problem> {
     caller.may(Scope::Submit)?;
     app.is_of_an_account()?;
-    let new: New = read(body)?;
+    let new: SubmitBody = read(body)?;
     let inside = |directory: &String| {
         let rest = new.cwd.strip_prefix(directory.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -156,7 +157,7 @@ async fn handed_in(
         return Err(Problem::new("bad-request", format!("callback: gateway.toml has no [[callback]] named {name}")));
     }
     let client = caller.token.clone().unwrap_or_else(|| caller.name.clone());
-    let wanted = Wanted {
+    let wanted = SubmitInput {
         reason: new.reason.as_deref(),
         origin: caller.origin.name(),
         crisis: new.crisis,
@@ -185,15 +186,15 @@ async fn handed_in(
     };
     if is_support {
         match support::judge(app, &submission).await {
-            support::Judged::Runs(value) => return Ok((StatusCode::OK, value)),
+            support::SupportResult::Runs(value) => return Ok((StatusCode::OK, value)),
             // It is one of none, whatever it reads like.
-            support::Judged::Else => {
+            support::SupportResult::Else => {
                 locked(&app.limits).submit.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
             }
         }
     }
     let begun = submission.clone();
-    if let Some(before) = app.room.at(move |backend| backend.memory().begin(&begun)).await?? {
+    if let Some(before) = app.backend.run(move |backend| backend.memory().begin(&begun)).await?? {
         if before.body_hash != submission.body_hash {
             return Err(Problem::new("key-reused", "this Idempotency-Key was used with another body"));
         }
@@ -202,11 +203,11 @@ async fn handed_in(
     let first = begin(app, submission.clone()).await;
     let first = first.map_err(|why| Problem::new("bad-request", why.to_string()).about(&submission.action))?;
     Ok(match first {
-        First::Ended(mut value) => {
+        SubmitProgress::Ended(mut value) => {
             value["action_id"] = json!(submission.action);
             (StatusCode::OK, value)
         }
-        First::Waits { timeout } => (StatusCode::ACCEPTED, accepted(&submission.action, timeout)),
+        SubmitProgress::Waits { timeout } => (StatusCode::ACCEPTED, accepted(&submission.action, timeout)),
     })
 }
 
@@ -224,15 +225,15 @@ fn told_again(app: &App, before: &Submission) -> Result<(StatusCode, Value), Pro
         return Ok((StatusCode::OK, value));
     }
     if before.request.is_some() {
-        let shown = before.request.as_deref().and_then(|request| app.hub.find_request(request));
-        let left = shown.map_or(0, |shown| crate::hub::seconds_left(&shown.pending, Timestamp::now()));
+        let shown = before.request.as_deref().and_then(|request| app.feed.find_request(request));
+        let left = shown.map_or(0, |shown| crate::request_feed::seconds_left(&shown.pending, Timestamp::now()));
         return Ok((StatusCode::ACCEPTED, accepted(&before.action, u64::try_from(left).unwrap_or(0))));
     }
     Err(Problem::new("in-progress", "try again in a second").about(&before.action))
 }
 
 /// What is known first of a command that was handed in.
-pub enum First {
+pub enum SubmitProgress {
     Ended(Value),
     Waits { timeout: u64 },
 }
@@ -241,7 +242,7 @@ pub enum First {
 ///
 /// # Errors
 /// It cannot be judged: nothing was allowed.
-pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, SubmissionError> {
+pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<SubmitProgress, SubmissionError> {
     let action = submission.action.clone();
     if submission.body.is_empty() {
         end(app, &action, json!({ "decision": "deny", "reason": LOST }), None).await?;
@@ -249,7 +250,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Subm
     }
     // What it files bears its name from the first look on.
     let (judged, since) = (app.names.judged(&submission.client), Timestamp::now());
-    let mut judge = Judge::start(&app.guard, &submission.body).await?;
+    let mut judge = SubmitProcess::start(&app.guard, &submission.body).await?;
     let first = match judge.next().await {
         Ok(first) => first,
         Err(why) => {
@@ -258,12 +259,12 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Subm
         }
     };
     if first["status"] != "waiting" {
-        return ended(app, &action, &first).await.map(First::Ended);
+        return ended(app, &action, &first).await.map(SubmitProgress::Ended);
     }
     let (name, request) = (action.clone(), first["request"].as_str().unwrap_or_default().to_owned());
     app.names.set(&request, &action, &submission.client, since);
     drop(judged);
-    app.room.at(move |backend| backend.memory().waits(&name, &request)).await??;
+    app.backend.run(move |backend| backend.memory().waits(&name, &request)).await??;
     app.look().await?;
     let (give_up, given_up) = oneshot::channel();
     locked(&app.judges).insert(action.clone(), give_up);
@@ -289,7 +290,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Subm
         }
         let _ = app.look().await;
     });
-    Ok(First::Waits { timeout })
+    Ok(SubmitProgress::Waits { timeout })
 }
 
 /// Keeps what guard said in the end, with a token that is good once where it may run.
@@ -347,8 +348,8 @@ pub(super) async fn end(
 ) -> Result<(), BackendError> {
     let decision = value["decision"].clone();
     let (name, text) = (action.to_owned(), value.to_string());
-    app.room.at(move |backend| backend.memory().end(&name, &text, once.as_ref())).await??;
-    app.hub.tell("request.finished", action, json!({ "decision": decision }), Timestamp::now());
+    app.backend.run(move |backend| backend.memory().end(&name, &text, once.as_ref())).await??;
+    app.feed.publish("request.finished", action, json!({ "decision": decision }), Timestamp::now());
     callback::tell(app, action.to_owned());
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! The backend: requests, answers, tokens and what the gateway itself has to remember, reached through one trait.
 //!
-//! What keeps them is not `async`: it lives in a thread of its own ([`Room`]), which is handed one piece of work after
+//! What keeps them is not `async`: it lives in a thread of its own ([`BackendThread`]), which is handed one piece of work after
 //! the other. What may not enter: who may answer what ([`crate::answer`]), and HTTP.
 
 mod base;
 mod error;
+pub mod local;
 pub mod memory;
-pub mod own;
 pub mod record;
 pub mod remote;
 
@@ -23,9 +23,9 @@ use crate::judge::approver::Signed;
 use crate::store::queue::{AnswerOutcome, Pending};
 use crate::store::{Entry, Stats};
 
-/// A person's answer to a request, as it comes in from afar.
+/// A person's answer to a request, given over the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct AnswerInput {
     pub yes: bool,
     /// Who: the approver, and through what.
     pub by: String,
@@ -57,7 +57,7 @@ pub trait Backend: Send {
     ///
     /// # Errors
     /// It does not count, because it could not be written down.
-    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<AnswerOutcome, BackendError>;
+    fn answer(&mut self, shown: &Pending, given: &AnswerInput, now: Timestamp) -> Result<AnswerOutcome, BackendError>;
 
     /// Writes down what became of a command that a client was let run.
     ///
@@ -114,16 +114,16 @@ pub trait Backend: Send {
 
 type Work = Box<dyn FnOnce(&mut dyn Backend) + Send>;
 
-/// The backend in its thread.
+/// A handle to the thread that the backend runs in.
 #[derive(Clone)]
-pub struct Room {
+pub struct BackendThread {
     work: mpsc::SyncSender<Work>,
 }
 
 /// How much work may wait before whoever brings more waits too.
 const WAITING: usize = 1024;
 
-impl Room {
+impl BackendThread {
     /// Starts a thread that opens a backend.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Room {
     ///
     /// # Errors
     /// The backend is closed.
-    pub async fn at<T: Send + 'static>(
+    pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut dyn Backend) -> T + Send + 'static,
     ) -> Result<T, BackendError> {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::memory::{self, Memory};
 use super::record::{Cursor, SessionView};
-use super::{Backend, BackendError, Given, Page};
+use super::{AnswerInput, Backend, BackendError, Page};
 use crate::judge::answer_scope::AnswerScope;
 use crate::service::client::{Accounts, Address, Client};
 use crate::service::gateway::{FromGateway, GatewayAnswer, RequestPage};
@@ -23,7 +23,7 @@ pub const ELSEWHERE: &str =
     "the gateway of a machine can only list requests and pass on answers; use guard at a terminal";
 
 /// The service, and the gateway's own file.
-pub struct Remote {
+pub struct RemoteBackend {
     client: Client,
     memory: Box<dyn Memory>,
 }
@@ -40,7 +40,7 @@ pub fn client(service: &Service) -> Client {
     Client::new(Address { account, socket, broken }, Accounts { number, name })
 }
 
-impl Remote {
+impl RemoteBackend {
     /// Opens the gateway's own file in a directory; the service is asked when it is needed.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ fn elsewhere<T>() -> Result<T, BackendError> {
     Err(BackendError::Elsewhere)
 }
 
-impl Backend for Remote {
+impl Backend for RemoteBackend {
     fn list(&mut self, _: Timestamp) -> Result<Vec<Pending>, BackendError> {
         let mut all: Vec<Pending> = Vec::new();
         loop {
@@ -77,8 +77,8 @@ impl Backend for Remote {
         Ok(told.and_then(|text| text.bytes()))
     }
 
-    fn answer(&mut self, shown: &Pending, given: &Given, _: Timestamp) -> Result<AnswerOutcome, BackendError> {
-        let Given { yes, by, words, signed, reach } = given.clone();
+    fn answer(&mut self, shown: &Pending, given: &AnswerInput, _: Timestamp) -> Result<AnswerOutcome, BackendError> {
+        let AnswerInput { yes, by, words, signed, reach } = given.clone();
         self.ask(FromGateway::Answer(Box::new(GatewayAnswer {
             shown: shown.clone().into(),
             yes,

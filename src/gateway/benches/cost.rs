@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
-use served::Served;
+use served::BenchGateway;
 
 mod served;
 
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         }
     };
     let (alone, beside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let _gateway = Served::start(&guard, beside.path());
+    let _gateway = BenchGateway::start(&guard, beside.path());
     for home in [&alone, &beside] {
         run(&guard, home.path());
     }

@@ -12,14 +12,14 @@ use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use guard_gateway::backend::local::LocalBackend;
 use guard_gateway::backend::memory;
-use guard_gateway::backend::own::Own;
 use guard_gateway::backend::{Scope, Token};
 use guard_gateway::judge::invocation::Origin;
 use guard_gateway::store::Paths;
 use guard_gateway::store::queue::Queue;
 use jiff::Timestamp;
-use served::Served;
+use served::BenchGateway;
 
 mod served;
 #[path = "../tests/waiting.rs"]
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     };
     let home = tempfile::tempdir().unwrap();
     let paths = Paths::new(home.path().join(".local/share/guard"));
-    drop(Own::open(&paths).unwrap());
+    drop(LocalBackend::open(&paths).unwrap());
     let token = Token {
         name: "bench".to_owned(),
         scopes: vec![Scope::Read],
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         hash: guard_gateway::secrets::hash("gt_bench"),
     };
     memory::open(paths.directory()).unwrap().add_token(&token).unwrap();
-    let gateway = Served::start(&guard, home.path());
+    let gateway = BenchGateway::start(&guard, home.path());
     let port = &gateway.port;
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     write!(stream, "GET /v1/events HTTP/1.1\r\nHost: localhost:{port}\r\nAuthorization: Bearer gt_bench\r\n\r\n")

@@ -16,13 +16,13 @@ pub fn guard() -> Result<PathBuf, String> {
 }
 
 /// A gateway, which ends with the benchmark however that ends.
-pub struct Served {
+pub struct BenchGateway {
     child: Child,
     /// The port of the API.
     pub port: String,
 }
 
-impl Served {
+impl BenchGateway {
     /// Starts the gateway of a home, and waits until it listens. A benchmark without one measures nothing, and ends.
     pub fn start(guard: &Path, home: &Path) -> Self {
         let programs = home.join("programs");
@@ -41,7 +41,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for BenchGateway {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -2,7 +2,7 @@
 //!
 //! What may not enter: how a messenger writes a button, and whether a tap counts.
 
-use super::{Card, Press};
+use super::{ButtonKind, Card};
 use crate::secrets::{NoRandomBytes, secret};
 
 /// With more approvers than this a card has no buttons with words: they would stand between the person and the command.
@@ -13,14 +13,14 @@ const REPLIES: usize = 3;
 
 /// What the buttons of one approver carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Own {
+pub struct ApproverNonce {
     /// By the name in the configuration.
     pub approver: String,
     /// Counts once, for one request.
     pub nonce: String,
 }
 
-impl Own {
+impl ApproverNonce {
     /// A nonce for each of these approvers.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Own {
 /// A button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    pub press: Press,
+    pub press: ButtonKind,
     /// The words that go with a no.
     pub words: Option<String>,
     /// Whose it is, where a card has buttons of several.
@@ -48,7 +48,7 @@ impl Button {
     pub fn label(&self, yes: &str, no: &str, worded: &str) -> String {
         let whose = self.whose.as_ref().map_or(String::new(), |name| format!(" ({name})"));
         match (self.press, &self.words) {
-            (Press::Approve, _) => format!("{yes}{whose}"),
+            (ButtonKind::Approve, _) => format!("{yes}{whose}"),
             (_, None) => format!("{no}{whose}"),
             (_, Some(words)) => format!("{worded}{whose}: {words}"),
         }
@@ -57,21 +57,21 @@ impl Button {
 
 /// The buttons of a card, approver by approver: a yes where the message offers one, a no, and noes with words.
 #[must_use]
-pub fn buttons(card: &Card, own: &[Own], yes: bool) -> Vec<Vec<Button>> {
+pub fn buttons(card: &Card, own: &[ApproverNonce], yes: bool) -> Vec<Vec<Button>> {
     let replies = if own.len() > WORDED { 0 } else { REPLIES };
-    let each = |one: &Own| {
+    let each = |one: &ApproverNonce| {
         let whose = (own.len() > 1).then(|| one.approver.clone());
-        let button = |press: Press, words: Option<String>| {
+        let button = |press: ButtonKind, words: Option<String>| {
             let data = press.with(&one.nonce);
             Button { press, words, whose: whose.clone(), data }
         };
         let mut all = Vec::new();
         if yes {
-            all.push(button(Press::Approve, None));
+            all.push(button(ButtonKind::Approve, None));
         }
-        all.push(button(Press::Deny, None));
+        all.push(button(ButtonKind::Deny, None));
         let worded = (0..).zip(card.replies.iter().take(replies));
-        all.extend(worded.map(|(at, words)| button(Press::Reply(at), Some(words.clone()))));
+        all.extend(worded.map(|(at, words)| button(ButtonKind::Reply(at), Some(words.clone()))));
         all
     };
     own.iter().map(each).collect()
@@ -83,7 +83,7 @@ mod tests {
 
     fn labels(approvers: &[&str], yes: bool) -> Vec<String> {
         let card = Card { replies: vec!["not now".to_owned()], ..Card::default() };
-        let own = Own::of_all(approvers.iter().map(ToString::to_string).collect()).unwrap();
+        let own = ApproverNonce::of_all(approvers.iter().map(ToString::to_string).collect()).unwrap();
         let all = buttons(&card, &own, yes);
         for (of_one, own) in all.iter().zip(&own) {
             assert!(of_one.iter().all(|button| button.data.ends_with(&own.nonce)), "{of_one:?}");
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(labels(&["ada", "bob"], true), two);
         assert_eq!(labels(&["a", "b", "c", "d", "e"], true).len(), 10);
         assert!(labels(&[], true).is_empty());
-        let own = Own::of_all(vec!["ada".to_owned(), "bob".to_owned()]).unwrap();
+        let own = ApproverNonce::of_all(vec!["ada".to_owned(), "bob".to_owned()]).unwrap();
         assert_ne!(own[0].nonce, own[1].nonce);
     }
 }

@@ -12,9 +12,11 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 
-use super::buttons::Own;
+use super::buttons::ApproverNonce;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelError, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap};
+use super::{
+    BoxFuture, ButtonKind, Card, Channel, ChannelError, ChannelState, Inbox, Interaction, SendError, Status, UserAction,
+};
 
 /// The most of a notification that is others' words.
 const MOST: usize = 500;
@@ -37,8 +39,8 @@ pub struct Desktop {
     approver: String,
     /// What ends each notification that is shown.
     shown: Arc<Mutex<HashMap<String, oneshot::Sender<()>>>>,
-    pressed: mpsc::Sender<(String, Press)>,
-    presses: Mutex<Option<mpsc::Receiver<(String, Press)>>>,
+    pressed: mpsc::Sender<(String, ButtonKind)>,
+    presses: Mutex<Option<mpsc::Receiver<(String, ButtonKind)>>>,
 }
 
 impl Desktop {
@@ -55,8 +57,9 @@ impl Desktop {
         Ok(Self { name, command, approver: approver.to_owned(), shown: Arc::default(), pressed, presses })
     }
 
-    fn start(&self, urgent: bool, actions: &[(String, String)], title: &str, body: &str) -> Result<Child, Failed> {
-        let (program, arguments) = self.command.split_first().ok_or_else(|| Failed::Broken("no command".to_owned()))?;
+    fn start(&self, urgent: bool, actions: &[(String, String)], title: &str, body: &str) -> Result<Child, SendError> {
+        let (program, arguments) =
+            self.command.split_first().ok_or_else(|| SendError::Rejected("no command".to_owned()))?;
         let mut command = Command::new(program);
         command.args(arguments).args(["-a", "guard", "-u", if urgent { "critical" } else { "normal" }]);
         for (code, label) in actions {
@@ -64,13 +67,13 @@ impl Desktop {
         }
         command.args(["--", title, body]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.kill_on_drop(true);
-        command.spawn().map_err(|error| Failed::Broken(format!("{program}: {error}")))
+        command.spawn().map_err(|error| SendError::Rejected(format!("{program}: {error}")))
     }
 }
 
 /// What is pressed on a notification; `None`: it went away, or is not wanted any more. It stays for as long as its request
 /// waits: what is none of its buttons is passed over.
-async fn pressed_on(child: &mut Child, nonce: &str, mut ended: oneshot::Receiver<()>) -> Option<Press> {
+async fn pressed_on(child: &mut Child, nonce: &str, mut ended: oneshot::Receiver<()>) -> Option<ButtonKind> {
     let mut lines = BufReader::new(child.stdout.take()?).lines();
     let mut odd = 0;
     loop {
@@ -81,9 +84,9 @@ async fn pressed_on(child: &mut Child, nonce: &str, mut ended: oneshot::Receiver
                     Ok(Some(code)) => code,
                     Err(_) => String::new(),
                 };
-                match Press::read(&format!("{}:{nonce}", code.trim())) {
+                match ButtonKind::read(&format!("{}:{nonce}", code.trim())) {
                     // A yes is none here, whoever prints it.
-                    Some(Did::Pressed { press, nonce: read }) if press != Press::Approve && read == nonce => {
+                    Some(UserAction::Pressed { press, nonce: read }) if press != ButtonKind::Approve && read == nonce => {
                         return Some(press);
                     }
                     _ => odd += 1,
@@ -98,15 +101,15 @@ async fn pressed_on(child: &mut Child, nonce: &str, mut ended: oneshot::Receiver
 }
 
 impl Channel for Desktop {
-    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
             let mut body = text::card(&Card { bar: None, ..card.clone() }, Medium::Notice, MOST);
             if card.link.is_none() {
                 body.push_str(&format!("\nguard approve {}", card.request));
             }
-            let mut actions = vec![(Press::Deny.code(), "Deny".to_owned())];
+            let mut actions = vec![(ButtonKind::Deny.code(), "Deny".to_owned())];
             for (at, words) in (0..).zip(card.replies.iter().take(2)) {
-                actions.push((Press::Reply(at).code(), cut(&format!("No: {words}"), 40)));
+                actions.push((ButtonKind::Reply(at).code(), cut(&format!("No: {words}"), 40)));
             }
             let urgent = card.decision || card.tier >= 3;
             let mut child = self.start(urgent, &actions, &format!("guard: tier {}", card.tier), &body)?;
@@ -114,9 +117,9 @@ impl Channel for Desktop {
             if let Ok(Ok(status)) = tokio::time::timeout(SHOWN, child.wait()).await
                 && !status.success()
             {
-                return Err(Failed::Broken(format!("the notification was not shown ({status})")));
+                return Err(SendError::Rejected(format!("the notification was not shown ({status})")));
             }
-            let id = crate::secrets::secret::<8>("").map_err(|why| Failed::Broken(why.to_string()))?;
+            let id = crate::secrets::secret::<8>("").map_err(|why| SendError::Rejected(why.to_string()))?;
             let (end, ended) = oneshot::channel();
             self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), end);
             let (pressed, nonce) = (self.pressed.clone(), own.first().map(|own| own.nonce.clone()).unwrap_or_default());
@@ -133,15 +136,15 @@ impl Channel for Desktop {
         vec![self.approver.clone()]
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let mut child = self.start(true, &[], "guard", &Medium::Notice.escape(&cut(text, 500)))?;
-            let status = child.wait().await.map_err(|error| Failed::Broken(error.to_string()))?;
-            if status.success() { Ok(()) } else { Err(Failed::Broken(format!("it was not shown ({status})"))) }
+            let status = child.wait().await.map_err(|error| SendError::Rejected(error.to_string()))?;
+            if status.success() { Ok(()) } else { Err(SendError::Rejected(format!("it was not shown ({status})"))) }
         })
     }
 
-    fn close<'a>(&'a self, message: &'a str, _: &'a Card, _: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn close<'a>(&'a self, message: &'a str, _: &'a Card, _: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let end = self.shown.lock().unwrap_or_else(PoisonError::into_inner).remove(message);
             if let Some(end) = end {
@@ -151,16 +154,17 @@ impl Channel for Desktop {
         })
     }
 
-    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         let mut presses = self.presses.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Box::pin(async move {
             state.status(&self.name, Status::Up);
             while let Some((nonce, press)) = presses.recv().await {
                 let (reply, told) = oneshot::channel();
-                let did = Did::Pressed { nonce, press };
+                let action = UserAction::Pressed { nonce, press };
                 let approver = Some(self.approver.clone());
-                let tap = Tap { channel: self.name.clone(), approver, from: "the desktop".to_owned(), did, reply };
-                if inbox.send(tap).await.is_err() {
+                let interaction =
+                    Interaction { channel: self.name.clone(), approver, from: "the desktop".to_owned(), action, reply };
+                if inbox.send(interaction).await.is_err() {
                     return;
                 }
                 let _ = told.await;

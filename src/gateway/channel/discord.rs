@@ -12,10 +12,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use self::connection::next;
-use super::buttons::{Button, Own, buttons};
-use super::heard::FromPlace;
+use super::buttons::{ApproverNonce, Button, buttons};
+use super::inbound::ChatInput;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelError, ChannelState, Did, Doing, Failed, Inbox, Press, hand_in, heard, http};
+use super::{
+    BoxFuture, ButtonKind, Card, Channel, ChannelError, ChannelState, Inbox, SendError, UserAction, hand_in, http,
+    inbound,
+};
 
 /// The most characters of a message that are others' words; Discord takes 2000 in all.
 const MOST: usize = 1400;
@@ -65,27 +68,27 @@ impl Discord {
         Ok(Self { name, client: http::client()?, url, token, chat, approvers, commands, refused: Mutex::default() })
     }
 
-    async fn call(&self, method: reqwest::Method, path: &str, body: Option<&Value>) -> Result<Value, Failed> {
+    async fn call(&self, method: reqwest::Method, path: &str, body: Option<&Value>) -> Result<Value, SendError> {
         let request = self.client.request(method, format!("{}{path}", self.url));
         let request = request.header("authorization", format!("Bot {}", self.token));
         let request = if let Some(body) = body { request.json(body) } else { request };
         let (status, value) = http::answer(request.send().await).await?;
         match status {
             200..=299 => Ok(value),
-            429 => Err(Failed::Later(Duration::from_secs_f64(
+            429 => Err(SendError::RateLimited(Duration::from_secs_f64(
                 value["retry_after"].as_f64().unwrap_or(1.0).clamp(0.0, 3600.0),
             ))),
             _ => {
                 let why = value["message"].as_str().unwrap_or("no reason");
-                Err(Failed::of(status, format!("discord: {status}: {}", cut(why, 200))))
+                Err(SendError::of(status, format!("discord: {status}: {}", cut(why, 200))))
             }
         }
     }
 
-    fn rows(card: &Card, own: &[Own]) -> Value {
+    fn rows(card: &Card, own: &[ApproverNonce]) -> Value {
         let write = |button: &Button| {
             let style = match (button.press, &button.words) {
-                (Press::Approve, _) => 3,
+                (ButtonKind::Approve, _) => 3,
                 (_, None) => 4,
                 (_, Some(_)) => 2,
             };
@@ -128,12 +131,12 @@ impl Discord {
 
     /// A button.
     async fn pressed(&self, event: &Value, inbox: &Inbox) {
-        let Some((FromPlace { from, chat, did }, place)) = heard::discord_press(event) else { return };
-        let told = match did {
+        let Some((ChatInput { from, chat, action }, place)) = inbound::discord_press(event) else { return };
+        let told = match action {
             None => "this is not a button of guard".to_owned(),
-            Some(did) => {
+            Some(action) => {
                 let approver = self.approver(from, chat);
-                match tokio::time::timeout(PRESSED, hand_in(inbox, &self.name, approver, from, did)).await {
+                match tokio::time::timeout(PRESSED, hand_in(inbox, &self.name, approver, from, action)).await {
                     Ok(told) => told,
                     Err(_) => "guard needs more time; see the message for the result".to_owned(),
                 }
@@ -148,9 +151,9 @@ impl Discord {
 
     /// A command that was typed.
     async fn typed(&self, message: &Value, inbox: &Inbox) {
-        let heard = if self.commands { heard::discord_message(message) } else { None };
-        let Some(FromPlace { from, chat, did: Some(did) }) = heard else { return };
-        let told = hand_in(inbox, &self.name, self.approver(from, chat), from, did).await;
+        let heard = if self.commands { inbound::discord_message(message) } else { None };
+        let Some(ChatInput { from, chat, action: Some(action) }) = heard else { return };
+        let told = hand_in(inbox, &self.name, self.approver(from, chat), from, action).await;
         if chat.chars().all(|c| c.is_ascii_digit()) {
             let body = json!({ "content": cut(&told, 1900), "allowed_mentions": { "parse": [] } });
             let _ = self.call(reqwest::Method::POST, &format!("/channels/{chat}/messages"), Some(&body)).await;
@@ -159,15 +162,15 @@ impl Discord {
 
     /// A mark on a message. One that is none of guard's is passed over without a word.
     async fn reacted(&self, event: &Value, inbox: &Inbox) {
-        let Some(FromPlace { from, chat, did: Some(did) }) = heard::discord_reaction(event) else { return };
-        let Did::Reacted { message, .. } = &did else { return };
+        let Some(ChatInput { from, chat, action: Some(action) }) = inbound::discord_reaction(event) else { return };
+        let UserAction::Reacted { message, .. } = &action else { return };
         if chat != self.chat {
             return;
         }
         let message = message.clone();
         let approver = self.approver(from, chat);
         let is_stranger = approver.is_none();
-        let told = hand_in(inbox, &self.name, approver, from, did).await;
+        let told = hand_in(inbox, &self.name, approver, from, action).await;
         if !told.is_empty() && (!is_stranger || self.is_first_refusal(from, &message)) {
             let body = json!({
                 "content": cut(&told, 1900), "allowed_mentions": { "parse": [] },
@@ -185,7 +188,7 @@ impl Discord {
 }
 
 impl Channel for Discord {
-    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
             let body = json!({
                 "content": text::card(card, Medium::Markdown, MOST), "allowed_mentions": { "parse": [] },
@@ -194,7 +197,7 @@ impl Channel for Discord {
             let path = format!("/channels/{}/messages", self.chat);
             let sent = self.call(reqwest::Method::POST, &path, Some(&body)).await?;
             let id = sent["id"].as_str().filter(|id| id.chars().all(|c| c.is_ascii_digit()));
-            id.map(str::to_owned).ok_or_else(|| Failed::Broken("discord returned no message ID".to_owned()))
+            id.map(str::to_owned).ok_or_else(|| SendError::Rejected("discord returned no message ID".to_owned()))
         })
     }
 
@@ -202,7 +205,7 @@ impl Channel for Discord {
         self.approvers.keys().cloned().collect()
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let text = cut(&Medium::Markdown.escape(text), 1900);
             let body = json!({ "content": text, "allowed_mentions": { "parse": [] } });
@@ -210,7 +213,7 @@ impl Channel for Discord {
         })
     }
 
-    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let text = text::ended(card, Medium::Markdown, MOST, text, 200);
             let body = json!({ "content": text, "allowed_mentions": { "parse": [] }, "components": [] });
@@ -223,11 +226,11 @@ impl Channel for Discord {
         card.offers_yes(MOST)
     }
 
-    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         Some(Box::pin(async move { self.listen(inbox, state).await }))
     }
 
-    fn receives(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+    fn receives(&self, alone: bool) -> Option<BoxFuture<'_, Result<(), SendError>>> {
         Some(Box::pin(async move {
             if !alone {
                 return self.call(reqwest::Method::GET, "/gateway/bot", None).await.map(drop);
@@ -238,7 +241,7 @@ impl Channel for Discord {
             let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(None)).await;
             match hello {
                 Ok(Ok(hello)) if hello["op"] == 10 => Ok(()),
-                _ => Err(Failed::Broken("the gateway of discord sent no hello".to_owned())),
+                _ => Err(SendError::Rejected("the gateway of discord sent no hello".to_owned())),
             }
         }))
     }

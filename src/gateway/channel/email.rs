@@ -11,9 +11,9 @@ use lettre::transport::smtp::Error;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 
-use super::buttons::Own;
+use super::buttons::ApproverNonce;
 use super::text::{self, Medium, cut};
-use super::{AddressError, Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox};
+use super::{AddressError, BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError};
 use crate::secrets::secret;
 
 /// The most of a message that is others' words, in characters.
@@ -73,12 +73,12 @@ impl Email {
         Ok(Self { transport: transport.build(), from, to, approver: approver.to_owned() })
     }
 
-    async fn mail(&self, subject: &str, text: String) -> Result<String, Failed> {
-        let id = format!("<{}@guard>", secret::<16>("").map_err(|why| Failed::Broken(why.to_string()))?);
+    async fn mail(&self, subject: &str, text: String) -> Result<String, SendError> {
+        let id = format!("<{}@guard>", secret::<16>("").map_err(|why| SendError::Rejected(why.to_string()))?);
         let mail = Message::builder().from(self.from.clone()).to(self.to.clone()).subject(subject);
         // No answering machine answers to it.
         let mail = mail.message_id(Some(id.clone())).header(AutoSubmitted).header(ContentType::TEXT_PLAIN).body(text);
-        let mail = mail.map_err(|error| Failed::Broken(error.to_string()))?;
+        let mail = mail.map_err(|error| SendError::Rejected(error.to_string()))?;
         self.transport.send(mail).await.map_err(failed)?;
         Ok(id)
     }
@@ -102,25 +102,25 @@ impl lettre::message::header::Header for AutoSubmitted {
     }
 }
 
-fn failed(error: Error) -> Failed {
+fn failed(error: Error) -> SendError {
     let mut text = error.to_string();
     let mut below = std::error::Error::source(&error);
     while let Some(why) = below {
         text = format!("{text}: {why}");
         below = why.source();
     }
-    Failed::Broken(cut(&guard_ui::ui::visible::text(&text), 300))
+    SendError::Rejected(cut(&guard_ui::ui::visible::text(&text), 300))
 }
 
 impl Channel for Email {
-    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
             let page = card.link.as_deref().and_then(|link| link.split_once("/#")).map(|(page, _)| page);
             let plain = Card { link: None, ..card.clone() };
             let mut text = text::card(&plain, Medium::Plain, MOST);
             text.push_str("\n\n");
             match (page, own.first()) {
-                (Some(page), Some(Own { nonce, .. })) => text.push_str(&format!(
+                (Some(page), Some(ApproverNonce { nonce, .. })) => text.push_str(&format!(
                     "Answer here (the link works once, for this request only):\n{page}/#mail={nonce}\n"
                 )),
                 _ => text.push_str(&format!("Answer at a terminal: guard approve {}\n", card.request)),
@@ -134,16 +134,16 @@ impl Channel for Email {
         vec![self.approver.clone()]
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move { self.mail("guard", cut(text, MOST)).await.map(drop) })
     }
 
     /// What was sent cannot be edited; its link says how the request ended.
-    fn close<'a>(&'a self, _: &'a str, _: &'a Card, _: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn close<'a>(&'a self, _: &'a str, _: &'a Card, _: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async { Ok(()) })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         None
     }
 }

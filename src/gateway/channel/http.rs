@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Failed;
+use super::SendError;
 
 /// How long anything may take that is not told otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -78,7 +78,7 @@ impl From<reqwest::Error> for HttpError {
 ///
 /// # Errors
 /// There is none, or it is too long.
-pub async fn answer(response: Result<reqwest::Response, reqwest::Error>) -> Result<(u16, Value), Failed> {
+pub async fn answer(response: Result<reqwest::Response, reqwest::Error>) -> Result<(u16, Value), SendError> {
     told(response).await.map(|(status, _, value)| (status, value))
 }
 
@@ -88,8 +88,8 @@ pub async fn answer(response: Result<reqwest::Response, reqwest::Error>) -> Resu
 /// There is none, or it is too long.
 pub async fn told(
     response: Result<reqwest::Response, reqwest::Error>,
-) -> Result<(u16, Option<Duration>, Value), Failed> {
-    let broken = |error: reqwest::Error| Failed::Away(HttpError::from(error).to_string());
+) -> Result<(u16, Option<Duration>, Value), SendError> {
+    let broken = |error: reqwest::Error| SendError::Unavailable(HttpError::from(error).to_string());
     let mut response = response.map_err(broken)?;
     let status = response.status().as_u16();
     let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
@@ -98,7 +98,7 @@ pub async fn told(
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         body.extend_from_slice(&chunk);
         if body.len() > LONGEST {
-            return Err(Failed::Broken("the answer is too long".to_owned()));
+            return Err(SendError::Rejected("the answer is too long".to_owned()));
         }
     }
     Ok((status, wait, serde_json::from_slice(&body).unwrap_or(Value::Null)))

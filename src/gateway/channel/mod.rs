@@ -1,15 +1,15 @@
 //! Messengers: each in a file of its own, behind one trait.
 //!
 //! A messenger carries a card to its person and a tap back. It believes nothing of a tap but who made it, by the
-//! messenger's own word; whether that counts is said elsewhere ([`crate::button_taps`]). What may not enter: the queue.
+//! messenger's own word; whether that counts is said elsewhere ([`crate::interactions`]). What may not enter: the queue.
 
 pub mod buttons;
 pub mod desktop;
 pub mod discord;
 pub mod email;
 mod error;
-pub mod heard;
 pub mod http;
+pub mod inbound;
 pub mod ntfy;
 pub mod probe;
 pub mod program;
@@ -29,7 +29,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
-use self::buttons::Own;
+use self::buttons::ApproverNonce;
 pub use self::error::{AddressError, ChannelError, SharedSecretError};
 use crate::config::{ChannelConfig, ChannelKind};
 
@@ -87,60 +87,60 @@ impl Card {
 
 /// Why a message was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failed {
+pub enum SendError {
     /// The messenger wants to be left alone for so long.
-    Later(Duration),
+    RateLimited(Duration),
     /// The messenger cannot be reached, or fails by itself: the same may be taken later. Without any secret.
-    Away(String),
+    Unavailable(String),
     /// Anything else, without any secret.
-    Broken(String),
+    Rejected(String),
 }
 
-impl Failed {
+impl SendError {
     /// By the status of an answer: what is a fault of the messenger's own may pass.
     #[must_use]
     pub fn of(status: u16, why: String) -> Self {
-        if status >= 500 { Self::Away(why) } else { Self::Broken(why) }
+        if status >= 500 { Self::Unavailable(why) } else { Self::Rejected(why) }
     }
 }
 
-impl std::fmt::Display for Failed {
+impl std::fmt::Display for SendError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Later(wait) => write!(f, "too many messages; try again in {} s", wait.as_secs().max(1)),
-            Self::Away(why) | Self::Broken(why) => f.write_str(why),
+            Self::RateLimited(wait) => write!(f, "too many messages; try again in {} s", wait.as_secs().max(1)),
+            Self::Unavailable(why) | Self::Rejected(why) => f.write_str(why),
         }
     }
 }
 
-impl std::error::Error for Failed {}
+impl std::error::Error for SendError {}
 
-/// Something that takes its time.
-pub type Doing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A boxed future.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a person did.
+/// What a person did on a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Did {
+pub enum UserAction {
     /// A button: what it carries, and which one.
-    Pressed { nonce: String, press: Press },
+    Pressed { nonce: String, press: ButtonKind },
     /// A command that was typed, with the name of a request.
     Typed { request: String, yes: bool, words: Option<String> },
     /// A mark that was set on a message, by the channel's own name for the message.
     Reacted { message: String, yes: bool },
     /// Something else, which may be the first word of somebody who sets the channel up.
-    Said,
+    OtherText,
 }
 
-/// A button.
+/// Which button of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Press {
+pub enum ButtonKind {
     Approve,
     Deny,
     /// A no with the words of this place in the card's list.
     Reply(u8),
 }
 
-impl Press {
+impl ButtonKind {
     /// The letters in front of the nonce.
     #[must_use]
     pub fn code(self) -> String {
@@ -159,20 +159,20 @@ impl Press {
 
     /// The reverse of it.
     #[must_use]
-    pub fn read(data: &str) -> Option<Did> {
+    pub fn read(data: &str) -> Option<UserAction> {
         let (code, nonce) = data.split_once(':')?;
         let press = match code {
             "a" => Self::Approve,
             "d" => Self::Deny,
             _ => Self::Reply(code.strip_prefix('r')?.parse().ok()?),
         };
-        Some(Did::Pressed { nonce: nonce.to_owned(), press })
+        Some(UserAction::Pressed { nonce: nonce.to_owned(), press })
     }
 }
 
 /// A command that was typed: `/approve ID`, `!deny ID words`.
 #[must_use]
-pub fn typed(text: &str) -> Option<Did> {
+pub fn typed(text: &str) -> Option<UserAction> {
     // The word stands right behind its mark.
     let (verb, rest) = text.trim().strip_prefix(['/', '!'])?.split_once(char::is_whitespace)?;
     // In a group a bot is named with the command.
@@ -186,32 +186,32 @@ pub fn typed(text: &str) -> Option<Did> {
         Some((request, words)) => (request, Some(words.trim().to_owned())),
         None => (rest, None),
     };
-    Some(Did::Typed { request: request.to_ascii_lowercase(), yes, words })
+    Some(UserAction::Typed { request: request.to_ascii_lowercase(), yes, words })
 }
 
-/// What came in from a messenger.
+/// An interaction that came in from a messenger.
 #[derive(Debug)]
-pub struct Tap {
+pub struct Interaction {
     /// The channel's name.
     pub channel: String,
     /// The approver that the configuration maps this person to; `None`: a stranger.
     pub approver: Option<String>,
     /// The messenger's own name for the person.
     pub from: String,
-    pub did: Did,
+    pub action: UserAction,
     /// What the person is told.
     pub reply: oneshot::Sender<String>,
 }
 
-/// Where taps go.
-pub type Inbox = mpsc::Sender<Tap>;
+/// Where interactions are sent.
+pub type Inbox = mpsc::Sender<Interaction>;
 
 /// Hands in what somebody did on a channel, and waits for what they are to be told.
-async fn hand_in(inbox: &Inbox, channel: &str, approver: Option<String>, from: &str, did: Did) -> String {
+async fn hand_in(inbox: &Inbox, channel: &str, approver: Option<String>, from: &str, action: UserAction) -> String {
     let (reply, told) = oneshot::channel();
-    let tap = Tap { channel: channel.to_owned(), approver, from: from.to_owned(), did, reply };
+    let interaction = Interaction { channel: channel.to_owned(), approver, from: from.to_owned(), action, reply };
     let lost = || "guard did not accept it; try again".to_owned();
-    if inbox.send(tap).await.is_err() {
+    if inbox.send(interaction).await.is_err() {
         return lost();
     }
     told.await.unwrap_or_else(|_| lost())
@@ -256,16 +256,16 @@ pub trait ChannelState: Send + Sync {
     /// How its receiving side is.
     fn status(&self, channel: &str, status: Status);
     /// How far it had read.
-    fn position<'a>(&'a self, channel: &'a str) -> Doing<'a, Option<String>>;
+    fn position<'a>(&'a self, channel: &'a str) -> BoxFuture<'a, Option<String>>;
     /// How far it has read.
-    fn set_position<'a>(&'a self, channel: &'a str, position: String) -> Doing<'a, ()>;
+    fn set_position<'a>(&'a self, channel: &'a str, position: String) -> BoxFuture<'a, ()>;
 }
 
 /// A messenger.
 pub trait Channel: Send + Sync {
     /// Shows a card, with what the buttons of each approver carry; the channel's own name for the message, once it was
     /// taken.
-    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>>;
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>>;
 
     /// Who has buttons or a link in its messages.
     fn approvers(&self) -> Vec<String> {
@@ -273,10 +273,10 @@ pub trait Channel: Send + Sync {
     }
 
     /// Tells something that wants no answer.
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>>;
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>>;
 
     /// Says in the place of a card how its request ended.
-    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>>;
+    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> BoxFuture<'a, Result<(), SendError>>;
 
     /// Whether its message of this card has a button for a yes; a yes that is typed or set as a mark counts where it has.
     fn offers_yes(&self, card: &Card) -> bool {
@@ -285,11 +285,11 @@ pub trait Channel: Send + Sync {
     }
 
     /// Hears what people answer, for ever; `None` where nothing comes back this way.
-    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>>;
+    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>>;
 
     /// Whether the messenger would hand out what people answer, found out without taking any of it; `None` where nothing
     /// comes back from another machine. With `alone` no gateway is connected that it could be taken from.
-    fn receives(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+    fn receives(&self, alone: bool) -> Option<BoxFuture<'_, Result<(), SendError>>> {
         let _ = alone;
         None
     }
@@ -345,11 +345,14 @@ mod tests {
 
     #[test]
     fn a_button_carries_which_one_it_is() {
-        for press in [Press::Approve, Press::Deny, Press::Reply(2)] {
-            assert_eq!(Press::read(&press.with("n0")), Some(Did::Pressed { nonce: "n0".to_owned(), press }));
+        for press in [ButtonKind::Approve, ButtonKind::Deny, ButtonKind::Reply(2)] {
+            assert_eq!(
+                ButtonKind::read(&press.with("n0")),
+                Some(UserAction::Pressed { nonce: "n0".to_owned(), press })
+            );
         }
         for odd in ["", "a", "x:n", "r:n", "r300:n", "rx:n"] {
-            assert_eq!(Press::read(odd), None, "{odd}");
+            assert_eq!(ButtonKind::read(odd), None, "{odd}");
         }
     }
 
@@ -377,7 +380,7 @@ mod tests {
     #[test]
     fn a_typed_command_names_its_request() {
         let typed_as = |request: &str, yes, words: Option<&str>| {
-            Some(Did::Typed { request: request.to_owned(), yes, words: words.map(str::to_owned) })
+            Some(UserAction::Typed { request: request.to_owned(), yes, words: words.map(str::to_owned) })
         };
         assert_eq!(typed("/approve B2C3"), typed_as("b2c3", true, None));
         assert_eq!(typed("/approve@guard_bot b2c3"), typed_as("b2c3", true, None));

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::buttons::Own;
+use super::buttons::ApproverNonce;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, http};
+use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError, http};
 
 /// The most of a message that is others' words; ntfy takes 4096 bytes in all.
 const MOST: usize = 900;
@@ -35,7 +35,7 @@ impl Ntfy {
         Ok(Self { client: http::client()?, server: server.to_owned(), topic: topic.to_owned(), token })
     }
 
-    async fn post(&self, mut body: Value) -> Result<String, Failed> {
+    async fn post(&self, mut body: Value) -> Result<String, SendError> {
         body["topic"] = json!(self.topic);
         let mut request = self.client.post(&self.server).json(&body);
         if let Some(token) = &self.token {
@@ -44,17 +44,17 @@ impl Ntfy {
         let (status, value) = http::answer(request.send().await).await?;
         match (status, value["id"].as_str()) {
             (200, Some(id)) => Ok(id.to_owned()),
-            (429, _) => Err(Failed::Later(Duration::from_secs(60))),
+            (429, _) => Err(SendError::RateLimited(Duration::from_secs(60))),
             _ => {
                 let why = value["error"].as_str().unwrap_or("no reason");
-                Err(Failed::of(status, format!("{status}: {}", cut(why, 200))))
+                Err(SendError::of(status, format!("{status}: {}", cut(why, 200))))
             }
         }
     }
 }
 
 impl Channel for Ntfy {
-    fn send<'a>(&'a self, card: &'a Card, _: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
             let mut text = text::card(card, Medium::Plain, MOST);
             if card.link.is_none() {
@@ -71,20 +71,20 @@ impl Channel for Ntfy {
         })
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             self.post(json!({ "title": "guard", "message": cut(text, MOST), "priority": 4 })).await.map(drop)
         })
     }
 
-    fn close<'a>(&'a self, _: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn close<'a>(&'a self, _: &'a str, card: &'a Card, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let text = format!("request {}: {}", card.request, cut(text, MOST));
             self.post(json!({ "title": "guard", "message": text, "priority": 2 })).await.map(drop)
         })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         None
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::buttons::Own;
-use super::{Card, Channel, Failed, Status, open};
+use super::buttons::ApproverNonce;
+use super::{Card, Channel, SendError, Status, open};
 use crate::config::ChannelConfig;
 
 /// How long a person has to press a button of a test card.
@@ -53,17 +53,17 @@ pub enum Receiver {
 pub async fn probe(config: &ChannelConfig, accept: Duration, receiver: Receiver) -> ProbeResult {
     let done = match open(config) {
         Ok(channel) => round_trip(&*channel, accept, receiver).await,
-        Err(why) => Err(Failed::Broken(why.to_string())),
+        Err(why) => Err(SendError::Rejected(why.to_string())),
     };
     let (status, message) = match done {
         Ok(says) => (ProbeStatus::Ok, says),
-        Err(failed @ Failed::Later(_)) => (ProbeStatus::Later, failed.to_string()),
-        Err(Failed::Away(why) | Failed::Broken(why)) => (ProbeStatus::Broken, why),
+        Err(failed @ SendError::RateLimited(_)) => (ProbeStatus::Later, failed.to_string()),
+        Err(SendError::Unavailable(why) | SendError::Rejected(why)) => (ProbeStatus::Broken, why),
     };
     ProbeResult { channel: config.name.clone(), kind: config.kind.name().to_owned(), status, message }
 }
 
-async fn round_trip(channel: &dyn Channel, accept: Duration, receiver: Receiver) -> Result<String, Failed> {
+async fn round_trip(channel: &dyn Channel, accept: Duration, receiver: Receiver) -> Result<String, SendError> {
     let alone = matches!(receiver, Receiver::Nobody);
     let Some(receives) = channel.receives(alone) else {
         in_time(accept, "the test message was rejected", channel.tell(NOTICE)).await?;
@@ -71,7 +71,7 @@ async fn round_trip(channel: &dyn Channel, accept: Duration, receiver: Receiver)
     };
     let card = test_card("guard doctor");
     // Nonces that are kept nowhere: whoever is quick enough to press a button presses one of nobody's.
-    let own = Own::of_all(channel.approvers()).map_err(|why| Failed::Broken(why.to_string()))?;
+    let own = ApproverNonce::of_all(channel.approvers()).map_err(|why| SendError::Rejected(why.to_string()))?;
     let message = in_time(accept, "the test message was rejected", channel.send(&card, &own)).await?;
     let closing = channel.close(&message, &card, "Test of guard doctor finished, no answer needed");
     in_time(accept, "the test message was sent, but could not be changed afterwards", closing).await?;
@@ -82,17 +82,23 @@ async fn round_trip(channel: &dyn Channel, accept: Duration, receiver: Receiver)
         Receiver::Gateway(Some(Status::Up)) => {
             Ok("the test message was sent and changed, and the gateway receives answers".to_owned())
         }
-        Receiver::Gateway(Some(Status::Down { why })) => Err(Failed::Broken(format!("{deaf}: {why}"))),
-        Receiver::Gateway(None) => Err(Failed::Broken(format!("{deaf}: the gateway is not connected"))),
+        Receiver::Gateway(Some(Status::Down { why })) => Err(SendError::Rejected(format!("{deaf}: {why}"))),
+        Receiver::Gateway(None) => Err(SendError::Rejected(format!("{deaf}: the gateway is not connected"))),
     }
 }
 
-async fn in_time<T>(accept: Duration, what: &str, doing: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
+async fn in_time<T>(
+    accept: Duration,
+    what: &str,
+    doing: impl Future<Output = Result<T, SendError>>,
+) -> Result<T, SendError> {
     match tokio::time::timeout(accept, doing).await {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(Failed::Away(why) | Failed::Broken(why))) => Err(Failed::Broken(format!("{what}: {why}"))),
-        Ok(Err(later @ Failed::Later(_))) => Err(later),
-        Err(_) => Err(Failed::Broken(format!("{what}: no answer within {} s", accept.as_secs()))),
+        Ok(Err(SendError::Unavailable(why) | SendError::Rejected(why))) => {
+            Err(SendError::Rejected(format!("{what}: {why}")))
+        }
+        Ok(Err(later @ SendError::RateLimited(_))) => Err(later),
+        Err(_) => Err(SendError::Rejected(format!("{what}: no answer within {} s", accept.as_secs()))),
     }
 }
 

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, Command};
 
-use super::buttons::Own;
-use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox};
+use super::buttons::ApproverNonce;
+use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError};
 
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -43,9 +43,9 @@ impl Program {
         }
     }
 
-    async fn run(&self, input: &Value) -> Result<String, Failed> {
+    async fn run(&self, input: &Value) -> Result<String, SendError> {
         let Some((program, arguments)) = self.command.split_first() else {
-            return Err(Failed::Broken("no program".to_owned()));
+            return Err(SendError::Rejected("no program".to_owned()));
         };
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -79,7 +79,7 @@ impl Program {
             Err(_) => format!("{program} took longer than {} s", LIMIT.as_secs()),
         };
         // What it speaks to may be away.
-        Err(Failed::Away(match last_line(&said) {
+        Err(SendError::Unavailable(match last_line(&said) {
             Some(last) => format!("{why}: {last}"),
             None => why,
         }))
@@ -109,22 +109,22 @@ fn last_line(said: &[u8]) -> Option<String> {
 }
 
 impl Channel for Program {
-    fn send<'a>(&'a self, card: &'a Card, _: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move { self.run(&json!({ "type": "request.filed", "data": card })).await })
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move { self.run(&json!({ "type": "notice", "data": { "text": text } })).await.map(drop) })
     }
 
-    fn close<'a>(&'a self, _: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn close<'a>(&'a self, _: &'a str, card: &'a Card, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let data = json!({ "action_id": card.action_id, "request": card.request, "text": text });
             self.run(&json!({ "type": "request.ended", "data": data })).await.map(drop)
         })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         None
     }
 }

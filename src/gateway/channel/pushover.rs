@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::buttons::Own;
+use super::buttons::ApproverNonce;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, http};
+use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError, http};
 
 /// The most of a message that is others' words; Pushover takes 1024 characters in all.
 const MOST: usize = 600;
@@ -33,28 +33,28 @@ impl Pushover {
         Ok(Self { client: http::client()?, url, token: token.to_owned(), user: user.to_owned() })
     }
 
-    async fn post(&self, path: &str, form: &[(&str, &str)]) -> Result<Value, Failed> {
+    async fn post(&self, path: &str, form: &[(&str, &str)]) -> Result<Value, SendError> {
         let mut all = vec![("token", self.token.as_str()), ("user", self.user.as_str())];
         all.extend(form);
-        let body =
-            reqwest::Url::parse_with_params("http://x/", &all).map_err(|error| Failed::Broken(error.to_string()))?;
+        let body = reqwest::Url::parse_with_params("http://x/", &all)
+            .map_err(|error| SendError::Rejected(error.to_string()))?;
         let request = self.client.post(format!("{}{path}", self.url));
         let request = request.header("content-type", "application/x-www-form-urlencoded");
         let sent = request.body(body.query().unwrap_or_default().to_owned()).send().await;
         let (status, wait, value) = http::told(sent).await?;
         match status {
             200 if value["status"] == 1 => Ok(value),
-            429 => Err(Failed::Later(wait.unwrap_or(Duration::from_secs(60)))),
+            429 => Err(SendError::RateLimited(wait.unwrap_or(Duration::from_secs(60)))),
             _ => {
                 let why = value["errors"][0].as_str().unwrap_or("no reason");
-                Err(Failed::of(status, format!("pushover: {status}: {}", cut(why, 200))))
+                Err(SendError::of(status, format!("pushover: {status}: {}", cut(why, 200))))
             }
         }
     }
 }
 
 impl Channel for Pushover {
-    fn send<'a>(&'a self, card: &'a Card, _: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
             let mut text = text::card(&Card { link: None, ..card.clone() }, Medium::Plain, MOST);
             if card.link.is_none() {
@@ -73,18 +73,18 @@ impl Channel for Pushover {
             }
             let told = self.post("/1/messages.json", &form).await?;
             let id = told["receipt"].as_str().or_else(|| told["request"].as_str());
-            id.map(str::to_owned).ok_or_else(|| Failed::Broken("pushover returned no message ID".to_owned()))
+            id.map(str::to_owned).ok_or_else(|| SendError::Rejected("pushover returned no message ID".to_owned()))
         })
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let text = cut(text, 1000);
             self.post("/1/messages.json", &[("title", "guard"), ("message", &text)]).await.map(drop)
         })
     }
 
-    fn close<'a>(&'a self, message: &'a str, _: &'a Card, _: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn close<'a>(&'a self, message: &'a str, _: &'a Card, _: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         // A message cannot be edited; one that sounds again and again can be silenced.
         Box::pin(async move {
             let plain = message.chars().all(|c| c.is_ascii_alphanumeric());
@@ -95,7 +95,7 @@ impl Channel for Pushover {
         })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         None
     }
 }

@@ -15,11 +15,11 @@ use clap::{Args, Subcommand};
 use nix::unistd::Gid;
 use tokio::sync::mpsc;
 
-use self::ask::{Given, New, SetupKind};
+use self::ask::{ChannelOptions, NewChannel, SetupKind};
 use self::running::{reloaded, through_gateway};
-use super::buttons::Own;
+use super::buttons::ApproverNonce;
 use super::probe::{TAP, test_card};
-use super::{AddressError, Channel, ChannelError, ChannelState, Did, Doing, Failed, Status, open};
+use super::{AddressError, BoxFuture, Channel, ChannelError, ChannelState, SendError, Status, UserAction, open};
 use crate::account::{Account, AccountError};
 use crate::client::ClientError;
 use crate::config::{Config, ConfigError, Secret, SecretError};
@@ -142,14 +142,14 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
             if config.channel.iter().any(|channel| channel.name == name) {
                 return Err(SetupError::Exists(name));
             }
-            let new = New {
+            let new = NewChannel {
                 kind: *kind,
                 name: &name,
                 directory: path.parent().unwrap_or(Path::new("/")),
                 reader: reader.map(|(uid, _)| uid),
             };
             let secrets = places(secret_file, keyring, secret_command)?;
-            let given = Given {
+            let given = ChannelOptions {
                 approver: approver.clone(),
                 secrets,
                 chat: chat.clone(),
@@ -231,9 +231,9 @@ pub enum SetupError {
     Gateway(#[from] ClientError),
     /// What the messenger says.
     #[error(transparent)]
-    Failed(#[from] Failed),
+    Failed(#[from] SendError),
     #[error("the test card was not accepted: {0}")]
-    NotSent(Failed),
+    NotSent(SendError),
     #[error("{kind} does not take a program; use guard channel add program -- {words}")]
     NoProgramWanted { kind: &'static str, words: String },
     #[error("{0} is not a Telegram ID")]
@@ -267,11 +267,11 @@ impl ChannelState for Quiet {
         }
     }
 
-    fn position<'a>(&'a self, _: &'a str) -> Doing<'a, Option<String>> {
+    fn position<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
     }
 
-    fn set_position<'a>(&'a self, _: &'a str, _: String) -> Doing<'a, ()> {
+    fn set_position<'a>(&'a self, _: &'a str, _: String) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 }
@@ -296,7 +296,7 @@ fn ended(by: Option<&str>) -> u8 {
 /// Sends a card of no request, and waits for the tap.
 async fn test(channel: Arc<dyn Channel>) -> Result<u8, SetupError> {
     let card = test_card("guard channel test");
-    let own = Own::of_all(channel.approvers())?;
+    let own = ApproverNonce::of_all(channel.approvers())?;
     let (inbox, mut taps) = mpsc::channel(8);
     let listening = channel.clone().receive(inbox, Arc::new(Quiet));
     let message = channel.send(&card, &own).await.map_err(SetupError::NotSent)?;
@@ -306,19 +306,19 @@ async fn test(channel: Arc<dyn Channel>) -> Result<u8, SetupError> {
     };
     println!("The test card was sent. Press one of its buttons.");
     let waiting = async {
-        while let Some(tap) = taps.recv().await {
+        while let Some(interaction) = taps.recv().await {
             let is_own = |name: &String| {
-                let of_them = |one: &Own| matches!(&tap.did, Did::Pressed { nonce, .. } if *nonce == one.nonce);
+                let of_them = |one: &ApproverNonce| matches!(&interaction.action, UserAction::Pressed { nonce, .. } if *nonce == one.nonce);
                 own.iter().any(|one| one.approver == *name && of_them(one))
             };
-            let known = tap.approver.clone().filter(is_own);
-            let _ = tap
+            let known = interaction.approver.clone().filter(is_own);
+            let _ = interaction
                 .reply
                 .send(if known.is_some() { "it works" } else { "this is not the test card of guard" }.to_owned());
             if known.is_some() {
                 return known;
             }
-            println!("{}", of_another(&tap.from));
+            println!("{}", of_another(&interaction.from));
         }
         None
     };

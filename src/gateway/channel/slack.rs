@@ -14,10 +14,12 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use super::buttons::{Button, Own, buttons};
-use super::heard::FromPlace;
+use super::buttons::{ApproverNonce, Button, buttons};
+use super::inbound::ChatInput;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, Press, Status, hand_in, heard, http};
+use super::{
+    BoxFuture, ButtonKind, Card, Channel, ChannelError, ChannelState, Inbox, SendError, Status, hand_in, http, inbound,
+};
 
 /// The most characters of a message that are others' words; a section of Slack's takes 3000.
 const MOST: usize = 2400;
@@ -73,26 +75,26 @@ impl Slack {
         Ok(Self { name, client: http::client()?, url, token, app_token, chat, approvers })
     }
 
-    async fn call(&self, method: &str, token: &str, body: &Value) -> Result<Value, Failed> {
+    async fn call(&self, method: &str, token: &str, body: &Value) -> Result<Value, SendError> {
         let request = self.client.post(format!("{}/{method}", self.url)).bearer_auth(token).json(body);
         let (status, wait, value) = http::told(request.send().await).await?;
         if status == 429 {
-            return Err(Failed::Later(wait.unwrap_or(Duration::from_secs(30))));
+            return Err(SendError::RateLimited(wait.unwrap_or(Duration::from_secs(30))));
         }
         if status == 200 && value["ok"] == true {
             return Ok(value);
         }
         let why = value["error"].as_str().unwrap_or("no reason");
-        Err(Failed::of(status, format!("slack: {method}: {status}: {}", cut(why, 100))))
+        Err(SendError::of(status, format!("slack: {method}: {status}: {}", cut(why, 100))))
     }
 
-    fn blocks(card: &Card, own: &[Own], text: &str) -> Value {
+    fn blocks(card: &Card, own: &[ApproverNonce], text: &str) -> Value {
         let write = |button: &Button| {
             let label = json!({ "type": "plain_text", "text": cut(&button.label("Approve", "Deny", "No"), 70) });
             let mut written =
                 json!({ "type": "button", "text": label, "action_id": button.press.code(), "value": button.data });
             match (button.press, &button.words) {
-                (Press::Approve, _) => written["style"] = json!("primary"),
+                (ButtonKind::Approve, _) => written["style"] = json!("primary"),
                 (_, None) => written["style"] = json!("danger"),
                 (_, Some(_)) => {}
             }
@@ -104,7 +106,7 @@ impl Slack {
         all.extend(of_each.iter().take(ROWS).map(|of_one| row(of_one.iter().map(write).collect())));
         if let Some(page) = card.button_to_page(MOST) {
             let label = json!({ "type": "plain_text", "text": "Open the page" });
-            all.push(row(vec![json!({ "type": "button", "text": label, "action_id": heard::OPEN, "url": page })]));
+            all.push(row(vec![json!({ "type": "button", "text": label, "action_id": inbound::OPEN, "url": page })]));
         }
         json!(all)
     }
@@ -122,9 +124,9 @@ impl Slack {
                 Err(failed) => {
                     state.status(&self.name, Status::Down { why: failed.to_string() });
                     match failed {
-                        Failed::Broken(why) if FINAL.iter().any(|word| why.ends_with(word)) => return,
-                        Failed::Later(wait) => tokio::time::sleep(wait).await,
-                        Failed::Away(_) | Failed::Broken(_) => {}
+                        SendError::Rejected(why) if FINAL.iter().any(|word| why.ends_with(word)) => return,
+                        SendError::RateLimited(wait) => tokio::time::sleep(wait).await,
+                        SendError::Unavailable(_) | SendError::Rejected(_) => {}
                     }
                 }
             }
@@ -133,9 +135,9 @@ impl Slack {
         }
     }
 
-    async fn connect(&self) -> Result<Socket, Failed> {
+    async fn connect(&self) -> Result<Socket, SendError> {
         let told = self.call("apps.connections.open", &self.app_token, &json!({})).await?;
-        let broken = |why: &str| Failed::Broken(format!("slack: the socket: {why}"));
+        let broken = |why: &str| SendError::Rejected(format!("slack: the socket: {why}"));
         let url = told["url"].as_str().ok_or_else(|| broken("no address"))?;
         let connecting = tokio::time::timeout(http::PATIENCE, connect_async(url)).await;
         let (socket, _) = connecting.map_err(|_| broken("no answer in time"))?.map_err(|_| broken("no connection"))?;
@@ -144,7 +146,7 @@ impl Slack {
 
     /// One connection, until it ends. What is pressed is answered beside it, for Slack does not wait with the next.
     async fn hold_connection(&self, mut socket: Socket, inbox: &Inbox, state: &dyn ChannelState, rest: &mut Duration) {
-        let mut taken: FuturesUnordered<Doing<'_, ()>> = FuturesUnordered::new();
+        let mut taken: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();
         loop {
             let message = tokio::select! {
                 message = tokio::time::timeout(SILENT, socket.next()), if taken.len() < PRESSES => message,
@@ -181,12 +183,12 @@ impl Slack {
 
     /// A button.
     async fn pressed(&self, event: Value, inbox: &Inbox) {
-        let Some(FromPlace { from: user, chat, did }) = heard::slack(&event["payload"]) else { return };
+        let Some(ChatInput { from: user, chat, action }) = inbound::slack(&event["payload"]) else { return };
         let known = self.approvers.iter().find(|(_, id)| *id == user && chat == self.chat);
         let approver = known.map(|(name, _)| name.clone());
-        let told = match did {
+        let told = match action {
             None => "this is not a button of guard".to_owned(),
-            Some(did) => hand_in(inbox, &self.name, approver, user, did).await,
+            Some(action) => hand_in(inbox, &self.name, approver, user, action).await,
         };
         let body = json!({ "channel": chat, "user": user, "text": Medium::Slack.escape(&cut(&told, 1900)) });
         let _ = self.call("chat.postEphemeral", &self.token, &body).await;
@@ -194,7 +196,7 @@ impl Slack {
 }
 
 impl Channel for Slack {
-    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
             let text = text::card(card, Medium::Slack, MOST);
             let body = json!({
@@ -203,7 +205,7 @@ impl Channel for Slack {
             });
             let sent = self.call("chat.postMessage", &self.token, &body).await?;
             let id = sent["ts"].as_str().filter(|ts| ts.chars().all(|c| c.is_ascii_digit() || c == '.'));
-            id.map(str::to_owned).ok_or_else(|| Failed::Broken("slack returned no message ID".to_owned()))
+            id.map(str::to_owned).ok_or_else(|| SendError::Rejected("slack returned no message ID".to_owned()))
         })
     }
 
@@ -211,7 +213,7 @@ impl Channel for Slack {
         self.approvers.keys().cloned().collect()
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let body =
                 json!({ "channel": self.chat, "text": Medium::Slack.escape(&cut(text, 2900)), "unfurl_links": false });
@@ -219,7 +221,7 @@ impl Channel for Slack {
         })
     }
 
-    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let ended = Medium::Slack.escape(&cut(text, 200));
             let text = text::ended(card, Medium::Slack, MOST, text, 200);
@@ -233,11 +235,11 @@ impl Channel for Slack {
         card.offers_yes(MOST)
     }
 
-    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         Some(Box::pin(async move { self.listen(inbox, state).await }))
     }
 
-    fn receives(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+    fn receives(&self, alone: bool) -> Option<BoxFuture<'_, Result<(), SendError>>> {
         Some(Box::pin(async move {
             if !alone {
                 // Of two connections each gets a part of what is pressed: it is asked for an address and not for more.
@@ -249,7 +251,7 @@ impl Channel for Slack {
             let greets = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|event| event["type"] == "hello");
             match hello {
                 Ok(Some(Ok(Message::Text(text)))) if greets(text.as_str()) => Ok(()),
-                _ => Err(Failed::Broken("slack: the socket sent no hello".to_owned())),
+                _ => Err(SendError::Rejected("slack: the socket sent no hello".to_owned())),
             }
         }))
     }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::buttons::{Button, Own, buttons};
+use super::buttons::{ApproverNonce, Button, buttons};
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, Status, hand_in, heard, http};
+use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError, Status, hand_in, http, inbound};
 
 /// How long one look for updates lasts.
 const POLL: Duration = Duration::from_secs(50);
@@ -52,7 +52,7 @@ impl Telegram {
     ///
     /// # Errors
     /// It was not done.
-    pub async fn call(&self, method: &str, body: &Value) -> Result<Value, Failed> {
+    pub async fn call(&self, method: &str, body: &Value) -> Result<Value, SendError> {
         let request = self.client.post(format!("{}/{method}", self.base)).json(body);
         let request = if method == "getUpdates" { request.timeout(self.poll + http::PATIENCE) } else { request };
         let (status, value) = http::answer(request.send().await).await?;
@@ -60,13 +60,13 @@ impl Telegram {
             return Ok(value["result"].clone());
         }
         if let Some(seconds) = value["parameters"]["retry_after"].as_u64() {
-            return Err(Failed::Later(Duration::from_secs(seconds.min(3600))));
+            return Err(SendError::RateLimited(Duration::from_secs(seconds.min(3600))));
         }
         let why = value["description"].as_str().unwrap_or("no reason");
-        Err(Failed::of(status, format!("{method}: {status}: {}", cut(why, 200))))
+        Err(SendError::of(status, format!("{method}: {status}: {}", cut(why, 200))))
     }
 
-    fn keyboard(card: &Card, own: &[Own]) -> Value {
+    fn keyboard(card: &Card, own: &[ApproverNonce]) -> Value {
         let write = |button: &Button| {
             let label = button.label("✅ Approve", "❌ Deny", "❌");
             json!({ "text": cut(&label, 40), "callback_data": button.data })
@@ -86,12 +86,12 @@ impl Telegram {
 
     /// One update: what was pressed or typed, by whom.
     async fn take(&self, update: &Value, inbox: &Inbox) {
-        let Some(heard::FromTelegram { from, chat, did, callback }) = heard::telegram(update) else { return };
+        let Some(inbound::TelegramInput { from, chat, action, callback }) = inbound::telegram(update) else { return };
         let approver = self.approvers.iter().find(|(_, id)| **id == from && chat == self.chat);
         let approver = approver.map(|(name, _)| name.clone());
-        let told = match did {
+        let told = match action {
             None => "this is not a button of guard".to_owned(),
-            Some(did) => hand_in(inbox, &self.name, approver, &from.to_string(), did).await,
+            Some(action) => hand_in(inbox, &self.name, approver, &from.to_string(), action).await,
         };
         // The one who pressed sees a sign that it arrived; without, their button goes round and round.
         let _ = match callback {
@@ -125,7 +125,7 @@ impl Telegram {
                     }
                 }
                 Err(failed) => {
-                    let wait = if let Failed::Later(wait) = failed { wait } else { rest };
+                    let wait = if let SendError::RateLimited(wait) = failed { wait } else { rest };
                     state.status(&self.name, Status::Down { why: failed.to_string() });
                     tokio::time::sleep(wait).await;
                     rest = (rest * 2).min(REST);
@@ -136,7 +136,7 @@ impl Telegram {
 }
 
 impl Channel for Telegram {
-    fn send<'a>(&'a self, card: &'a Card, own: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, own: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
             let body = json!({
                 "chat_id": self.chat, "text": text::card(card, Medium::Html, MOST), "parse_mode": "HTML",
@@ -145,7 +145,8 @@ impl Channel for Telegram {
             });
             let sent = self.call("sendMessage", &body).await?;
             let id = sent["message_id"].as_i64();
-            id.map(|id| id.to_string()).ok_or_else(|| Failed::Broken("sendMessage returned no message ID".to_owned()))
+            id.map(|id| id.to_string())
+                .ok_or_else(|| SendError::Rejected("sendMessage returned no message ID".to_owned()))
         })
     }
 
@@ -153,14 +154,14 @@ impl Channel for Telegram {
         self.approvers.keys().cloned().collect()
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let body = json!({ "chat_id": self.chat, "text": cut(text, 4000) });
             self.call("sendMessage", &body).await.map(drop)
         })
     }
 
-    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let id: i64 = message.parse().unwrap_or_default();
             let text = text::ended(card, Medium::Html, MOST, text, 300);
@@ -170,7 +171,7 @@ impl Channel for Telegram {
             });
             match self.call("editMessageText", &body).await {
                 // It says so already.
-                Err(Failed::Broken(why)) if why.contains("not modified") => Ok(()),
+                Err(SendError::Rejected(why)) if why.contains("not modified") => Ok(()),
                 done => done.map(drop),
             }
         })
@@ -180,17 +181,17 @@ impl Channel for Telegram {
         card.offers_yes(MOST)
     }
 
-    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         Some(Box::pin(async move { self.poll(inbox, state).await }))
     }
 
-    fn receives(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+    fn receives(&self, alone: bool) -> Option<BoxFuture<'_, Result<(), SendError>>> {
         Some(Box::pin(async move {
             let told = self.call("getWebhookInfo", &json!({})).await?;
             if told["url"].as_str().is_some_and(|url| !url.is_empty()) {
                 let why = "a webhook is set for this bot and receives the button presses; remove it with \
                            deleteWebhook";
-                return Err(Failed::Broken(why.to_owned()));
+                return Err(SendError::Rejected(why.to_owned()));
             }
             if alone {
                 // Without an offset nothing counts as read. Where a gateway polls, this would break its poll off.

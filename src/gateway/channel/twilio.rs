@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::buttons::Own;
+use super::buttons::ApproverNonce;
 use super::text::cut;
-use super::{Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, http};
+use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError, http};
 
 /// The most of a command that is shown: a message is paid for by its length.
 const MOST: usize = 100;
@@ -47,8 +47,8 @@ impl Twilio {
     }
 
     /// To all numbers; the id of the last message. It counts when one of them was taken.
-    async fn post(&self, text: &str) -> Result<String, Failed> {
-        let mut last = Err(Failed::Broken("not tested".to_owned()));
+    async fn post(&self, text: &str) -> Result<String, SendError> {
+        let mut last = Err(SendError::Rejected("not tested".to_owned()));
         for to in &self.to {
             let sent = self.post_to(to, text).await;
             if sent.is_ok() || last.is_err() {
@@ -58,10 +58,10 @@ impl Twilio {
         last
     }
 
-    async fn post_to(&self, to: &str, text: &str) -> Result<String, Failed> {
+    async fn post_to(&self, to: &str, text: &str) -> Result<String, SendError> {
         let form = [("To", to), ("From", &self.from), ("Body", text)];
-        let body =
-            reqwest::Url::parse_with_params("http://x/", &form).map_err(|error| Failed::Broken(error.to_string()))?;
+        let body = reqwest::Url::parse_with_params("http://x/", &form)
+            .map_err(|error| SendError::Rejected(error.to_string()))?;
         let path = format!("{}/2010-04-01/Accounts/{}/Messages.json", self.url, self.account);
         let request = self.client.post(path).basic_auth(&self.account, Some(&self.token));
         let request = request.header("content-type", "application/x-www-form-urlencoded");
@@ -69,17 +69,17 @@ impl Twilio {
         let (status, wait, value): (u16, Option<Duration>, Value) = http::told(sent).await?;
         match (status, value["sid"].as_str()) {
             (201, Some(sid)) => Ok(sid.to_owned()),
-            (429, _) => Err(Failed::Later(wait.unwrap_or(Duration::from_secs(60)))),
+            (429, _) => Err(SendError::RateLimited(wait.unwrap_or(Duration::from_secs(60)))),
             _ => {
                 let why = value["message"].as_str().unwrap_or("no reason");
-                Err(Failed::of(status, format!("twilio: {status}: {}", cut(why, 200))))
+                Err(SendError::of(status, format!("twilio: {status}: {}", cut(why, 200))))
             }
         }
     }
 }
 
 impl Channel for Twilio {
-    fn send<'a>(&'a self, card: &'a Card, _: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
             let place = card.link.clone().unwrap_or_else(|| format!("guard approve {}", card.request));
             let front = if card.decision { "A person decides. " } else { "" };
@@ -88,16 +88,16 @@ impl Channel for Twilio {
         })
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move { self.post(&cut(text, 300)).await.map(drop) })
     }
 
-    fn close<'a>(&'a self, _: &'a str, _: &'a Card, _: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn close<'a>(&'a self, _: &'a str, _: &'a Card, _: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         // What was sent stays as it is, and another message would cost more than it tells.
         Box::pin(async { Ok(()) })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         None
     }
 }

@@ -11,8 +11,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use super::buttons::Own;
-use super::{AddressError, Card, Channel, ChannelError, ChannelState, Doing, Failed, Inbox, SharedSecretError, http};
+use super::buttons::ApproverNonce;
+use super::{
+    AddressError, BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError, SharedSecretError, http,
+};
 use crate::secrets;
 
 /// After how many seconds a message is tried again.
@@ -36,10 +38,10 @@ impl Webhook {
     }
 
     /// Posts a message; its id.
-    async fn post(&self, body: &Value) -> Result<String, Failed> {
-        let id = secrets::secret::<16>("msg_").map_err(|why| Failed::Broken(why.to_string()))?;
+    async fn post(&self, body: &Value) -> Result<String, SendError> {
+        let id = secrets::secret::<16>("msg_").map_err(|why| SendError::Rejected(why.to_string()))?;
         let text = body.to_string();
-        let mut last = Failed::Broken("not tested".to_owned());
+        let mut last = SendError::Rejected("not tested".to_owned());
         for wait in AGAIN {
             tokio::time::sleep(Duration::from_secs(wait)).await;
             let at = Timestamp::now().as_second().to_string();
@@ -49,7 +51,7 @@ impl Webhook {
             let sent = request.header("webhook-signature", signature).body(text.clone()).send().await;
             match http::answer(sent).await {
                 Ok((200..=299, _)) => return Ok(id),
-                Ok((status, _)) => last = Failed::of(status, format!("the webhook answered {status}")),
+                Ok((status, _)) => last = SendError::of(status, format!("the webhook answered {status}")),
                 Err(failed) => last = failed,
             }
         }
@@ -93,22 +95,22 @@ pub fn sign(secret: &[u8], id: &str, at: &str, body: &str) -> String {
 }
 
 impl Channel for Webhook {
-    fn send<'a>(&'a self, card: &'a Card, _: &'a [Own]) -> Doing<'a, Result<String, Failed>> {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move { self.post(&json!({ "type": "request.filed", "data": card })).await })
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move { self.post(&json!({ "type": "notice", "data": { "text": text } })).await.map(drop) })
     }
 
-    fn close<'a>(&'a self, _: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+    fn close<'a>(&'a self, _: &'a str, card: &'a Card, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let data = json!({ "action_id": card.action_id, "request": card.request, "text": text });
             self.post(&json!({ "type": "request.ended", "data": data })).await.map(drop)
         })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         None
     }
 }

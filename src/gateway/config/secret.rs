@@ -71,10 +71,10 @@ impl Secret {
 
 /// What a command prints. It has no standard input, and a process group of its own, which is killed when it takes longer
 /// than it may: what it started would hold its output open.
-fn printed(words: &[String], patience: Duration) -> Result<String, SecretError> {
+fn printed(words: &[String], timeout: Duration) -> Result<String, SecretError> {
     let (program, arguments) = words.split_first().ok_or(SecretError::NoCommand)?;
     let told = |error| SecretError::Program { program: program.clone(), error };
-    let until = Instant::now() + patience;
+    let until = Instant::now() + timeout;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn().map_err(told)?;
@@ -86,7 +86,7 @@ fn printed(words: &[String], patience: Duration) -> Result<String, SecretError> 
         // Whoever waited for it may have gone.
         let _ = send.send(done.map(|_| bytes));
     });
-    let read = read.recv_timeout(patience);
+    let read = read.recv_timeout(timeout);
     let status = loop {
         match child.try_wait().map_err(told)? {
             Some(status) if read.is_ok() => break Some(status),
@@ -100,7 +100,7 @@ fn printed(words: &[String], patience: Duration) -> Result<String, SecretError> 
             let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         }
         child.wait().map_err(told)?;
-        return Err(SecretError::TookTooLong { program: program.clone(), seconds: patience.as_secs() });
+        return Err(SecretError::TookTooLong { program: program.clone(), seconds: timeout.as_secs() });
     };
     if !status.success() {
         return Err(SecretError::Failed { program: program.clone(), status });

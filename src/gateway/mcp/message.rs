@@ -15,7 +15,7 @@ pub const NO_METHOD: i32 = -32601;
 
 /// As much of a message as it takes.
 #[derive(Debug, Deserialize)]
-struct Light {
+struct MessageHead {
     #[serde(default)]
     id: Option<Value>,
     #[serde(default)]
@@ -38,7 +38,7 @@ struct Params {
 
 /// What a message of the client waits for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asks {
+pub struct MessageInfo {
     /// Of its requests.
     pub ids: Vec<Value>,
     /// It begins a session.
@@ -48,7 +48,7 @@ pub struct Asks {
     /// It takes this request back.
     pub cancels: Option<Value>,
     /// What its headers repeat, where it speaks a version without a session.
-    pub repeats: Option<Repeats>,
+    pub repeats: Option<MirroredFields>,
     /// It asks for the list of tools.
     pub is_list: bool,
     /// Under which tokens its requests hear of their progress.
@@ -57,7 +57,7 @@ pub struct Asks {
 
 /// What the headers of a request repeat of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Repeats {
+pub struct MirroredFields {
     pub version: String,
     pub method: String,
     /// Of the tool or prompt, or the address of the resource.
@@ -67,14 +67,14 @@ pub struct Repeats {
 }
 
 /// A batch, or one; `None` for what is no message, or one that says a thing twice.
-fn parts(text: &[u8]) -> Option<Vec<Light>> {
+fn parts(text: &[u8]) -> Option<Vec<MessageHead>> {
     if text.trim_ascii_start().starts_with(b"[") {
         return serde_json::from_slice(text).ok();
     }
     serde_json::from_slice(text).map(|one| vec![one]).ok()
 }
 
-impl Asks {
+impl MessageInfo {
     /// What a message asks; nothing where it cannot be read.
     pub fn of(text: &[u8]) -> Self {
         Self::read(text).unwrap_or_default()
@@ -99,7 +99,7 @@ impl Asks {
                 let name = if method == "resources/read" { params.uri } else { params.name };
                 let is_call = method == "tools/call";
                 let name = name.filter(|_| is_call || matches!(method.as_str(), "prompts/get" | "resources/read"));
-                asks.repeats = Some(Repeats {
+                asks.repeats = Some(MirroredFields {
                     version: version.to_owned(),
                     method: method.clone(),
                     name: name.and_then(|name| name.as_str().map(str::to_owned)),
@@ -129,10 +129,10 @@ pub fn version(text: &[u8]) -> Option<String> {
 }
 
 /// Arguments of a tool that headers repeat: the way to each, and its header's name.
-pub type Mirrored = Vec<(Vec<String>, String)>;
+pub type MirroredArguments = Vec<(Vec<String>, String)>;
 
 /// Which arguments of which tools headers repeat, by an answer to `tools/list`.
-pub fn mirrored(text: &[u8]) -> Vec<(String, Mirrored)> {
+pub fn mirrored(text: &[u8]) -> Vec<(String, MirroredArguments)> {
     let answer: Value = serde_json::from_slice(text).unwrap_or_default();
     let tools = answer.pointer("/result/tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let of = |tool: &Value| {
@@ -143,7 +143,7 @@ pub fn mirrored(text: &[u8]) -> Vec<(String, Mirrored)> {
     tools.iter().filter_map(of).collect()
 }
 
-fn collect(schema: &Value, way: &mut Vec<String>, found: &mut Mirrored) {
+fn collect(schema: &Value, way: &mut Vec<String>, found: &mut MirroredArguments) {
     if let Some(name) = schema.get("x-mcp-header").and_then(Value::as_str).filter(|_| !way.is_empty()) {
         found.push((way.clone(), name.to_owned()));
     }
@@ -223,30 +223,30 @@ mod tests {
 
     #[test]
     fn what_is_waited_for_is_what_is_asked() {
-        let ids = |text: &str| Asks::of(text.as_bytes()).ids;
+        let ids = |text: &str| MessageInfo::of(text.as_bytes()).ids;
         assert_eq!(ids(r#"{"id":1,"method":"ping"}"#), [json!(1)]);
         assert_eq!(ids(r#" [{"id":"a","method":"ping"},{"method":"x"},{"id":3,"result":{}}]"#), [json!("a")]);
         assert_eq!(ids(r#"{"id":1,"result":{}}"#), Vec::<Value>::new());
         assert_eq!(ids(r#"{"id":null,"method":"ping"}"#), Vec::<Value>::new());
         assert_eq!(ids("nonsense"), Vec::<Value>::new());
-        assert_eq!(Asks::read(br#"{"id":1,"method":"ping","id":2}"#), None, "said twice");
+        assert_eq!(MessageInfo::read(br#"{"id":1,"method":"ping","id":2}"#), None, "said twice");
         let told = br#"{"id":1,"method":"ping","params":{"_meta":{"progressToken":"p"}}}"#;
-        assert_eq!(Asks::of(told).progress, [json!("p")]);
+        assert_eq!(MessageInfo::of(told).progress, [json!("p")]);
         assert_eq!(
-            Asks::of(br#"{"method":"x","params":{"_meta":{"progressToken":"p"}}}"#).progress,
+            MessageInfo::of(br#"{"method":"x","params":{"_meta":{"progressToken":"p"}}}"#).progress,
             Vec::<Value>::new()
         );
-        assert!(Asks::of(br#"{"id":0,"method":"initialize"}"#).is_initialize);
-        assert!(Asks::of(br#"{"method":"notifications/initialized"}"#).is_initialized);
-        assert!(Asks::of(br#"{"id":0,"method":"tools/list"}"#).is_list);
+        assert!(MessageInfo::of(br#"{"id":0,"method":"initialize"}"#).is_initialize);
+        assert!(MessageInfo::of(br#"{"method":"notifications/initialized"}"#).is_initialized);
+        assert!(MessageInfo::of(br#"{"id":0,"method":"tools/list"}"#).is_list);
         let cancelled = br#"{"method":"notifications/cancelled","params":{"requestId":7}}"#;
-        assert_eq!(Asks::of(cancelled).cancels, Some(json!(7)));
-        assert_eq!(Asks::of(br#"{"id":1,"method":"x","params":{"requestId":7}}"#).cancels, None);
+        assert_eq!(MessageInfo::of(cancelled).cancels, Some(json!(7)));
+        assert_eq!(MessageInfo::of(br#"{"id":1,"method":"x","params":{"requestId":7}}"#).cancels, None);
     }
 
     #[test]
     fn an_answer_is_that_of_its_request_alone() {
-        let mut asks = Asks::of(br#"[{"id":1,"method":"a"},{"id":"1","method":"b"}]"#);
+        let mut asks = MessageInfo::of(br#"[{"id":1,"method":"a"},{"id":"1","method":"b"}]"#);
         assert!(!asks.answered(br#"{"id":2,"result":{}}"#));
         assert!(!asks.answered(br#"{"id":1,"method":"ping"}"#), "the server's own request");
         assert!(asks.answered(br#"{"id":"1","error":{}}"#) && asks.ids == [json!(1)]);
@@ -257,7 +257,9 @@ mod tests {
     fn headers_repeat_what_a_request_without_a_session_says() {
         let of = |method: &str, more: &str| {
             let meta = format!(r#""_meta":{{"{VERSION}":"2026-07-28"}}"#);
-            Asks::of(format!(r#"{{"id":1,"method":"{method}","params":{{{meta}{more}}}}}"#).as_bytes()).repeats.unwrap()
+            MessageInfo::of(format!(r#"{{"id":1,"method":"{method}","params":{{{meta}{more}}}}}"#).as_bytes())
+                .repeats
+                .unwrap()
         };
         let call = of("tools/call", r#","name":"x","arguments":{"a":1}"#);
         assert_eq!((call.version.as_str(), call.method.as_str()), ("2026-07-28", "tools/call"));
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!(of("resources/read", r#","uri":"u","name":"n""#).name.as_deref(), Some("u"));
         assert_eq!(of("prompts/get", r#","name":"n","arguments":{}"#).arguments, None);
         assert_eq!(of("tools/list", r#","name":"n""#).name, None);
-        assert_eq!(Asks::of(br#"{"id":1,"method":"tools/list","params":{"_meta":{}}}"#).repeats, None);
+        assert_eq!(MessageInfo::of(br#"{"id":1,"method":"tools/list","params":{"_meta":{}}}"#).repeats, None);
     }
 
     #[test]
@@ -317,7 +319,7 @@ mod tests {
             r#"\[?\{"(id|method|params|result)":("ping"|"tools/list"|\{"_meta":\{\}\}|[0-9]{1,3}|null)(,"(id|method)":("x"|[0-9]))?\}\]?"#,
         ]) {
             let bytes = text.as_bytes();
-            let mut asks = Asks::of(bytes);
+            let mut asks = MessageInfo::of(bytes);
             for id in &asks.ids {
                 prop_assert!(text.contains(&id.to_string()), "{id}");
             }

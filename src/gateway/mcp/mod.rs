@@ -5,9 +5,9 @@
 //! streams that break off and go on) stays here; [`front`] is the same the other way round. What may not enter: judging, and what messages mean beyond whom they
 //! answer.
 
+mod custom_headers;
 mod events;
 pub mod front;
-mod given;
 mod message;
 mod remote;
 
@@ -20,9 +20,9 @@ use clap::Args;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
+use self::custom_headers::HeaderError;
 use self::events::EventTooLong;
-use self::given::GivenError;
-use self::message::Asks;
+use self::message::MessageInfo;
 use self::remote::Remote;
 use crate::channel::http::HttpError;
 
@@ -50,7 +50,7 @@ pub enum McpError {
     #[error("invalid URL {0}: expected https://, or http:// for this machine")]
     Plain(String),
     #[error(transparent)]
-    Header(#[from] GivenError),
+    Header(#[from] HeaderError),
     #[error(transparent)]
     Http(#[from] HttpError),
     #[error(transparent)]
@@ -118,7 +118,7 @@ async fn carry(remote: Arc<Remote>, mut lines: mpsc::Receiver<Vec<u8>>) {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let asks = Asks::of(&line);
+        let asks = MessageInfo::of(&line);
         let is_ready = asks.is_initialized;
         has_session = asks.repeats.is_none() && (has_session || asks.is_initialize);
         if let Some(id) = asks.cancels.as_ref()

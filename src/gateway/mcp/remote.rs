@@ -11,9 +11,9 @@ use reqwest::{Client, Response, StatusCode, Url};
 use tokio::sync::mpsc;
 
 use super::McpError;
+use super::custom_headers;
 use super::events::{Event, Events};
-use super::given;
-use super::message::{self, Asks, Mirrored};
+use super::message::{self, MessageInfo, MirroredArguments};
 use crate::channel::http::{self, HttpError};
 
 /// The headers of the protocol.
@@ -52,31 +52,31 @@ pub struct Remote {
     session: Mutex<Option<HeaderValue>>,
     version: Mutex<Option<HeaderValue>>,
     /// Which arguments headers repeat, by tool.
-    mirrored: Mutex<HashMap<String, Mirrored>>,
+    mirrored: Mutex<HashMap<String, MirroredArguments>>,
     out: mpsc::Sender<Vec<u8>>,
 }
 
 /// Why there is no answer.
 #[derive(Debug)]
-struct Fault {
+struct RemoteFault {
     code: i32,
     why: String,
 }
 
-impl Fault {
+impl RemoteFault {
     fn failed(why: impl Into<String>) -> Self {
         Self { code: message::FAILED, why: why.into() }
     }
 }
 
-impl From<McpError> for Fault {
+impl From<McpError> for RemoteFault {
     fn from(why: McpError) -> Self {
         Self::failed(why.to_string())
     }
 }
 
 /// What came of asking for a stream again.
-enum Again {
+enum Reconnect {
     Stream(Response),
     /// There is none to be had.
     Never(String),
@@ -102,7 +102,7 @@ impl Remote {
         if url.scheme() != "https" && !(url.scheme() == "http" && is_here) {
             return Err(McpError::Plain(url.to_string()));
         }
-        let headers = given::headers(headers, variable)?;
+        let headers = custom_headers::headers(headers, variable)?;
         let client = http::lasting_client()?;
         Ok(Self {
             client,
@@ -116,16 +116,16 @@ impl Remote {
     }
 
     /// Sends a message, and prints what answers it.
-    pub async fn send(&self, line: Vec<u8>, mut asks: Asks) {
+    pub async fn send(&self, line: Vec<u8>, mut asks: MessageInfo) {
         let is_waited_for = !asks.ids.is_empty();
         let sent = self.answer(line, &mut asks);
         let done = if is_waited_for {
             sent.await
         } else {
-            let late = |_| Err(Fault::failed("the server did not accept the request in time"));
+            let late = |_| Err(RemoteFault::failed("the server did not accept the request in time"));
             tokio::time::timeout(SOON, sent).await.unwrap_or_else(late)
         };
-        let Err(Fault { code, why }) = done else { return };
+        let Err(RemoteFault { code, why }) = done else { return };
         if !is_waited_for {
             eprintln!("guard-gateway: {}: {why}", self.place());
         }
@@ -134,7 +134,7 @@ impl Remote {
         }
     }
 
-    async fn answer(&self, line: Vec<u8>, asks: &mut Asks) -> Result<(), Fault> {
+    async fn answer(&self, line: Vec<u8>, asks: &mut MessageInfo) -> Result<(), RemoteFault> {
         let mut body = line;
         while body.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
             body.pop();
@@ -155,16 +155,16 @@ impl Remote {
         }
         let text = whole(response, LONGEST).await?;
         if text.iter().all(u8::is_ascii_whitespace) {
-            let none = || Fault::failed("the server accepted the request but did not answer");
+            let none = || RemoteFault::failed("the server accepted the request but did not answer");
             return if asks.ids.is_empty() { Ok(()) } else { Err(none()) };
         }
         self.deliver(text, asks).await;
-        let other = || Fault::failed("the server answered another request");
+        let other = || RemoteFault::failed("the server answered another request");
         if asks.ids.is_empty() { Ok(()) } else { Err(other()) }
     }
 
     /// What a status says that is no success.
-    async fn refused(&self, response: Response, asks: &mut Asks, had_session: bool) -> Result<(), Fault> {
+    async fn refused(&self, response: Response, asks: &mut MessageInfo, had_session: bool) -> Result<(), RemoteFault> {
         let status = response.status();
         let text = whole(response, LONGEST_FAULT).await.unwrap_or_default();
         // A server may say what is wrong in an answer of its own.
@@ -188,18 +188,21 @@ impl Remote {
             }
             // So a client that tries which version a server speaks goes on to the next.
             StatusCode::NOT_FOUND => {
-                return Err(Fault { code: message::NO_METHOD, why: "the server answered with status 404".to_owned() });
+                return Err(RemoteFault {
+                    code: message::NO_METHOD,
+                    why: "the server answered with status 404".to_owned(),
+                });
             }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 format!("access denied by the server (status {}); give a key with --header", status.as_u16())
             }
             _ => format!("the server answered with status {}", status.as_u16()),
         };
-        Err(Fault::failed(why))
+        Err(RemoteFault::failed(why))
     }
 
     /// Prints what a stream brings until everything that is asked is answered, however often it breaks off.
-    async fn follow(&self, response: Response, asks: &mut Asks) -> Result<(), McpError> {
+    async fn follow(&self, response: Response, asks: &mut MessageInfo) -> Result<(), McpError> {
         let mut next = Some(response);
         let (mut last, mut pause, mut in_vain) = (None, PAUSE, 0);
         loop {
@@ -217,9 +220,9 @@ impl Remote {
             in_vain += 1;
             tokio::time::sleep(pause).await;
             match self.stream(Some(from)).await {
-                Again::Stream(response) => next = Some(response),
-                Again::Never(why) => return Err(McpError::NoStream(why)),
-                Again::Later(_) => {}
+                Reconnect::Stream(response) => next = Some(response),
+                Reconnect::Never(why) => return Err(McpError::NoStream(why)),
+                Reconnect::Later(_) => {}
             }
             if in_vain > PATIENCE {
                 return Err(McpError::NotContinued);
@@ -231,7 +234,7 @@ impl Remote {
     async fn drain(
         &self,
         mut response: Response,
-        asks: &mut Asks,
+        asks: &mut MessageInfo,
         last: &mut Option<String>,
         pause: &mut Duration,
     ) -> Result<(), McpError> {
@@ -258,36 +261,36 @@ impl Remote {
         let (mut last, mut pause, mut in_vain) = (None, PAUSE, 0);
         loop {
             match self.stream(last.as_deref()).await {
-                Again::Stream(response) => {
+                Reconnect::Stream(response) => {
                     in_vain = 0;
-                    if let Err(why) = self.drain(response, &mut Asks::default(), &mut last, &mut pause).await {
+                    if let Err(why) = self.drain(response, &mut MessageInfo::default(), &mut last, &mut pause).await {
                         eprintln!("guard-gateway: {}: {why}", self.place());
                     }
                 }
                 // Most have none.
-                Again::Never(_) => return,
-                Again::Later(why) if in_vain >= PATIENCE => {
+                Reconnect::Never(_) => return,
+                Reconnect::Later(why) if in_vain >= PATIENCE => {
                     eprintln!("guard-gateway: {}: cannot receive the server's own messages: {why}", self.place());
                     return;
                 }
-                Again::Later(_) => in_vain += 1,
+                Reconnect::Later(_) => in_vain += 1,
             }
             tokio::time::sleep(pause).await;
         }
     }
 
-    async fn stream(&self, last: Option<&str>) -> Again {
+    async fn stream(&self, last: Option<&str>) -> Reconnect {
         let mut request = self.client.get(self.url.clone()).headers(self.head(false)).header(ACCEPT, STREAM);
         if let Some(last) = last {
             request = request.header(LAST_EVENT, last);
         }
         match request.send().await {
-            Ok(response) if response.status().is_success() && is_stream(&response) => Again::Stream(response),
+            Ok(response) if response.status().is_success() && is_stream(&response) => Reconnect::Stream(response),
             Ok(response) if response.status().is_server_error() => {
-                Again::Later(format!("the server answered with status {}", response.status().as_u16()))
+                Reconnect::Later(format!("the server answered with status {}", response.status().as_u16()))
             }
-            Ok(_) => Again::Never("the server's answer ended early, and the rest cannot be requested".to_owned()),
-            Err(error) => Again::Later(HttpError::from(error).to_string()),
+            Ok(_) => Reconnect::Never("the server's answer ended early, and the rest cannot be requested".to_owned()),
+            Err(error) => Reconnect::Later(HttpError::from(error).to_string()),
         }
     }
 
@@ -301,7 +304,7 @@ impl Remote {
     }
 
     /// Prints a message of the server.
-    async fn deliver(&self, text: Vec<u8>, asks: &mut Asks) {
+    async fn deliver(&self, text: Vec<u8>, asks: &mut MessageInfo) {
         if asks.answered(&text)
             && asks.is_initialize
             && let Some(version) = message::version(&text)
@@ -330,7 +333,7 @@ impl Remote {
     }
 
     /// The same with what they repeat of a message.
-    fn head_of(&self, asks: &Asks) -> HeaderMap {
+    fn head_of(&self, asks: &MessageInfo) -> HeaderMap {
         let mut head = self.head(asks.is_initialize);
         let Some(repeats) = &asks.repeats else { return head };
         let mut put = |name: HeaderName, value: &str| {

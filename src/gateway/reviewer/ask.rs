@@ -13,10 +13,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::answer::AnswerError;
 use super::prompt::{Prompt, Salts};
-use super::state::{BudgetError, CountError, CountFile, Spent};
-use super::wire::{self, Bound, SaidNothing, Usage};
-use super::{Question, answer};
-use crate::channel::{Failed, http};
+use super::state::{BudgetError, CountError, CountFile, Spending};
+use super::wire::{self, EmptyAnswer, ResponseFormat, Usage};
+use super::{ReviewInput, answer};
+use crate::channel::{SendError, http};
 use crate::config::{Secret, SecretError};
 use crate::judge::review::{Opinion, Says, jury};
 use crate::keyring::{self, KeyringError};
@@ -43,11 +43,11 @@ enum AskError {
     Key(#[from] KeyError),
     /// The messenger between, in its words.
     #[error(transparent)]
-    Failed(#[from] Failed),
+    Failed(#[from] SendError),
     #[error("the answer is incomplete or invalid")]
     Invalid,
     #[error(transparent)]
-    Nothing(#[from] SaidNothing),
+    Nothing(#[from] EmptyAnswer),
     #[error(transparent)]
     Answer(#[from] AnswerError),
     #[error("it answered with status {0}")]
@@ -69,7 +69,7 @@ enum KeyError {
 
 /// What to do where there is no answer.
 #[derive(Debug)]
-enum Fault {
+enum AskFault {
     /// It may pass: after so long at the least.
     Passing(AskError, Duration),
     /// The provider does not understand how the answer is bound to a form.
@@ -78,7 +78,7 @@ enum Fault {
 }
 
 /// The opinion on a question.
-pub async fn ask(question: &Question) -> Opinion {
+pub async fn ask(question: &ReviewInput) -> Opinion {
     let begun = Instant::now();
     let opinion = opinion(question, begun)
         .await
@@ -87,7 +87,7 @@ pub async fn ask(question: &Question) -> Opinion {
     Opinion { ms, ..opinion }.tidied()
 }
 
-async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, AskError> {
+async fn opinion(question: &ReviewInput, begun: Instant) -> Result<Opinion, AskError> {
     let reviewer = &question.reviewer;
     let until = begun + Duration::from_secs(reviewer.timeout.into());
     let salts = Salts::new()?;
@@ -98,9 +98,9 @@ async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, AskErro
     let key = key_of(question, &prompt);
     let calls = u64::try_from(reviewer.voices.len()).unwrap_or(u64::MAX);
     // Kept back until it is known what it took, and for good if nobody waits for that.
-    let most = reviewer.voices.iter().fold(Spent::default(), |sum, voice| {
+    let most = reviewer.voices.iter().fold(Spending::default(), |sum, voice| {
         let usage = Usage::at_most(voice, &prompt);
-        sum.and(Spent { tokens: usage.tokens(), cost: cost(voice, usage) })
+        sum.and(Spending { tokens: usage.tokens(), cost: cost(voice, usage) })
     });
     let now = Timestamp::now();
     let begin = |counts: &mut super::state::Counts| {
@@ -127,7 +127,7 @@ async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, AskErro
 }
 
 /// Everything that an opinion rests on, in one name.
-fn key_of(question: &Question, prompt: &Prompt) -> String {
+fn key_of(question: &ReviewInput, prompt: &Prompt) -> String {
     let voices: Vec<String> = question.reviewer.voices.iter().map(|voice| format!("{voice:?}")).collect();
     let whole = format!("{}\n{}\n{}\n{}", question.digest, question.request, prompt.version, voices.join("\n"));
     Sha256::digest(whole.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -170,7 +170,7 @@ async fn told(
     spent: &mut Usage,
 ) -> Result<String, AskError> {
     let key = voice.key.as_ref().map(read_key).transpose()?;
-    let mut bound = Bound::Schema;
+    let mut bound = ResponseFormat::Schema;
     let mut tried = 0;
     loop {
         let left = until.saturating_duration_since(Instant::now());
@@ -179,15 +179,15 @@ async fn told(
         }
         let (why, least) = match once(client, voice, key.as_deref(), prompt, (bound, left), spent).await {
             Ok(said) => return Ok(said),
-            Err(Fault::Final(why)) => return Err(why),
-            Err(Fault::Bound(why)) => match bound.weaker() {
+            Err(AskFault::Final(why)) => return Err(why),
+            Err(AskFault::Bound(why)) => match bound.weaker() {
                 Some(weaker) => {
                     bound = weaker;
                     continue;
                 }
                 None => return Err(why),
             },
-            Err(Fault::Passing(why, least)) => (why, least),
+            Err(AskFault::Passing(why, least)) => (why, least),
         };
         let pause = PAUSE * 2_u32.pow(tried.min(8));
         let chance = getrandom::u32().unwrap_or(0) % u32::try_from(pause.as_millis()).unwrap_or(1).max(1);
@@ -205,9 +205,9 @@ async fn once(
     voice: &ReviewerModel,
     key: Option<&str>,
     prompt: &Prompt,
-    (bound, left): (Bound, Duration),
+    (bound, left): (ResponseFormat, Duration),
     spent: &mut Usage,
-) -> Result<String, Fault> {
+) -> Result<String, AskFault> {
     let call = wire::call(voice, key, prompt, bound);
     let mut request = client.post(&call.url).timeout(left).json(&call.body);
     for (name, value) in &call.headers {
@@ -219,7 +219,7 @@ async fn once(
         wait.parse().ok().map(Duration::from_secs)
     });
     let least = least.unwrap_or_default();
-    let passing = |why: AskError| Fault::Passing(why, least);
+    let passing = |why: AskError| AskFault::Passing(why, least);
     let is_taken = sent.as_ref().map_or_else(|error| error.is_timeout(), |answer| answer.status().is_success());
     let answered = http::answer(sent).await;
     if is_taken {
@@ -229,12 +229,12 @@ async fn once(
     let (status, body) = answered.map_err(|failed| passing(failed.into()))?;
     match status {
         200 if body.is_null() => Err(passing(AskError::Invalid)),
-        200 => wire::said(voice.provider, &body).map_err(|why| Fault::Final(why.into())),
+        200 => wire::said(voice.provider, &body).map_err(|why| AskFault::Final(why.into())),
         // Whatever the reason: bound less strictly it may be understood, and what comes back is read as strictly.
-        400 | 404 | 422 if speaks_of_form(&body) => Err(Fault::Bound(AskError::Status(status))),
-        401 | 403 => Err(Fault::Final(AskError::Rejected(status))),
+        400 | 404 | 422 if speaks_of_form(&body) => Err(AskFault::Bound(AskError::Status(status))),
+        401 | 403 => Err(AskFault::Final(AskError::Rejected(status))),
         408 | 425 | 429 | 500..=599 => Err(passing(AskError::Status(status))),
-        _ => Err(Fault::Final(AskError::Status(status))),
+        _ => Err(AskFault::Final(AskError::Status(status))),
     }
 }
 

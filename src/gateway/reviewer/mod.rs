@@ -32,7 +32,7 @@ pub struct ReviewArgs {}
 
 /// What guard asks.
 #[derive(Debug, Deserialize)]
-pub struct Question {
+pub struct ReviewInput {
     pub reviewer: Reviewer,
     /// Where calls, tokens and opinions are counted and kept.
     pub state: PathBuf,
@@ -66,7 +66,7 @@ pub fn run(_: &ReviewArgs) -> Result<u8, ReviewError> {
     let mut text = Vec::new();
     let read = io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut text);
     read.map_err(ReviewError::Input)?;
-    let question: Question = serde_json::from_slice(&text).map_err(ReviewError::Question)?;
+    let question: ReviewInput = serde_json::from_slice(&text).map_err(ReviewError::Question)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let opinion: Opinion = runtime.block_on(ask::ask(&question));
     let told = json!({ "v": 1, "opinion": opinion });

@@ -63,17 +63,17 @@ pub struct Counts {
     pub failures: u32,
     /// Until when it is left alone.
     pub alone_until: Option<Timestamp>,
-    pub kept: Vec<Kept>,
+    pub kept: Vec<CachedOpinion>,
 }
 
 /// Tokens, and money in millionths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct Spending {
     pub tokens: u64,
     pub cost: u64,
 }
 
-impl Spent {
+impl Spending {
     /// Both together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -83,7 +83,7 @@ impl Spent {
 
 /// An opinion that may be used again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct CachedOpinion {
     /// Of everything that the opinion rests on.
     pub key: String,
     pub until: Timestamp,
@@ -97,7 +97,7 @@ impl Counts {
     ///
     /// # Errors
     /// Why nothing is asked now.
-    pub fn begin(&mut self, limits: &Reviewer, calls: u64, most: Spent, now: Timestamp) -> Result<(), BudgetError> {
+    pub fn begin(&mut self, limits: &Reviewer, calls: u64, most: Spending, now: Timestamp) -> Result<(), BudgetError> {
         let today = day(now);
         if self.day != today {
             (self.calls, self.tokens, self.cost) = (0, 0, 0);
@@ -124,7 +124,7 @@ impl Counts {
 
     /// Counts what an opinion took in the place of the most that it might, which was counted when it was `begun`, and
     /// whether it failed.
-    pub fn end(&mut self, opinion: &Opinion, most: Spent, begun: Timestamp, now: Timestamp) {
+    pub fn end(&mut self, opinion: &Opinion, most: Spending, begun: Timestamp, now: Timestamp) {
         if self.day == day(begun) {
             self.tokens = self.tokens.saturating_sub(most.tokens);
             self.cost = self.cost.saturating_sub(most.cost);
@@ -160,7 +160,7 @@ impl Counts {
     ) {
         self.kept.retain(|kept| kept.until > now && kept.key != key);
         let Ok(until) = now.checked_add(SignedDuration::from_secs(seconds.into())) else { return };
-        let mut kept = Kept { key: key.to_owned(), until, opinion: opinion.clone(), seal: String::new() };
+        let mut kept = CachedOpinion { key: key.to_owned(), until, opinion: opinion.clone(), seal: String::new() };
         let Some(seal) = seal(&sealed(&kept)) else { return };
         kept.seal = seal;
         self.kept.push(kept);
@@ -175,7 +175,7 @@ fn day(at: Timestamp) -> String {
 }
 
 /// What a seal is over.
-fn sealed(kept: &Kept) -> Vec<u8> {
+fn sealed(kept: &CachedOpinion) -> Vec<u8> {
     let opinion = serde_json::to_string(&kept.opinion).unwrap_or_default();
     format!("{}\n{}\n{opinion}", kept.key, kept.until).into_bytes()
 }
@@ -254,7 +254,7 @@ mod tests {
     fn each_budget_ends_by_itself_and_begins_anew_the_next_day() {
         let noon = at("2026-11-22T12:00:00Z");
         let used = |calls, tokens, cost| Counts { day: "2026-11-22".into(), calls, tokens, cost, ..Counts::default() };
-        let most = Spent::default();
+        let most = Spending::default();
         assert_eq!(used(9, 99, 49).begin(&limits(), 1, most, noon), Ok(()));
         for (mut counts, why) in [(used(10, 0, 0), "calls"), (used(0, 100, 0), "tokens"), (used(0, 0, 50), "money")] {
             assert!(counts.begin(&limits(), 1, most, noon).unwrap_err().to_string().contains(why));
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn the_most_that_a_call_may_take_is_counted_until_it_is_known_what_it_took() {
         let (noon, next) = (at("2026-11-22T12:00:00Z"), at("2026-11-23T00:00:01Z"));
-        let most = Spent { tokens: 60, cost: 30 };
+        let most = Spending { tokens: 60, cost: 30 };
         let mut counts = Counts::default();
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn after_failures_in_a_row_it_is_left_alone_for_a_while() {
         let noon = at("2026-11-22T12:00:00Z");
-        let (mut counts, most) = (Counts::default(), Spent::default());
+        let (mut counts, most) = (Counts::default(), Spending::default());
         for _ in 0..PATIENCE - 1 {
             counts.end(&Opinion::nothing("m", "x"), most, noon, noon);
         }

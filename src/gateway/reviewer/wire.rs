@@ -10,13 +10,13 @@ use super::prompt::Prompt;
 
 /// How strictly a model is bound to the form of an answer; each is tried where the one before is not understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum ResponseFormat {
     Schema,
     Json,
     Text,
 }
 
-impl Bound {
+impl ResponseFormat {
     /// The next that may be understood.
     #[must_use]
     pub const fn weaker(self) -> Option<Self> {
@@ -88,7 +88,7 @@ pub fn usage(provider: Provider, body: &Value) -> Option<Usage> {
 
 /// The request to a model.
 #[must_use]
-pub fn call(voice: &ReviewerModel, key: Option<&str>, prompt: &Prompt, bound: Bound) -> ModelRequest {
+pub fn call(voice: &ReviewerModel, key: Option<&str>, prompt: &Prompt, bound: ResponseFormat) -> ModelRequest {
     let ReviewerModel { model, url, max_tokens, .. } = voice;
     let (system, user, schema) = (&prompt.system, &prompt.user, Prompt::schema());
     let bearer = || key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect::<Vec<_>>();
@@ -99,12 +99,12 @@ pub fn call(voice: &ReviewerModel, key: Option<&str>, prompt: &Prompt, bound: Bo
             let mut body = json!({ "model": model, "messages": messages });
             body[&voice.max_tokens_field] = json!(max_tokens);
             match bound {
-                Bound::Schema => {
+                ResponseFormat::Schema => {
                     let named = json!({ "name": "verdict", "strict": true, "schema": schema });
                     body["response_format"] = json!({ "type": "json_schema", "json_schema": named });
                 }
-                Bound::Json => body["response_format"] = json!({ "type": "json_object" }),
-                Bound::Text => {}
+                ResponseFormat::Json => body["response_format"] = json!({ "type": "json_object" }),
+                ResponseFormat::Text => {}
             }
             (format!("{url}/chat/completions"), bearer(), body)
         }
@@ -112,19 +112,19 @@ pub fn call(voice: &ReviewerModel, key: Option<&str>, prompt: &Prompt, bound: Bo
             let mut body = json!({ "model": model, "instructions": system, "input": user, "store": false });
             body[&voice.max_tokens_field] = json!(max_tokens);
             match bound {
-                Bound::Schema => {
+                ResponseFormat::Schema => {
                     let format = json!({ "type": "json_schema", "name": "verdict", "strict": true, "schema": schema });
                     body["text"] = json!({ "format": format });
                 }
-                Bound::Json => body["text"] = json!({ "format": { "type": "json_object" } }),
-                Bound::Text => {}
+                ResponseFormat::Json => body["text"] = json!({ "format": { "type": "json_object" } }),
+                ResponseFormat::Text => {}
             }
             (format!("{url}/responses"), bearer(), body)
         }
         Provider::Anthropic => {
             let messages = json!([{ "role": "user", "content": user }]);
             let mut body = json!({ "model": model, "max_tokens": max_tokens, "system": system, "messages": messages });
-            if bound == Bound::Schema {
+            if bound == ResponseFormat::Schema {
                 body["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } });
             }
             let mut headers = named("x-api-key");
@@ -133,10 +133,10 @@ pub fn call(voice: &ReviewerModel, key: Option<&str>, prompt: &Prompt, bound: Bo
         }
         Provider::Gemini => {
             let mut config = json!({ "maxOutputTokens": max_tokens });
-            if bound != Bound::Text {
+            if bound != ResponseFormat::Text {
                 config["responseMimeType"] = json!("application/json");
             }
-            if bound == Bound::Schema {
+            if bound == ResponseFormat::Schema {
                 config["responseJsonSchema"] = schema;
             }
             if let Some(temperature) = voice.temperature {
@@ -159,9 +159,9 @@ pub fn call(voice: &ReviewerModel, key: Option<&str>, prompt: &Prompt, bound: Bo
             options["temperature"] = json!(voice.temperature.unwrap_or(0.0));
             let mut body = json!({ "model": model, "stream": false, "messages": messages, "options": options, "keep_alive": "30m" });
             match bound {
-                Bound::Schema => body["format"] = schema,
-                Bound::Json => body["format"] = json!("json"),
-                Bound::Text => {}
+                ResponseFormat::Schema => body["format"] = schema,
+                ResponseFormat::Json => body["format"] = json!("json"),
+                ResponseFormat::Text => {}
             }
             return ModelRequest { url: format!("{url}/api/chat"), headers: bearer(), body };
         }
@@ -174,7 +174,7 @@ pub fn call(voice: &ReviewerModel, key: Option<&str>, prompt: &Prompt, bound: Bo
 
 /// Why an answer with status 200 says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SaidNothing {
+pub enum EmptyAnswer {
     #[error("its answer was truncated")]
     Cut,
     #[error("it refused to answer")]
@@ -189,10 +189,10 @@ pub enum SaidNothing {
 ///
 /// # Errors
 /// It refused, was cut, or the answer is none.
-pub fn said(provider: Provider, body: &Value) -> Result<String, SaidNothing> {
+pub fn said(provider: Provider, body: &Value) -> Result<String, EmptyAnswer> {
     let text = |at: &str| body.pointer(at).and_then(Value::as_str).map(str::to_owned);
-    let cut = || Err(SaidNothing::Cut);
-    let refused = || Err(SaidNothing::Refused);
+    let cut = || Err(EmptyAnswer::Cut);
+    let refused = || Err(EmptyAnswer::Refused);
     let text = match provider {
         Provider::Openai | Provider::Program => {
             let message = "/choices/0/message";
@@ -203,7 +203,7 @@ pub fn said(provider: Provider, body: &Value) -> Result<String, SaidNothing> {
                 Some("stop") => {}
                 Some("length") => return cut(),
                 Some("content_filter") => return refused(),
-                _ => return Err(SaidNothing::Incomplete),
+                _ => return Err(EmptyAnswer::Incomplete),
             }
             text(&format!("{message}/content"))
         }
@@ -225,7 +225,7 @@ pub fn said(provider: Provider, body: &Value) -> Result<String, SaidNothing> {
                 Some("end_turn" | "stop_sequence") => {}
                 Some("max_tokens") => return cut(),
                 Some("refusal") => return refused(),
-                _ => return Err(SaidNothing::Incomplete),
+                _ => return Err(EmptyAnswer::Incomplete),
             }
             let parts = body.get("content").and_then(Value::as_array).into_iter().flatten();
             let mut texts = parts.filter(|part| part["type"] == "text");
@@ -251,12 +251,12 @@ pub fn said(provider: Provider, body: &Value) -> Result<String, SaidNothing> {
             match text("/done_reason").as_deref() {
                 Some("stop") => {}
                 Some("length") => return cut(),
-                _ => return Err(SaidNothing::Incomplete),
+                _ => return Err(EmptyAnswer::Incomplete),
             }
             text("/message/content")
         }
     };
-    text.ok_or(SaidNothing::NoText)
+    text.ok_or(EmptyAnswer::NoText)
 }
 
 #[cfg(test)]
@@ -283,7 +283,7 @@ mod tests {
             temperature: Some(0.0),
             prices: (0.0, 0.0),
         };
-        let mut request = call(&voice, Some("sk-secret-1"), &prompt(), Bound::Schema);
+        let mut request = call(&voice, Some("sk-secret-1"), &prompt(), ResponseFormat::Schema);
         assert_eq!(request.url, "http://127.0.0.1:18431/v1beta/models/gemini-2.5-flash:generateContent");
         assert_eq!(request.headers, [("x-goog-api-key", "sk-secret-1".to_owned())]);
         let schema = request.body["generationConfig"]["responseJsonSchema"].take();
@@ -311,7 +311,7 @@ mod tests {
             of(json!([{ "text": "hm", "thought": true }, { "text": "{\"a\":" }, { "text": "1}" }])).unwrap(),
             "{\"a\":1}"
         );
-        assert_eq!(of(json!([{ "text": "hm", "thought": true }])), Err(SaidNothing::NoText));
-        assert_eq!(of(json!([])), Err(SaidNothing::NoText));
+        assert_eq!(of(json!([{ "text": "hm", "thought": true }])), Err(EmptyAnswer::NoText));
+        assert_eq!(of(json!([])), Err(EmptyAnswer::NoText));
     }
 }

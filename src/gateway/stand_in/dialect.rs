@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// What the stand-in says: words, or a call of a tool.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum ModelReply {
     Text(String),
     /// An input that is a text is for a tool that takes one.
     Call {
@@ -16,7 +16,7 @@ pub enum Said {
     },
 }
 
-impl Said {
+impl ModelReply {
     /// The same, as the call of this step.
     #[must_use]
     pub fn numbered(self, number: usize) -> Self {
@@ -134,14 +134,14 @@ impl Dialect {
 
     /// The answer in one piece.
     #[must_use]
-    pub fn whole(self, body: &Value, said: &Said) -> Value {
+    pub fn whole(self, body: &Value, said: &ModelReply) -> Value {
         let model = body["model"].as_str().unwrap_or("stand-in");
         let (used, made) = USAGE;
         match self {
             Self::Messages => {
                 let (part, why) = match said {
-                    Said::Text(text) => (json!({ "type": "text", "text": text }), "end_turn"),
-                    Said::Call { name, input, number } => (
+                    ModelReply::Text(text) => (json!({ "type": "text", "text": text }), "end_turn"),
+                    ModelReply::Call { name, input, number } => (
                         json!({ "type": "tool_use", "id": format!("toolu_{number}"), "name": name, "input": input }),
                         "tool_use",
                     ),
@@ -152,15 +152,15 @@ impl Dialect {
             }
             Self::Responses => {
                 let item = match said {
-                    Said::Text(text) => {
+                    ModelReply::Text(text) => {
                         json!({ "type": "message", "id": "msg_0", "status": "completed", "role": "assistant",
                         "content": [{ "type": "output_text", "text": text, "annotations": [] }] })
                     }
-                    Said::Call { name, input: Value::String(text), number } => {
+                    ModelReply::Call { name, input: Value::String(text), number } => {
                         json!({ "type": "custom_tool_call", "name": name,
                         "id": format!("ctc_{number}"), "call_id": format!("call_{number}"), "status": "completed", "input": text })
                     }
-                    Said::Call { name, input, number } => json!({ "type": "function_call", "name": name,
+                    ModelReply::Call { name, input, number } => json!({ "type": "function_call", "name": name,
                         "id": format!("fc_{number}"), "call_id": format!("call_{number}"), "status": "completed",
                         "arguments": input.to_string() }),
                 };
@@ -172,8 +172,8 @@ impl Dialect {
             }
             Self::Chat => {
                 let (message, why) = match said {
-                    Said::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
-                    Said::Call { name, input, number } => {
+                    ModelReply::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
+                    ModelReply::Call { name, input, number } => {
                         let arguments = input.as_str().map_or_else(|| input.to_string(), str::to_owned);
                         let call = json!({ "id": format!("call_{number}"), "type": "function",
                             "function": { "name": name, "arguments": arguments } });
@@ -186,8 +186,8 @@ impl Dialect {
             }
             Self::Gemini => {
                 let part = match said {
-                    Said::Text(text) => json!({ "text": text }),
-                    Said::Call { name, input, .. } => {
+                    ModelReply::Text(text) => json!({ "text": text }),
+                    ModelReply::Call { name, input, .. } => {
                         json!({ "functionCall": { "name": name, "args": input }, "thoughtSignature": "c2tpcA==" })
                     }
                 };
@@ -200,7 +200,7 @@ impl Dialect {
 
     /// The answer as a stream of events.
     #[must_use]
-    pub fn stream(self, body: &Value, said: &Said) -> String {
+    pub fn stream(self, body: &Value, said: &ModelReply) -> String {
         let whole = self.whole(body, said);
         match self {
             Self::Messages => messages(&whole),
@@ -369,9 +369,9 @@ mod tests {
 
     #[test]
     fn a_stream_holds_what_the_whole_holds() {
-        let call = Said::Call { name: "sh".to_owned(), input: json!({ "command": "ls \"x\"" }), number: 3 };
+        let call = ModelReply::Call { name: "sh".to_owned(), input: json!({ "command": "ls \"x\"" }), number: 3 };
         for (dialect, _) in ALL {
-            for said in [call.clone(), Said::Text("the words".to_owned())] {
+            for said in [call.clone(), ModelReply::Text("the words".to_owned())] {
                 let stream = dialect.stream(&json!({ "model": "m" }), &said);
                 let pieces: Vec<Value> =
                     stream.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).collect();
@@ -384,7 +384,7 @@ mod tests {
             }
         }
         // A text for a tool that takes one is handed over as it is.
-        let patch = Said::Call { name: "patch".to_owned(), input: json!("*** Begin"), number: 0 };
+        let patch = ModelReply::Call { name: "patch".to_owned(), input: json!("*** Begin"), number: 0 };
         assert_eq!(Dialect::Responses.whole(&json!({}), &patch)["output"][0]["type"], "custom_tool_call");
         assert_eq!(Dialect::Responses.whole(&json!({}), &patch)["output"][0]["input"], "*** Begin");
     }

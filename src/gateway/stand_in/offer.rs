@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Step;
-use super::dialect::Said;
+use super::ScriptStep;
+use super::dialect::ModelReply;
 
 /// A tool.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,23 +78,23 @@ fn of(entry: &Value) -> Vec<Tool> {
 
 /// A step as it is said with one of these tools; `None` where none of them can do it.
 #[must_use]
-pub fn call(step: &Step, offered: &[Tool]) -> Option<Said> {
+pub fn call(step: &ScriptStep, offered: &[Tool]) -> Option<ModelReply> {
     let named = |names: &[String]| names.iter().find_map(|name| offered.iter().find(|tool| tool.name == *name));
     match step {
-        Step::Say(text) => Some(Said::Text(text.clone())),
-        Step::Run { command, tools } => {
+        ScriptStep::Say(text) => Some(ModelReply::Text(text.clone())),
+        ScriptStep::Run { command, tools } => {
             let tool = named(tools)?;
             let given = COMMANDS.iter().map(|name| (*name, of_kind(tool, name, command)));
             let said = said(tool, given.collect());
             // What takes no command is given one beside what it takes: whoever is asked about the call reads it.
             Some(if tool.runs() { said } else { said.with(COMMANDS[0], command) })
         }
-        Step::Write { path, text, tools } => {
+        ScriptStep::Write { path, text, tools } => {
             let tool = named(tools)?;
             let added: String = text.lines().map(|line| format!("+{line}\n")).collect();
             let patch = format!("*** Begin Patch\n*** Add File: {path}\n{added}*** End Patch\n");
             if tool.takes_text {
-                return Some(Said::Call { name: tool.name.clone(), input: Value::String(patch), number: 0 });
+                return Some(ModelReply::Call { name: tool.name.clone(), input: Value::String(patch), number: 0 });
             }
             let paths = PATHS.iter().map(|name| (*name, json!(path)));
             let contents = CONTENTS.iter().map(|name| (*name, json!(text)));
@@ -117,7 +117,7 @@ fn of_kind(tool: &Tool, argument: &str, command: &str) -> Value {
 }
 
 /// A call with what the tool takes of these arguments, and something for whatever else it needs.
-fn said(tool: &Tool, given: Vec<(&str, Value)>) -> Said {
+fn said(tool: &Tool, given: Vec<(&str, Value)>) -> ModelReply {
     let properties = tool.schema.get("properties").and_then(Value::as_object);
     let mut input = Map::new();
     for (name, value) in given {
@@ -132,7 +132,7 @@ fn said(tool: &Tool, given: Vec<(&str, Value)>) -> Said {
             input.insert(name.to_owned(), anything(schema));
         }
     }
-    Said::Call { name: tool.name.clone(), input: Value::Object(input), number: 0 }
+    ModelReply::Call { name: tool.name.clone(), input: Value::Object(input), number: 0 }
 }
 
 /// A value that a schema allows.
@@ -153,13 +153,13 @@ fn anything(schema: &Value) -> Value {
 mod tests {
     use super::*;
 
-    fn run(tools: &[&str]) -> Step {
-        Step::Run { command: "ls".to_owned(), tools: tools.iter().map(ToString::to_string).collect() }
+    fn run(tools: &[&str]) -> ScriptStep {
+        ScriptStep::Run { command: "ls".to_owned(), tools: tools.iter().map(ToString::to_string).collect() }
     }
 
-    fn input(step: &Step, offered: &[Tool]) -> (String, Value) {
+    fn input(step: &ScriptStep, offered: &[Tool]) -> (String, Value) {
         match call(step, offered) {
-            Some(Said::Call { name, input, .. }) => (name, input),
+            Some(ModelReply::Call { name, input, .. }) => (name, input),
             other => (format!("{other:?}"), Value::Null),
         }
     }
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_file_is_written_by_path_and_content_or_as_a_patch() {
-        let step = Step::Write { path: "/p".to_owned(), text: "a\nb\n".to_owned(), tools: vec!["w".to_owned()] };
+        let step = ScriptStep::Write { path: "/p".to_owned(), text: "a\nb\n".to_owned(), tools: vec!["w".to_owned()] };
         let tool = |schema: Value, takes_text| [Tool { name: "w".to_owned(), schema, takes_text }];
         let plain = tool(json!({ "properties": { "filePath": {}, "content": {} } }), false);
         assert_eq!(input(&step, &plain).1, json!({ "filePath": "/p", "content": "a\nb\n" }));

@@ -8,7 +8,7 @@ use guard_gateway::channel::webhook::{secret, sign};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::channels::server::{Asked, Server};
+use crate::channels::server::{ReceivedRequest, Server};
 use crate::test_gateway::TestGateway;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -17,13 +17,13 @@ const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const TOLERANCE: i64 = 5 * 60;
 
 /// A header of a request.
-fn header(asked: &Asked, name: &str) -> String {
+fn header(asked: &ReceivedRequest, name: &str) -> String {
     let found = asked.head.lines().find(|line| line.to_lowercase().starts_with(&format!("{name}:")));
     found.unwrap().split_once(':').unwrap().1.trim().to_owned()
 }
 
 /// What a receiver whose clock is off by so many seconds answers.
-fn judged(asked: &Asked, off: i64) -> u16 {
+fn judged(asked: &ReceivedRequest, off: i64) -> u16 {
     let at = header(asked, "webhook-timestamp");
     let wanted = sign(&secret(SECRET).unwrap(), &header(asked, "webhook-id"), &at, &asked.text);
     let late = (Timestamp::now().as_second() + off - at.parse::<i64>().unwrap()).abs();
@@ -75,7 +75,7 @@ fn a_receiver_whose_clock_is_off_takes_the_callback_once_it_is_set_right() {
         assert_eq!(codes, [400, 204], "{seconds}");
         let tries = receiver.asked("/done").split_off(before);
         assert_eq!(header(&tries[0], "webhook-id"), header(&tries[1], "webhook-id"), "the same message");
-        let at = |asked: &Asked| header(asked, "webhook-timestamp").parse::<i64>().unwrap();
+        let at = |asked: &ReceivedRequest| header(asked, "webhook-timestamp").parse::<i64>().unwrap();
         assert!(at(&tries[1]) > at(&tries[0]), "sent anew, signed anew");
         assert_eq!(tries[1].body["data"]["decision"], "allow");
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use guard_gateway::backend::own::Own;
-use guard_gateway::backend::{Backend as _, Given};
+use guard_gateway::backend::local::LocalBackend;
+use guard_gateway::backend::{AnswerInput, Backend as _};
 use guard_gateway::judge::answer_scope::AnswerScope;
 use guard_gateway::store::Paths;
 use guard_gateway::store::queue::{AnswerOutcome, FilingResult, Queue, RequestState};
@@ -19,7 +19,7 @@ const APPROVERS: usize = 8;
 fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let paths = Paths::new(directory.path().join("guard"));
-    drop(Own::open(&paths).unwrap());
+    drop(LocalBackend::open(&paths).unwrap());
     let queue = Queue::open(&paths).unwrap();
     for at in 0..REQUESTS {
         assert!(matches!(waiting::file(&queue, at, at % 7), FilingResult::Waits { .. }));
@@ -29,7 +29,7 @@ fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
         .map(|number| {
             let (paths, won) = (paths.clone(), won.clone());
             std::thread::spawn(move || {
-                let mut backend = Own::open(&paths).unwrap();
+                let mut backend = LocalBackend::open(&paths).unwrap();
                 let mut all = backend.list(Timestamp::now()).unwrap();
                 assert_eq!(all.len(), REQUESTS);
                 // Each begins elsewhere, and every second one goes backwards.
@@ -39,7 +39,7 @@ fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
                 }
                 for shown in all {
                     let by = format!("a{number}");
-                    let given = Given {
+                    let given = AnswerInput {
                         yes: number % 3 != 0,
                         by: by.clone(),
                         words: None,

@@ -29,11 +29,11 @@ const PIECES: [&str; 14] = [
 ];
 
 /// Input that comes of a number.
-struct Made {
+struct RandomInput {
     state: u64,
 }
 
-impl Made {
+impl RandomInput {
     fn number(&mut self, below: usize) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -113,7 +113,7 @@ fn whatever_comes_in_breaks_nothing_and_approves_nothing() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = number("GUARD_FUZZ_SECONDS").unwrap_or(5);
     let seed = number("GUARD_FUZZ_SEED").unwrap_or_else(|| u64::from(std::process::id()) * 2_654_435_761 + 1);
-    let mut made = Made { state: seed };
+    let mut made = RandomInput { state: seed };
     let bot = Bot::new();
     let gateway = bot.gateway();
     // Limits are counted for each token.

@@ -11,14 +11,14 @@ use crate::test_gateway::guard;
 
 /// A request that came in.
 #[derive(Clone, Debug)]
-struct Asked {
+struct ReceivedRequest {
     method: String,
     /// In small letters.
     head: String,
     text: String,
 }
 
-impl Asked {
+impl ReceivedRequest {
     fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).map(str::trim)
     }
@@ -27,11 +27,11 @@ impl Asked {
 /// A server that answers as a test has it, with one request a connection.
 struct Remote {
     port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Remote {
-    fn new(answer: impl Fn(&Asked, &mut TcpStream) + Send + Sync + 'static) -> Self {
+    fn new(answer: impl Fn(&ReceivedRequest, &mut TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (asked, answer) = (Arc::new(Mutex::new(Vec::new())), Arc::new(answer));
@@ -49,12 +49,12 @@ impl Remote {
         Self { port, asked }
     }
 
-    fn all(&self) -> Vec<Asked> {
+    fn all(&self) -> Vec<ReceivedRequest> {
         self.asked.lock().unwrap().clone()
     }
 }
 
-fn read(stream: &TcpStream) -> Option<Asked> {
+fn read(stream: &TcpStream) -> Option<ReceivedRequest> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     loop {
@@ -71,7 +71,7 @@ fn read(stream: &TcpStream) -> Option<Asked> {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.trim().parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { method, head, text: String::from_utf8(body).ok()? })
+    Some(ReceivedRequest { method, head, text: String::from_utf8(body).ok()? })
 }
 
 fn says(stream: &mut TcpStream, status: u16, head: &str, body: &str) {
@@ -136,7 +136,7 @@ fn call(id: u32, name: &str) -> String {
 }
 
 /// The begin of a session, as a server with this version answers it; `false`: it is something else.
-fn greets(asked: &Asked, stream: &mut TcpStream, head: &str) -> bool {
+fn greets(asked: &ReceivedRequest, stream: &mut TcpStream, head: &str) -> bool {
     let body: Value = serde_json::from_str(&asked.text).unwrap_or_default();
     match body["method"].as_str() {
         Some("initialize") => {

@@ -8,7 +8,7 @@ use ring::rand::SystemRandom;
 use serde_json::{Value, json};
 
 use crate::browser::MEDIUM;
-use crate::channels::server::{Asked, Server};
+use crate::channels::server::{ReceivedRequest, Server};
 use crate::test_gateway::TestGateway;
 
 /// A device: it can read one notice.
@@ -57,7 +57,7 @@ impl Device {
     }
 }
 
-fn header<'a>(asked: &'a Asked, name: &str) -> &'a str {
+fn header<'a>(asked: &'a ReceivedRequest, name: &str) -> &'a str {
     let mut lines = asked.head.lines().filter_map(|line| line.split_once(": "));
     lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
 }

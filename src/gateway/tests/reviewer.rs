@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::channels::server::{Asked, Server};
+use crate::channels::server::{ReceivedRequest, Server};
 use crate::terminal::Terminal;
 use crate::test_gateway::guard;
 
@@ -81,7 +81,7 @@ impl Home {
 }
 
 /// What the prompt says that only an honest reader of it knows: canary and digest.
-fn told(asked: &Asked) -> (String, String) {
+fn told(asked: &ReceivedRequest) -> (String, String) {
     let text = asked.body.to_string();
     let after = |mark: &str| {
         let at = text.find(mark).unwrap_or_else(|| panic!("no {mark} in {text}")) + mark.len();
@@ -91,7 +91,7 @@ fn told(asked: &Asked) -> (String, String) {
 }
 
 /// The answer of a model that keeps to the form.
-fn answer(asked: &Asked, verdict: &str) -> String {
+fn answer(asked: &ReceivedRequest, verdict: &str) -> String {
     let (canary, digest) = told(asked);
     json!({ "verdict": verdict, "reason": "as a test has it", "digest": digest, "canary": canary }).to_string()
 }
@@ -193,7 +193,7 @@ fn a_denial_refuses_and_says_why() {
 
 #[test]
 fn whatever_goes_wrong_is_a_persons_with_the_true_reason() {
-    type Play = fn(&Asked) -> Option<(u16, String)>;
+    type Play = fn(&ReceivedRequest) -> Option<(u16, String)>;
     let plays: [(&str, Play); 13] = [
         ("status 500", |_| Some((500, "{}".to_owned()))),
         ("rejected the key", |_| Some((401, "{}".to_owned()))),

@@ -1,15 +1,15 @@
 //! Every body and message of the API is read without a panic, and a decision is a yes only in the words for one.
 #![no_main]
 
-use guard_gateway::api::answers::{Answers, Said, Verb};
-use guard_gateway::api::channels::Which;
-use guard_gateway::api::events::Decision;
+use guard_gateway::api::answers::{AnswerBody, BatchBody, Verb};
+use guard_gateway::api::channels::ChannelsBody;
+use guard_gateway::api::events::GateDecision;
 use guard_gateway::api::pages::Login;
-use guard_gateway::api::passkeys::{Begin, By, Made};
+use guard_gateway::api::passkeys::{PairingBody, PairingSecret, PasskeyBody};
 use guard_gateway::api::push::Device;
-use guard_gateway::api::record::Which as OfSession;
-use guard_gateway::api::report::Ended;
-use guard_gateway::api::submit::{New, read};
+use guard_gateway::api::record::SessionBody;
+use guard_gateway::api::report::ReportBody;
+use guard_gateway::api::submit::{SubmitBody, read};
 use guard_gateway::backend::Scope;
 use guard_gateway::backend::record::Cursor;
 use guard_gateway::push::Subscription;
@@ -18,10 +18,21 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 fuzz_target!(|bytes: &[u8]| {
-    let _ = (read::<New>(bytes), read::<Said>(bytes), read::<Ended>(bytes), read::<Login>(bytes), read::<Which>(bytes));
-    let _ =
-        (read::<Begin>(bytes), read::<By>(bytes), read::<Made>(bytes), read::<Device>(bytes), read::<OfSession>(bytes));
-    if let Ok(Answers { answers }) = read::<Answers>(bytes) {
+    let _ = (
+        read::<SubmitBody>(bytes),
+        read::<AnswerBody>(bytes),
+        read::<ReportBody>(bytes),
+        read::<Login>(bytes),
+        read::<ChannelsBody>(bytes),
+    );
+    let _ = (
+        read::<PairingBody>(bytes),
+        read::<PairingSecret>(bytes),
+        read::<PasskeyBody>(bytes),
+        read::<Device>(bytes),
+        read::<SessionBody>(bytes),
+    );
+    if let Ok(BatchBody { answers }) = read::<BatchBody>(bytes) {
         let value: Value = serde_json::from_slice(bytes).expect("what was read is JSON");
         let told = value["answers"].as_array().expect("a list");
         assert_eq!(answers.len(), told.len());
@@ -34,7 +45,7 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = one.check(&["push.example".to_owned()]);
     }
     for one in read::<Vec<&RawValue>>(bytes).unwrap_or_default() {
-        let _ = read::<New>(one.get().as_bytes());
+        let _ = read::<SubmitBody>(one.get().as_bytes());
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Some(cursor) = Cursor::parse(text) {
@@ -43,7 +54,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(scope) = Scope::named(text) {
         assert_eq!(scope.name(), text);
     }
-    if let Ok(said) = Decision::read(text) {
+    if let Ok(said) = GateDecision::read(text) {
         let value: Value = serde_json::from_str(text).expect("what was read is JSON");
         assert_eq!(value["action_id"], said.action_id);
         assert_eq!(value["type"], "tier3_decision");

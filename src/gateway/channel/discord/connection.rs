@@ -17,7 +17,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::{Discord, PRESSED};
 use crate::channel::text::cut;
-use crate::channel::{ChannelState, Doing, Failed, Inbox, Status, http};
+use crate::channel::{BoxFuture, ChannelState, Inbox, SendError, Status, http};
 
 /// How long a failing connection rests at most.
 const REST: Duration = Duration::from_secs(60);
@@ -42,7 +42,7 @@ pub(super) struct Resume {
 }
 
 /// How a connection ended.
-pub(super) enum Over {
+pub(super) enum ConnectionEnd {
     /// It can be taken up.
     Again,
     /// It has to begin anew.
@@ -65,13 +65,13 @@ impl Discord {
                 Err(why) => {
                     state.status(&self.name, Status::Down { why: why.to_string() });
                     // Where it was to be taken up there may be nothing any more.
-                    Over::Again
+                    ConnectionEnd::Again
                 }
             };
             match over {
-                Over::Again => {}
-                Over::Anew => (resume, seq) = (None, None),
-                Over::Never(why) => {
+                ConnectionEnd::Again => {}
+                ConnectionEnd::Anew => (resume, seq) = (None, None),
+                ConnectionEnd::Never(why) => {
                     state.status(&self.name, Status::Down { why });
                     return;
                 }
@@ -81,7 +81,7 @@ impl Discord {
         }
     }
 
-    pub(super) async fn connect(&self, resume: Option<&Resume>) -> Result<Socket, Failed> {
+    pub(super) async fn connect(&self, resume: Option<&Resume>) -> Result<Socket, SendError> {
         let url = match resume {
             Some(resume) => resume.url.clone(),
             None => {
@@ -90,14 +90,14 @@ impl Discord {
                 if left == 0 {
                     // One more would have the token taken away.
                     let ms = told["session_start_limit"]["reset_after"].as_u64().unwrap_or(3_600_000);
-                    return Err(Failed::Later(Duration::from_millis(ms)));
+                    return Err(SendError::RateLimited(Duration::from_millis(ms)));
                 }
                 told["url"].as_str().unwrap_or_default().to_owned()
             }
         };
         let url = format!("{}/?v=10&encoding=json", url.trim_end_matches('/'));
         let connecting = tokio::time::timeout(http::PATIENCE, connect_async(&url)).await;
-        let broken = |why: &str| Failed::Broken(format!("the gateway of discord: {why}"));
+        let broken = |why: &str| SendError::Rejected(format!("the gateway of discord: {why}"));
         let (socket, _) = connecting.map_err(|_| broken("no answer in time"))?.map_err(|_| broken("no connection"))?;
         Ok(socket)
     }
@@ -112,14 +112,14 @@ impl Discord {
         inbox: &Inbox,
         state: &dyn ChannelState,
         rest: &mut Duration,
-    ) -> Over {
+    ) -> ConnectionEnd {
         let hello = tokio::time::timeout(http::PATIENCE, next(&mut socket)).await;
-        let Ok(Ok(hello)) = hello else { return Over::Again };
+        let Ok(Ok(hello)) = hello else { return ConnectionEnd::Again };
         let every =
             Duration::from_millis(hello["d"]["heartbeat_interval"].as_u64().unwrap_or(45_000).clamp(10, 600_000));
         let mut beat = tokio::time::interval_at(tokio::time::Instant::now() + every / 2, every);
         let mut answered = true;
-        let mut taken: FuturesUnordered<Doing<'_, ()>> = FuturesUnordered::new();
+        let mut taken: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();
         let begin = match (&*resume, &*seq) {
             (Some(Resume { session, .. }), Some(seq)) => {
                 json!({ "op": 6, "d": { "token": self.token, "session_id": session, "seq": seq } })
@@ -131,7 +131,7 @@ impl Discord {
             }
         };
         if say(&mut socket, &begin).await.is_err() {
-            return Over::Again;
+            return ConnectionEnd::Again;
         }
         let over = loop {
             let event = tokio::select! {
@@ -145,7 +145,7 @@ impl Discord {
                     if !answered || say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
                         let code = CloseFrame { code: 4000.into(), reason: "".into() };
                         let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(Some(code))).await;
-                        break Over::Again;
+                        break ConnectionEnd::Again;
                     }
                     answered = false;
                     continue;
@@ -159,11 +159,11 @@ impl Discord {
             match event["op"].as_u64() {
                 Some(1) => {
                     if say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
-                        break Over::Again;
+                        break ConnectionEnd::Again;
                     }
                 }
-                Some(7) => break Over::Again,
-                Some(9) => break if event["d"] == true { Over::Again } else { Over::Anew },
+                Some(7) => break ConnectionEnd::Again,
+                Some(9) => break if event["d"] == true { ConnectionEnd::Again } else { ConnectionEnd::Anew },
                 Some(0) => match event["t"].as_str().unwrap_or_default() {
                     "READY" => {
                         let text = |name: &str| event["d"][name].as_str().unwrap_or_default().to_owned();
@@ -195,7 +195,7 @@ async fn say(socket: &mut Socket, value: &Value) -> Result<(), ()> {
 }
 
 /// The next event; what is no JSON is passed over.
-pub(super) async fn next(socket: &mut Socket) -> Result<Value, Over> {
+pub(super) async fn next(socket: &mut Socket) -> Result<Value, ConnectionEnd> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => {
@@ -206,16 +206,16 @@ pub(super) async fn next(socket: &mut Socket) -> Result<Value, Over> {
             Some(Ok(Message::Close(Some(frame)))) => {
                 let code = u16::from(frame.code);
                 return Err(match code {
-                    _ if FINAL.contains(&code) => Over::Never(format!(
+                    _ if FINAL.contains(&code) => ConnectionEnd::Never(format!(
                         "discord closed the connection permanently ({code}: {})",
                         cut(&frame.reason, 100)
                     )),
                     // What it had sent is gone: an invalid number, or a session that timed out.
-                    4007 | 4009 => Over::Anew,
-                    _ => Over::Again,
+                    4007 | 4009 => ConnectionEnd::Anew,
+                    _ => ConnectionEnd::Again,
                 });
             }
-            Some(Ok(Message::Close(None)) | Err(_)) | None => return Err(Over::Again),
+            Some(Ok(Message::Close(None)) | Err(_)) | None => return Err(ConnectionEnd::Again),
             Some(Ok(_)) => {}
         }
     }

@@ -53,7 +53,7 @@ impl SetupKind {
 }
 
 /// A channel that is to be.
-pub struct New<'a> {
+pub struct NewChannel<'a> {
     pub kind: SetupKind,
     pub name: &'a str,
     /// Where what is typed in is kept.
@@ -64,7 +64,7 @@ pub struct New<'a> {
 
 /// What was given with options.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct ChannelOptions {
     pub approver: Option<String>,
     /// Where its secret is, and where it has two the other one.
     pub secrets: Vec<Secret>,
@@ -75,9 +75,9 @@ pub struct Given {
     pub command: Vec<String>,
 }
 
-impl New<'_> {
+impl NewChannel<'_> {
     /// Its section of the configuration, asking for what was not given.
-    pub async fn ask(&self, from: &Given) -> Result<String, SetupError> {
+    pub async fn ask(&self, from: &ChannelOptions) -> Result<String, SetupError> {
         let Self { kind, name, .. } = *self;
         let mut table = toml::Table::new();
         table.insert("name".to_owned(), name.into());
@@ -92,7 +92,7 @@ impl New<'_> {
         }
         if matches!(kind, SetupKind::Ntfy | SetupKind::Webhook) {
             let what = "URL (for ntfy with the topic, as in https://ntfy.sh/guard-x7c2)";
-            table.insert("url".to_owned(), given(&from.url, what)?.into());
+            table.insert("url".to_owned(), options(&from.url, what)?.into());
         } else if let Some(url) = &from.url {
             table.insert("url".to_owned(), url.clone().into());
         }
@@ -111,8 +111,8 @@ impl New<'_> {
             SetupKind::Twilio => {
                 let account = typed("Account ID (AC...)")?;
                 table.insert("account".to_owned(), account.into());
-                table.insert("from".to_owned(), given(&from.chat, "Sender's number (+15550100)")?.into());
-                let to = given(&from.user, "Approver's number")?;
+                table.insert("from".to_owned(), options(&from.chat, "Sender's number (+15550100)")?.into());
+                let to = options(&from.user, "Approver's number")?;
                 table.insert("to".to_owned(), toml::Value::Array(vec![to.into()]));
                 return section(table);
             }
@@ -121,7 +121,7 @@ impl New<'_> {
             }
             SetupKind::Telegram | SetupKind::Discord | SetupKind::Desktop | SetupKind::Email | SetupKind::Program => {}
         }
-        let approver = given(&from.approver, "Name of the approver who answers there")?;
+        let approver = options(&from.approver, "Name of the approver who answers there")?;
         if kind == SetupKind::Desktop {
             table.insert("approver".to_owned(), approver.into());
             return section(table);
@@ -154,8 +154,8 @@ impl New<'_> {
                         "Your user ID (right click on your name, Copy User ID)",
                     )
                 };
-                table.insert("chat".to_owned(), given(&from.chat, what.0)?.into());
-                people.insert(approver, given(&from.user, what.1)?.into());
+                table.insert("chat".to_owned(), options(&from.chat, what.0)?.into());
+                people.insert(approver, options(&from.user, what.1)?.into());
             }
         }
         table.insert("approvers".to_owned(), people.into());
@@ -163,13 +163,13 @@ impl New<'_> {
     }
 
     /// A mailbox: its server, who logs in there, from whom and to whom.
-    fn ask_email(&self, mut table: toml::Table, from: &Given) -> Result<String, SetupError> {
+    fn ask_email(&self, mut table: toml::Table, from: &ChannelOptions) -> Result<String, SetupError> {
         let url =
-            given(&from.url, "Mail server (smtps://mail.example.org, or smtp://mail.example.org:587?tls=required)")?;
+            options(&from.url, "Mail server (smtps://mail.example.org, or smtp://mail.example.org:587?tls=required)")?;
         crate::channel::email::check_url(&url)?;
         table.insert("url".to_owned(), url.into());
-        let sender = given(&from.chat, "Sender's address (guard@example.org)")?;
-        let to = given(&from.user, "Approver's address")?;
+        let sender = options(&from.chat, "Sender's address (guard@example.org)")?;
+        let to = options(&from.user, "Approver's address")?;
         // A server of this machine may take mail from anybody.
         if !from.secrets.is_empty() || std::io::stdin().is_terminal() {
             table.insert("user".to_owned(), sender.clone().into());
@@ -177,13 +177,19 @@ impl New<'_> {
         }
         table.insert("from".to_owned(), sender.into());
         table.insert("to".to_owned(), to.into());
-        table.insert("approver".to_owned(), given(&from.approver, "Name of the approver who reads the mail")?.into());
+        table.insert("approver".to_owned(), options(&from.approver, "Name of the approver who reads the mail")?.into());
         section(table)
     }
 
     /// Puts a secret's place into the section; one that is typed in is kept in a file of its own.
-    fn secret(&self, table: &mut toml::Table, key: &str, given: Option<&Secret>, what: &str) -> Result<(), SetupError> {
-        let (kind, value): (_, toml::Value) = match given {
+    fn secret(
+        &self,
+        table: &mut toml::Table,
+        key: &str,
+        options: Option<&Secret>,
+        what: &str,
+    ) -> Result<(), SetupError> {
+        let (kind, value): (_, toml::Value) = match options {
             Some(Secret::File(path)) => ("file", path.display().to_string().into()),
             Some(Secret::Keyring(name)) => ("keyring", name.clone().into()),
             Some(Secret::Command(words)) => ("command", words.clone().into()),
@@ -209,18 +215,18 @@ impl New<'_> {
         std::fs::create_dir_all(self.directory).map_err(told(self.directory))?;
         let mut options = std::fs::OpenOptions::new();
         let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
-        let given = |file: &std::fs::File| match self.reader {
+        let options = |file: &std::fs::File| match self.reader {
             Some(reader) => std::os::unix::fs::fchown(file, Some(reader.as_raw()), None),
             None => Ok(()),
         };
-        let done = file.and_then(|mut file| given(&file).and_then(|()| writeln!(file, "{text}")));
+        let done = file.and_then(|mut file| options(&file).and_then(|()| writeln!(file, "{text}")));
         done.map_err(told(&path))?;
         Ok(path)
     }
 }
 
 /// A program of the user's own, by its whole path.
-fn ask_program(mut table: toml::Table, from: &Given) -> Result<String, SetupError> {
+fn ask_program(mut table: toml::Table, from: &ChannelOptions) -> Result<String, SetupError> {
     let mut command = from.command.clone();
     if command.is_empty() {
         command.push(typed("Absolute path of the program")?);
@@ -241,7 +247,7 @@ fn section(table: toml::Table) -> Result<String, SetupError> {
     Ok(toml::to_string(&whole)?)
 }
 
-fn given(value: &Option<String>, what: &str) -> Result<String, SetupError> {
+fn options(value: &Option<String>, what: &str) -> Result<String, SetupError> {
     match value {
         Some(value) => Ok(value.clone()),
         None => typed(what),
@@ -308,17 +314,17 @@ mod tests {
     #[tokio::test]
     async fn where_a_secret_lies_is_written_and_never_what_it_is() {
         let directory = tempfile::tempdir().unwrap();
-        let new = New { kind: SetupKind::Ntfy, name: "phone", directory: directory.path(), reader: None };
+        let new = NewChannel { kind: SetupKind::Ntfy, name: "phone", directory: directory.path(), reader: None };
         let url = Some("https://ntfy.test/guard-x7".to_owned());
-        let mut given = Given { url, ..Given::default() };
-        assert!(!new.ask(&given).await.unwrap().contains("token"), "a topic without one");
+        let mut options = ChannelOptions { url, ..ChannelOptions::default() };
+        assert!(!new.ask(&options).await.unwrap().contains("token"), "a topic without one");
         for (secret, wanted) in [
             (Secret::Keyring("phone".to_owned()), "keyring = \"phone\""),
             (Secret::File("/a/b".into()), "file = \"/a/b\""),
             (Secret::Command(vec!["pass".to_owned(), "guard".to_owned()]), "command = [\"pass\", \"guard\"]"),
         ] {
-            given.secrets = vec![secret];
-            let section = new.ask(&given).await.unwrap();
+            options.secrets = vec![secret];
+            let section = new.ask(&options).await.unwrap();
             assert!(section.contains(wanted), "{section}");
             assert_eq!(crate::config::Config::parse(&section).unwrap().channel.len(), 1);
         }
@@ -328,16 +334,16 @@ mod tests {
     #[tokio::test]
     async fn a_channel_with_two_secrets_is_told_where_both_are() {
         let directory = tempfile::tempdir().unwrap();
-        let new = New { kind: SetupKind::Slack, name: "team", directory: directory.path(), reader: None };
+        let new = NewChannel { kind: SetupKind::Slack, name: "team", directory: directory.path(), reader: None };
         let secret = |word: &str| Secret::Command(vec!["pass".to_owned(), word.to_owned()]);
-        let given = Given {
+        let options = ChannelOptions {
             approver: Some("ada".to_owned()),
             secrets: vec![secret("bot"), secret("app")],
             chat: Some("C1".to_owned()),
             user: Some("U1".to_owned()),
-            ..Given::default()
+            ..ChannelOptions::default()
         };
-        let section = new.ask(&given).await.unwrap();
+        let section = new.ask(&options).await.unwrap();
         let config = crate::config::Config::parse(&section).unwrap();
         let crate::config::ChannelKind::Slack { token, app_token, .. } = &config.channel[0].kind else { panic!() };
         assert!(matches!(token, Secret::Command(words) if words[1] == "bot"), "{section}");
@@ -347,12 +353,14 @@ mod tests {
     #[tokio::test]
     async fn a_program_is_one_that_may_be_run_and_only_a_program_takes_one() {
         let directory = tempfile::tempdir().unwrap();
-        let new = |kind: SetupKind| New { kind, name: "mine", directory: directory.path(), reader: None };
+        let new = |kind: SetupKind| NewChannel { kind, name: "mine", directory: directory.path(), reader: None };
         let script = directory.path().join("tell");
         std::fs::write(&script, "#!/bin/sh\n").unwrap();
-        let with =
-            |words: &[&str]| Given { command: words.iter().map(ToString::to_string).collect(), ..Given::default() };
-        let told = |given: Given| async move { new(SetupKind::Program).ask(&given).await };
+        let with = |words: &[&str]| ChannelOptions {
+            command: words.iter().map(ToString::to_string).collect(),
+            ..ChannelOptions::default()
+        };
+        let told = |options: ChannelOptions| async move { new(SetupKind::Program).ask(&options).await };
         let path = script.to_str().unwrap();
         assert!(told(with(&[path])).await.unwrap_err().to_string().contains("chmod +x"));
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
@@ -365,7 +373,7 @@ mod tests {
         );
         assert!(told(with(&["/nowhere/tell"])).await.unwrap_err().to_string().contains("/nowhere/tell"));
         let url = Some("https://ntfy.test/x".to_owned());
-        let both = Given { url, ..with(&[path]) };
+        let both = ChannelOptions { url, ..with(&[path]) };
         assert!(new(SetupKind::Ntfy).ask(&both).await.unwrap_err().to_string().contains("does not take a program"));
     }
 }

@@ -4,7 +4,7 @@
 
 use axum::http::{HeaderMap, header};
 
-use super::super::message::{self, Repeats};
+use super::super::message::{self, MirroredFields};
 use super::{METHOD, NAME, VERSION};
 
 /// A header of a request without a session is missing, or says something else than its message.
@@ -13,7 +13,7 @@ use super::{METHOD, NAME, VERSION};
 pub(super) struct HeaderMismatch(&'static str);
 
 /// That the headers of a request without a session repeat what its message says.
-pub(super) fn agrees(head: &HeaderMap, repeats: &Repeats) -> Result<(), HeaderMismatch> {
+pub(super) fn agrees(head: &HeaderMap, repeats: &MirroredFields) -> Result<(), HeaderMismatch> {
     let name = repeats.name.as_deref().map(message::plain);
     for (header, wanted) in [(VERSION, Some(&repeats.version)), (METHOD, Some(&repeats.method)), (NAME, name.as_ref())]
     {
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn headers_that_repeat_something_else_are_refused() {
         let name = Some("tool é".to_owned());
-        let repeats = Repeats { version: "v".into(), method: "tools/call".into(), name, arguments: None };
+        let repeats = MirroredFields { version: "v".into(), method: "tools/call".into(), name, arguments: None };
         let coded = message::plain("tool é");
         let good = [(VERSION, "v"), (METHOD, "tools/call"), (NAME, coded.as_str())];
         assert_eq!(agrees(&head(&good), &repeats), Ok(()));
@@ -93,6 +93,6 @@ mod tests {
             assert!(agrees(&head(&other), &repeats).is_err(), "{at}");
             assert!(agrees(&head(&[&good[..at], &good[at + 1..]].concat()), &repeats).is_err(), "{at}");
         }
-        assert_eq!(agrees(&head(&good[..2]), &Repeats { name: None, ..repeats }), Ok(()));
+        assert_eq!(agrees(&head(&good[..2]), &MirroredFields { name: None, ..repeats }), Ok(()));
     }
 }

@@ -32,8 +32,8 @@ pub use self::error::FrontError;
 use self::head::{accepts, agrees, is_here, text};
 use self::session::{Refusal, Session, SessionError};
 use self::stream::{CancelOnDrop, streamed};
-use super::message::{self, Asks};
-use crate::connections::{self, About, ConnectionLimits, Slots};
+use super::message::{self, MessageInfo};
+use crate::connections::{self, ConnectionLimits, PeerInfo, Slots};
 use crate::secrets::{hash, same, secret};
 use crate::submission;
 
@@ -99,15 +99,15 @@ struct Front {
 }
 
 /// Why a request is not served.
-struct Fault {
+struct HttpFault {
     status: StatusCode,
     code: i32,
     id: Value,
     why: String,
 }
 
-fn fault(status: StatusCode, code: i32, why: impl Into<String>) -> Fault {
-    Fault { status, code, id: Value::Null, why: why.into() }
+fn fault(status: StatusCode, code: i32, why: impl Into<String>) -> HttpFault {
+    HttpFault { status, code, id: Value::Null, why: why.into() }
 }
 
 /// Serves until it is ended.
@@ -151,8 +151,8 @@ async fn serve(args: ListenArgs) -> Result<u8, FrontError> {
         None => println!("guard-gateway: clients must send the header Authorization: Bearer {token}"),
     }
     let (_end, ended) = watch::channel(false);
-    let limits = ConnectionLimits { slots: Slots::new(MOST, MOST), head_time: front.patience(), ended };
-    let serving = tokio::spawn(connections::serve(listener, router, limits, |_, _| About::<()>::default()));
+    let limits = ConnectionLimits { slots: Slots::new(MOST, MOST), head_time: front.client_timeout(), ended };
+    let serving = tokio::spawn(connections::serve(listener, router, limits, |_, _| PeerInfo::<()>::default()));
     let mut seldom = tokio::time::interval(SELDOM.min(idle / 2));
     loop {
         tokio::select! {
@@ -178,7 +178,7 @@ async fn serve(args: ListenArgs) -> Result<u8, FrontError> {
 
 impl Front {
     /// How long a client may take to say what it wants.
-    fn patience(&self) -> Duration {
+    fn client_timeout(&self) -> Duration {
         PATIENCE.min(self.idle)
     }
 
@@ -196,7 +196,7 @@ impl Front {
     }
 
     /// Room for one more session: where there is none, the one that is unused for longest goes.
-    fn make_room(&self) -> Result<(), Fault> {
+    fn make_room(&self) -> Result<(), HttpFault> {
         let mut sessions = locked(&self.sessions);
         if sessions.len() < MOST_SESSIONS {
             return Ok(());
@@ -212,13 +212,13 @@ impl Front {
         Ok(())
     }
 
-    fn start(&self) -> Result<Arc<Session>, Fault> {
+    fn start(&self) -> Result<Arc<Session>, HttpFault> {
         let failed = |why: SessionError| fault(StatusCode::INTERNAL_SERVER_ERROR, message::FAILED, why.to_string());
         Session::start(&self.guard, &self.words).map_err(failed)
     }
 
     /// The session that a request names, with the version that it agreed to.
-    fn session(&self, head: &HeaderMap) -> Result<(String, Arc<Session>), Fault> {
+    fn session(&self, head: &HeaderMap) -> Result<(String, Arc<Session>), HttpFault> {
         let Some(name) = text(head, SESSION) else {
             let why = format!("the header {SESSION} is missing; start with initialize");
             return Err(fault(StatusCode::BAD_REQUEST, WRONG, why));
@@ -237,7 +237,7 @@ impl Front {
     }
 
     /// Somebody to whom requests without a session can be given: one of theirs may have the id of one that waits.
-    fn shared(&self, asks: &Asks) -> Result<Arc<Session>, Fault> {
+    fn shared(&self, asks: &MessageInfo) -> Result<Arc<Session>, HttpFault> {
         let mut shared = locked(&self.shared);
         shared.retain(|session| !session.has_ended());
         if let Some(session) = shared.iter().find(|session| session.takes(asks)) {
@@ -253,7 +253,7 @@ impl Front {
     }
 
     /// That whoever comes may come: by the token, and from no site on the network.
-    fn admits(&self, head: &HeaderMap) -> Result<(), Fault> {
+    fn admits(&self, head: &HeaderMap) -> Result<(), HttpFault> {
         let host = text(head, "host").unwrap_or_default();
         if !is_here(host) {
             return Err(fault(StatusCode::FORBIDDEN, WRONG, "the Host header must be localhost"));
@@ -276,7 +276,7 @@ impl Front {
     }
 
     /// A message of a client.
-    async fn takes(self: &Arc<Self>, request: Request) -> Result<Response, Fault> {
+    async fn takes(self: &Arc<Self>, request: Request) -> Result<Response, HttpFault> {
         let (parts, body) = request.into_parts();
         let head = parts.headers;
         self.admits(&head)?;
@@ -295,12 +295,12 @@ impl Front {
         };
         let late = |_| fault(StatusCode::REQUEST_TIMEOUT, WRONG, "the message was not received in time");
         let body =
-            tokio::time::timeout(self.patience(), axum::body::to_bytes(body, LONGEST - 1)).await.map_err(late)?;
+            tokio::time::timeout(self.client_timeout(), axum::body::to_bytes(body, LONGEST - 1)).await.map_err(late)?;
         let body = body.map_err(|_| long())?;
         let unreadable = || fault(StatusCode::BAD_REQUEST, UNREADABLE, "invalid message, or duplicate keys");
-        let asks = Asks::read(&body).ok_or_else(unreadable)?;
+        let asks = MessageInfo::read(&body).ok_or_else(unreadable)?;
         let line = message::line(body.to_vec());
-        let named = |mut fault: Fault| {
+        let named = |mut fault: HttpFault| {
             fault.id = if let [id] = asks.ids.as_slice() { id.clone() } else { Value::Null };
             fault
         };
@@ -330,7 +330,13 @@ impl Front {
     }
 
     /// Hands a message on, and streams what answers it. `hangs_up`: whoever leaves takes their request back.
-    async fn hands(&self, to: &Arc<Session>, line: Vec<u8>, asks: Asks, hangs_up: bool) -> Result<Response, Fault> {
+    async fn hands(
+        &self,
+        to: &Arc<Session>,
+        line: Vec<u8>,
+        asks: MessageInfo,
+        hangs_up: bool,
+    ) -> Result<Response, HttpFault> {
         let id = if let [id] = asks.ids.as_slice() { id.clone() } else { Value::Null };
         let done =
             if asks.ids.is_empty() { to.tell(line).await.map(|()| None) } else { to.ask(line, asks).await.map(Some) };
@@ -344,7 +350,7 @@ impl Front {
                 let why = "another request with this id or progress token is already waiting";
                 Err(fault(StatusCode::BAD_REQUEST, WRONG, why))
             }
-            Err(Refusal::Ended) => Err(Fault {
+            Err(Refusal::Ended) => Err(HttpFault {
                 id,
                 ..fault(StatusCode::NOT_FOUND, message::FAILED, "the server has ended; connect again")
             }),
@@ -381,7 +387,7 @@ async fn leaves(State(front): State<Arc<Front>>, head: HeaderMap) -> Response {
     }
 }
 
-fn told(fault: Fault) -> Response {
+fn told(fault: HttpFault) -> Response {
     let body = message::error(&fault.id, fault.code, &fault.why);
     let mut response = (fault.status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
     if fault.status == StatusCode::UNAUTHORIZED {

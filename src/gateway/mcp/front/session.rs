@@ -12,8 +12,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-use super::super::message::{self, Asks};
-use super::state::{FrontState, MOST_KEPT, Open};
+use super::super::message::{self, MessageInfo};
+use super::state::{FrontState, MOST_KEPT, OpenMessage};
 use super::{TOKEN, locked};
 
 /// How many messages wait to be taken by either side.
@@ -84,7 +84,7 @@ impl Session {
     ///
     /// # Errors
     /// See [`Refusal`]: nothing was handed on.
-    pub async fn ask(&self, line: Vec<u8>, asks: Asks) -> Result<(u64, Receiver<Vec<u8>>), Refusal> {
+    pub async fn ask(&self, line: Vec<u8>, asks: MessageInfo) -> Result<(u64, Receiver<Vec<u8>>), Refusal> {
         let (out, answers) = mpsc::channel(MOST);
         let number = {
             let mut state = self.state();
@@ -96,7 +96,7 @@ impl Session {
             }
             state.next += 1;
             let number = state.next;
-            state.open.push(Open { number, asks, out });
+            state.open.push(OpenMessage { number, asks, out });
             number
         };
         if let Err(refusal) = self.tell(line).await {
@@ -107,7 +107,7 @@ impl Session {
     }
 
     /// Whether these requests could be told from those that wait.
-    pub fn takes(&self, asks: &Asks) -> bool {
+    pub fn takes(&self, asks: &MessageInfo) -> bool {
         let state = self.state();
         !state.has_ended && state.takes(asks)
     }
@@ -190,7 +190,7 @@ impl Session {
             std::mem::take(&mut state.open)
         };
         self.end();
-        for Open { asks, out, .. } in left {
+        for OpenMessage { asks, out, .. } in left {
             for id in &asks.ids {
                 let _ = out.try_send(message::error(id, message::FAILED, "the server has ended; connect again"));
             }

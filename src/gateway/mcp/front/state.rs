@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
 
-use super::super::message::{self, Asks};
+use super::super::message::{self, MessageInfo};
 
 /// How many messages that nobody asked for wait for somebody who listens; of more, the oldest go.
 pub(super) const MOST_KEPT: usize = 256;
@@ -16,7 +16,7 @@ pub(super) const MOST_KEPT: usize = 256;
 #[derive(Debug)]
 pub(super) struct FrontState {
     /// Requests that are not answered, in the order in which they came.
-    pub(super) open: Vec<Open>,
+    pub(super) open: Vec<OpenMessage>,
     pub(super) next: u64,
     /// Whoever hears what belongs to no request.
     pub(super) listener: Option<(u64, Sender<Vec<u8>>)>,
@@ -29,9 +29,9 @@ pub(super) struct FrontState {
 
 /// A message of the client that is not answered whole.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenMessage {
     pub(super) number: u64,
-    pub(super) asks: Asks,
+    pub(super) asks: MessageInfo,
     pub(super) out: Sender<Vec<u8>>,
 }
 
@@ -48,7 +48,7 @@ impl FrontState {
         }
     }
 
-    pub(super) fn takes(&self, asks: &Asks) -> bool {
+    pub(super) fn takes(&self, asks: &MessageInfo) -> bool {
         let open = || self.open.iter().map(|open| &open.asks);
         let has = |all: &[Value], one: &Value| all.contains(one);
         let own = &asks.ids;
@@ -122,7 +122,7 @@ mod tests {
 
     fn asks(state: &mut FrontState, text: &str) -> Receiver<Vec<u8>> {
         let (out, answers) = mpsc::channel(MOST);
-        state.open.push(Open { number: 0, asks: Asks::of(text.as_bytes()), out });
+        state.open.push(OpenMessage { number: 0, asks: MessageInfo::of(text.as_bytes()), out });
         answers
     }
 
@@ -197,7 +197,7 @@ mod tests {
             (r#"[{"id":2,"method":"b"},{"id":2,"method":"b"}]"#, false),
             (r#"[{"id":2,"method":"b"},{"id":3,"method":"b"}]"#, true),
         ] {
-            assert_eq!(state.takes(&Asks::of(text.as_bytes())), wanted, "{text}");
+            assert_eq!(state.takes(&MessageInfo::of(text.as_bytes())), wanted, "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use guard_gateway::channel::buttons::Own;
+use guard_gateway::channel::buttons::ApproverNonce;
 use guard_gateway::channel::{self, Card};
 use guard_gateway::config::Config;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ fn sent_to(kind: &str, card: &Card, approvers: usize) -> (String, Vec<(String, O
     let config = Config::parse(&text).unwrap();
     let channel = channel::open(&config.channel[0]).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let own = Own::of_all(channel.approvers()).unwrap();
+    let own = ApproverNonce::of_all(channel.approvers()).unwrap();
     runtime.block_on(channel.send(card, &own)).unwrap();
     let body = server.asked("").pop().unwrap().body;
     let mut buttons = Vec::new();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::server::{Asked, Server};
-use super::socket::{Heard, Reply, SocketServer, Step};
+use super::server::{ReceivedRequest, Server};
+use super::socket::{Reply, SocketCommand, SocketEvent, SocketServer};
 use crate::test_gateway::{TestGateway, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
@@ -26,7 +26,7 @@ impl Bot {
     pub fn new(heartbeat: u64) -> Self {
         let (say, begun) = channel();
         let socket = SocketServer::new(move |port, heard| {
-            let Heard::Said(said) = heard else {
+            let SocketEvent::Said(said) = heard else {
                 let hello = json!({ "op": 10, "d": { "heartbeat_interval": heartbeat } });
                 return Reply { say: Some(hello), ready: false };
             };
@@ -43,7 +43,7 @@ impl Bot {
         });
         let port = socket.port;
         let mut sent = 70;
-        let answer = move |asked: &Asked| {
+        let answer = move |asked: &ReceivedRequest| {
             assert!(asked.head.contains("Bot abc"), "{}", asked.head);
             let told = if asked.path == "/gateway/bot" {
                 json!({ "url": format!("ws://127.0.0.1:{port}"), "session_start_limit": { "remaining": 900 } })
@@ -73,7 +73,7 @@ impl Bot {
         self.begun.lock().unwrap().recv_timeout(Duration::from_secs(20)).unwrap()
     }
 
-    fn cards(&self) -> Vec<Asked> {
+    fn cards(&self) -> Vec<ReceivedRequest> {
         let all = self.server.asked(&format!("/channels/{CHAT}/messages"));
         all.into_iter().filter(|asked| asked.body["components"].is_array()).collect()
     }
@@ -94,7 +94,7 @@ impl Bot {
     /// Somebody presses; what they are told.
     fn press(&self, seq: u64, user: &str, data: &str) -> String {
         let before = self.server.asked("/callback").len();
-        self.socket.act(&Step::Send(
+        self.socket.act(&SocketCommand::Send(
             json!({ "op": 0, "t": "INTERACTION_CREATE", "s": seq, "d": {
                 "id": format!("i{seq}"), "token": "tok", "type": 3, "channel_id": CHAT,
                 "member": { "user": { "id": user } }, "data": { "component_type": 2, "custom_id": data },
@@ -130,10 +130,10 @@ fn a_button_answers_and_a_stranger_does_not() {
     assert!(bot.press(4, ADA, &yes).contains("approved"), "pressed again");
 }
 
-fn mark(seq: u64, user: &str, (chat, message): (&str, &str), emoji: &Value) -> Step {
+fn mark(seq: u64, user: &str, (chat, message): (&str, &str), emoji: &Value) -> SocketCommand {
     let event = json!({ "user_id": user, "channel_id": chat, "message_id": message, "guild_id": "1", "emoji": emoji,
         "member": { "user": { "id": user } } });
-    Step::Send(json!({ "op": 0, "t": "MESSAGE_REACTION_ADD", "s": seq, "d": event }).to_string())
+    SocketCommand::Send(json!({ "op": 0, "t": "MESSAGE_REACTION_ADD", "s": seq, "d": event }).to_string())
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_mark_on_the_card_answers_and_a_mark_on_anything_else_does_not() {
         mark(7, ADA, card, &own),
         mark(8, ADA, (CHAT, "71/../72"), &check),
         mark(9, ADA, card, &json!("x")),
-        Step::Send(json!({ "op": 0, "t": "MESSAGE_REACTION_ADD", "s": 10, "d": [] }).to_string()),
+        SocketCommand::Send(json!({ "op": 0, "t": "MESSAGE_REACTION_ADD", "s": 10, "d": [] }).to_string()),
         mark(11, "2", card, &check),
     ] {
         bot.socket.act(&step);
@@ -238,8 +238,8 @@ fn a_connection_that_breaks_off_is_taken_up_where_it_was() {
     assert_eq!(bot.begun()["op"], 2);
     let mut agent = gateway.agent(MEDIUM);
     let no = bot.button("d");
-    bot.socket.act(&Step::Send(json!({ "op": 0, "t": "SOMETHING_NEW", "s": 4, "d": {} }).to_string()));
-    bot.socket.act(&Step::Drop);
+    bot.socket.act(&SocketCommand::Send(json!({ "op": 0, "t": "SOMETHING_NEW", "s": 4, "d": {} }).to_string()));
+    bot.socket.act(&SocketCommand::Drop);
     let resumed = bot.begun();
     assert_eq!(
         (&resumed["op"], &resumed["d"]["session_id"], &resumed["d"]["seq"]),
@@ -249,9 +249,9 @@ fn a_connection_that_breaks_off_is_taken_up_where_it_was() {
     assert_eq!(bot.press(6, ADA, &no), "denied");
     assert_eq!(agent.wait().unwrap().code(), Some(126));
     // A reconnect that the server asks for, then a session that is gone.
-    bot.socket.act(&Step::Send(json!({ "op": 7, "d": null }).to_string()));
+    bot.socket.act(&SocketCommand::Send(json!({ "op": 7, "d": null }).to_string()));
     assert_eq!(bot.begun()["op"], 6);
-    bot.socket.act(&Step::Send(json!({ "op": 9, "d": false }).to_string()));
+    bot.socket.act(&SocketCommand::Send(json!({ "op": 9, "d": false }).to_string()));
     assert_eq!(bot.begun()["op"], 2);
 }
 
@@ -260,7 +260,7 @@ fn a_connection_that_is_open_on_one_side_alone_is_given_up() {
     let bot = Bot::new(200);
     let _gateway = bot.gateway("");
     assert_eq!(bot.begun()["op"], 2);
-    bot.socket.act(&Step::Deafen);
+    bot.socket.act(&SocketCommand::Deafen);
     assert_eq!(bot.begun()["op"], 6);
 }
 
@@ -269,9 +269,9 @@ fn a_connection_over_which_anything_comes_is_kept() {
     let bot = Bot::new(1000);
     let _gateway = bot.gateway("");
     assert_eq!(bot.begun()["op"], 2);
-    bot.socket.act(&Step::Deafen);
+    bot.socket.act(&SocketCommand::Deafen);
     for seq in 2..42 {
-        bot.socket.act(&Step::Send(json!({ "op": 0, "t": "SOMETHING_NEW", "s": seq, "d": {} }).to_string()));
+        bot.socket.act(&SocketCommand::Send(json!({ "op": 0, "t": "SOMETHING_NEW", "s": seq, "d": {} }).to_string()));
         std::thread::sleep(Duration::from_millis(100));
     }
     assert!(bot.begun.lock().unwrap().try_recv().is_err(), "it was not opened anew");
@@ -290,11 +290,11 @@ fn what_is_typed_counts_where_the_configuration_says_so() {
             "author": { "id": user }, "channel_id": CHAT, "content": format!("!deny {request} not now"),
         }})
     };
-    bot.socket.act(&Step::Send(message(2, "5").to_string()));
+    bot.socket.act(&SocketCommand::Send(message(2, "5").to_string()));
     let all = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
     until(|| all().iter().any(|asked| asked.text.contains("not an approver")));
     assert!(agent.try_wait().unwrap().is_none());
-    bot.socket.act(&Step::Send(message(3, ADA).to_string()));
+    bot.socket.act(&SocketCommand::Send(message(3, ADA).to_string()));
     assert_eq!(agent.wait().unwrap().code(), Some(126));
 }
 
@@ -324,7 +324,7 @@ fn a_typed_yes_counts_only_where_the_card_offers_one() {
     let gateway = bot.gateway("commands = true");
     assert_eq!(bot.begun()["op"], 2);
     let typed = |seq: u64, request: &str| {
-        bot.socket.act(&Step::Send(
+        bot.socket.act(&SocketCommand::Send(
             json!({ "op": 0, "t": "MESSAGE_CREATE", "s": seq, "d": {
                 "author": { "id": ADA }, "channel_id": CHAT, "content": format!("!approve {request}"),
             }})
@@ -390,7 +390,7 @@ fn what_is_no_event_is_passed_over() {
         r#"{"op":0,"t":"MESSAGE_REACTION_ADD","s":2,"d":{"emoji":[]}}"#,
         r#"{"op":0,"t":{},"s":-1,"d":{}}"#,
     ] {
-        bot.socket.act(&Step::Send(text.to_owned()));
+        bot.socket.act(&SocketCommand::Send(text.to_owned()));
     }
     assert!(agent.try_wait().unwrap().is_none(), "nothing was answered");
     assert_eq!(bot.press(3, ADA, &yes), "approved");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::server::{Asked, Server};
+use super::server::{ReceivedRequest, Server};
 use crate::test_gateway::{TestGateway, until};
 
 /// Reads as markup where it is taken for such.
@@ -62,7 +62,7 @@ fn each_example_tells_of_a_request_and_of_its_end() {
     );
     gateway.stand_in("signal-cli", "{ echo \"$*\"; cat; echo; } >> \"$HOME/signal\"");
     let mut agent = gateway.agent(COMMAND);
-    let posted = |wanted: &str| -> Vec<Asked> {
+    let posted = |wanted: &str| -> Vec<ReceivedRequest> {
         server.asked("").into_iter().filter(|asked| asked.path.contains(wanted)).collect()
     };
     let signal = || std::fs::read_to_string(gateway.path("home/signal")).unwrap_or_default();
@@ -70,7 +70,7 @@ fn each_example_tells_of_a_request_and_of_its_end() {
         ["/_matrix/client/v3/rooms/%21room%3Aguard.test/send/m.room.message/", "/v21.0/123/messages", "/teams"];
     until(|| places.iter().all(|place| posted(place).len() == 1) && signal().contains("https://guard.test/#"));
     let [matrix, whatsapp, teams] = places.map(|place| posted(place).remove(0));
-    let bearer = |asked: &Asked| asked.head.to_lowercase().contains("authorization: bearer t0ken");
+    let bearer = |asked: &ReceivedRequest| asked.head.to_lowercase().contains("authorization: bearer t0ken");
     assert!(matrix.method == "PUT" && bearer(&matrix) && bearer(&whatsapp) && !bearer(&teams));
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     is_card(&text(&matrix.body["body"]));
@@ -84,7 +84,7 @@ fn each_example_tells_of_a_request_and_of_its_end() {
     let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
     assert_eq!(gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({})).status, 200);
     agent.wait().unwrap();
-    let ended = |asked: &Asked| asked.text.contains("denied by ada");
+    let ended = |asked: &ReceivedRequest| asked.text.contains("denied by ada");
     until(|| places.iter().all(|place| posted(place).iter().any(ended)) && signal().contains("denied by ada"));
 }
 

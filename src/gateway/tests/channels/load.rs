@@ -13,8 +13,8 @@ use guard_gateway::store::queue::{FilingResult, Queue, RequestState};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::server::{Asked, Server};
-use super::socket::{Heard, Reply, SocketServer, Step};
+use super::server::{ReceivedRequest, Server};
+use super::socket::{Reply, SocketCommand, SocketEvent, SocketServer};
 use crate::test_gateway::TestGateway;
 use crate::waiting;
 
@@ -42,7 +42,7 @@ struct Counts {
 
 impl Counts {
     /// Notes the nonces of a card's buttons for a yes, wherever they stand in the message.
-    fn card(&self, asked: &Asked) {
+    fn card(&self, asked: &ReceivedRequest) {
         let nonce =
             |at: usize| asked.text.split("\"a:").nth(at).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
         self.nonces.lock().unwrap().push([nonce(1), nonce(2)]);
@@ -112,7 +112,7 @@ fn telegram(counts: &Counts) -> (Server, Arc<Mutex<VecDeque<Value>>>) {
 
 fn discord(counts: &Counts) -> (Server, SocketServer) {
     let socket = SocketServer::new(|port, heard| {
-        let Heard::Said(said) = heard else {
+        let SocketEvent::Said(said) = heard else {
             let hello = json!({ "op": 10, "d": { "heartbeat_interval": 45_000 } });
             return Reply { say: Some(hello), ready: false };
         };
@@ -150,8 +150,8 @@ fn discord(counts: &Counts) -> (Server, SocketServer) {
 
 fn slack(counts: &Counts) -> (Server, SocketServer) {
     let socket = SocketServer::new(|_, what| match what {
-        Heard::Opened => Reply { say: Some(json!({ "type": "hello", "num_connections": 1 })), ready: true },
-        Heard::Said(_) => Reply::default(),
+        SocketEvent::Opened => Reply { say: Some(json!({ "type": "hello", "num_connections": 1 })), ready: true },
+        SocketEvent::Said(_) => Reply::default(),
     });
     let (counts, port, mut sent) = (counts.clone(), socket.port, 0);
     let server = Server::new(move |asked| {
@@ -255,7 +255,7 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
                         "id": format!("i{}", next()), "token": "tok", "type": 3, "channel_id": "900",
                         "member": { "user": { "id": person.to_string() } },
                         "data": { "component_type": 2, "custom_id": data } } });
-                    presses.act(&Step::Send(event.to_string()));
+                    presses.act(&SocketCommand::Send(event.to_string()));
                 });
             });
             scope.spawn(move || {
@@ -264,7 +264,7 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
                         "accepts_response_payload": true, "payload": {
                             "type": "block_actions", "user": { "id": format!("U{person}") }, "channel": { "id": "C1" },
                             "actions": [{ "action_id": "x", "value": data }] } });
-                    taps.act(&Step::Send(event.to_string()));
+                    taps.act(&SocketCommand::Send(event.to_string()));
                 });
             });
             scope.spawn(move || answer_all(gateway, token, person == 1, done));

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// A request that came in.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ReceivedRequest {
     pub method: String,
     pub path: String,
     pub head: String,
@@ -19,20 +19,20 @@ pub struct Asked {
     pub body: Value,
 }
 
-type Answering = dyn FnMut(&Asked) -> Option<(u16, String)> + Send;
+type Answering = dyn FnMut(&ReceivedRequest) -> Option<(u16, String)> + Send;
 
 /// A server, as long as this is there.
 #[derive(Clone)]
 pub struct Server {
     pub port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
     /// Answers that are given before all others, by the end of the path they are for.
     faults: Arc<Mutex<VecDeque<(String, u16, String)>>>,
 }
 
 impl Server {
     /// With these answers; `None` breaks the connection off.
-    pub fn new(answer: impl FnMut(&Asked) -> Option<(u16, String)> + Send + 'static) -> Self {
+    pub fn new(answer: impl FnMut(&ReceivedRequest) -> Option<(u16, String)> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server =
             Self { port: listener.local_addr().unwrap().port(), asked: Arc::default(), faults: Arc::default() };
@@ -62,7 +62,7 @@ impl Server {
     }
 
     /// The requests whose path ends so.
-    pub fn asked(&self, path: &str) -> Vec<Asked> {
+    pub fn asked(&self, path: &str) -> Vec<ReceivedRequest> {
         self.asked.lock().unwrap().iter().filter(|asked| asked.path.ends_with(path)).cloned().collect()
     }
 }
@@ -90,7 +90,7 @@ fn serve(stream: &TcpStream, server: &Server, answer: &Mutex<Box<Answering>>) ->
     let mut first = head.split(' ');
     let (method, path) = (first.next().unwrap_or_default().to_owned(), first.next().unwrap_or_default().to_owned());
     let body = serde_json::from_str(&text).unwrap_or_default();
-    let asked = Asked { method, path, head, bytes, text, body };
+    let asked = ReceivedRequest { method, path, head, bytes, text, body };
     let fault = {
         let mut faults = server.faults.lock().unwrap();
         let at = faults.iter().position(|(path, ..)| asked.path.ends_with(path.as_str()));

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::server::{Asked, Server};
-use super::socket::{Heard, Reply, SocketServer, Step};
+use super::server::{ReceivedRequest, Server};
+use super::socket::{Reply, SocketCommand, SocketEvent, SocketServer};
 use crate::test_gateway::{TestGateway, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
@@ -24,18 +24,18 @@ impl Bot {
         let said: Arc<Mutex<(Vec<Value>, usize)>> = Arc::default();
         let heard = said.clone();
         let socket = SocketServer::new(move |_, what| match what {
-            Heard::Opened => {
+            SocketEvent::Opened => {
                 heard.lock().unwrap().1 += 1;
                 Reply { say: Some(json!({ "type": "hello", "num_connections": 1 })), ready: true }
             }
-            Heard::Said(said) => {
+            SocketEvent::Said(said) => {
                 heard.lock().unwrap().0.push(said);
                 Reply::default()
             }
         });
         let port = socket.port;
         let mut sent = 0;
-        let answer = move |asked: &Asked| {
+        let answer = move |asked: &ReceivedRequest| {
             let app = asked.path == "/apps.connections.open";
             let token = if app { "Bearer xapp-1" } else { "Bearer xoxb-1" };
             assert!(asked.head.contains(token), "{}", asked.head);
@@ -84,10 +84,10 @@ impl Bot {
 
     /// Sends something, or breaks the connection off.
     fn tell(&self, what: Option<Value>) {
-        let Some(value) = what else { return self.socket.act(&Step::Drop) };
+        let Some(value) = what else { return self.socket.act(&SocketCommand::Drop) };
         // What is no JSON in between is passed over.
-        self.socket.act(&Step::Send("{\"type\":".to_owned()));
-        self.socket.act(&Step::Send(value.to_string()));
+        self.socket.act(&SocketCommand::Send("{\"type\":".to_owned()));
+        self.socket.act(&SocketCommand::Send(value.to_string()));
     }
 
     /// Somebody presses; what they are told.

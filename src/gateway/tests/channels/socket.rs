@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::test_gateway::until;
 
 /// What happened on a connection.
-pub enum Heard {
+pub enum SocketEvent {
     /// It is new.
     Opened,
     Said(Value),
@@ -28,7 +28,7 @@ pub struct Reply {
 
 /// What a test has the server do.
 #[derive(Clone)]
-pub enum Step {
+pub enum SocketCommand {
     Send(String),
     /// Break the connection off without a word.
     Drop,
@@ -36,7 +36,7 @@ pub enum Step {
     Deafen,
 }
 
-type Newest = Arc<Mutex<Option<UnboundedSender<Step>>>>;
+type Newest = Arc<Mutex<Option<UnboundedSender<SocketCommand>>>>;
 
 /// The server, as long as the process is there.
 pub struct SocketServer {
@@ -47,7 +47,7 @@ pub struct SocketServer {
 
 impl SocketServer {
     /// With these answers; the port is given to them.
-    pub fn new(mut answer: impl FnMut(u16, Heard) -> Reply + Send + 'static) -> Self {
+    pub fn new(mut answer: impl FnMut(u16, SocketEvent) -> Reply + Send + 'static) -> Self {
         let to: Newest = Arc::default();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -68,15 +68,15 @@ impl SocketServer {
     }
 
     /// Has the newest connection do something, once there is one that is ready.
-    pub fn act(&self, step: &Step) {
+    pub fn act(&self, step: &SocketCommand) {
         until(|| self.to.lock().unwrap().as_ref().is_some_and(|to| to.send(step.clone()).is_ok()));
     }
 }
 
-async fn serve(stream: TcpStream, newest: &Newest, mut answer: impl FnMut(Heard) -> Reply) -> Option<()> {
+async fn serve(stream: TcpStream, newest: &Newest, mut answer: impl FnMut(SocketEvent) -> Reply) -> Option<()> {
     let mut socket = tokio_tungstenite::accept_async(stream).await.ok()?;
     let (to, mut steps) = unbounded_channel();
-    let (mut deaf, mut heard) = (false, Heard::Opened);
+    let (mut deaf, mut heard) = (false, SocketEvent::Opened);
     loop {
         let Reply { say, ready } = answer(heard);
         if let Some(say) = say.filter(|_| !deaf) {
@@ -88,14 +88,14 @@ async fn serve(stream: TcpStream, newest: &Newest, mut answer: impl FnMut(Heard)
         heard = loop {
             tokio::select! {
                 said = socket.next() => match said?.ok()? {
-                    Message::Text(said) => break Heard::Said(serde_json::from_str(said.as_str()).unwrap()),
+                    Message::Text(said) => break SocketEvent::Said(serde_json::from_str(said.as_str()).unwrap()),
                     Message::Close(_) => return None,
                     _ => {}
                 },
                 step = steps.recv() => match step? {
-                    Step::Send(text) => socket.send(Message::text(text)).await.ok()?,
-                    Step::Deafen => deaf = true,
-                    Step::Drop => return None,
+                    SocketCommand::Send(text) => socket.send(Message::text(text)).await.ok()?,
+                    SocketCommand::Deafen => deaf = true,
+                    SocketCommand::Drop => return None,
                 },
             }
         };

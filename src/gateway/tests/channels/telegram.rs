@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::server::{Asked, Server};
+use super::server::{ReceivedRequest, Server};
 use crate::test_gateway::{TestGateway, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
@@ -23,7 +23,7 @@ impl Bot {
     pub fn new() -> Self {
         let updates: Arc<Mutex<Vec<Value>>> = Arc::default();
         let (waiting, mut sent) = (updates.clone(), 41);
-        let answer = move |asked: &Asked| {
+        let answer = move |asked: &ReceivedRequest| {
             let method = asked.path.rsplit('/').next().unwrap_or_default();
             assert!(asked.path.starts_with("/bot123:abc/"), "{}", asked.path);
             let result = match method {
@@ -73,7 +73,7 @@ impl Bot {
     }
 
     /// The cards that were sent.
-    pub fn cards(&self) -> Vec<Asked> {
+    pub fn cards(&self) -> Vec<ReceivedRequest> {
         let all = self.server.asked("/sendMessage");
         all.into_iter().filter(|asked| asked.body["reply_markup"].is_object()).collect()
     }

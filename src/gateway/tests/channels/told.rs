@@ -30,7 +30,7 @@ fn a_webhook_is_signed_tried_again_and_told_the_end() {
     let mut agent = gateway.agent(MEDIUM);
     until(|| server.asked("/hook").len() >= 2);
     let [first, second] = [0, 1].map(|at| server.asked("/hook")[at].clone());
-    let header = |asked: &super::server::Asked, name: &str| {
+    let header = |asked: &super::server::ReceivedRequest, name: &str| {
         let line = asked.head.lines().find(|line| line.to_lowercase().starts_with(name)).unwrap().to_owned();
         line.split_once(": ").unwrap().1.to_owned()
     };

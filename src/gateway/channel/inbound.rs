@@ -5,48 +5,48 @@
 
 use serde_json::Value;
 
-use super::{Did, Press, typed};
+use super::{ButtonKind, UserAction, typed};
 
 /// An update of Telegram's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FromTelegram<'a> {
+pub struct TelegramInput<'a> {
     /// The id of the person.
     pub from: i64,
     pub chat: i64,
     /// `None`: a button that is none of guard's.
-    pub did: Option<Did>,
+    pub action: Option<UserAction>,
     /// What a press is acknowledged by; `None`: it was typed.
     pub callback: Option<&'a str>,
 }
 
 /// A press of a button, or something typed, from an update of the Bot API. What is said in passing is nothing.
 #[must_use]
-pub fn telegram(update: &Value) -> Option<FromTelegram<'_>> {
-    let (from, chat, did, callback) = if let Some(pressed) = update.get("callback_query") {
-        let did = pressed["data"].as_str().and_then(Press::read);
-        (&pressed["from"]["id"], &pressed["message"]["chat"]["id"], did, Some(pressed["id"].as_str()?))
+pub fn telegram(update: &Value) -> Option<TelegramInput<'_>> {
+    let (from, chat, action, callback) = if let Some(pressed) = update.get("callback_query") {
+        let action = pressed["data"].as_str().and_then(ButtonKind::read);
+        (&pressed["from"]["id"], &pressed["message"]["chat"]["id"], action, Some(pressed["id"].as_str()?))
     } else {
         let message = update.get("message")?;
-        let did = message["text"].as_str().and_then(typed)?;
-        (&message["from"]["id"], &message["chat"]["id"], Some(did), None)
+        let action = message["text"].as_str().and_then(typed)?;
+        (&message["from"]["id"], &message["chat"]["id"], Some(action), None)
     };
-    Some(FromTelegram { from: from.as_i64()?, chat: chat.as_i64()?, did, callback })
+    Some(TelegramInput { from: from.as_i64()?, chat: chat.as_i64()?, action, callback })
 }
 
 /// A press, or something typed, of Discord's or Slack's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FromPlace<'a> {
+pub struct ChatInput<'a> {
     /// The id of the person.
     pub from: &'a str,
     /// The id of the channel.
     pub chat: &'a str,
     /// `None`: a button that is none of guard's.
-    pub did: Option<Did>,
+    pub action: Option<UserAction>,
 }
 
 /// An interaction of Discord's, and where its answer goes.
 #[must_use]
-pub fn discord_press(event: &Value) -> Option<(FromPlace<'_>, String)> {
+pub fn discord_press(event: &Value) -> Option<(ChatInput<'_>, String)> {
     let user = [&event["member"]["user"]["id"], &event["user"]["id"]].into_iter().find_map(Value::as_str)?;
     let (id, token) = (event["id"].as_str()?, event["token"].as_str()?);
     // Both become a part of an address.
@@ -55,20 +55,24 @@ pub fn discord_press(event: &Value) -> Option<(FromPlace<'_>, String)> {
         return None;
     }
     let chat = event["channel_id"].as_str().unwrap_or_default();
-    let did = event["data"]["custom_id"].as_str().and_then(Press::read);
-    Some((FromPlace { from: user, chat, did }, format!("/interactions/{id}/{token}/callback")))
+    let action = event["data"]["custom_id"].as_str().and_then(ButtonKind::read);
+    Some((ChatInput { from: user, chat, action }, format!("/interactions/{id}/{token}/callback")))
 }
 
 /// A command that was typed on Discord.
 #[must_use]
-pub fn discord_message(message: &Value) -> Option<FromPlace<'_>> {
-    let did = typed(message["content"].as_str()?)?;
-    Some(FromPlace { from: message["author"]["id"].as_str()?, chat: message["channel_id"].as_str()?, did: Some(did) })
+pub fn discord_message(message: &Value) -> Option<ChatInput<'_>> {
+    let action = typed(message["content"].as_str()?)?;
+    Some(ChatInput {
+        from: message["author"]["id"].as_str()?,
+        chat: message["channel_id"].as_str()?,
+        action: Some(action),
+    })
 }
 
 /// A mark that somebody set on a message of Discord's: a check mark is a yes, a cross a no, anything else is nothing.
 #[must_use]
-pub fn discord_reaction(event: &Value) -> Option<FromPlace<'_>> {
+pub fn discord_reaction(event: &Value) -> Option<ChatInput<'_>> {
     let user = event["user_id"].as_str()?;
     // Bots set marks for people to choose from; an emoji of a server's own has an id, and any name.
     if event["member"]["user"]["bot"] == true || !event["emoji"]["id"].is_null() {
@@ -80,8 +84,8 @@ pub fn discord_reaction(event: &Value) -> Option<FromPlace<'_>> {
         _ => return None,
     };
     let message = event["message_id"].as_str().filter(|id| !id.is_empty() && id.chars().all(|c| c.is_ascii_digit()))?;
-    let did = Did::Reacted { message: message.to_owned(), yes };
-    Some(FromPlace { from: user, chat: event["channel_id"].as_str()?, did: Some(did) })
+    let action = UserAction::Reacted { message: message.to_owned(), yes };
+    Some(ChatInput { from: user, chat: event["channel_id"].as_str()?, action: Some(action) })
 }
 
 /// The name of a button on Slack that opens the page: Slack tells of that press too, and it answers nothing.
@@ -89,7 +93,7 @@ pub const OPEN: &str = "open";
 
 /// A press of one button on Slack.
 #[must_use]
-pub fn slack(payload: &Value) -> Option<FromPlace<'_>> {
+pub fn slack(payload: &Value) -> Option<ChatInput<'_>> {
     if payload["actions"][0]["action_id"] == OPEN {
         return None;
     }
@@ -97,7 +101,7 @@ pub fn slack(payload: &Value) -> Option<FromPlace<'_>> {
     if payload["type"] != "block_actions" {
         return None;
     }
-    Some(FromPlace { from, chat, did: payload["actions"][0]["value"].as_str().and_then(Press::read) })
+    Some(ChatInput { from, chat, action: payload["actions"][0]["value"].as_str().and_then(ButtonKind::read) })
 }
 
 #[cfg(test)]
@@ -190,8 +194,8 @@ mod tests {
         all
     }
 
-    fn is_yes(did: &Option<Did>) -> bool {
-        matches!(did, Some(Did::Pressed { nonce, press: Press::Approve }) if nonce == NONCE)
+    fn is_yes(action: &Option<UserAction>) -> bool {
+        matches!(action, Some(UserAction::Pressed { nonce, press: ButtonKind::Approve }) if nonce == NONCE)
     }
 
     fn telegram_press() -> Value {
@@ -214,20 +218,21 @@ mod tests {
     }
 
     fn discord_marked_yes(event: &Value) -> bool {
-        let yes = Some(Did::Reacted { message: "71".to_owned(), yes: true });
-        discord_reaction(event).is_some_and(|heard| heard.from == "80" && heard.chat == "900" && heard.did == yes)
+        let yes = Some(UserAction::Reacted { message: "71".to_owned(), yes: true });
+        discord_reaction(event).is_some_and(|heard| heard.from == "80" && heard.chat == "900" && heard.action == yes)
     }
 
     fn telegram_yes(update: &Value) -> bool {
-        telegram(update).is_some_and(|heard| heard.from == 7 && heard.chat == 500 && is_yes(&heard.did))
+        telegram(update).is_some_and(|heard| heard.from == 7 && heard.chat == 500 && is_yes(&heard.action))
     }
 
     fn discord_yes(event: &Value) -> bool {
-        discord_press(event).is_some_and(|(heard, _)| heard.from == "80" && heard.chat == "900" && is_yes(&heard.did))
+        discord_press(event)
+            .is_some_and(|(heard, _)| heard.from == "80" && heard.chat == "900" && is_yes(&heard.action))
     }
 
     fn slack_yes(payload: &Value) -> bool {
-        slack(payload).is_some_and(|heard| heard.from == "U1" && heard.chat == "C1" && is_yes(&heard.did))
+        slack(payload).is_some_and(|heard| heard.from == "U1" && heard.chat == "C1" && is_yes(&heard.action))
     }
 
     #[test]
@@ -244,9 +249,9 @@ mod tests {
         assert_eq!(place, "/interactions/1/t/callback");
         let typed = json!({ "message": { "from": { "id": 7 }, "chat": { "id": 500 }, "text": "/deny b2c3 no" } });
         let heard = telegram(&typed).unwrap();
-        assert!(matches!(heard.did, Some(Did::Typed { yes: false, .. })) && heard.callback.is_none());
+        assert!(matches!(heard.action, Some(UserAction::Typed { yes: false, .. })) && heard.callback.is_none());
         let said = json!({ "content": "!approve b2c3", "author": { "id": "80" }, "channel_id": "900" });
-        assert!(matches!(discord_message(&said).unwrap().did, Some(Did::Typed { yes: true, .. })));
+        assert!(matches!(discord_message(&said).unwrap().action, Some(UserAction::Typed { yes: true, .. })));
     }
 
     #[test]
@@ -255,9 +260,9 @@ mod tests {
         let with = |at: &str, value: Value| {
             let mut event = discord_mark();
             *event.pointer_mut(at).unwrap() = value;
-            discord_reaction(&event).and_then(|heard| heard.did)
+            discord_reaction(&event).and_then(|heard| heard.action)
         };
-        let no = Did::Reacted { message: "71".to_owned(), yes: false };
+        let no = UserAction::Reacted { message: "71".to_owned(), yes: false };
         assert_eq!(with("/emoji/name", json!("\u{274C}")), Some(no));
         for name in ["\u{1F44D}", "\u{2714}", "white_check_mark", ""] {
             assert_eq!(with("/emoji/name", json!(name)), None, "{name}");
@@ -309,14 +314,14 @@ mod tests {
         /// A button's data is a yes in one form alone.
         #[test]
         fn only_a_and_the_nonce_are_a_yes(data in "\\PC{0,40}") {
-            let yes = matches!(Press::read(&data), Some(Did::Pressed { press: Press::Approve, .. }));
+            let yes = matches!(ButtonKind::read(&data), Some(UserAction::Pressed { press: ButtonKind::Approve, .. }));
             prop_assert_eq!(yes, data.starts_with("a:"));
         }
 
         /// What is typed is a yes only with the word itself in front, and a request after it.
         #[test]
         fn only_the_word_approve_is_a_yes(text in "[/! ]{0,2}(approve|deny|aprove|APPROVE|approved)?[@ a-z0-9\n]{0,12}") {
-            if let Some(Did::Typed { request, yes: true, .. }) = typed(&text) {
+            if let Some(UserAction::Typed { request, yes: true, .. }) = typed(&text) {
                 let rest = text.trim().strip_prefix(['/', '!']).and_then(|rest| rest.strip_prefix("approve"));
                 prop_assert!(rest.is_some_and(|rest| rest.starts_with(|c: char| c == '@' || c.is_whitespace())), "{text:?}");
                 prop_assert!(!request.is_empty());

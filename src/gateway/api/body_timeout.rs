@@ -18,12 +18,12 @@ use super::App;
 use super::problem::Problem;
 
 /// Breaks a body off that takes too long, and says so.
-pub async fn body(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub async fn limit_body(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
-    let patience = app.config().patience();
-    let until = Instant::now() + patience;
+    let timeout = app.config().client_timeout();
+    let until = Instant::now() + timeout;
     let late = Arc::new(AtomicBool::new(false));
     let broken = late.clone();
     let timed = |body: Body| {
@@ -45,7 +45,7 @@ pub async fn body(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     if !late.load(Ordering::Relaxed) {
         return response;
     }
-    let why = format!("the body was not received within {} s", patience.as_secs());
+    let why = format!("the body was not received within {} s", timeout.as_secs());
     let mut response = Problem::new("too-slow", why).into_response();
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response

@@ -6,7 +6,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// Why a header cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GivenError {
+pub enum HeaderError {
     #[error("expected a header as NAME: VALUE")]
     NoHeader,
     #[error("invalid header name {0}")]
@@ -23,13 +23,13 @@ pub enum GivenError {
 ///
 /// # Errors
 /// One is none, or names a variable that is not set.
-pub fn headers(headers: &[String], variable: impl Fn(&str) -> Option<String>) -> Result<HeaderMap, GivenError> {
+pub fn headers(headers: &[String], variable: impl Fn(&str) -> Option<String>) -> Result<HeaderMap, HeaderError> {
     let mut map = HeaderMap::new();
     for header in headers {
-        let (name, value) = header.split_once(':').ok_or(GivenError::NoHeader)?;
-        let name = HeaderName::try_from(name.trim()).map_err(|_| GivenError::Name(name.trim().to_owned()))?;
+        let (name, value) = header.split_once(':').ok_or(HeaderError::NoHeader)?;
+        let name = HeaderName::try_from(name.trim()).map_err(|_| HeaderError::Name(name.trim().to_owned()))?;
         let value = filled(value.trim(), &variable)?;
-        let wrong = |_| GivenError::Value(name.clone());
+        let wrong = |_| HeaderError::Value(name.clone());
         let mut value = HeaderValue::try_from(value).map_err(wrong)?;
         value.set_sensitive(true);
         map.append(name, value);
@@ -38,13 +38,13 @@ pub fn headers(headers: &[String], variable: impl Fn(&str) -> Option<String>) ->
 }
 
 /// A value with `${NAME}` filled in.
-fn filled(value: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, GivenError> {
+fn filled(value: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, HeaderError> {
     let mut out = String::new();
     let mut rest = value;
     while let Some((before, behind)) = rest.split_once("${") {
-        let (name, after) = behind.split_once('}').ok_or(GivenError::Unclosed)?;
+        let (name, after) = behind.split_once('}').ok_or(HeaderError::Unclosed)?;
         out.push_str(before);
-        out.push_str(&variable(name).ok_or_else(|| GivenError::NoVariable(name.to_owned()))?);
+        out.push_str(&variable(name).ok_or_else(|| HeaderError::NoVariable(name.to_owned()))?);
         rest = after;
     }
     out.push_str(rest);

@@ -9,21 +9,21 @@ use std::sync::Mutex;
 use tokio::sync::mpsc;
 
 use crate::api::locked;
-use crate::channel::Tap;
-use crate::channel::buttons::Own;
+use crate::channel::Interaction;
+use crate::channel::buttons::ApproverNonce;
 
 /// How many presses of one card are kept until they are looked at.
 const PRESSES: usize = 8;
 
-/// What one button of a test card belongs to.
-struct Button {
+/// A button of a test card: whose it is, and where a press of it is reported.
+struct TestButton {
     approver: String,
-    pressed: mpsc::Sender<Pressed>,
+    pressed: mpsc::Sender<TestPress>,
 }
 
-/// Somebody pressed a button of a test card.
+/// A press of a button of a test card.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pressed {
+pub struct TestPress {
     /// The messenger's own name for the person.
     pub from: String,
     /// The approver, where the button is theirs.
@@ -32,39 +32,39 @@ pub struct Pressed {
 
 /// The test cards that are open, by what their buttons carry.
 #[derive(Default)]
-pub struct Trials(Mutex<HashMap<String, Button>>);
+pub struct TestCards(Mutex<HashMap<String, TestButton>>);
 
 /// A test card that is open, until this is dropped.
-pub struct Trial<'a> {
-    all: &'a Trials,
+pub struct OpenTestCard<'a> {
+    all: &'a TestCards,
     nonces: Vec<String>,
     /// Who presses.
-    pub pressed: mpsc::Receiver<Pressed>,
+    pub pressed: mpsc::Receiver<TestPress>,
 }
 
-impl Trials {
+impl TestCards {
     /// From now on these buttons are those of a test card.
     #[must_use]
-    pub fn begin(&self, own: &[Own]) -> Trial<'_> {
+    pub fn begin(&self, own: &[ApproverNonce]) -> OpenTestCard<'_> {
         let (sender, pressed) = mpsc::channel(PRESSES);
         let buttons = own
             .iter()
-            .map(|one| (one.nonce.clone(), Button { approver: one.approver.clone(), pressed: sender.clone() }));
+            .map(|one| (one.nonce.clone(), TestButton { approver: one.approver.clone(), pressed: sender.clone() }));
         locked(&self.0).extend(buttons);
-        Trial { all: self, nonces: own.iter().map(|one| one.nonce.clone()).collect(), pressed }
+        OpenTestCard { all: self, nonces: own.iter().map(|one| one.nonce.clone()).collect(), pressed }
     }
 
     /// What becomes of a press of a test card's button, in words for whoever pressed. `None`: it is of no test card, or
     /// by a stranger, who is refused as everywhere.
     #[must_use]
-    pub fn press(&self, nonce: &str, tap: &Tap) -> Option<String> {
+    pub fn press(&self, nonce: &str, interaction: &Interaction) -> Option<String> {
         let all = locked(&self.0);
         let button = all.get(nonce)?;
-        let is_own = tap.approver.as_deref() == Some(button.approver.as_str());
-        let approver = tap.approver.clone().filter(|_| is_own);
+        let is_own = interaction.approver.as_deref() == Some(button.approver.as_str());
+        let approver = interaction.approver.clone().filter(|_| is_own);
         // Whoever waits may have gone, and knows enough after so many presses.
-        let _ = button.pressed.try_send(Pressed { from: tap.from.clone(), approver });
-        tap.approver.as_ref()?;
+        let _ = button.pressed.try_send(TestPress { from: interaction.from.clone(), approver });
+        interaction.approver.as_ref()?;
         Some(if is_own {
             "it works".to_owned()
         } else {
@@ -73,7 +73,7 @@ impl Trials {
     }
 }
 
-impl Drop for Trial<'_> {
+impl Drop for OpenTestCard<'_> {
     fn drop(&mut self) {
         let mut all = locked(&self.all.0);
         self.nonces.iter().for_each(|nonce| drop(all.remove(nonce)));
@@ -83,30 +83,30 @@ impl Drop for Trial<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::{Did, Press};
+    use crate::channel::{ButtonKind, UserAction};
 
     #[test]
     fn a_button_is_its_approvers_while_the_card_is_open() {
-        let trials = Trials::default();
-        let own = [Own { approver: "ada".to_owned(), nonce: "n".to_owned() }];
-        let tap = |approver: Option<&str>| Tap {
+        let test_cards = TestCards::default();
+        let own = [ApproverNonce { approver: "ada".to_owned(), nonce: "n".to_owned() }];
+        let interaction = |approver: Option<&str>| Interaction {
             channel: "tg".to_owned(),
             approver: approver.map(str::to_owned),
             from: "7".to_owned(),
-            did: Did::Pressed { nonce: "n".to_owned(), press: Press::Deny },
+            action: UserAction::Pressed { nonce: "n".to_owned(), press: ButtonKind::Deny },
             reply: tokio::sync::oneshot::channel().0,
         };
-        let mut trial = trials.begin(&own);
-        assert_eq!(trials.press("m", &tap(Some("ada"))), None);
-        assert_eq!(trials.press("n", &tap(None)), None, "a stranger is refused elsewhere");
-        assert!(trials.press("n", &tap(Some("bob"))).unwrap().contains("for ada"));
-        assert_eq!(trials.press("n", &tap(Some("ada"))).unwrap(), "it works");
+        let mut test_card = test_cards.begin(&own);
+        assert_eq!(test_cards.press("m", &interaction(Some("ada"))), None);
+        assert_eq!(test_cards.press("n", &interaction(None)), None, "a stranger is refused elsewhere");
+        assert!(test_cards.press("n", &interaction(Some("bob"))).unwrap().contains("for ada"));
+        assert_eq!(test_cards.press("n", &interaction(Some("ada"))).unwrap(), "it works");
         let mut who = Vec::new();
-        while let Ok(pressed) = trial.pressed.try_recv() {
+        while let Ok(pressed) = test_card.pressed.try_recv() {
             who.push(pressed.approver);
         }
         assert_eq!(who, [None, None, Some("ada".to_owned())]);
-        drop(trial);
-        assert_eq!(trials.press("n", &tap(Some("ada"))), None);
+        drop(test_card);
+        assert_eq!(test_cards.press("n", &interaction(Some("ada"))), None);
     }
 }

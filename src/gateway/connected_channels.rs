@@ -15,33 +15,33 @@ const AT_ONCE: usize = 4;
 
 /// The messengers as they are connected now.
 #[derive(Default)]
-pub struct Wires {
-    open: RwLock<HashMap<String, Wire>>,
+pub struct ConnectedChannels {
+    open: RwLock<HashMap<String, ConnectedChannel>>,
 }
 
 /// A messenger, and the turns of those who send something over it.
 #[derive(Clone)]
-pub struct Wire {
+pub struct ConnectedChannel {
     pub channel: Arc<dyn Channel>,
     pub turns: Arc<Semaphore>,
 }
 
-impl Wires {
+impl ConnectedChannels {
     /// The messenger of this name with its turns, if it is connected.
     #[must_use]
-    pub fn wire(&self, name: &str) -> Option<Wire> {
+    pub fn connection(&self, name: &str) -> Option<ConnectedChannel> {
         self.open.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(name).cloned()
     }
 
     /// Takes a messenger that is connected.
     pub fn add(&self, name: String, channel: Arc<dyn Channel>) {
-        let wire = Wire { channel, turns: Arc::new(Semaphore::new(AT_ONCE)) };
-        self.open.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name, wire);
+        let connection = ConnectedChannel { channel, turns: Arc::new(Semaphore::new(AT_ONCE)) };
+        self.open.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name, connection);
     }
 
     /// The messenger of this name, if it is connected.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Channel>> {
-        self.wire(name).map(|wire| wire.channel)
+        self.connection(name).map(|connection| connection.channel)
     }
 }

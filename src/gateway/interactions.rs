@@ -14,29 +14,29 @@ use crate::api::App;
 use crate::api::answers::{GivenAnswer, give};
 use crate::api::lists::usual;
 use crate::backend::{Backend, BackendError, Offer};
-use crate::channel::{Did, Press, Tap};
-use crate::hub::is_waiting;
+use crate::channel::{ButtonKind, Interaction, UserAction};
+use crate::request_feed::is_waiting;
 use crate::routing::card;
 use crate::secrets::hash;
 
 /// Hears taps, one after the other.
-pub async fn hear(app: Arc<App>, mut taps: mpsc::Receiver<Tap>) {
-    while let Some(tap) = taps.recv().await {
-        let told = answered(&app, &tap).await;
+pub async fn handle_interactions(app: Arc<App>, mut interactions: mpsc::Receiver<Interaction>) {
+    while let Some(interaction) = interactions.recv().await {
+        let told = answered(&app, &interaction).await;
         // Whoever pressed may not be waiting for the word any more.
-        let _ = tap.reply.send(told);
+        let _ = interaction.reply.send(told);
     }
 }
 
 /// What a message is found by, where no button of it was pressed.
-enum Find {
+enum OfferLookup {
     /// The channel, and the channel's own name for it.
     Message(String, String),
     /// The request that it asks about, by its name towards clients, and the channel.
     Request(String, String),
 }
 
-impl Find {
+impl OfferLookup {
     fn in_base(&self, backend: &mut dyn Backend) -> Result<Option<Offer>, BackendError> {
         match self {
             Self::Message(channel, message) => backend.memory().offer_at(channel, message),
@@ -49,36 +49,44 @@ impl Find {
 }
 
 /// What becomes of a tap, in words for whoever made it; none where it has nothing to do with guard.
-async fn answered(app: &Arc<App>, tap: &Tap) -> String {
-    let offer_of = async |find: Find| match app.room.at(move |backend| find.in_base(backend)).await {
-        Ok(Ok(offer)) => Ok(offer.filter(|offer| offer.channel == tap.channel)),
+async fn answered(app: &Arc<App>, interaction: &Interaction) -> String {
+    let offer_of = async |find: OfferLookup| match app.backend.run(move |backend| find.in_base(backend)).await {
+        Ok(Ok(offer)) => Ok(offer.filter(|offer| offer.channel == interaction.channel)),
         Ok(Err(why)) | Err(why) => Err(cannot(&why)),
     };
     // Most marks are set on what others wrote.
-    let marked = match &tap.did {
-        Did::Reacted { message, .. } => match offer_of(Find::Message(tap.channel.clone(), message.clone())).await {
-            Ok(Some(offer)) => Some(offer),
-            Ok(None) => return String::new(),
-            Err(why) => return why,
-        },
+    let marked = match &interaction.action {
+        UserAction::Reacted { message, .. } => {
+            match offer_of(OfferLookup::Message(interaction.channel.clone(), message.clone())).await {
+                Ok(Some(offer)) => Some(offer),
+                Ok(None) => return String::new(),
+                Err(why) => return why,
+            }
+        }
         _ => None,
     };
-    if let Did::Pressed { nonce, .. } = &tap.did
-        && let Some(told) = app.trials.press(nonce, tap)
+    if let UserAction::Pressed { nonce, .. } = &interaction.action
+        && let Some(told) = app.test_cards.press(nonce, interaction)
     {
         return told;
     }
-    let Some(approver) = &tap.approver else {
-        refuse(app, "channel.stranger", format!("a stranger on {} ({})", tap.channel, tap.from), tap).await;
+    let Some(approver) = &interaction.approver else {
+        refuse(
+            app,
+            "channel.stranger",
+            format!("a stranger on {} ({})", interaction.channel, interaction.from),
+            interaction,
+        )
+        .await;
         return "you are not an approver of this guard".to_owned();
     };
     let mut pressed = None;
-    let (shown, offer, yes, words) = match &tap.did {
-        Did::Said => return "usage: /approve ID, or /deny ID REASON".to_owned(),
-        Did::Typed { request, yes, words } => {
-            let shown = app.hub.find_request(request);
+    let (shown, offer, yes, words) = match &interaction.action {
+        UserAction::OtherText => return "usage: /approve ID, or /deny ID REASON".to_owned(),
+        UserAction::Typed { request, yes, words } => {
+            let shown = app.feed.find_request(request);
             let offer = match &shown {
-                Some(shown) => offer_of(Find::Request(shown.action.clone(), tap.channel.clone())).await,
+                Some(shown) => offer_of(OfferLookup::Request(shown.action.clone(), interaction.channel.clone())).await,
                 None => Ok(None),
             };
             match offer {
@@ -86,20 +94,22 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
                 Err(why) => return why,
             }
         }
-        Did::Reacted { yes, .. } => (marked.as_ref().and_then(|offer| app.hub.find(&offer.action)), marked, *yes, None),
-        Did::Pressed { nonce, press } => {
+        UserAction::Reacted { yes, .. } => {
+            (marked.as_ref().and_then(|offer| app.feed.find(&offer.action)), marked, *yes, None)
+        }
+        UserAction::Pressed { nonce, press } => {
             let wanted = hash(nonce);
-            let button = match app.room.at(move |backend| backend.memory().button(&wanted)).await {
-                Ok(Ok(found)) => found.filter(|button| button.offer.channel == tap.channel),
+            let button = match app.backend.run(move |backend| backend.memory().button(&wanted)).await {
+                Ok(Ok(found)) => found.filter(|button| button.offer.channel == interaction.channel),
                 Ok(Err(why)) | Err(why) => return cannot(&why),
             };
             let Some(button) = button else { return "this is not a button of guard".to_owned() };
             if button.approver != *approver {
-                let why = format!("{approver} on {} pressed a button of {}", tap.channel, button.approver);
-                refuse(app, "channel.others-button", why, tap).await;
+                let why = format!("{approver} on {} pressed a button of {}", interaction.channel, button.approver);
+                refuse(app, "channel.others-button", why, interaction).await;
                 return format!("this button is for {}; use your own", button.approver);
             }
-            let shown = app.hub.find(&button.offer.action);
+            let shown = app.feed.find(&button.offer.action);
             if button.used {
                 return match shown {
                     Some(one) if is_waiting(&one) => "this button was already used".to_owned(),
@@ -109,10 +119,10 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
             }
             pressed = Some(button.nonce);
             let words = match press {
-                Press::Approve | Press::Deny => None,
-                Press::Reply(at) => usual(app).get(usize::from(*at)).cloned(),
+                ButtonKind::Approve | ButtonKind::Deny => None,
+                ButtonKind::Reply(at) => usual(app).get(usize::from(*at)).cloned(),
             };
-            (shown, Some(button.offer), *press == Press::Approve, words)
+            (shown, Some(button.offer), *press == ButtonKind::Approve, words)
         }
     };
     let Some(shown) = shown else { return "the request no longer exists".to_owned() };
@@ -126,12 +136,12 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
             Some(_) => {}
         }
     }
-    let who = Answerer { by: format!("{approver} ({})", tap.channel), token: None, max_tier: 3 };
+    let who = Answerer { by: format!("{approver} ({})", interaction.channel), token: None, max_tier: 3 };
     match give(app, &shown, &who, GivenAnswer { yes, words, ..GivenAnswer::default() }).await {
         Ok(axum::Json(value)) => {
             // After the answer: had the gateway ended in between, the button would still be there to be pressed.
             if let Some(nonce) = pressed {
-                let _ = app.room.at(move |backend| backend.memory().use_button(&nonce)).await;
+                let _ = app.backend.run(move |backend| backend.memory().use_button(&nonce)).await;
             }
             value["told"].as_str().unwrap_or("done").to_owned()
         }
@@ -145,8 +155,8 @@ fn cannot(why: &BackendError) -> String {
 }
 
 /// Records that somebody pressed who may not, and tells of it.
-async fn refuse(app: &App, kind: &'static str, why: String, tap: &Tap) {
+async fn refuse(app: &App, kind: &'static str, why: String, interaction: &Interaction) {
     tracing::warn!("refused: {why}");
-    app.hub.tell(kind, "", json!({ "channel": tap.channel, "from": tap.from }), Timestamp::now());
-    let _ = app.room.at(move |backend| backend.attempt(&why, Timestamp::now())).await;
+    app.feed.publish(kind, "", json!({ "channel": interaction.channel, "from": interaction.from }), Timestamp::now());
+    let _ = app.backend.run(move |backend| backend.attempt(&why, Timestamp::now())).await;
 }

@@ -15,7 +15,7 @@ use nix::libc;
 
 use super::memory::{self, Memory};
 use super::record::{self, Cursor, SessionView};
-use super::{Backend, BackendError, Given, Page};
+use super::{AnswerInput, Backend, BackendError, Page};
 use crate::account::Account;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::Receipt;
@@ -27,14 +27,14 @@ use crate::store::{self, Entry, ExitStatus, Paths, Stats, Store};
 const WHO: &str = "Only the approvers in gateway.toml can answer through the gateway.";
 
 /// The record, the queue and the gateway's own file in one directory.
-pub struct Own {
+pub struct LocalBackend {
     store: Store,
     queue: Queue,
     memory: Box<dyn Memory>,
     account: Account,
 }
 
-impl Own {
+impl LocalBackend {
     /// Opens all three.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Own {
     }
 }
 
-impl Backend for Own {
+impl Backend for LocalBackend {
     fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, BackendError> {
         let mut all = self.queue.list(now)?;
         // Whoever was killed while it waited waits no more, whatever the queue says. One process may wait for many.
@@ -80,7 +80,7 @@ impl Backend for Own {
         Ok(whole.map(|whole| whole.approval(&whole.fresh, &whole.digest, &whole.bindings, reach).message()))
     }
 
-    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<AnswerOutcome, BackendError> {
+    fn answer(&mut self, shown: &Pending, given: &AnswerInput, now: Timestamp) -> Result<AnswerOutcome, BackendError> {
         let whole = if given.yes { self.queue.whole(&shown.id)? } else { None };
         if given.yes && whole.is_none() {
             let found = self.queue.find(&shown.id)?;

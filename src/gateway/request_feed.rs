@@ -25,16 +25,16 @@ const BEHIND: usize = 1024;
 /// The longest text of a command that goes into an event, in characters.
 const REASONING: usize = 2000;
 
-/// A request, with its name towards clients.
+/// A request of the queue, with its name towards clients.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct TrackedRequest {
     pub action: String,
     pub pending: Pending,
 }
 
-/// Something that happened.
+/// An event about a request or a channel.
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct FeedEvent {
     pub seq: u64,
     pub kind: String,
     pub action_id: String,
@@ -42,9 +42,9 @@ pub struct Event {
     pub text: String,
 }
 
-/// What an event tells.
+/// The JSON text of an event.
 #[derive(Serialize)]
-struct Told<'a> {
+struct EventBody<'a> {
     seq: u64,
     at: Timestamp,
     #[serde(rename = "type")]
@@ -57,26 +57,26 @@ struct Told<'a> {
 #[derive(Default)]
 struct Inner {
     seq: u64,
-    ring: VecDeque<Arc<Event>>,
+    ring: VecDeque<Arc<FeedEvent>>,
     /// What the ring has in texts.
     bytes: usize,
-    requests: BTreeMap<String, Arc<Shown>>,
+    requests: BTreeMap<String, Arc<TrackedRequest>>,
     /// The names of requests towards clients, by the queue's own name and when they were filed.
     actions: HashMap<(String, Timestamp), String>,
     loaded: bool,
 }
 
-/// The list and the stream.
-pub struct Hub {
+/// The list of requests and the stream of their events.
+pub struct RequestFeed {
     key: GatewayKey,
     inner: Mutex<Inner>,
-    stream: broadcast::Sender<Arc<Event>>,
+    stream: broadcast::Sender<Arc<FeedEvent>>,
 }
 
-/// Where somebody begins to listen: what they missed, and what comes. `None`: they missed more than is kept.
-pub type Heard = (Option<Vec<Arc<Event>>>, broadcast::Receiver<Arc<Event>>);
+/// A subscription to the events: those that were missed, and the receiver of those to come. `None`: more were missed than are kept.
+pub type Subscription = (Option<Vec<Arc<FeedEvent>>>, broadcast::Receiver<Arc<FeedEvent>>);
 
-impl Hub {
+impl RequestFeed {
     /// Nothing is known yet.
     #[must_use]
     pub fn new(key: GatewayKey) -> Self {
@@ -88,8 +88,8 @@ impl Hub {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in the queue as it is now, and tells what is new. `handed_in` says under which name a client handed one in.
-    pub fn look(&self, all: Vec<Pending>, handed_in: impl Fn(&Pending) -> Option<String>, now: Timestamp) {
+    /// Takes in the queue as it is now, and publishes what is new. `handed_in` says under which name a client handed one in.
+    pub fn update(&self, all: Vec<Pending>, handed_in: impl Fn(&Pending) -> Option<String>, now: Timestamp) {
         let mut inner = self.inner();
         let mut next = BTreeMap::new();
         let mut told = Vec::new();
@@ -106,7 +106,7 @@ impl Hub {
             let partly = before.is_some_and(|before| before.approved_by.len() != pending.approved_by.len());
             let shown = match known {
                 Some(known) if known.pending == pending => known.clone(),
-                _ => Arc::new(Shown { action: action.clone(), pending }),
+                _ => Arc::new(TrackedRequest { action: action.clone(), pending }),
             };
             // What ended before this was started is history, and no news.
             if changed && (inner.loaded || shown.pending.state == RequestState::Waiting) {
@@ -135,22 +135,22 @@ impl Hub {
 
     /// Whether this asking was seen before.
     #[must_use]
-    pub fn knows(&self, pending: &Pending) -> bool {
+    pub fn contains(&self, pending: &Pending) -> bool {
         self.inner().actions.contains_key(&(pending.id.clone(), pending.filed))
     }
 
-    /// Tells of something that is not seen in the queue.
-    pub fn tell(&self, kind: &str, action: &str, more: Value, now: Timestamp) {
+    /// Publishes an event about something that is not seen in the queue.
+    pub fn publish(&self, kind: &str, action: &str, more: Value, now: Timestamp) {
         self.push(&mut self.inner(), kind, action, more, now);
     }
 
     fn push(&self, inner: &mut Inner, kind: &str, action: &str, more: Value, now: Timestamp) {
         inner.seq += 1;
         let seq = inner.seq;
-        let told = Told { seq, at: now, kind, action_id: action, more };
+        let told = EventBody { seq, at: now, kind, action_id: action, more };
         // Maps whose keys are texts are always JSON.
         let text = serde_json::to_string(&told).unwrap_or_default();
-        let event = Arc::new(Event { seq, kind: kind.to_owned(), action_id: action.to_owned(), text });
+        let event = Arc::new(FeedEvent { seq, kind: kind.to_owned(), action_id: action.to_owned(), text });
         inner.bytes += event.text.len();
         inner.ring.push_back(event.clone());
         while inner.ring.len() > KEPT || inner.bytes > KEPT_BYTES {
@@ -163,8 +163,8 @@ impl Hub {
 
     /// All requests: what is a person's decision first, then the oldest.
     #[must_use]
-    pub fn all(&self) -> Vec<Arc<Shown>> {
-        let mut all: Vec<Arc<Shown>> = self.inner().requests.values().cloned().collect();
+    pub fn all(&self) -> Vec<Arc<TrackedRequest>> {
+        let mut all: Vec<Arc<TrackedRequest>> = self.inner().requests.values().cloned().collect();
         all.sort_by(|one, other| (one.pending.filed, &one.pending.id).cmp(&(other.pending.filed, &other.pending.id)));
         all.sort_by_key(|shown| shown.pending.rank());
         all
@@ -172,25 +172,25 @@ impl Hub {
 
     /// The request of this name.
     #[must_use]
-    pub fn find(&self, action: &str) -> Option<Arc<Shown>> {
+    pub fn find(&self, action: &str) -> Option<Arc<TrackedRequest>> {
         self.inner().requests.get(action).cloned()
     }
 
     /// The request that the queue calls so.
     #[must_use]
-    pub fn find_request(&self, id: &str) -> Option<Arc<Shown>> {
+    pub fn find_request(&self, id: &str) -> Option<Arc<TrackedRequest>> {
         self.inner().requests.values().find(|shown| shown.pending.id == id).cloned()
     }
 
     /// What happened to a request since this was started, as far as it is kept.
     #[must_use]
-    pub fn events_of(&self, action: &str) -> Vec<Arc<Event>> {
+    pub fn events_of(&self, action: &str) -> Vec<Arc<FeedEvent>> {
         self.inner().ring.iter().filter(|event| event.action_id == action).cloned().collect()
     }
 
-    /// Begins to listen after an event.
+    /// Subscribes to the events after this one.
     #[must_use]
-    pub fn listen(&self, after: Option<u64>) -> Heard {
+    pub fn subscribe(&self, after: Option<u64>) -> Subscription {
         let inner = self.inner();
         let missed = match after {
             None => Some(Vec::new()),
@@ -220,7 +220,7 @@ fn kind(is_new: bool, state: RequestState) -> &'static str {
 
 /// Whether somebody still waits for its answer.
 #[must_use]
-pub fn is_waiting(shown: &Shown) -> bool {
+pub fn is_waiting(shown: &TrackedRequest) -> bool {
     shown.pending.state == RequestState::Waiting
 }
 
@@ -244,7 +244,7 @@ pub const fn status(state: RequestState) -> &'static str {
 
 /// A request as clients see it: redacted, with what is hidden or odd in the command made visible.
 #[must_use]
-pub fn view(shown: &Shown, now: Timestamp) -> Value {
+pub fn view(shown: &TrackedRequest, now: Timestamp) -> Value {
     let pending = &shown.pending;
     let mut value = serde_json::to_value(pending).unwrap_or_default();
     value["action_id"] = json!(shown.action);
@@ -254,9 +254,9 @@ pub fn view(shown: &Shown, now: Timestamp) -> Value {
     value["cwd"] = json!(guard_ui::ui::visible::text(&pending.cwd));
     value["why"] = json!(guard_ui::ui::visible::text(&pending.why));
     value["tier_name"] = json!(pending.tier.name());
-    value["parts"] = json!(crate::grounds::parts(pending));
-    if let Some(grounds) = &pending.reasons {
-        value["grounds"] = crate::grounds::shown(grounds);
+    value["parts"] = json!(crate::reasons_view::parts(pending));
+    if let Some(reasons) = &pending.reasons {
+        value["grounds"] = crate::reasons_view::shown(reasons);
     }
     if let Some(opinion) = &pending.review {
         value["review"]["by"] = json!(guard_ui::ui::visible::text(&opinion.by));
@@ -271,7 +271,7 @@ pub fn view(shown: &Shown, now: Timestamp) -> Value {
 }
 
 /// What clients of other approval gates listen for.
-fn approval_required(shown: &Shown, now: Timestamp) -> Value {
+fn approval_required(shown: &TrackedRequest, now: Timestamp) -> Value {
     let pending = &shown.pending;
     let text = format!(
         "{}\nin {}\n{}\ntier {}, score {}",
@@ -294,73 +294,73 @@ mod tests {
     use super::*;
     use crate::answer::tests::{changed, pending};
 
-    impl Hub {
+    impl RequestFeed {
         fn see(&self, all: Vec<Pending>, now: Timestamp) {
-            self.look(all, |_| None, now);
+            self.update(all, |_| None, now);
         }
     }
 
-    fn kinds(heard: &[Arc<Event>]) -> Vec<&str> {
+    fn kinds(heard: &[Arc<FeedEvent>]) -> Vec<&str> {
         heard.iter().map(|event| event.kind.as_str()).collect()
     }
 
     #[test]
     fn each_change_is_told_once_and_can_be_heard_again() {
-        let hub = Hub::new(GatewayKey([1; 32]));
+        let feed = RequestFeed::new(GatewayKey([1; 32]));
         let now = Timestamp::UNIX_EPOCH;
-        hub.see(vec![pending()], now);
-        hub.see(vec![pending()], now);
+        feed.see(vec![pending()], now);
+        feed.see(vec![pending()], now);
         let denied = changed(pending(), |one| {
             one.state = RequestState::Denied;
         });
-        hub.see(vec![denied.clone()], now);
-        let (heard, _) = hub.listen(Some(0));
+        feed.see(vec![denied.clone()], now);
+        let (heard, _) = feed.subscribe(Some(0));
         assert_eq!(kinds(&heard.unwrap()), ["tier3_approval_required", "request.filed", "request.answered"]);
-        let (heard, _) = hub.listen(Some(2));
+        let (heard, _) = feed.subscribe(Some(2));
         assert_eq!(kinds(&heard.unwrap()), ["request.answered"]);
-        assert!(hub.listen(Some(9)).0.is_none(), "numbers of another run");
+        assert!(feed.subscribe(Some(9)).0.is_none(), "numbers of another run");
         // Between two looks it was filed and answered.
         let other = changed(denied, |one| {
             one.id = "d4f5".to_owned();
         });
-        hub.see(vec![other], now);
-        let (heard, _) = hub.listen(Some(3));
+        feed.see(vec![other], now);
+        let (heard, _) = feed.subscribe(Some(3));
         assert_eq!(kinds(&heard.unwrap()), ["tier3_approval_required", "request.filed", "request.answered"]);
     }
 
     #[test]
     fn what_ended_before_the_start_is_no_news() {
-        let hub = Hub::new(GatewayKey([1; 32]));
-        hub.see(
+        let feed = RequestFeed::new(GatewayKey([1; 32]));
+        feed.see(
             vec![changed(pending(), |one| {
                 one.state = RequestState::Used;
             })],
             Timestamp::UNIX_EPOCH,
         );
-        assert!(hub.listen(Some(0)).0.unwrap().is_empty());
-        assert_eq!(hub.all().len(), 1);
+        assert!(feed.subscribe(Some(0)).0.unwrap().is_empty());
+        assert_eq!(feed.all().len(), 1);
     }
 
     #[test]
     fn what_is_kept_has_an_end_and_whoever_missed_more_is_told() {
-        let hub = Hub::new(GatewayKey([1; 32]));
+        let feed = RequestFeed::new(GatewayKey([1; 32]));
         for _ in 0..=KEPT {
-            hub.tell("x", "a", json!({}), Timestamp::UNIX_EPOCH);
+            feed.publish("x", "a", json!({}), Timestamp::UNIX_EPOCH);
         }
-        assert!(hub.listen(Some(0)).0.is_none());
-        assert_eq!(hub.listen(Some(1)).0.unwrap().len(), KEPT);
+        assert!(feed.subscribe(Some(0)).0.is_none());
+        assert_eq!(feed.subscribe(Some(1)).0.unwrap().len(), KEPT);
     }
 
     #[test]
     fn long_events_are_kept_up_to_a_size() {
-        let hub = Hub::new(GatewayKey([1; 32]));
+        let feed = RequestFeed::new(GatewayKey([1; 32]));
         let long = "x".repeat(KEPT_BYTES / 10);
         for _ in 0..12 {
-            hub.tell("x", "a", json!({ "why": long }), Timestamp::UNIX_EPOCH);
+            feed.publish("x", "a", json!({ "why": long }), Timestamp::UNIX_EPOCH);
         }
-        let kept = hub.listen(Some(3)).0.unwrap();
+        let kept = feed.subscribe(Some(3)).0.unwrap();
         assert_eq!(kept.len(), 9);
-        assert!(hub.listen(Some(2)).0.is_none());
+        assert!(feed.subscribe(Some(2)).0.is_none());
         let told: Value = serde_json::from_str(&kept[0].text).unwrap();
         assert_eq!((&told["seq"], &told["type"], &told["action_id"]), (&json!(4), &json!("x"), &json!("a")));
         assert_eq!((told["why"].as_str(), told["at"].as_str()), (Some(long.as_str()), Some("1970-01-01T00:00:00Z")));
@@ -368,23 +368,23 @@ mod tests {
 
     #[test]
     fn what_did_not_change_is_the_same_value() {
-        let hub = Hub::new(GatewayKey([1; 32]));
-        hub.see(vec![pending()], Timestamp::UNIX_EPOCH);
-        let before = hub.all();
-        hub.see(vec![pending()], Timestamp::UNIX_EPOCH);
-        assert!(Arc::ptr_eq(&before[0], &hub.all()[0]));
-        hub.see(vec![changed(pending(), |one| one.words = Some("no".to_owned()))], Timestamp::UNIX_EPOCH);
-        assert_eq!(hub.all()[0].pending.words.as_deref(), Some("no"));
+        let feed = RequestFeed::new(GatewayKey([1; 32]));
+        feed.see(vec![pending()], Timestamp::UNIX_EPOCH);
+        let before = feed.all();
+        feed.see(vec![pending()], Timestamp::UNIX_EPOCH);
+        assert!(Arc::ptr_eq(&before[0], &feed.all()[0]));
+        feed.see(vec![changed(pending(), |one| one.words = Some("no".to_owned()))], Timestamp::UNIX_EPOCH);
+        assert_eq!(feed.all()[0].pending.words.as_deref(), Some("no"));
     }
 
     #[test]
     fn what_does_not_show_is_made_visible() {
-        let hub = Hub::new(GatewayKey([1; 32]));
+        let feed = RequestFeed::new(GatewayKey([1; 32]));
         let odd = changed(pending(), |one| {
             one.command = "echo \u{202e}x\u{1b}[2J".to_owned();
         });
-        hub.see(vec![odd], Timestamp::UNIX_EPOCH);
-        let seen = view(&hub.all()[0], Timestamp::UNIX_EPOCH);
+        feed.see(vec![odd], Timestamp::UNIX_EPOCH);
+        let seen = view(&feed.all()[0], Timestamp::UNIX_EPOCH);
         assert_eq!(seen["command_shown"], "echo ⟨U+202E⟩x⟨ESC⟩[2J");
     }
 }

@@ -17,7 +17,7 @@ fn visible(text: &str) -> String {
 #[must_use]
 pub fn parts(pending: &Pending) -> Vec<Value> {
     let command = pending.command.as_str();
-    let findings = pending.reasons.as_ref().map_or(&[][..], |grounds| &grounds.findings);
+    let findings = pending.reasons.as_ref().map_or(&[][..], |reasons| &reasons.findings);
     let worst = findings.iter().map(|one| one.tier).max().unwrap_or_default();
     let marked = findings.iter().filter(|one| one.tier >= Tier::Medium || one.tier == worst);
     let spans: Vec<(usize, usize, Tier)> = marked
@@ -39,9 +39,9 @@ pub fn parts(pending: &Pending) -> Vec<Value> {
 
 /// Each reason, the circumstances, and what is known of what it would touch.
 #[must_use]
-pub fn shown(grounds: &Reasons) -> Value {
+pub fn shown(reasons: &Reasons) -> Value {
     let each = |all: &[String]| all.iter().map(|text| visible(text)).collect::<Vec<_>>();
-    let findings: Vec<Value> = grounds
+    let findings: Vec<Value> = reasons
         .findings
         .iter()
         .map(|one| {
@@ -52,13 +52,13 @@ pub fn shown(grounds: &Reasons) -> Value {
             })
         })
         .collect();
-    let context = grounds.context.iter().map(|one| {
+    let context = reasons.context.iter().map(|one| {
         let words = guard_ui::ui::circumstance_words(one.fact);
         json!({ "fact": one.fact, "words": words, "weight": one.weight, "detail": one.detail.as_deref().map(visible) })
     });
     json!({
-        "reversibility": grounds.reversibility, "undo": guard_ui::ui::undo_words(grounds.reversibility), "findings": findings, "context": context.collect::<Vec<_>>(),
-        "evidence": each(&grounds.evidence),
+        "reversibility": reasons.reversibility, "undo": guard_ui::ui::undo_words(reasons.reversibility), "findings": findings, "context": context.collect::<Vec<_>>(),
+        "evidence": each(&reasons.evidence),
     })
 }
 
@@ -68,9 +68,9 @@ mod tests {
     use crate::answer::tests::{changed, pending};
 
     fn of(command: &str, findings: &Value) -> Pending {
-        let grounds = json!({ "reversibility": "hard", "findings": findings, "evidence": ["x \u{202e}"] });
-        let grounds = serde_json::from_value(grounds).unwrap();
-        changed(pending(), |one| (one.command, one.reasons) = (command.to_owned(), Some(grounds)))
+        let reasons = json!({ "reversibility": "hard", "findings": findings, "evidence": ["x \u{202e}"] });
+        let reasons = serde_json::from_value(reasons).unwrap();
+        changed(pending(), |one| (one.command, one.reasons) = (command.to_owned(), Some(reasons)))
     }
 
     fn finding(tier: u8, spans: &[(u32, u32)]) -> Value {
